@@ -1,0 +1,133 @@
+"""What every target language offers; everything downstream uses only this."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+
+
+class Value(Protocol):
+    """A piece of a program made in synthesis: canonical text, and what guards may ask of it.
+
+    Attributes:
+        kind: one of the language's kinds, such as "query".
+        text: the canonical token form of the piece.
+        functions: functions used, in program order.
+        state: hashable; its attributes are what guards read (`q.is_list`). Equal states behave
+            alike in every template.
+        gap: key of the open placeholder that another value may fill, or "".
+    """
+
+    kind: str
+    text: str
+    functions: tuple[str, ...]
+    state: Hashable
+    gap: str
+
+    def shift(self, names: Sequence[tuple[str, str]]) -> "Value":
+        """Return the piece with placeholders renamed, one after the other."""
+
+
+class Fragment(Protocol):
+    """A template body, compiled: makes the program of a derivation from those of its children.
+
+    Attributes:
+        kind: kind of the result.
+        parameters: typed placeholders of the lambda, (name, type) in order.
+    """
+
+    kind: str
+    parameters: tuple[tuple[str, Any], ...]
+
+    def build(self, children: Mapping[str, Value]) -> Value | None:
+        """Return the result, or None where these children do not go together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A way to say a value of a type: the words, the value, and the placeholder it uses, if any.
+
+    `slot` is the placeholder's stem, such as "NUMBER" of NUMBER_0, or "" for fixed words.
+    """
+
+    words: str
+    value: Value
+    slot: str
+
+
+class Language(Protocol):
+    """A target language. Programs are opaque to the caller.
+
+    Attributes:
+        name: the name given to `--language`.
+        kinds: what a category of templates may stand for, such as "query" or "program".
+    """
+
+    name: str
+    kinds: frozenset[str]
+
+    def parse(self, text: str, *, file: str = "<program>") -> Any:
+        """Return the program of a text in the surface form, or raise GenieError (stage syntax)."""
+
+    def check(self, program: Any, library: Any) -> list[Problem]:
+        """Return all type mistakes of a program; an empty list when it is well-typed."""
+
+    def canonical(self, program: Any, library: Any = None) -> Any:
+        """Return the one program that stands for all with this meaning."""
+
+    def tokens(self, program: Any, library: Any = None) -> str:
+        """Return the token form: tokens separated by one space."""
+
+    def from_tokens(self, text: str) -> Any:
+        """Return the program of a token form, or raise GenieError (stage syntax)."""
+
+    def render(self, program: Any) -> str:
+        """Return the program as people write it."""
+
+    def functions(self, program: Any) -> Counter[str]:
+        """Return how often each function is used, in program order."""
+
+    def anonymize(self, program: Any) -> Any:
+        """Return the program with its literal values replaced by placeholders."""
+
+    def fragment(self, text: str, holes: Mapping[str, str], library: Any = None) -> Fragment:
+        """Compile a template body; `holes` maps the names of children to their kinds.
+
+        Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
+        """
+
+    def parse_type(self, text: str) -> Any:
+        """Return the type of that name, or raise GenieError."""
+
+    def constants(self, type_: Any, library: Any = None) -> Iterable[Constant]:
+        """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
+
+    def gap(self, name: str, type_: Any, library: Any = None) -> Value | None:
+        """Return an open placeholder to compile into a leaf; None if nothing may fill the type."""
+
+
+_FACTORIES: dict[str, Callable[[], Language]] = {}
+_LOADED: dict[str, Language] = {}
+
+
+def register(name: str, factory: Callable[[], Language]) -> None:
+    """Make a language available under a name; the factory runs on first use."""
+    _FACTORIES[name] = factory
+
+
+def get_language(name: str) -> Language:
+    """Return the language of that name, or raise GenieError with the nearest names."""
+    if name not in _LOADED:
+        if name not in _FACTORIES:
+            known = ", ".join(sorted(_FACTORIES))
+            hint = did_you_mean(name, _FACTORIES) or f"known languages: {known}"
+            raise GenieError(Problem("L001", f"unknown language {name!r}", hint=hint))
+        _LOADED[name] = _FACTORIES[name]()
+    return _LOADED[name]
+
+
+def language_names() -> tuple[str, ...]:
+    """Return the names of all registered languages, sorted."""
+    return tuple(sorted(_FACTORIES))

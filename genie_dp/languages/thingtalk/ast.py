@@ -1,0 +1,557 @@
+"""The abstract syntax of ThingTalk: data without behaviour.
+
+Programs follow Fig. 5 of the Genie paper, policies its Fig. 10, aggregation its section 6.3, and
+classes its Fig. 3. Every node carries the span it was read from; spans take no part in equality.
+"""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from genie_dp.errors import Span
+from genie_dp.languages.thingtalk.types import Type
+
+SPAN = field(default=None, compare=False, repr=False, kw_only=True)
+
+# ---------------------------------------------------------------------------------- values
+
+
+@dataclass(frozen=True, slots=True)
+class StringValue:
+    """Free text."""
+
+    text: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class NumberValue:
+    """A number."""
+
+    value: Decimal
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class BooleanValue:
+    """true or false."""
+
+    value: bool
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class EnumValue:
+    """`enum(on)`; the paper writes `enum:on`."""
+
+    name: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureValue:
+    """A sum of numbers with units, such as 6ft + 3in, in the order written."""
+
+    parts: tuple[tuple[Decimal, str], ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class CurrencyValue:
+    """An amount of money; `code` is lower-case, such as usd."""
+
+    value: Decimal
+    code: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class DateValue:
+    """A point in time: ISO 8601 text, a date or a date with time."""
+
+    iso: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class DateNow:
+    """The moment of execution."""
+
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class DateEdge:
+    """`start_of(week)`, `end_of(day)`: edge is "start_of" or "end_of", unit a unit of time."""
+
+    edge: str
+    unit: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class DateOffset:
+    """A date moved by a duration: sign is "+" or "-"."""
+
+    base: "Value"
+    sign: str
+    duration: "Value"
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class TimeValue:
+    """A time of day."""
+
+    hour: int
+    minute: int
+    second: int = 0
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class LocationValue:
+    """A place on earth, degrees, with the name people use for it."""
+
+    latitude: Decimal
+    longitude: Decimal
+    display: str | None = None
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ContextValue:
+    """A value of the user's context: ("location", "home"), ("location", "current_location"), ..."""
+
+    path: tuple[str, ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class EntityValue:
+    """An entity: `value` is its identifier, None until looked up by `display`."""
+
+    value: str | None
+    kind: str
+    display: str | None = None
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayValue:
+    """A list of values."""
+
+    items: tuple["Value", ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """`$?`: a value still to be asked for."""
+
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class EventValue:
+    """`$event`: the event that started the program, as text."""
+
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class SlotValue:
+    """A placeholder of the sentence, such as NUMBER_0 or GENERIC_ENTITY_tt:contact_1."""
+
+    token: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class VarRef:
+    """The name of an output in scope (parameter passing), or of a lambda's parameter."""
+
+    name: str
+    span: Span | None = SPAN
+
+
+Value = (
+    StringValue
+    | NumberValue
+    | BooleanValue
+    | EnumValue
+    | MeasureValue
+    | CurrencyValue
+    | DateValue
+    | DateNow
+    | DateEdge
+    | DateOffset
+    | TimeValue
+    | LocationValue
+    | ContextValue
+    | EntityValue
+    | ArrayValue
+    | Undefined
+    | EventValue
+    | SlotValue
+    | VarRef
+)
+
+
+# ------------------------------------------------------------------------ calls, predicates
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """`name = value`."""
+
+    name: str
+    value: Value
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """The device: its class without "@", and attributes such as name="bedroom"."""
+
+    class_name: str
+    attributes: tuple[Arg, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function with its inputs: a query or an action."""
+
+    selector: Selector
+    function: str
+    args: tuple[Arg, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class TrueP:
+    """Always true."""
+
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class FalseP:
+    """Never true."""
+
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """Negation."""
+
+    operand: "Predicate"
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """Conjunction of two or more."""
+
+    operands: tuple["Predicate", ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Disjunction of two or more."""
+
+    operands: tuple["Predicate", ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """`name operator value`; operators as in OPERATORS."""
+
+    name: str
+    operator: str
+    value: Value
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class GetPredicate:
+    """`@f(..) { p }`: some result of the query satisfies p."""
+
+    call: Call
+    predicate: "Predicate"
+    span: Span | None = SPAN
+
+
+Predicate = TrueP | FalseP | Not | And | Or | Atom | GetPredicate
+
+# Printed spelling of every operator; `=` is read as `==`, `substr` as `=~`.
+OPERATORS = (
+    "==", ">=", "<=", ">", "<", "=~", "~=", "contains", "in_array",
+    "starts_with", "ends_with", "prefix_of", "suffix_of",
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------------- queries, streams
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """`query filter predicate`."""
+
+    query: "Query"
+    predicate: Predicate
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """`left join right on (x = y)`: x is an input of right, the VarRef y an output of left."""
+
+    left: "Query"
+    right: "Query"
+    passing: tuple[Arg, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`agg operator field of (query)`: max, min, sum, avg over a field; count has field None."""
+
+    operator: str
+    field: str | None
+    query: "Query"
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class AtTimer:
+    """Every day at a time."""
+
+    time: Value
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """From `base` on, every `interval`."""
+
+    base: Value
+    interval: Value
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """Whenever the query's result changes; `on_new` restricts to changes of those outputs."""
+
+    query: "Query"
+    on_new: tuple[str, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Whenever the predicate turns from false to true on the values of the stream."""
+
+    stream: "Stream"
+    predicate: Predicate
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFilter:
+    """`monitor (q) filter p`; canonical form moves p into the monitor."""
+
+    stream: "Stream"
+    predicate: Predicate
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class StreamJoin:
+    """`stream => query`: on each event the query's results, with parameters passed."""
+
+    stream: "Stream"
+    query: "Query"
+    passing: tuple[Arg, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """A child of a template body, where its kind may stand; with `argument`, its gap is filled."""
+
+    name: str
+    kind: str
+    argument: str | None = None
+    span: Span | None = SPAN
+
+
+Query = Call | Filter | Join | Aggregate | Hole
+Stream = AtTimer | Timer | Monitor | Edge | StreamFilter | StreamJoin | Hole
+
+
+# ------------------------------------------------------------------------ actions, programs
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Show the results to the user."""
+
+    span: Span | None = SPAN
+
+
+Action = Notify | Call | Hole
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`stream => query => action`; a stream of None is `now`, a query of None is absent.
+
+    The action's arguments hold a VarRef where an output is passed.
+    """
+
+    stream: Stream | None
+    query: Query | None
+    action: Action
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyFunction:
+    """What a policy speaks of: any function, all of a class, or one with a predicate.
+
+    `class_name` None is `*`; `function` None is `@class.*`; `predicate` TrueP allows all.
+    """
+
+    class_name: str | None
+    function: str | None
+    predicate: Predicate
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """`source predicate : query => action` (TACL); None is `now` before and `notify` after."""
+
+    source: Predicate
+    query: PolicyFunction | None
+    action: PolicyFunction | None
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One or more rules; a sentence is nearly always one."""
+
+    rules: tuple[Rule, ...]
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """`\\(x : T, y : U) -> body`: a template body with typed placeholders."""
+
+    parameters: tuple[tuple[str, Type], ...]
+    body: "Query | Stream | Action | Predicate | Program | Policy"
+    span: Span | None = SPAN
+
+
+# ---------------------------------------------------------------------------------- classes
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`#[name=value]`, or natural-language `#_[name=value]`.
+
+    `value` is plain data: str, bool, Decimal, tuple, dict, or one of the value nodes above.
+    """
+
+    name: str
+    value: object
+    natural: bool
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ParamDecl:
+    """A parameter: direction is "in req", "in opt" or "out"."""
+
+    name: str
+    direction: str
+    type: Type
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDecl:
+    """A query or action as declared in one class."""
+
+    kind: str  # "query" | "action"
+    name: str
+    params: tuple[ParamDecl, ...]
+    is_monitorable: bool = False
+    is_list: bool = False
+    extends: tuple[str, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDecl:
+    """`entity name extends other;`."""
+
+    name: str
+    extends: tuple[str, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ImportDecl:
+    """`import loader from @org.thingpedia.v2();`: facets taken from a mixin."""
+
+    facets: tuple[str, ...]
+    module: str
+    args: tuple[tuple[str, object], ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDef:
+    """A skill's class (Genie, Fig. 3); names are without "@"."""
+
+    name: str
+    extends: tuple[str, ...] = ()
+    is_abstract: bool = False
+    imports: tuple[ImportDecl, ...] = ()
+    entities: tuple[EntityDecl, ...] = ()
+    functions: tuple[FunctionDecl, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetExample:
+    """A real Thingpedia primitive template: kind is query, stream, action or program."""
+
+    kind: str
+    parameters: tuple[tuple[str, Type], ...]
+    body: "Query | Stream | Action | Program"
+    utterances: tuple[str, ...]
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """`dataset @c language "en" { .. }`."""
+
+    name: str
+    language: str | None
+    examples: tuple[DatasetExample, ...]
+    span: Span | None = SPAN

@@ -1,0 +1,85 @@
+"""The rows that go from stage to stage, and what may be said of private data."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Source = Literal["synthetic", "paraphrase", "augmented", "private", "human"]
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """What a placeholder stands for: its type, and the function's parameter that it fills."""
+
+    type: str
+    parameter: str
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One pair of a sentence and its program.
+
+    Attributes:
+        utterance: tokens separated by one space, lower-case; placeholders such as NUMBER_0.
+        program: canonical token form of `language`: equal meaning is equal text.
+        parent: id of the row that this one was made from, or "".
+        derivation: ids of the templates used, outermost first.
+        functions: functions of the program, in program order.
+        depth: construct templates applied on the longest path above a primitive.
+        slots: placeholder -> its type and the parameter it fills.
+    """
+
+    id: str
+    utterance: str
+    program: str
+    language: str = "thingtalk"
+    source: Source = "synthetic"
+    parent: str = ""
+    derivation: tuple[str, ...] = ()
+    functions: tuple[str, ...] = ()
+    depth: int = 0
+    slots: dict[str, Slot] = field(default_factory=dict)
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The privacy statement without which nothing learned from private data can be written.
+
+    Attributes:
+        epsilon, delta: the guarantee; there is no default for either.
+        unit: what one neighbour differs by: "utterance", "dialogue" or "user".
+        relation: neighbouring relation, for example "add-or-remove-one".
+        accountant: how the guarantee was computed, for example "rdp" or "pld".
+        not_covered: what the guarantee does not speak of, in plain words.
+    """
+
+    epsilon: float
+    delta: float
+    unit: str
+    relation: str
+    accountant: str
+    not_covered: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Refuse values that state no guarantee."""
+        if not self.epsilon >= 0:
+            raise ValueError(f"epsilon must be >= 0, got {self.epsilon}")
+        if not 0 <= self.delta < 1:
+            raise ValueError(f"delta must lie in [0, 1), got {self.delta}")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivatePrior:
+    """What was learned privately and may steer synthesis: DP frequencies, programs, sentences.
+
+    Attributes:
+        spent: the guarantee under which everything below was released.
+        function_weights: function -> multiplier of its share in synthesis.
+        programs: DP programs in token form.
+        utterances: DP sentences.
+    """
+
+    spent: Spent
+    function_weights: dict[str, float] = field(default_factory=dict)
+    programs: tuple[str, ...] = ()
+    utterances: tuple[str, ...] = ()
