@@ -116,10 +116,10 @@ def nearest(name: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...
     """Return the known names closest to a misspelt one, best first.
 
     >>> nearest("NPP", ["NP", "VP", "COMMAND"])
-    ('NP', 'VP')
+    ('NP',)
     """
     pool = sorted(set(known))
-    found = difflib.get_close_matches(name, pool, n=most, cutoff=0.4)
+    found = difflib.get_close_matches(name, pool, n=most, cutoff=0.6)
     return tuple(found)
 
 
