@@ -18,6 +18,8 @@ class Value(Protocol):
         state: hashable; its attributes are what guards read (`q.is_list`). Equal states behave
             alike in every template.
         gap: key of the open placeholder that another value may fill, or "".
+        slots: for a leaf, what each of its placeholders fills: (token, type, parameter). Values
+            made of several children leave it empty, for each child knows its own.
     """
 
     kind: str
@@ -25,6 +27,7 @@ class Value(Protocol):
     functions: tuple[str, ...]
     state: Hashable
     gap: str
+    slots: tuple[tuple[str, str, str], ...]
 
     def shift(self, names: Sequence[tuple[str, str]]) -> "Value":
         """Return the piece with placeholders renamed, one after the other."""
@@ -36,10 +39,12 @@ class Fragment(Protocol):
     Attributes:
         kind: kind of the result.
         parameters: typed placeholders of the lambda, (name, type) in order.
+        fills: placeholder -> the function's parameter that its constant fills, where known.
     """
 
     kind: str
     parameters: tuple[tuple[str, Any], ...]
+    fills: Mapping[str, str]
 
     def build(self, children: Mapping[str, Value]) -> Value | None:
         """Return the result, or None where these children do not go together."""
@@ -104,8 +109,17 @@ class Language(Protocol):
     def constants(self, type_: Any, library: Any = None) -> Iterable[Constant]:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
 
-    def gap(self, name: str, type_: Any, library: Any = None) -> Value | None:
-        """Return an open placeholder to compile into a leaf; None if nothing may fill the type."""
+    def gaps(self, fragment: Fragment, name: str, library: Any = None) -> Iterable[Value]:
+        """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
+
+    def parameter(self, signature: Any, parameter: Any) -> Value:
+        """Return the value that stands for a parameter of the library in template bodies."""
+
+    def program(self, value: Value) -> Any:
+        """Return the syntax tree of a value, for Python semantic functions."""
+
+    def value(self, program: Any, library: Any = None) -> Value:
+        """Return the value of a syntax tree that a Python semantic function made."""
 
 
 _FACTORIES: dict[str, Callable[[], Language]] = {}
