@@ -1,0 +1,53 @@
+"""Settings for all tests: hypothesis profiles, and golden files that can be rewritten."""
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.golden import Case, rewrite
+
+# Deadlines are off, since a shared machine pauses. "ci" draws the same examples every time.
+settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile(
+    "dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+Golden = Callable[[Case, str], None]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add --update-golden."""
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="rewrite expected texts in tests/data with what the code gives now; review the diff",
+    )
+
+
+@pytest.fixture(scope="session")
+def _golden_updates(request: pytest.FixtureRequest) -> Iterator[dict[Path, dict[str, str]] | None]:
+    if not request.config.getoption("--update-golden"):
+        yield None
+        return
+    updates: dict[Path, dict[str, str]] = defaultdict(dict)
+    yield updates
+    for path, actual in updates.items():
+        rewrite(path, actual)
+
+
+@pytest.fixture
+def golden(_golden_updates: dict[Path, dict[str, str]] | None) -> Golden:
+    """Return a check that a case gives its expected text; with --update-golden it is noted down."""
+
+    def check(case: Case, actual: str) -> None:
+        if _golden_updates is None:
+            assert actual == case.expected, f"{case.path}:{case.line}: {case.name}"
+        else:
+            _golden_updates[case.path][case.name] = actual
+
+    return check
