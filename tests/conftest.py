@@ -34,6 +34,8 @@ def _golden_updates(request: pytest.FixtureRequest) -> Iterator[dict[Path, dict[
     if not request.config.getoption("--update-golden"):
         yield None
         return
+    if os.environ.get("PYTEST_XDIST_WORKER"):
+        raise pytest.UsageError("--update-golden writes files: run it without -n")
     updates: dict[Path, dict[str, str]] = defaultdict(dict)
     yield updates
     for path, actual in updates.items():

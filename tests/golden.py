@@ -83,6 +83,11 @@ def rewrite(path: Path, actual: Mapping[str, str]) -> None:
 
 def _written(found: Iterable[Case], actual: Mapping[str, str]) -> str:
     return "\n".join(
-        f"# {case.name}\n{case.input}\n---\n{actual.get(case.name, case.expected)}\n===\n"
+        f"# {case.name}\n{_lines(case.input)}---\n"
+        f"{_lines(actual.get(case.name, case.expected))}===\n"
         for case in found
     )
+
+
+def _lines(text: str) -> str:
+    return f"{text}\n" if text else ""

@@ -1,0 +1,52 @@
+# Two commands do all the set-up on a fresh machine: `make quickstart` and `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+PAIRS = build/quickstart/pairs.jsonl
+# Debian's pip says so with every install; nobody can act on it here.
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+
+.PHONY: help quickstart test check format docs-test
+.DELETE_ON_ERROR:
+
+help:
+	@echo "make quickstart   synthesize 2,000 pairs from the shipped skills and show 20"
+	@echo "make test         install the test extras and run the whole suite"
+	@echo "make check        the suite, ruff, format check and mypy"
+	@echo "make format       rewrite the code in the project's format"
+	@echo "make docs-test    run the examples in docs/"
+
+quickstart: $(VENV)/.core
+	@mkdir -p $(dir $(PAIRS))
+	$(BIN)/genie-dp synthesize --size 2000 --seed 1 --overwrite --output $(PAIRS)
+	@$(BIN)/python examples/show_pairs.py $(PAIRS) --number 20
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto
+
+check: test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs-test: $(VENV)/.test
+	$(BIN)/python -m pytest docs README.md
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else \
+		"genie_dp needs Python 3.11 or later, this is %d.%d: make PYTHON=python3.12 .." % v)'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.core: $(VENV)/.made setup.cfg constraints.txt
+	$(BIN)/python -m pip install -q -c constraints.txt -e .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.made setup.cfg constraints.txt
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[test]'
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,6 @@
+"""Launcher for use from a checkout that is not installed: `python cli.py --help`."""
+
+from genie_dp.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The command line: one group whose commands are imported only when they run."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+
+import click
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem, did_you_mean
+
+# name -> (where the command is, its line in `genie-dp --help`). The line stands here so that help
+# imports no command; tests/test_cli.py compares it with the command's own.
+COMMANDS: Mapping[str, tuple[str, str]] = {}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the names of all commands, in the order of the stages."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, importing its module; None if there is no command of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        return load_command(COMMANDS[cmd_name][0])
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table, importing none of them."""
+        rows = [(name, line) for name, (_, line) in COMMANDS.items()]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the words name; an unknown one is answered by the nearest."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], COMMANDS)
+            ctx.fail(f"no such command {args[0]!r}" + (f": {hint}" if hint else ""))
+        return super().resolve_command(ctx, args)
+
+
+def load_command(place: str) -> click.Command:
+    """Return the command at "module:attribute"."""
+    module, _, attribute = place.partition(":")
+    command = getattr(import_module(module), attribute)
+    if not isinstance(command, click.Command):
+        raise TypeError(f"{place} is no click command")
+    return command
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="genie-dp")
+def group() -> None:
+    """Semantic parsers for virtual assistants, from skills, templates and private logs."""
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Run the command line and leave with its exit code.
+
+    0: done; 1: a mistake that the user can mend, or the reader of the output went away; 2: wrong
+    usage; 130: interrupted. Anything else is a bug and keeps its traceback.
+    """
+    sys.exit(run(args))
+
+
+def run(args: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code (see `main`)."""
+    try:
+        result = group.main(args, prog_name="genie-dp", standalone_mode=False)
+        sys.stdout.flush()
+    except GenieError as error:
+        click.echo(str(error), err=True)
+        return 1
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        click.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        return _file_trouble(error)
+    return result if isinstance(result, int) else 0
+
+
+def _reader_gone() -> int:
+    # What is still buffered would raise again when the interpreter closes stdout.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 1
+
+
+def _file_trouble(error: OSError) -> int:
+    if error.filename is None:
+        raise error
+    message = f"{error.filename}: {error.strerror or error}"
+    click.echo(str(GenieError(Problem("R001", message))), err=True)
+    return 1

@@ -1,0 +1,116 @@
+"""What commands write: problems, files that appear when complete, progress on a terminal."""
+
+import bz2
+import gzip
+import lzma
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from io import BufferedIOBase, TextIOWrapper
+from pathlib import Path
+from typing import IO, BinaryIO, Literal, TypeVar, cast
+
+import click
+
+from genie_dp.errors import Problem, problems_as_json, render_problem
+
+Format = Literal["text", "json"]
+Row = TypeVar("Row")
+
+_COMPRESSORS: Mapping[str, Callable[[BinaryIO], BufferedIOBase]] = {
+    ".gz": lambda raw: gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0),
+    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
+    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),
+}
+
+
+def show_problems(
+    problems: Iterable[Problem],
+    sources: Mapping[str, str] | None = None,
+    *,
+    format: Format = "text",
+) -> None:
+    """Print problems for a person on stderr, or as one JSON array on stdout."""
+    if format == "json":
+        click.echo(problems_as_json(problems))
+        return
+    for problem in problems:
+        click.echo(render_problem(problem, sources), err=True)
+
+
+@contextmanager
+def open_bytes(target: str) -> Iterator[BinaryIO]:
+    """Open an output for bytes: a path, a URL that smart-open knows, or "-" for stdout.
+
+    The suffix says how it is compressed (.gz, .bz2, .xz). A local file gets its name when the block
+    ends well; when it raises, nothing is left. Equal content gives equal bytes.
+    """
+    if target == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif "://" in target:
+        import smart_open
+
+        # Compressed here, for gzip's header would carry the time.
+        with (
+            smart_open.open(target, "wb", compression="disable") as raw,
+            _compressed(raw, target) as out,
+        ):
+            yield out
+    else:
+        with _local(Path(target)) as out:
+            yield out
+
+
+@contextmanager
+def open_text(target: str) -> Iterator[IO[str]]:
+    """Open an output for UTF-8 text with `\\n` line ends; see `open_bytes`."""
+    with open_bytes(target) as out:
+        text = TextIOWrapper(out, encoding="utf-8", newline="\n", write_through=False)
+        try:
+            yield text
+            text.flush()
+        finally:
+            text.detach()
+
+
+@contextmanager
+def _local(path: Path) -> Iterator[BinaryIO]:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The process number keeps two runs apart that write one file.
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as raw, _compressed(raw, path.name) as out:
+            yield out
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+@contextmanager
+def _compressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+    wrap = _COMPRESSORS.get(Path(name).suffix)
+    if wrap is None:
+        yield raw
+        return
+    with wrap(raw) as out:
+        yield cast("BinaryIO", out)
+
+
+@contextmanager
+def progress(
+    rows: Iterable[Row], *, label: str, total: int | None = None
+) -> Iterator[Iterable[Row]]:
+    """Show how many rows went by, on stderr and only where that is a terminal.
+
+    with progress(rows, label="pairs", total=1000) as counted:
+        for row in counted: ..
+    """
+    if not sys.stderr.isatty():
+        yield rows
+        return
+    with click.progressbar(
+        rows, length=total, label=label, show_pos=True, file=sys.stderr, update_min_steps=100
+    ) as bar:
+        yield bar
