@@ -1,0 +1,1 @@
+"""ThingTalk: parser, type checker, canonical form, token form (Genie, section 2)."""

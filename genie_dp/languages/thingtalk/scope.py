@@ -1,0 +1,51 @@
+"""The names that a piece of a program can refer to, with their types."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from genie_dp.languages.thingtalk.signatures import Parameter
+from genie_dp.languages.thingtalk.types import ANY, NUMBER, Type
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Names in scope; an open scope may hold others that are not known (holes, unknown functions).
+
+    >>> from genie_dp.languages.thingtalk.types import STRING
+    >>> str(Scope({"title": STRING}).get("title")), Scope({}).get("title")
+    ('String', None)
+    """
+
+    types: Mapping[str, Type]
+    is_open: bool = False
+
+    def get(self, name: str) -> Type | None:
+        """Return the type of a name, Any where the scope is open, else None."""
+        known = self.types.get(name)
+        return ANY if known is None and self.is_open else known
+
+    def under(self, right: "Scope") -> "Scope":
+        """Return both scopes as one; a name in both is the right one's (Genie, section 2.3)."""
+        if not self.types and not self.is_open:
+            return right
+        if not right.types and not right.is_open:
+            return self
+        return Scope({**self.types, **right.types}, self.is_open or right.is_open)
+
+
+EMPTY = Scope({})
+OPEN = Scope({}, is_open=True)
+
+
+def scope_of(parameters: Iterable[Parameter]) -> Scope:
+    """Return the scope of those parameters."""
+    return Scope({p.name: p.type for p in parameters})
+
+
+def aggregate_scope(operator: str, field: Type | None) -> Scope:
+    """Return the one output of an aggregation: it is called like its operator (Genie, 6.3).
+
+    >>> aggregate_scope("count", None).types
+    {'count': Basic(name='Number')}
+    """
+    return Scope({operator: NUMBER if operator == "count" else field or ANY})

@@ -1,0 +1,468 @@
+r"""The token form of programs: tokens separated by one space, as a neural model writes them.
+
+    now => ( @com.gmail.inbox ) filter param:sender:Entity(tt:username) == " alice " => notify
+
+- A call is `@c.f`, its device attributes `attribute:name:String = " x "`, its constant arguments
+  `param:a:T = v` and then its passed ones, `on param:x:T = param:y:T`, each group by name.
+- A query inside of another, of a monitor or an aggregation stands in `( )`, and nothing else does:
+  `( q ) filter P`, `( q ) join ( q ) on param:x:T = param:y:T`, `aggregate sum param:f:T of ( q )`,
+  `aggregate count of ( q )`, `monitor ( q ) on new [ param:a:T , param:b:T ]`.
+- Streams: `edge ( s ) on P`, `( s ) filter P`, `attimer time = v`, `timer base = v , interval = v`,
+  and, as the stream of a rule or inside another one, `( s => q )` or `( s => ( q ) on .. )`.
+- Predicates are in conjunctive normal form; `and` is looser than `or`, `not` stands before atoms
+  only. Rules are joined by ` ; `. A policy is `policy P : q => a`; its functions `*`, `@c.*`,
+  `@c.f` or `@c.f filter P`; `now` before and `notify` after mean none.
+
+Values:
+
+- text `" two words "`, empty text `""`. Words are taken as they are, save that a word `"` is `\"`,
+  a backslash `\\`, an empty word (two spaces together) `\e`, and other white space `\t`, `\n`,
+  `\u00a0`.
+- entities `" alice " ^^tt:username`, where the words are the identifier; with a name of its own
+  `" alice smith " ^^tt:contact id:alice`; not looked up yet `null " alice smith " ^^tt:contact`. A
+  space in an identifier is `\s`.
+- `5`, `5 unit:min`, `6 unit:ft 3 unit:in`, `currency:5:usd`, `enum:on`, `true`, `date:2026-11-20`,
+  `time:8:30:00`, `location:37.4:-122.1`, with a name `" palo alto " at:37.4:-122.1`,
+  `location:home`, other values of the context `context:a.b`, `now`, `start_of unit:week`,
+  `start_of unit:week - 1 unit:day`, `undefined`, `event`, `[ v , v ]`, and placeholders.
+
+The positional style writes all inputs of a call in the order of its signature, passed ones among
+them and `_` for those absent; parts of a measure are then joined by `plus` so that two arguments
+stay apart. A join's `on` names its parameters in both styles: its right side may be several calls.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import assert_never
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.thingtalk.assign import CONTACT
+from genie_dp.languages.thingtalk.ast import (
+    Aggregate,
+    And,
+    Arg,
+    Atom,
+    AtTimer,
+    BooleanValue,
+    Call,
+    Edge,
+    EntityValue,
+    FalseP,
+    Filter,
+    GetPredicate,
+    Hole,
+    Join,
+    Monitor,
+    Not,
+    Notify,
+    Or,
+    Policy,
+    PolicyFunction,
+    Predicate,
+    Program,
+    Query,
+    Rule,
+    SlotValue,
+    Stream,
+    StreamFilter,
+    StreamJoin,
+    Timer,
+    TrueP,
+    Value,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
+from genie_dp.languages.thingtalk.signatures import Signature, Signatures
+from genie_dp.languages.thingtalk.slots import slot_type
+from genie_dp.languages.thingtalk.token_values import value_tokens
+from genie_dp.languages.thingtalk.traverse import source_calls
+from genie_dp.languages.thingtalk.types import ANY, BOOLEAN, STRING, Entity, Type
+
+
+@dataclass(frozen=True, slots=True)
+class TokenStyle:
+    """How programs are written as tokens; the paper's ablations (Genie, Table 3).
+
+    Attributes:
+        types: whether parameters carry their type, `param:a:String`.
+        keywords: whether inputs are named; otherwise they stand in the order of the signature.
+        canonical: whether inputs are sorted by name; otherwise they keep the program's order.
+    """
+
+    types: bool = True
+    keywords: bool = True
+    canonical: bool = True
+
+
+STYLE = TokenStyle()
+
+
+def tokens(
+    program: Program | Policy,
+    signatures: Signatures | None = None,
+    style: TokenStyle = STYLE,
+) -> str:
+    """Return the token form of a well-typed, canonical program.
+
+    Raises:
+        GenieError: without signatures when the style needs them; on a function or name that they
+            do not know; on a predicate that is not in conjunctive normal form.
+
+    >>> from genie_dp.languages.thingtalk.ast import Selector
+    >>> inbox = Call(Selector("com.gmail"), "inbox")
+    >>> tokens(Program((Rule(None, inbox, Notify()),)), style=TokenStyle(types=False))
+    'now => @com.gmail.inbox => notify'
+    """
+    if signatures is None and (style.types or not style.keywords):
+        raise GenieError(_style_problem(style))
+    writer = _Writer(signatures, style)
+    if isinstance(program, Policy):
+        writer.policy(program)
+    else:
+        writer.program(program)
+    return " ".join(writer.out)
+
+
+def query_tokens(query: Query, signatures: Signatures, style: TokenStyle = STYLE) -> str:
+    """Return the token form of a query on its own."""
+    writer = _Writer(signatures, style)
+    writer.query(query, EMPTY)
+    return " ".join(writer.out)
+
+
+def _style_problem(style: TokenStyle) -> Problem:
+    wanted = "types" if style.types else "positions"
+    option = "types=False" if style.types else "keywords=True"
+    return Problem(
+        "T040",
+        f"expected a skill library to print the {wanted} of parameters, got none",
+        hint=f"give the library, or the style TokenStyle({option})",
+    )
+
+
+@lru_cache(maxsize=65536)
+def _typed(prefix: str, name: str, type_: Type) -> str:
+    return f"{prefix}:{name}:{type_}"
+
+
+class _Writer:
+    """Appends tokens to `out`; each method for a query or stream returns its outputs."""
+
+    __slots__ = ("out", "signatures", "style")
+
+    def __init__(self, signatures: Signatures | None, style: TokenStyle):
+        self.out: list[str] = []
+        self.signatures = signatures
+        self.style = style
+
+    # ------------------------------------------------------------------ programs, policies
+
+    def program(self, program: Program) -> None:
+        for index, rule in enumerate(program.rules):
+            if index:
+                self.out.append(";")
+            self.rule(rule)
+
+    def rule(self, rule: Rule) -> None:
+        scope = EMPTY
+        if rule.stream is None:
+            self.out.append("now =>")
+        else:
+            scope = self.stream(rule.stream)
+            self.out.append("=>")
+        if rule.query is not None:
+            scope = scope.under(self.query(rule.query, scope))
+            self.out.append("=>")
+        match rule.action:
+            case Notify():
+                self.out.append("notify")
+            case Call():
+                self.call(rule.action, scope)
+            case Hole():
+                raise _no_hole(rule.action)
+            case _:
+                assert_never(rule.action)
+
+    def policy(self, policy: Policy) -> None:
+        self.out.append("policy")
+        self.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
+        self.out.append(":")
+        self.policy_function(policy.query, "now")
+        self.out.append("=>")
+        self.policy_function(policy.action, "notify")
+
+    def policy_function(self, function: PolicyFunction | None, absent: str) -> None:
+        if function is None:
+            self.out.append(absent)
+            return
+        scope = EMPTY
+        if function.class_name is None:
+            self.out.append("*")
+        elif function.function is None:
+            self.out.append(f"@{function.class_name}.*")
+        else:
+            signature = self.signature(function.class_name, function.function, function.span)
+            scope = scope_of(signature.parameters) if signature else EMPTY
+            self.out.append(f"@{function.class_name}.{function.function}")
+        if not isinstance(function.predicate, TrueP):
+            self.out.append("filter")
+            self.predicate(function.predicate, scope, EMPTY)
+
+    # -------------------------------------------------------------------- streams, queries
+
+    def stream(self, stream: Stream) -> Scope:
+        match stream:
+            case AtTimer(time):
+                self.out.append(f"attimer time = {self.value(time, EMPTY)}")
+                return EMPTY
+            case Timer(base, interval):
+                start, every = self.value(base, EMPTY), self.value(interval, EMPTY)
+                self.out.append(f"timer base = {start} , interval = {every}")
+                return EMPTY
+            case Monitor():
+                return self.monitor(stream)
+            case Edge(inner, predicate):
+                self.out.append("edge")
+                scope = self.in_parentheses(inner)
+                self.out.append("on")
+                self.predicate(predicate, scope, EMPTY)
+                return scope
+            case StreamFilter(inner, predicate):
+                scope = self.in_parentheses(inner)
+                self.out.append("filter")
+                self.predicate(predicate, scope, EMPTY)
+                return scope
+            case StreamJoin():
+                return self.in_parentheses(stream)
+            case Hole():
+                raise _no_hole(stream)
+            case _:
+                assert_never(stream)
+
+    def monitor(self, stream: Monitor) -> Scope:
+        self.out.append("monitor")
+        scope = self.group(stream.query, EMPTY)
+        if stream.on_new:
+            names = sorted(stream.on_new) if self.style.canonical else stream.on_new
+            self.out.append(f"on new [ {' , '.join(self.name(n, scope) for n in names)} ]")
+        return scope
+
+    def in_parentheses(self, stream: Stream) -> Scope:
+        self.out.append("(")
+        if isinstance(stream, StreamJoin):
+            left = self.stream(stream.stream)
+            self.out.append("=>")
+            write = self.group if stream.passing else self.query
+            right = write(stream.query, left)
+            self.passing(stream.passing, stream.query, left)
+            scope = left.under(right)
+        else:
+            scope = self.stream(stream)
+        self.out.append(")")
+        return scope
+
+    def query(self, query: Query, outer: Scope) -> Scope:
+        match query:
+            case Call():
+                return self.call(query, outer)
+            case Filter(inner, predicate):
+                scope = self.group(inner, outer)
+                self.out.append("filter")
+                self.predicate(predicate, scope, outer)
+                return scope
+            case Join(left, right, passing):
+                left_scope = self.group(left, outer)
+                self.out.append("join")
+                right_scope = self.group(right, outer)
+                self.passing(passing, right, left_scope)
+                return left_scope.under(right_scope)
+            case Aggregate():
+                return self.aggregate(query, outer)
+            case Hole():
+                raise _no_hole(query)
+            case _:
+                assert_never(query)
+
+    def group(self, query: Query, outer: Scope) -> Scope:
+        self.out.append("(")
+        scope = self.query(query, outer)
+        self.out.append(")")
+        return scope
+
+    def aggregate(self, query: Aggregate, outer: Scope) -> Scope:
+        place = len(self.out)
+        scope = self.group(query.query, outer)
+        words = f"aggregate {query.operator} of"
+        field = None
+        if query.field is not None:
+            words = f"aggregate {query.operator} {self.name(query.field, scope)} of"
+            field = scope.get(query.field)
+        self.out.insert(place, words)
+        return aggregate_scope(query.operator, field)
+
+    # ------------------------------------------------------------------------------- calls
+
+    def call(self, call: Call, scope: Scope) -> Scope:
+        selector = call.selector
+        self.out.append(f"@{selector.class_name}.{call.function}")
+        signature = self.signature(selector.class_name, call.function, call.span)
+        if selector.attributes:
+            self.attributes(selector.attributes, scope)
+        if signature is None:
+            self.arguments(call.args, OPEN, scope)
+            return EMPTY
+        if not self.style.keywords:
+            self.positions(call.args, signature, scope)
+        elif call.args:
+            self.arguments(call.args, scope_of(signature.inputs), scope)
+        return scope_of(signature.outputs)
+
+    def attributes(self, attributes: tuple[Arg, ...], scope: Scope) -> None:
+        for arg in self.sorted(attributes):
+            name = f"attribute:{arg.name}"
+            if self.style.types:
+                name = _typed("attribute", arg.name, _attribute_type(arg, scope))
+            self.out.append(f"{name} = {self.value(arg.value, scope)}")
+
+    def arguments(self, args: tuple[Arg, ...], inputs: Scope, scope: Scope) -> None:
+        ordered: Iterable[Arg] = args
+        if self.style.canonical:
+            ordered = sorted(args, key=_constants_first) if len(args) > 1 else args
+        for arg in ordered:
+            on = "on " if isinstance(arg.value, VarRef) else ""
+            name = self.name(arg.name, inputs, arg.span)
+            self.out.append(f"{on}{name} = {self.value(arg.value, scope)}")
+
+    def positions(self, args: tuple[Arg, ...], signature: Signature, scope: Scope) -> None:
+        given = {arg.name: arg.value for arg in args}
+        for parameter in signature.inputs:
+            value = given.pop(parameter.name, None)
+            self.out.append("_" if value is None else self.value(value, scope, glue=" plus "))
+        if given:
+            raise _unknown_name(next(iter(given)), signature.qualified, args[0].span)
+
+    def passing(self, passing: tuple[Arg, ...], right: Query, left: Scope) -> None:
+        if not passing:
+            return
+        inputs = self.inputs_of(right)
+        for arg in self.sorted(passing):
+            name = self.name(arg.name, inputs, arg.span)
+            self.out.append(f"on {name} = {self.value(arg.value, left)}")
+
+    def inputs_of(self, query: Query) -> Scope:
+        """Return the inputs of the calls of a query; of two with one name, the right one."""
+        scope = EMPTY
+        for call in source_calls(query):
+            found = self.signature(call.selector.class_name, call.function, call.span)
+            if found is not None:
+                scope = scope.under(scope_of(found.inputs))
+        return scope
+
+    def sorted(self, args: tuple[Arg, ...]) -> Iterable[Arg]:
+        return sorted(args, key=_name) if self.style.canonical and len(args) > 1 else args
+
+    # ---------------------------------------------------------------------------- predicates
+
+    def predicate(self, predicate: Predicate, fields: Scope, outer: Scope) -> None:
+        scope = outer.under(fields)
+        clauses = predicate.operands if isinstance(predicate, And) else (predicate,)
+        for index, clause in enumerate(clauses):
+            if index:
+                self.out.append("and")
+            atoms = clause.operands if isinstance(clause, Or) else (clause,)
+            for number, atom in enumerate(atoms):
+                if number:
+                    self.out.append("or")
+                self.atom(atom, fields, scope)
+
+    def atom(self, atom: Predicate, fields: Scope, scope: Scope) -> None:
+        match atom:
+            case Atom(name, operator, value):
+                left = self.name(name, fields, atom.span)
+                self.out.append(f"{left} {operator} {self.value(value, scope)}")
+            case TrueP():
+                self.out.append("true")
+            case FalseP():
+                self.out.append("false")
+            case Not(Atom() | GetPredicate() as operand):
+                self.out.append("not")
+                self.atom(operand, fields, scope)
+            case GetPredicate(call, predicate):
+                outputs = self.call(call, scope)
+                self.out.append("{")
+                self.predicate(predicate, outputs, scope)
+                self.out.append("}")
+            case And() | Or() | Not():
+                raise _not_normal(atom)
+            case _:
+                assert_never(atom)
+
+    # --------------------------------------------------------------------- names and values
+
+    def value(self, value: Value, scope: Scope, glue: str = " ") -> str:
+        return value_tokens(value, lambda name: self.name(name, scope, value.span), glue=glue)
+
+    def name(self, name: str, scope: Scope, span: Span | None = None) -> str:
+        if not self.style.types:
+            return f"param:{name}"
+        type_ = scope.get(name)
+        if type_ is None:
+            raise _unknown_name(name, "this place", span)
+        return _typed("param", name, type_)
+
+    def signature(self, class_name: str, function: str, span: Span | None) -> Signature | None:
+        """Return the signature, or None where the style does without."""
+        if self.signatures is None:
+            return None
+        found = self.signatures.function(class_name, function)
+        if found is None and (self.style.types or not self.style.keywords):
+            message = f"expected a function of the library, got '@{class_name}.{function}'"
+            raise GenieError(Problem("T003", message, span, _CHECK_FIRST))
+        return found
+
+
+_CHECK_FIRST = "check the program first: genie-dp program check"
+
+
+def _name(arg: Arg) -> str:
+    return arg.name
+
+
+def _constants_first(arg: Arg) -> tuple[bool, str]:
+    return isinstance(arg.value, VarRef), arg.name
+
+
+def _attribute_type(arg: Arg, scope: Scope) -> Type:
+    match arg.value:
+        case BooleanValue():
+            return BOOLEAN
+        case EntityValue(_, kind):
+            return Entity(kind)
+        case SlotValue(token):
+            return slot_type(token) or ANY
+        case VarRef(name):
+            return scope.get(name) or ANY
+        case _:
+            return STRING
+
+
+def _no_hole(hole: Hole) -> GenieError:
+    message = f"expected a whole program, got the hole {hole.name!r} of a template"
+    return GenieError(Problem("T041", message, hole.span, "fill the hole first"))
+
+
+def _not_normal(predicate: Predicate) -> GenieError:
+    return GenieError(
+        Problem(
+            "T042",
+            "expected a predicate in conjunctive normal form to write as tokens",
+            predicate.span,
+            "make the program canonical first: canonical(program)",
+        )
+    )
+
+
+def _unknown_name(name: str, place: str, span: Span | None) -> GenieError:
+    message = f"expected a parameter known to {place}, got {name!r}"
+    return GenieError(Problem("T009", message, span, _CHECK_FIRST))
