@@ -1,0 +1,297 @@
+"""Guards: conditions over the children of a template, sorted into joins and tests.
+
+A guard is a conjunction. Equality between attributes of two children is a *join*, which the
+sampler indexes; every other conjunct is a *test* of the attributes that it names.
+"""
+
+import ast
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+
+Constant = str | bool | int | float | None
+Lookup = Callable[[str, str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """`q.is_list`."""
+
+    child: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant, or a list of constants after `in`."""
+
+    value: Constant | tuple[Constant, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`left operator right`; the operator is ==, !=, in or not in."""
+
+    operator: str
+    left: "Attribute | Literal"
+    right: "Attribute | Literal"
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`not operand`."""
+
+    operand: "Expression"
+
+
+@dataclass(frozen=True, slots=True)
+class Combination:
+    """`a and b`, `a or b`."""
+
+    operator: str
+    operands: tuple["Expression", ...]
+
+
+Expression = Attribute | Literal | Compare | Negation | Combination
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """`p.function == q.function`: an equality between attributes of two children."""
+
+    left_child: str
+    left_attribute: str
+    right_child: str
+    right_attribute: str
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A condition that is no join. `reads` are the (child, attribute) pairs it looks at."""
+
+    expression: Expression
+    reads: tuple[tuple[str, str], ...]
+
+    __test__ = False  # pytest would otherwise take the class for a test case
+
+    def evaluate(self, lookup: Lookup) -> bool:
+        """Tell whether the condition holds; `lookup(child, attribute)` gives the values."""
+        return bool(_value(self.expression, lookup))
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """All of `joins` and `tests` must hold; without any, every combination of children does."""
+
+    joins: tuple[Join, ...] = ()
+    tests: tuple[Test, ...] = ()
+
+    def attributes(self) -> Iterator[tuple[str, str]]:
+        """Yield every (child, attribute) pair that the guard reads, once each, in order."""
+        pairs: dict[tuple[str, str], None] = {}
+        for join in self.joins:
+            pairs[join.left_child, join.left_attribute] = None
+            pairs[join.right_child, join.right_attribute] = None
+        for test in self.tests:
+            pairs.update(dict.fromkeys(test.reads))
+        yield from pairs
+
+
+def parse_guard(text: str, children: Collection[str], *, span: Span | None = None) -> Guard:
+    """Return the guard of a text; `span` is where the text starts in its file.
+
+    Raises:
+        GenieError: the text is no condition (G004), or names an unknown child (G005).
+
+    >>> guard = parse_guard("p.function == q.function and not q.is_list", ["p", "q"])
+    >>> guard.joins
+    (Join(left_child='p', left_attribute='function', right_child='q', right_attribute='function'),)
+    >>> guard.tests[0].reads
+    (('q', 'is_list'),)
+    >>> guard.tests[0].evaluate(lambda child, attribute: False)
+    True
+    """
+    origin = span or Span("<guard>", 1, 1, 1, len(text) + 1)
+    return _Reader(origin, frozenset(children)).read(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    origin: Span
+    children: frozenset[str]
+
+    def read(self, text: str) -> Guard:
+        # Parentheses let the condition go over several lines; the columns of the first line
+        # move by one.
+        try:
+            tree = ast.parse(f"({text}\n)", mode="eval")
+        except SyntaxError as error:
+            line, column = min(error.lineno or 1, text.count("\n") + 1), (error.offset or 2) - 2
+            place = self._place(line, max(column, 0), line, max(column, 0) + 1)
+            problem = Problem("G004", f"the guard cannot be read: {error.msg}", place)
+            raise GenieError(_as_syntax(problem)) from None
+        expression = self._expression(tree.body)
+        return _sort(tuple(_conjuncts(expression, negated=False)))
+
+    def _expression(self, node: ast.expr) -> Expression:
+        match node:
+            case ast.BoolOp(op, values):
+                operator = "and" if isinstance(op, ast.And) else "or"
+                return Combination(operator, tuple(self._expression(v) for v in values))
+            case ast.UnaryOp(ast.Not(), operand):
+                return Negation(self._expression(operand))
+            case ast.Compare():
+                return self._comparison(node)
+            case _:
+                return self._operand(node)
+
+    def _comparison(self, node: ast.Compare) -> Expression:
+        operands = [node.left, *node.comparators]
+        found = [
+            Compare(self._operator(op, node), self._operand(left), self._operand(right))
+            for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
+        ]
+        return found[0] if len(found) == 1 else Combination("and", tuple(found))
+
+    def _operator(self, op: ast.cmpop, node: ast.expr) -> str:
+        match op:
+            case ast.Eq():
+                return "=="
+            case ast.NotEq():
+                return "!="
+            case ast.In():
+                return "in"
+            case ast.NotIn():
+                return "not in"
+            case _:
+                raise self._error(node, "guards compare with ==, !=, in and not in only")
+
+    def _operand(self, node: ast.expr) -> Attribute | Literal:
+        match node:
+            case ast.Attribute(ast.Name(child), name):
+                if child not in self.children:
+                    hint = (
+                        did_you_mean(child, self.children) or "children are written name:CATEGORY"
+                    )
+                    problem = Problem("G005", f"no child {child!r}", self._span(node), hint)
+                    raise GenieError(problem)
+                return Attribute(child, name)
+            case ast.Constant(str() | bool() | int() | float() | None as value):
+                return Literal(value)
+            case ast.List(items) | ast.Tuple(items) | ast.Set(items):
+                return Literal(tuple(self._constant(item) for item in items))
+            case ast.Name(name) if name in self.children:
+                raise self._error(
+                    node, f"expected an attribute of {name!r}, such as {name}.function"
+                )
+            case ast.Name(name):
+                raise self._error(node, f"expected an attribute of a child, got {name!r}")
+            case _:
+                raise self._error(node, "expected an attribute of a child, a text or a number")
+
+    def _constant(self, node: ast.expr) -> Constant:
+        match self._operand(node):
+            case Literal(str() | bool() | int() | float() | None as value):
+                return value
+            case _:
+                raise self._error(node, "expected a text or a number in the list")
+
+    def _span(self, node: ast.expr) -> Span:
+        # Offsets of `ast` count bytes of UTF-8; guards with other letters are off by a little.
+        end_line, end = node.end_lineno or node.lineno, node.end_col_offset or node.col_offset + 1
+        shift = [1 if line == 1 else 0 for line in (node.lineno, end_line)]
+        return self._place(node.lineno, node.col_offset - shift[0], end_line, end - shift[1])
+
+    def _place(self, line: int, column: int, end_line: int, end_column: int) -> Span:
+        def absolute(row: int, offset: int) -> tuple[int, int]:
+            first = self.origin.column if row == 1 else 1
+            return self.origin.line + row - 1, first + offset
+
+        return Span(self.origin.file, *absolute(line, column), *absolute(end_line, end_column))
+
+    def _error(self, node: ast.expr, message: str) -> GenieError:
+        return GenieError(_as_syntax(Problem("G004", message, self._span(node))))
+
+
+def _as_syntax(problem: Problem) -> Problem:
+    return Problem(problem.code, problem.message, problem.span, problem.hint, stage="syntax")
+
+
+def _conjuncts(expression: Expression, *, negated: bool) -> Iterator[Expression]:
+    """Yield conditions that together mean the expression: `and` and `not .. or` come apart."""
+    match expression:
+        case Negation(operand):
+            yield from _conjuncts(operand, negated=not negated)
+        case Combination("and", operands) if not negated:
+            for operand in operands:
+                yield from _conjuncts(operand, negated=False)
+        case Combination("or", operands) if negated:
+            for operand in operands:
+                yield from _conjuncts(operand, negated=True)
+        case Compare(operator, left, right) if negated:
+            opposite = {"==": "!=", "!=": "==", "in": "not in", "not in": "in"}
+            yield Compare(opposite[operator], left, right)
+        case _:
+            yield Negation(expression) if negated else expression
+
+
+def _sort(conjuncts: tuple[Expression, ...]) -> Guard:
+    joins: dict[Join, None] = {}
+    tests: dict[Test, None] = {}
+    for conjunct in conjuncts:
+        match conjunct:
+            case Compare("==", Attribute(left, first), Attribute(right, second)) if left != right:
+                joins[Join(left, first, right, second)] = None
+            case _:
+                tests[Test(conjunct, tuple(dict.fromkeys(_reads(conjunct))))] = None
+    return Guard(tuple(joins), tuple(tests))
+
+
+def _reads(expression: Expression) -> Iterator[tuple[str, str]]:
+    match expression:
+        case Attribute(child, name):
+            yield child, name
+        case Literal():
+            return
+        case Compare(_, left, right):
+            yield from _reads(left)
+            yield from _reads(right)
+        case Negation(operand):
+            yield from _reads(operand)
+        case Combination(_, operands):
+            for operand in operands:
+                yield from _reads(operand)
+        case _:
+            assert_never(expression)
+
+
+def _value(expression: Expression, lookup: Lookup) -> object:
+    match expression:
+        case Attribute(child, name):
+            return lookup(child, name)
+        case Literal(value):
+            return value
+        case Compare(operator, left, right):
+            return _compare(operator, _value(left, lookup), _value(right, lookup))
+        case Negation(operand):
+            return not _value(operand, lookup)
+        case Combination("and", operands):
+            return all(_value(operand, lookup) for operand in operands)
+        case Combination(_, operands):
+            return any(_value(operand, lookup) for operand in operands)
+        case _:
+            assert_never(expression)
+
+
+def _compare(operator: str, left: object, right: object) -> bool:
+    match operator:
+        case "==":
+            return left == right
+        case "!=":
+            return left != right
+        case _:
+            # A text or a tuple; anything else holds nothing.
+            inside = isinstance(right, str | tuple | frozenset) and left in right
+            return inside == (operator == "in")

@@ -1,0 +1,292 @@
+"""Reads template files and everything that they name into a Grammar."""
+
+import ast as python
+import csv
+import importlib.util
+import os.path
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from types import FunctionType
+from typing import Any, Protocol
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.base import Language
+from genie_dp.skills.words import spoken
+from genie_dp.templates.ast import Category, Child, Import, Template, Using
+from genie_dp.templates.expand import children_of
+from genie_dp.templates.grammar import BUILT_IN, Grammar, Row, Table
+from genie_dp.templates.source import Source
+from genie_dp.templates.syntax import beside, parse_file
+from genie_dp.templates.words import parse_words
+
+
+class PrimitiveTemplate(Protocol):
+    """A template converted from a real skill's dataset; `body` is a lambda or a bare body."""
+
+    @property
+    def category(self) -> str:
+        """Name of the category."""
+
+    @property
+    def utterance(self) -> str:
+        """Words with placeholders `$x`, `${x:const}`."""
+
+    @property
+    def body(self) -> Any:
+        """Syntax tree of the target language."""
+
+    @property
+    def identifier(self) -> str:
+        """Unique name."""
+
+    @property
+    def span(self) -> Span | None:
+        """Where the dataset has it."""
+
+
+def load_grammar(
+    paths: Sequence[Path | str],
+    language: Language,
+    *,
+    library: Any = None,
+    extra: Iterable[PrimitiveTemplate] = (),
+) -> Grammar:
+    """Return the grammar of these files, of all that they import, and of `extra` templates.
+
+    Each file is read once, in the order of first mention. With a `library` the grammar is also
+    checked against it (see check.py).
+
+    Raises:
+        GenieError: all mistakes of all files.
+    """
+    grammar, problems = read_grammar(paths, language, extra=extra)
+    if library is not None:
+        from genie_dp.templates.check import check_grammar
+
+        problems += [p for p in check_grammar(grammar, language, library) if p.severity == "error"]
+    if problems:
+        raise GenieError(problems, sources=grammar.sources)
+    return grammar
+
+
+def read_grammar(
+    paths: Sequence[Path | str], language: Language, *, extra: Iterable[PrimitiveTemplate] = ()
+) -> tuple[Grammar, list[Problem]]:
+    """Return what can be read of these files, and the mistakes in the rest."""
+    loader = _Loader(language)
+    prefixes = _prefixes(paths)
+    for path in paths:
+        loader.file(os.path.normpath(path), None, (), prefixes.get(os.path.normpath(path)))
+    for template in extra:
+        loader.primitive(template)
+    return loader.grammar(), loader.problems
+
+
+def _prefixes(paths: Iterable[Path | str]) -> dict[str, str]:
+    """Return file -> prefix of its templates' ids: the folder for a skill's templates.genie."""
+    return {
+        os.path.normpath(path): Path(path).resolve().parent.name
+        for path in paths
+        if Path(path).name == "templates.genie"
+    }
+
+
+class _Loader:
+    """Collects statements and problems; a file is known by its resolved path."""
+
+    def __init__(self, language: Language):
+        self.language = language
+        self.problems: list[Problem] = []
+        self.categories: dict[str, Category] = {}
+        self.templates: list[Template] = []
+        self.ids: dict[str, Template] = {}
+        self.tables: dict[str, Table] = {}
+        self.functions: dict[str, Callable[..., Any]] = {}
+        self.sources: dict[str, str] = {}
+        self.seen: dict[Path, str] = {}
+        self.prefixes: set[str] = set()
+
+    def grammar(self) -> Grammar:
+        return Grammar(
+            self.categories,
+            tuple(self.templates),
+            self.tables,
+            self.functions,
+            self.sources,
+            tuple(Path(name) for name in self.sources),
+        )
+
+    # ----------------------------------------------------------------------------- files
+
+    def file(
+        self, name: str, span: Span | None, chain: tuple[str, ...], prefix: str | None = None
+    ) -> None:
+        """Read a file, its imports first; `chain` are the files that led to it."""
+        if name in chain:
+            shown = " -> ".join([*chain[chain.index(name) :], name])
+            hint = "move what both need into a third file"
+            self._report("G008", f"files import each other: {shown}", span, hint)
+            return
+        real = Path(name).resolve()
+        if real in self.seen:
+            return
+        text = self._read(name, span, "G007")
+        if text is None:
+            return
+        self.seen[real] = name
+        parsed, problems = parse_file(text, file=name, prefix=self._prefix(name, prefix))
+        self.problems += problems
+        for statement in parsed.imports:
+            self._import(name, statement, (*chain, name))
+        for category in parsed.categories:
+            self._category(category)
+        for using in parsed.using:
+            self._using(name, using)
+        for template in parsed.templates:
+            self._template(template)
+
+    def _import(self, name: str, statement: Import, chain: tuple[str, ...]) -> None:
+        self.file(beside(name, statement.path), statement.span, chain)
+
+    def _prefix(self, name: str, wanted: str | None) -> str:
+        path = Path(name)
+        prefix = wanted or path.stem
+        if prefix in self.prefixes:
+            prefix = f"{path.resolve().parent.name}.{path.stem}"
+        self.prefixes.add(prefix)
+        return prefix
+
+    def _read(self, name: str, span: Span | None, code: str) -> str | None:
+        try:
+            text = Path(name).read_text(encoding="utf-8")
+        except UnicodeDecodeError as error:
+            self._report(code, f"{name} is not UTF-8: {error.reason} at byte {error.start}", span)
+            return None
+        except OSError as error:
+            hint = _nearest_file(name)
+            self._report(code, f"cannot read {name}: {error.strerror}", span, hint)
+            return None
+        self.sources[name] = text
+        return text
+
+    def _report(self, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
+        self.problems.append(Problem(code, message, span, hint))
+
+    # ------------------------------------------------------------------------ statements
+
+    def _category(self, category: Category) -> None:
+        known = self.categories.get(category.name)
+        if category.name in BUILT_IN:
+            message = f"{category.name} is built in and cannot be declared"
+            self._report("G011", message, category.span)
+        elif known is not None:
+            message = f"category {category.name!r} is declared twice"
+            self._report("G011", message, category.span, f"first declared at {known.span}")
+        else:
+            self.categories[category.name] = category
+        if category.kind not in self.language.kinds:
+            kinds = ", ".join(sorted(self.language.kinds))
+            message = f"{self.language.name} has no kind {category.kind!r}"
+            hint = did_you_mean(category.kind, self.language.kinds) or f"its kinds are {kinds}"
+            self._report("G013", message, category.span, hint)
+
+    def _template(self, template: Template) -> None:
+        known = self.ids.setdefault(template.id, template)
+        if known is not template:
+            message = f"two templates have the id {template.id!r}"
+            self._report("G014", message, template.span, f"the first is at {known.span}")
+        self.templates.append(template)
+        for child in children_of(template.utterance):
+            if child.table and child.table not in self.tables:
+                self._table(child)
+
+    def primitive(self, primitive: PrimitiveTemplate) -> None:
+        """Add a template converted from a real skill."""
+        literal = '"' + primitive.utterance.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        try:
+            words = parse_words(literal, Source(primitive.identifier, literal), 0)
+        except GenieError as error:
+            self.problems += [
+                Problem(p.code, p.message, primitive.span, p.hint) for p in error.problems
+            ]
+            return
+        self._template(
+            Template(
+                id=primitive.identifier,
+                category=primitive.category,
+                features=(),
+                utterance=(words,),
+                body_text=str(self.language.render(primitive.body)),
+                body_span=primitive.span,
+                tree=primitive.body,
+                span=primitive.span,
+            )
+        )
+
+    # -------------------------------------------------------------------- tables, Python
+
+    def _table(self, child: Child) -> None:
+        text = self._read(child.table, child.span, "G009")
+        rows: list[Row] = []
+        columns: tuple[str, ...] = ()
+        if text is not None:
+            columns, rows = self._rows(child.table, text)
+        self.tables[child.table] = Table(child.table, columns, tuple(rows))
+
+    def _rows(self, name: str, text: str) -> tuple[tuple[str, ...], list[Row]]:
+        lines = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
+        header = tuple(cell.strip() for cell in next(lines, []))
+        if len(header) < 2:
+            message = f"expected a header with two columns or more, got {len(header)}"
+            self._report("G009", message, Span(name, 1, 1, 1, 2), "columns are tab separated")
+            return header, []
+        rows = []
+        for number, cells in enumerate(lines, start=2):
+            if not any(cell.strip() for cell in cells):
+                continue
+            if len(cells) != len(header):
+                message = f"expected {len(header)} columns, got {len(cells)}"
+                self._report("G009", message, Span(name, number, 1, number, 2))
+                continue
+            values = [cell.strip() for cell in cells]
+            by_name = dict(zip(header, values, strict=True))
+            rows.append(Row(spoken(values[0]), values[1], by_name, number))
+        return header, rows
+
+    def _using(self, name: str, using: Using) -> None:
+        path = beside(name, using.path)
+        text = self._read(path, using.span, "G010")
+        if text is None:
+            return
+        try:
+            python.parse(text, filename=path)
+        except SyntaxError as error:
+            line, column = error.lineno or 1, error.offset or 1
+            span = Span(path, line, column, line, column + 1)
+            self._report("G010", f"not Python: {error.msg}", span)
+            return
+        for function_name, function in _functions(path):
+            if self.functions.get(function_name, function) is not function:
+                message = f"python.{function_name} is defined in two files"
+                self._report("G010", message, using.span)
+            self.functions[function_name] = function
+
+
+def _functions(path: str) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the public functions of a Python file, running it; its own errors keep a traceback."""
+    module_name = f"genie_dp_functions_{Path(path).stem}"
+    spec = importlib.util.spec_from_file_location(module_name, path)
+    if spec is None or spec.loader is None:
+        raise GenieError(Problem("G010", f"{path} is no Python file", hint="name it *.py"))
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    for name, value in vars(module).items():
+        if isinstance(value, FunctionType) and not name.startswith("_"):
+            yield name, value
+
+
+def _nearest_file(name: str) -> str | None:
+    folder = Path(name).parent
+    if not folder.is_dir():
+        return None
+    return did_you_mean(Path(name).name, [p.name for p in folder.iterdir()])
