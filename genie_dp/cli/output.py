@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from io import BufferedIOBase, TextIOWrapper
 from pathlib import Path
 from typing import IO, BinaryIO, Literal, TypeVar, cast
@@ -20,8 +21,8 @@ Row = TypeVar("Row")
 
 _COMPRESSORS: Mapping[str, Callable[[BinaryIO], BufferedIOBase]] = {
     ".gz": lambda raw: gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0),
-    ".bz2": lambda raw: bz2.BZ2File(raw, "wb"),
-    ".xz": lambda raw: lzma.LZMAFile(raw, "wb"),
+    ".bz2": partial(bz2.BZ2File, mode="wb"),
+    ".xz": partial(lzma.LZMAFile, mode="wb"),
 }
 
 
@@ -79,13 +80,13 @@ def open_text(target: str) -> Iterator[IO[str]]:
 def _local(path: Path) -> Iterator[BinaryIO]:
     path.parent.mkdir(parents=True, exist_ok=True)
     # The process number keeps two runs apart that write one file.
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with partial.open("wb") as raw, _compressed(raw, path.name) as out:
+        with temporary.open("wb") as raw, _compressed(raw, path.name) as out:
             yield out
-        partial.replace(path)
+        temporary.replace(path)
     finally:
-        partial.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
 
 
 @contextmanager
