@@ -1,0 +1,1 @@
+"""The skill library: classes, phrases, value lists and real Thingpedia folders."""

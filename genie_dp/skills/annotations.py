@@ -1,0 +1,158 @@
+"""Reads phrases and flags from the annotations of a declaration."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from genie_dp.languages.thingtalk.ast import Annotation, ParamDecl
+from genie_dp.languages.thingtalk.signatures import Parameter
+from genie_dp.skills.model import Phrases
+from genie_dp.skills.words import spoken
+
+# docs/template-language.md, "Built-in categories"
+PARTS = (
+    "base", "plural", "property", "verb", "passive_verb", "adjective",
+    "adjective_true", "adjective_false", "predicate_true", "predicate_false",
+    "more", "less", "after", "before", "reverse",
+)  # fmt: skip
+# Parts of speech whose phrase has a place for the value, written "#".
+WITH_VALUE = frozenset(
+    ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before")
+)
+# Names of the 2019 toolkit and of its successors -> ours. A preposition phrase ("in the # section")
+# stands where a passive verb does, after the noun.
+OTHER_NAMES = {
+    "default": "base",
+    "npp": "property",
+    "npi": "reverse",
+    "npv": "property",
+    "avp": "verb",
+    "pvp": "passive_verb",
+    "apv": "adjective",
+    "preposition": "passive_verb",
+    "reverse_property": "reverse",
+}
+# Keys of real manifests that say nothing our templates can use.
+UNUSED = frozenset(
+    (
+        "implicit_identity", "reverse_verb", "base_projection", "property_projection",
+        "verb_projection", "passive_verb_projection", "adjective_projection",
+        "preposition_projection", "reverse_verb_projection", "projection_pronoun",
+    )
+)  # fmt: skip
+
+
+def find(annotations: Iterable[Annotation], name: str) -> Annotation | None:
+    """Return the first annotation of that name, or None."""
+    return next((a for a in annotations if a.name == name), None)
+
+
+def text_of(annotations: Iterable[Annotation], name: str) -> str | None:
+    """Return the text of an annotation, or None if it is absent or no text."""
+    found = find(annotations, name)
+    return found.value if found and isinstance(found.value, str) else None
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """Return the phrases of an annotation's value: one text or a list of texts.
+
+    >>> texts("size"), texts(("size", "Length ")), texts(True)
+    (('size',), ('size', 'length'), ())
+    """
+    items = value if isinstance(value, tuple) else (value,)
+    found = (spoken(item) for item in items if isinstance(item, str))
+    return tuple(dict.fromkeys(text for text in found if text))
+
+
+def function_phrases(annotations: Iterable[Annotation]) -> tuple[str, ...]:
+    """Return what people call a function or class, from its canonical annotation."""
+    found = find(annotations, "canonical")
+    if found is None:
+        return ()
+    if isinstance(found.value, dict):
+        return tuple(phrase for part in found.value.values() for phrase in texts(part))
+    return texts(found.value)
+
+
+def parameter_phrases(annotations: Iterable[Annotation]) -> Phrases:
+    """Return part of speech -> phrases of a parameter, in the order of PARTS.
+
+    A bare text or list is `base`. A phrase that needs a place for its value and has none gets it
+    at the end, as the 2019 toolkit does.
+
+    >>> canonical = {"npp": "label", "base": ("label", "tag"), "passive_verb": "labeled #"}
+    >>> parameter_phrases([Annotation("canonical", canonical, natural=True)])
+    {'base': ('label', 'tag'), 'property': ('label #',), 'passive_verb': ('labeled #',)}
+    """
+    collected: dict[str, list[str]] = {}
+    for part, value in canonical_parts(annotations):
+        ours = OTHER_NAMES.get(part, part)
+        if ours in PARTS:
+            collected.setdefault(ours, []).extend(_phrases_of(ours, value))
+    return {
+        part: tuple(dict.fromkeys(collected[part])) for part in PARTS if collected.get(part)
+    }
+
+
+def canonical_parts(annotations: Iterable[Annotation]) -> Iterator[tuple[str, object]]:
+    """Yield (part of speech as written, value) of the canonical annotation of a parameter.
+
+    `default` names a part of speech in later manifests ("default": "property"): that says no
+    phrase and is left out, like the `enum` key.
+    """
+    found = find(annotations, "canonical")
+    if found is None:
+        return
+    if not isinstance(found.value, dict):
+        yield "base", found.value
+        return
+    for part, value in found.value.items():
+        names_a_part = part == "default" and value in (*PARTS, *OTHER_NAMES, *UNUSED)
+        if part != "enum" and not names_a_part:
+            yield part, value
+
+
+def enum_phrases(param: ParamDecl) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return (parameter, value) -> words, from `#_[enum={..}]` or the canonical's `enum` key."""
+    return {
+        (param.name, value): words
+        for written in _enum_objects(param.annotations)
+        for value, phrase in written.items()
+        if isinstance(value, str) and (words := texts(phrase))
+    }
+
+
+def as_parameter(param: ParamDecl) -> Parameter:
+    """Return the signature of a declared parameter."""
+    accepts = find(param.annotations, "accepts")
+    unique = find(param.annotations, "unique")
+    return Parameter(
+        param.name,
+        param.direction,
+        param.type,
+        value_list=text_of(param.annotations, "string_values"),
+        unique=unique is not None and unique.value is True,
+        accepts=_names(accepts.value) if accepts else (),
+    )
+
+
+def _names(value: object) -> tuple[str, ...]:
+    items = value if isinstance(value, tuple) else (value,)
+    return tuple(item for item in items if isinstance(item, str))
+
+
+def _enum_objects(annotations: tuple[Annotation, ...]) -> Iterator[Mapping[object, object]]:
+    canonical = find(annotations, "canonical")
+    if canonical and isinstance(canonical.value, dict):
+        inner = canonical.value.get("enum")
+        if isinstance(inner, dict):
+            yield inner
+    direct = find(annotations, "enum")
+    if direct and isinstance(direct.value, dict):
+        yield direct.value
+
+
+def _phrases_of(part: str, value: object) -> tuple[str, ...]:
+    if value is True and part == "adjective":  # 2019: the value itself is the adjective
+        return ("#",)
+    if part not in WITH_VALUE:
+        return texts(value)
+    return tuple(p if "#" in p.split() else f"{p} #" for p in texts(value))

@@ -1,0 +1,209 @@
+"""What the toolkit knows of a skill library once it is read and linked."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from genie_dp.errors import Problem, Span
+from genie_dp.languages.thingtalk.ast import ClassDef, DatasetExample
+from genie_dp.languages.thingtalk.signatures import Signature
+
+# Part of speech -> phrases; the parts are those of annotations.PARTS.
+Phrases = Mapping[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class EntityType:
+    """A type of entity and those it is a kind of; `span` is None where nobody declares it."""
+
+    name: str
+    parents: tuple[str, ...] = ()
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ValueList:
+    """Values that people use for a parameter, with weights, in the order of their file."""
+
+    name: str
+    values: tuple[str, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A primitive template of a real dataset, with the class whose dataset lists it."""
+
+    class_name: str
+    example: DatasetExample
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One skill folder.
+
+    Attributes:
+        name: name of the folder.
+        classes: the classes it declares, as written.
+        examples: primitive templates of a real Thingpedia dataset.
+        templates: its templates.genie, if there is one.
+        evaluation: its eval.tsv, if there is one.
+        is_real: read from a real manifest.tt rather than a skill.tt.
+    """
+
+    name: str
+    path: Path
+    classes: tuple[ClassDef, ...]
+    examples: tuple[Example, ...] = ()
+    templates: Path | None = None
+    evaluation: Path | None = None
+    is_real: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A skill folder that was left out, and why."""
+
+    path: Path
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function with everything it inherits.
+
+    Attributes:
+        phrases: what people call it.
+        parameter_phrases: parameter -> its phrases by part of speech.
+        enum_phrases: (parameter, value) -> words for an enum value.
+        span: where it is declared; the declaration may be a parent's.
+    """
+
+    signature: Signature
+    phrases: tuple[str, ...] = ()
+    parameter_phrases: Mapping[str, Phrases] = field(default_factory=dict)
+    enum_phrases: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SkillClass:
+    """A class with everything it inherits.
+
+    Attributes:
+        lineage: the class itself, then its ancestors, nearest first: the first one that declares
+            a function gives it its meaning.
+        phrase: what people call the skill.
+    """
+
+    name: str
+    is_abstract: bool
+    lineage: tuple[str, ...]
+    functions: Mapping[str, Function]
+    phrase: str
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """All skills that were loaded; answers the questions of the type checker (Signatures).
+
+    Attributes:
+        skills: the skills in the order of their folders.
+        classes: class name -> the linked class.
+        entity_types: every type of entity that is built in, declared or used.
+        value_lists: name -> values.
+        sources: file -> text, to show where a mistake is.
+        skipped: what was left out because it is broken.
+        warnings: what was found on the way and does not stop anything.
+    """
+
+    skills: tuple[Skill, ...] = ()
+    classes: Mapping[str, SkillClass] = field(default_factory=dict)
+    entity_types: Mapping[str, EntityType] = field(default_factory=dict)
+    value_lists: Mapping[str, ValueList] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
+    skipped: tuple[Skipped, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    def function(self, class_name: str, name: str) -> Signature | None:
+        """Return the function with all inherited parameters, or None."""
+        found = self._find(class_name, name)
+        return found.signature if found else None
+
+    def class_names(self) -> tuple[str, ...]:
+        """Return the names of all classes, in the order they were read."""
+        return tuple(self.classes)
+
+    def function_names(self, class_name: str) -> tuple[str, ...]:
+        """Return the functions of a class, inherited ones included."""
+        found = self.classes.get(class_name)
+        return tuple(found.functions) if found else ()
+
+    def is_entity_subtype(self, kind: str, other: str) -> bool:
+        """Tell whether every entity of `kind` is one of `other` (reflexive and transitive)."""
+        return kind == other or any(
+            self.is_entity_subtype(parent, other) for parent in self._entity_parents(kind)
+        )
+
+    def functions(self) -> tuple[Signature, ...]:
+        """Return every function that a program may call, class by class.
+
+        An abstract class is callable only where no concrete class of the library implements it:
+        then it stands for whatever device of that kind the user has, as in real Thingpedia.
+        """
+        implemented = {
+            parent for c in self.classes.values() if not c.is_abstract for parent in c.lineage
+        }
+        return tuple(
+            function.signature
+            for c in self.classes.values()
+            if not c.is_abstract or c.name not in implemented
+            for function in c.functions.values()
+        )
+
+    def find(self, qualified: str) -> Function | None:
+        """Return the function of a qualified name such as "@com.gmail.inbox", or None."""
+        class_name, _, name = qualified.removeprefix("@").rpartition(".")
+        return self._find(class_name, name)
+
+    def phrases(self, qualified: str, parameter: str) -> Phrases:
+        """Return how people speak of a parameter, by part of speech; empty if nothing says."""
+        found = self.find(qualified)
+        return found.parameter_phrases.get(parameter, {}) if found else {}
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return the ways to say an enum value, the usual one first."""
+        found = self.find(qualified)
+        written = found.enum_phrases.get((parameter, value), ()) if found else ()
+        return written or (value.replace("_", " ").strip().lower(),)
+
+    def enum_phrase(self, qualified: str, parameter: str, value: str) -> str:
+        """Return the usual way to say an enum value: its annotation, or its name in words."""
+        return self.enum_phrases(qualified, parameter, value)[0]
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a list, or none if there is no such list."""
+        found = self.value_lists.get(name)
+        return found.values if found else ()
+
+    def class_phrase(self, class_name: str) -> str:
+        """Return what people call a skill; unknown classes are spoken by their last name."""
+        found = self.classes.get(class_name)
+        return found.phrase if found else last_name(class_name)
+
+    def _find(self, class_name: str, name: str) -> Function | None:
+        found = self.classes.get(class_name)
+        return found.functions.get(name) if found else None
+
+    def _entity_parents(self, kind: str) -> Iterable[str]:
+        found = self.entity_types.get(kind)
+        return found.parents if found else ()
+
+
+def last_name(class_name: str) -> str:
+    """Return the last part of a class name in words.
+
+    >>> last_name("org.thingpedia.iot.light-bulb")
+    'light bulb'
+    """
+    return class_name.rpartition(".")[2].replace("-", " ").replace("_", " ").lower()

@@ -1,0 +1,48 @@
+"""Splits what people write into the tokens of utterances."""
+
+import re
+
+_TOKEN = re.compile(
+    r"""
+      \$\{[^{}]*\} | \$[A-Za-z_]\w*                       # ${p_x:const}, $p_x
+    | \{[^{}]*\}                                          # {is/are}
+    | (?:GENERIC_ENTITY_[\w.-]+:\w+|MEASURE_\w+|[A-Z]+(?:_[A-Z]+)*)_\d+\b   # NUMBER_0
+    | (?:https?://|www\.)[^\s"]*[^\s".,;:!?()']           # a link, without the full stop after it
+    | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                        # a mail address
+    | @\w+(?:[.-]\w+)* | \#\w+(?:-\w+)*                   # @name, #tag
+    | (?<=\w)['’](?:s|re|ve|ll|d|m)\b                     # nasa 's
+    | \d{1,2}:\d{2}(?::\d{2})?(?:[ap]m\b)?                # 12:30pm
+    | [$€£]?(?:(?<![\w.])-)?\d+(?:[.,]\d+)*(?:%|[^\W\d_]+\b)?(?![\w-])      # 3.5gb, -10, 20%
+    | \w+(?:(?:[-.&+]|['’](?!(?:s|re|ve|ll|d|m)\b))\w+)*   # light-bulb, don't, file.txt, at&t
+    | \.\.\.
+    | [^\w\s]
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+_KEEPS_CASE = re.compile(r"\$|\{|[A-Z]+[A-Z_]*(?:_\S+)?_\d+$")
+
+
+def tokenize(text: str) -> tuple[str, ...]:
+    """Return the tokens of a text, lower-case; placeholders keep their spelling.
+
+    Placeholders, links, @names, #tags, times and numbers with their unit stay whole, punctuation
+    and the possessive stand alone.
+
+    >>> tokenize("NASA's picture of the day, please!")
+    ('nasa', "'s", 'picture', 'of', 'the', 'day', ',', 'please', '!')
+    >>> tokenize("Tweet ${p_text:const} to @bob's list on my light-bulb at 12:30")
+    ('tweet', '${p_text:const}', 'to', '@bob', "'s", 'list', 'on', 'my', 'light-bulb', 'at', '12:30')
+    >>> tokenize("larger than 3.5GB")
+    ('larger', 'than', '3.5gb')
+    """
+    found = (match.group().replace("’", "'") for match in _TOKEN.finditer(text))
+    return tuple(t if _KEEPS_CASE.match(t) else t.lower() for t in found)
+
+
+def spoken(text: str) -> str:
+    """Return the tokens of a text joined by one space.
+
+    >>> spoken("The  user's name")
+    "the user 's name"
+    """
+    return " ".join(tokenize(text))
