@@ -1,0 +1,260 @@
+"""The constructs of ThingTalk over canonical pieces: each takes pieces and returns one, or None.
+
+None means that the pieces do not go together (a query that cannot be monitored, a parameter
+filtered twice). Each operation keeps the canonical form of Genie section 2.4 by local rules:
+clauses sort on merging, a filter lands on the right-most function (whose outputs it names), a
+join without passing orders its sides by their functions. `tests/test_compose.py` compares every
+operation with the slow way: build the tree, canonicalise, print.
+"""
+
+import re
+
+from genie_dp.languages.thingtalk.values import (
+    POLICY,
+    PROGRAM,
+    ActionValue,
+    Clause,
+    Operand,
+    PredicateValue,
+    ProgramValue,
+    QueryValue,
+    StreamValue,
+    clauses_text,
+    predicate_state,
+    query_state,
+    stream_state,
+)
+
+NOTIFY = "notify"
+MOST_CLAUSES = 8  # a person does not say more; keeps disjunction over conjunction from blowing up
+
+
+def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
+    """Return `query filter predicate`; None if a name is filtered twice the same way."""
+    if predicate.state.function not in (query.state.function, ""):
+        return None
+    clauses = conjunction(query.clauses, predicate.clauses)
+    if clauses is None:
+        return None
+    state = query.state
+    if not state.is_filtered:
+        state = query_state(
+            state.function, state.class_name, state.is_list, state.is_monitorable,
+            state.is_join, state.is_aggregate, True,
+        )  # fmt: skip
+    return QueryValue(
+        query.call,
+        query.functions + predicate.functions,
+        state,
+        clauses,
+        query.left,
+        query.tail,
+        query.gap,
+        query.gap_text,
+    )
+
+
+def conjunction(
+    left: tuple[Clause, ...], right: tuple[Clause, ...]
+) -> tuple[Clause, ...] | None:
+    """Return the sorted union; None if both compare one name (except the two ends of a range)."""
+    if not left:
+        return right
+    if len(left) + len(right) > MOST_CLAUSES:
+        return None
+    taken = {operand[:3] for clause in left for operand in clause}
+    names = {operand[1] for operand in taken}
+    for clause in right:
+        for operand in clause:
+            if operand[1] in names and not _is_other_end(operand, taken):
+                return None
+    return tuple(sorted(left + right))
+
+
+_RANGES = {">=": ("<=",), "<=": (">=",), ">": ("<",), "<": (">",)}
+
+
+def _is_other_end(operand: Operand, taken: set[tuple[int, str, str]]) -> bool:
+    rank, name, operator = operand[:3]
+    same = {o for r, n, o in taken if n == name and r == rank}
+    return same <= set(_RANGES.get(operator, ())) and bool(same)
+
+
+def disjunction(left: PredicateValue, right: PredicateValue) -> PredicateValue | None:
+    """Return `left || right` in conjunctive normal form; None if one operand stands in both."""
+    if left.state.function != right.state.function:
+        return None
+    ours = {o for clause in left.clauses for o in clause}
+    if any(o in ours for clause in right.clauses for o in clause):
+        return None
+    if len(left.clauses) * len(right.clauses) > MOST_CLAUSES:
+        return None
+    clauses = {tuple(sorted(a + b)) for a in left.clauses for b in right.clauses}
+    return PredicateValue(
+        tuple(sorted(clauses)),
+        left.functions + right.functions,
+        predicate_state(left.state.function),
+    )
+
+
+def both(left: PredicateValue, right: PredicateValue) -> PredicateValue | None:
+    """Return `left && right`."""
+    if left.state.function != right.state.function:
+        return None
+    clauses = conjunction(left.clauses, right.clauses)
+    if clauses is None:
+        return None
+    state = predicate_state(left.state.function)
+    return PredicateValue(clauses, left.functions + right.functions, state)
+
+
+def negation(operand: PredicateValue) -> PredicateValue | None:
+    """Return `!operand` of a single comparison; None for anything else."""
+    if len(operand.clauses) != 1 or len(operand.clauses[0]) != 1:
+        return None
+    rank, name, operator, value, text = operand.clauses[0][0]
+    if rank == 1:
+        return None
+    negated: Operand = (1, name, operator, value, f"not {text}")
+    return PredicateValue(((negated,),), operand.functions, operand.state)
+
+
+def joined(
+    left: QueryValue, right: QueryValue, output: str = "", key: str = "", *, may_commute: bool = True
+) -> QueryValue | None:
+    """Return `left join right`, passing the typed `output` of left into right's gap.
+
+    `may_commute` says that the two sides share no output name, so that a join without passing may
+    order them by their functions. None for a function joined with itself, a join on the right, an
+    aggregate, or an open gap that nothing fills.
+    """
+    if right.left or left.gap or left.state.is_aggregate or right.state.is_aggregate:
+        return None
+    if right.gap != key or set(left.functions) & set(right.functions):
+        return None
+    if key:
+        return _beside(left, right, f" on {right.gap_text} = {output}")
+    if left.left:
+        return None
+    if may_commute and (right.functions, right.text) < (left.functions, left.text):
+        left, right = right, left
+    return _beside(left, right, "")
+
+
+def _beside(left: QueryValue, right: QueryValue, tail: str) -> QueryValue:
+    a, b = left.state, right.state
+    state = query_state(
+        b.function, b.class_name, a.is_list or b.is_list, a.is_monitorable and b.is_monitorable,
+        True, False, a.is_filtered or b.is_filtered,
+    )  # fmt: skip
+    return QueryValue(
+        right.call,
+        left.functions + right.functions,
+        state,
+        right.clauses,
+        f"( {left.text} ) join ",
+        tail,
+    )
+
+
+def aggregated(query: QueryValue, operator: str, typed_field: str) -> QueryValue | None:
+    """Return `agg operator field of (query)`; the field is "" for count."""
+    if not query.state.is_list or query.state.is_aggregate or query.gap:
+        return None
+    field = f" {typed_field}" if typed_field else ""
+    state = query_state("", query.state.class_name, False, query.state.is_monitorable, False, True)
+    text = f"aggregate {operator}{field} of ( {query.text} )"
+    return QueryValue(text, query.functions, state)
+
+
+def monitored(query: QueryValue, on_new: tuple[str, ...] = ()) -> StreamValue | None:
+    """Return `monitor (query) on new [names]`; names are typed and sorted."""
+    if not query.state.is_monitorable or query.gap:
+        return None
+    fields = f" on new [ {' , '.join(on_new)} ]" if on_new else ""
+    state = stream_state(query.state.function)
+    return StreamValue(f"monitor ( {query.text} ){fields}", query.functions, state)
+
+
+def edge(stream: StreamValue, predicate: PredicateValue) -> StreamValue | None:
+    """Return `edge (stream) on predicate`."""
+    if stream.state.function != predicate.state.function or stream.state.is_edge:
+        return None
+    text = f"edge ( {stream.text} ) on {predicate.text}"
+    functions = stream.functions + predicate.functions
+    return StreamValue(text, functions, stream_state(stream.state.function, is_edge=True))
+
+
+def passed_to_action(action: ActionValue, output: str, key: str) -> ActionValue | None:
+    """Return the action with its gap filled by a typed output name."""
+    if not action.gap or action.gap != key:
+        return None
+    text = f"{action.text} on {action.gap_text} = {output}"
+    return ActionValue(text, action.functions, action.state)
+
+
+def passed_to_query(query: QueryValue, output: str, key: str) -> QueryValue | None:
+    """Return the query with its gap filled by an output of the stream before it."""
+    if not query.gap or query.gap != key or query.left:
+        return None
+    call = f"{query.call} on {query.gap_text} = {output}"
+    return QueryValue(call, query.functions, query.state, query.clauses)
+
+
+def rule(
+    stream: StreamValue | None, query: QueryValue | None, action: ActionValue | None
+) -> ProgramValue | None:
+    """Return `stream => query => action`; no stream is `now`, no action is `notify`."""
+    if (query is not None and query.gap) or (action is not None and action.gap):
+        return None
+    if action is None and query is None and (stream is None or stream.state.is_timer):
+        return None
+    texts, functions = ["now"], ()
+    if stream is not None:
+        texts, functions = [stream.text], stream.functions
+    if query is not None:
+        texts.append(query.text)
+        functions += query.functions
+    texts.append(NOTIFY if action is None else action.text)
+    if action is not None:
+        functions += action.functions
+    return ProgramValue(" => ".join(texts), functions, PROGRAM)
+
+
+def policy(
+    source: str, query: tuple[str, tuple[Clause, ...]] | None,
+    action: tuple[str, tuple[Clause, ...]] | None, functions: tuple[str, ...],
+) -> ProgramValue:  # fmt: skip
+    """Return `policy source : query => action`; None is `now` before and `notify` after."""
+    first = "now" if query is None else _policy_function(*query)
+    second = NOTIFY if action is None else _policy_function(*action)
+    return ProgramValue(f"policy {source} : {first} => {second}", functions, POLICY)
+
+
+_NEXT_ARGUMENT = re.compile(r" (?=param:\w+:\S+ = )")
+
+
+def as_policy_function(call: str, clauses: tuple[Clause, ...]) -> tuple[str, tuple[Clause, ...]] | None:
+    """Return a call as a policy speaks of it: the function, and its arguments as conditions.
+
+    None for a call to one device (with attributes) or one that passes a parameter.
+
+    >>> as_policy_function("@c.f param:a:Number = 5", ())
+    ('@c.f', (((2, 'a', '==', '5', 'param:a:Number == 5'),),))
+    """
+    function, *arguments = _NEXT_ARGUMENT.split(call)
+    if " " in function:
+        return None
+    conditions = []
+    for argument in arguments:
+        typed, _, value = argument.partition(" = ")
+        if " on param:" in value:
+            return None
+        name = typed.split(":")[1]
+        conditions.append(((2, name, "==", value, f"{typed} == {value}"),))
+    merged = conjunction(clauses, tuple(conditions)) if conditions else clauses
+    return None if merged is None else (function, merged)
+
+
+def _policy_function(function: str, clauses: tuple[Clause, ...]) -> str:
+    return f"{function} filter {clauses_text(clauses)}" if clauses else function

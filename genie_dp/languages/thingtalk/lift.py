@@ -1,0 +1,392 @@
+"""From syntax trees to the pieces of synthesis: what a template body says without its children."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, assert_never
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.thingtalk import ast, compose
+from genie_dp.languages.thingtalk.assign import CONTACT
+from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
+from genie_dp.languages.thingtalk.keys import gap_keys, passing_key
+from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
+from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
+from genie_dp.languages.thingtalk.tokens import STYLE, _Writer, tokens
+from genie_dp.languages.thingtalk.traverse import children, functions_used
+from genie_dp.languages.thingtalk.types import STRING, Array
+from genie_dp.languages.thingtalk.values import (
+    POLICY,
+    PROGRAM,
+    ActionState,
+    ActionValue,
+    Clause,
+    Operand,
+    PredicateValue,
+    ProgramValue,
+    QueryValue,
+    Slots,
+    StreamValue,
+    predicate_state,
+    query_state,
+    stream_state,
+)
+
+Open = Mapping[str, str]
+"""Placeholders left open -> the key under which something may be passed into them."""
+
+_QUERIES = ast.Call | ast.Filter | ast.Join | ast.Aggregate
+_STREAMS = ast.AtTimer | ast.Timer | ast.Monitor | ast.Edge | ast.StreamFilter | ast.StreamJoin
+
+
+class Lifter:
+    """Makes pieces of whole syntax trees; one for each library."""
+
+    def __init__(self, library: Signatures):
+        """Keep the library and remember its answers."""
+        self.library = library
+        self._outputs: dict[tuple[str, ...], frozenset[str]] = {}
+        self._text_lists: tuple[str, ...] | None = None
+
+    # ------------------------------------------------------------------------- the library
+
+    def signature(self, qualified: str, node: Any = None) -> Signature:
+        """Return the function of that name, such as @com.gmail.inbox, or raise GenieError."""
+        class_name, _, name = qualified.removeprefix("@").rpartition(".")
+        found = self.library.function(class_name, name)
+        if found is None:
+            hint = did_you_mean(class_name, self.library.class_names())
+            if class_name in self.library.class_names():
+                hint = did_you_mean(name, self.library.function_names(class_name))
+            span = getattr(node, "span", None)
+            raise GenieError(Problem("T001", f"unknown function {qualified}", span, hint))
+        return found
+
+    def may_commute(self, left: QueryValue, right: QueryValue) -> bool:
+        """Tell whether two queries share no output name."""
+        return not self._outputs_of(left.functions) & self._outputs_of(right.functions)
+
+    def _outputs_of(self, functions: tuple[str, ...]) -> frozenset[str]:
+        if functions not in self._outputs:
+            self._outputs[functions] = frozenset(
+                p.name for f in functions for p in self.signature(f).outputs
+            )
+        return self._outputs[functions]
+
+    def gap_keys(self, parameter: Parameter) -> Iterator[str]:
+        """Yield the keys under which a parameter may be passed into."""
+        if self._text_lists is None:
+            self._text_lists = tuple(sorted(self._find_text_lists()))
+        return gap_keys(parameter, self._text_lists)
+
+    def _find_text_lists(self) -> set[str]:
+        return {
+            parameter.value_list
+            for class_name in self.library.class_names()
+            for name in self.library.function_names(class_name)
+            if (signature := self.library.function(class_name, name)) is not None
+            for parameter in signature.outputs
+            if parameter.value_list and parameter.type == STRING
+        }
+
+    # -------------------------------------------------------------------------------- pieces
+
+    def lift(self, node: Any, opened: Open, function: str = "") -> Any:
+        """Return the piece of a tree without holes; `function` is what a predicate speaks of.
+
+        Raises:
+            GenieError: a function or name that the library does not know.
+        """
+        match node:
+            case ast.Program() | ast.Policy():
+                return self._program(node)
+            case ast.Rule():
+                return self._program(ast.Program((node,)))
+            case ast.Call() if self.signature(_name(node), node).kind == "action":
+                return self._action(self._canonical_action(node), opened)
+            case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate():
+                rule = _only_rule(canonical(_as_program(query=node), self.library))
+                return None if rule.query is None else self.query(rule.query, opened)
+            case (
+                ast.AtTimer()
+                | ast.Timer()
+                | ast.Monitor()
+                | ast.Edge()
+                | ast.StreamFilter()
+                | ast.StreamJoin()
+            ):
+                rule = _only_rule(canonical(_as_program(stream=node), self.library))
+                return None if rule.stream is None else self.stream(rule.stream)
+            case _:
+                return self.predicate(node, function)
+
+    def _canonical_action(self, call: ast.Call) -> ast.Call:
+        action = _only_rule(canonical(_as_program(action=call), self.library)).action
+        return action if isinstance(action, ast.Call) else call
+
+    def _program(self, node: ast.Program | ast.Policy) -> ProgramValue:
+        form = canonical(node, self.library)
+        functions = tuple(_name(f) for f in functions_used(form))
+        state = POLICY if isinstance(form, ast.Policy) else PROGRAM
+        text = tokens(form, self.library)
+        return ProgramValue(text, functions, state, slots=tuple(self.slots(form)))
+
+    def query(self, node: ast.Query, opened: Open) -> QueryValue | None:
+        """Return the piece of a canonical query."""
+        match node:
+            case ast.Call():
+                return self._call(node, opened)
+            case ast.Filter(inner, predicate):
+                value = self.query(inner, opened)
+                if value is None:
+                    return None
+                condition = self._clauses(predicate, value.state.function)
+                found = PredicateValue(condition, (), predicate_state(value.state.function))
+                found.functions = tuple(_name(f) for f in functions_used(predicate))
+                return compose.filtered(value, found)
+            case ast.Join(left, right, passing):
+                return self._join(left, right, passing, opened)
+            case ast.Aggregate(operator, name, inner):
+                value = self.query(inner, opened)
+                if value is None:
+                    return None
+                field = self.typed(value.state.function, name, node) if name else ""
+                return compose.aggregated(value, operator, field)
+            case ast.Hole():
+                raise TypeError("a hole is no whole tree")
+            case _:
+                assert_never(node)
+
+    def _join(
+        self, left: ast.Query, right: ast.Query, passing: tuple[ast.Arg, ...], opened: Open
+    ) -> QueryValue | None:
+        a, b = self.query(left, opened), self.query(right, opened)
+        if a is None or b is None:
+            return None
+        value = compose.joined(a, b, may_commute=not passing and self.may_commute(a, b))
+        if value is not None and passing:
+            value.tail = "".join(
+                f" on {self.typed(b.state.function, arg.name, arg)}"
+                f" = {self.typed(a.state.function, arg.value.name, arg)}"
+                for arg in passing
+                if isinstance(arg.value, ast.VarRef)
+            )
+        return value
+
+    def _call(self, call: ast.Call, opened: Open) -> QueryValue:
+        signature = self.signature(_name(call), call)
+        text, gap, gap_text = self._call_text(call, signature, opened)
+        state = query_state(
+            signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable
+        )
+        slots = tuple(self.slots(call))
+        return QueryValue(
+            text, (signature.qualified,), state, gap=gap, gap_text=gap_text, slots=slots
+        )
+
+    def _action(self, call: ast.Call, opened: Open) -> ActionValue:
+        signature = self.signature(_name(call), call)
+        text, gap, gap_text = self._call_text(call, signature, opened)
+        state = ActionState(signature.qualified, signature.class_name)
+        slots = tuple(self.slots(call))
+        return ActionValue(text, (signature.qualified,), state, gap, gap_text, slots)
+
+    def _call_text(
+        self, call: ast.Call, signature: Signature, opened: Open
+    ) -> tuple[str, str, str]:
+        gap = gap_text = ""
+        kept = []
+        for arg in call.args:
+            if isinstance(arg.value, ast.VarRef) and arg.value.name in opened:
+                gap = opened[arg.value.name]
+                gap_text = self.typed(signature.qualified, arg.name, arg)
+            else:
+                kept.append(arg)
+        writer = _Writer(self.library, STYLE)
+        writer.call(ast.Call(call.selector, call.function, tuple(kept), span=call.span), EMPTY)
+        return " ".join(writer.out), gap, gap_text
+
+    def stream(self, node: ast.Stream) -> StreamValue | None:
+        """Return the piece of a canonical stream."""
+        match node:
+            case ast.AtTimer() | ast.Timer():
+                writer = _Writer(self.library, STYLE)
+                writer.stream(node)
+                slots = tuple(self.slots(node))
+                return StreamValue(
+                    " ".join(writer.out), (), stream_state("", is_timer=True), slots=slots
+                )
+            case ast.Monitor(query, on_new):
+                value = self.query(query, {})
+                if value is None:
+                    return None
+                names = tuple(
+                    sorted(self.typed(value.state.function, name, node) for name in on_new)
+                )
+                return compose.monitored(value, names)
+            case ast.Edge(inner, predicate):
+                stream = self.stream(inner)
+                if stream is None:
+                    return None
+                condition = self.predicate(predicate, stream.state.function)
+                return None if condition is None else compose.edge(stream, condition)
+            case _:
+                message = "this stream cannot stand in a template: filter inside of the monitor"
+                raise GenieError(Problem("G030", message, node.span))
+
+    def predicate(self, node: ast.Predicate, function: str) -> PredicateValue | None:
+        """Return the piece of a predicate on the outputs of a function; None if it is constant."""
+        form = canonical_predicate(node)
+        if isinstance(form, ast.TrueP | ast.FalseP):
+            return None
+        functions = tuple(_name(f) for f in functions_used(form))
+        state = predicate_state(function)
+        if isinstance(form, ast.Atom):
+            state = predicate_state(function, form.name, form.operator)
+        return PredicateValue(self._clauses(form, function), functions, state)
+
+    def source_predicate(self, node: ast.Predicate) -> str:
+        """Return the text of a policy's condition on the person."""
+        policy = canonical(ast.Policy(node, None, None), self.library)
+        if not isinstance(policy, ast.Policy):
+            raise TypeError("a policy stays a policy")
+        writer = _Writer(self.library, STYLE)
+        writer.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
+        return " ".join(writer.out)
+
+    def _clauses(self, node: ast.Predicate, function: str) -> tuple[Clause, ...]:
+        fields = EMPTY
+        if function:
+            fields = scope_of(self.signature(function).parameters)
+        clauses = node.operands if isinstance(node, ast.And) else (node,)
+        return tuple(
+            tuple(
+                self._operand(atom, fields)
+                for atom in (clause.operands if isinstance(clause, ast.Or) else (clause,))
+            )
+            for clause in clauses
+        )
+
+    def _operand(self, node: ast.Predicate, fields: Scope) -> Operand:
+        writer = _Writer(self.library, STYLE)
+        writer.atom(node, fields, fields)
+        text = " ".join(writer.out)
+        inner = node.operand if isinstance(node, ast.Not) else node
+        rank = 1 if isinstance(node, ast.Not) else 2
+        match inner:
+            case ast.Atom(name, operator, value):
+                return (rank, name, operator, writer.value(value, fields), text)
+            case ast.GetPredicate(call):
+                return (0 if rank == 2 else 1, _name(call), "", text, text)
+            case _:
+                raise TypeError(f"no comparison: {inner!r}")
+
+    # ---------------------------------------------------------------------------- parameters
+
+    def typed(self, function: str, name: str, node: Any = None) -> str:
+        """Return a parameter as tokens write it, such as param:title:String."""
+        parameter = self.signature(function, node).parameter(name)
+        if parameter is None:
+            known = [p.name for p in self.signature(function).parameters]
+            message = f"{function} has no parameter {name!r}"
+            span = getattr(node, "span", None)
+            raise GenieError(Problem("T003", message, span, did_you_mean(name, known)))
+        return f"param:{name}:{parameter.type}"
+
+    def output_key(self, function: str, name: str) -> str:
+        """Return the passing key of an output, "" if it has none."""
+        parameter = self.signature(function).parameter(name)
+        return "" if parameter is None else passing_key(parameter)
+
+    # --------------------------------------------------------------------------------- slots
+
+    def slots(self, node: Any, function: str = "") -> Iterator[tuple[str, str, str]]:
+        """Yield (token, type, function:parameter) for every placeholder of a tree, in order."""
+        match node:
+            case ast.Call():
+                owner = _name(node)
+                for arg in (*node.selector.attributes, *node.args):
+                    yield from self._slots_of(arg.value, owner, arg.name)
+            case ast.Filter(query, predicate):
+                yield from self.slots(query, function)
+                yield from self.slots(predicate, _last_function(query) or function)
+            case ast.Monitor(query):
+                yield from self.slots(query, function)
+            case ast.Edge(stream, predicate):
+                yield from self.slots(stream, function)
+                yield from self.slots(predicate, _last_function(stream) or function)
+            case ast.Atom(name, _, value):
+                yield from self._slots_of(value, function, name)
+            case ast.GetPredicate(call, predicate):
+                yield from self.slots(call)
+                yield from self.slots(predicate, _name(call))
+            case ast.AtTimer(time):
+                yield from self._slots_of(time, "attimer", "time")
+            case ast.Timer(base, interval):
+                yield from self._slots_of(base, "timer", "base")
+                yield from self._slots_of(interval, "timer", "interval")
+            case ast.PolicyFunction(class_name, name, predicate):
+                yield from self.slots(predicate, f"@{class_name}.{name}")
+            case ast.Policy(source, query, action):
+                yield from self.slots(source, "policy")
+                for part in (query, action):
+                    if part is not None:
+                        yield from self.slots(part)
+            case _:
+                for child in children(node):
+                    yield from self.slots(child, function)
+
+    def _slots_of(self, value: Any, function: str, name: str) -> Slots:
+        if isinstance(value, ast.SlotValue):
+            return ((value.token, self._slot_type(function, name), f"{function}:{name}"),)
+        found: Slots = ()
+        for child in children(value):
+            found += self._slots_of(child, function, name)
+        return found
+
+    def _slot_type(self, function: str, name: str) -> str:
+        if not function.startswith("@"):
+            return {"time": "Time", "base": "Date", "interval": "Measure(ms)"}.get(
+                name, str(CONTACT)
+            )
+        parameter = self.signature(function).parameter(name)
+        if parameter is None:
+            return str(STRING)
+        type_ = parameter.type
+        return str(type_.element if isinstance(type_, Array) else type_)
+
+
+def _name(node: ast.Call | ast.PolicyFunction) -> str:
+    if isinstance(node, ast.Call):
+        return f"@{node.selector.class_name}.{node.function}"
+    if node.class_name is None:
+        return "*"
+    return f"@{node.class_name}.{node.function or '*'}"
+
+
+def _last_function(node: Any) -> str:
+    """Return the function whose outputs a filter on this query or stream names."""
+    match node:
+        case ast.Call():
+            return _name(node)
+        case ast.Filter(query) | ast.Monitor(query):
+            return _last_function(query)
+        case ast.Join(_, right):
+            return _last_function(right)
+        case ast.Edge(stream):
+            return _last_function(stream)
+        case _:
+            return ""
+
+
+def _as_program(
+    *,
+    stream: ast.Stream | None = None,
+    query: ast.Query | None = None,
+    action: ast.Action | None = None,
+) -> ast.Program:
+    return ast.Program((ast.Rule(stream, query, action or ast.Notify()),))
+
+
+def _only_rule(program: ast.Program | ast.Policy) -> ast.Rule:
+    if not isinstance(program, ast.Program) or len(program.rules) != 1:
+        raise TypeError("expected a program of one rule")
+    return program.rules[0]

@@ -1,0 +1,122 @@
+"""The work folder of a run: rows so far, their hashes, and a journal to go on from.
+
+A block is in the run when its line is in the journal. What is found behind the last line, of rows
+or hashes, was written by a run that was killed in between, and is cut off.
+"""
+
+import json
+import os
+from collections import Counter
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.synthesis.run import Part, Tally
+from genie_dp.synthesis.seen import Seen
+
+
+@dataclass(slots=True)
+class WorkFolder:
+    """An open work folder."""
+
+    path: Path
+    rows: BinaryIO
+    hashes: BinaryIO
+    journal: BinaryIO
+    ambiguous: BinaryIO
+    next_position: int
+    tally: Tally
+    seen: Seen
+
+    def add(self, part: Part, position: int) -> None:
+        """Append the rows of a block, then say so in the journal."""
+        self.rows.write(part.text.encode())
+        np.stack([part.sentences, part.programs], axis=1).tofile(self.hashes)
+        self.ambiguous.write("".join(part.dropped).encode())
+        for file in (self.rows, self.hashes, self.ambiguous):
+            file.flush()
+        line = {
+            "position": position,
+            "bytes": self.rows.tell(),
+            "hashes": self.hashes.tell(),
+            "ambiguous_bytes": self.ambiguous.tell(),
+            "tally": asdict(self.tally),
+        }
+        self.journal.write(json.dumps(line).encode() + b"\n")
+        self.journal.flush()
+
+    def close(self) -> None:
+        """Close all files; the folder stays."""
+        for file in (self.rows, self.hashes, self.journal, self.ambiguous):
+            file.close()
+
+
+def work_folder_of(target: Path) -> Path:
+    """Return where the work of an output lies until it is complete."""
+    return target.with_name(f".{target.name}.work")
+
+
+def open_work(path: Path, settings: dict[str, Any], *, resume: bool) -> WorkFolder:
+    """Return the work folder: a new one, or with `resume` the one there as far as it got.
+
+    Raises:
+        GenieError: another run's settings lie there (Y020); there is work, and neither resume nor
+            a clean start was asked for (Y021).
+    """
+    known = path / "settings.json"
+    if known.exists():
+        if not resume:
+            hint = "go on with --resume, or start again with --overwrite"
+            raise GenieError(Problem("Y021", f"an unfinished run lies in {path}", hint=hint))
+        _compare(json.loads(known.read_text()), settings, path)
+    else:
+        path.mkdir(parents=True, exist_ok=True)
+        temporary = path / "settings.json.new"
+        temporary.write_text(json.dumps(settings, indent=2, sort_keys=True))
+        temporary.replace(known)
+    return _open(path)
+
+
+def _compare(old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
+    differing = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
+    if differing:
+        message = f"the unfinished run in {path} has other settings: {', '.join(differing)}"
+        hint = "give the same settings and inputs, or start again with --overwrite"
+        raise GenieError(Problem("Y020", message, hint=hint))
+
+
+def _open(path: Path) -> WorkFolder:
+    last = _last_line(path / "journal.jsonl")
+    files = []
+    for name, size in (("rows", "bytes"), ("hashes", "hashes"), ("ambiguous", "ambiguous_bytes")):
+        file = open(path / name, "ab")  # noqa: SIM115 - closed by WorkFolder.close
+        file.truncate(last[size] if last else 0)
+        file.seek(0, os.SEEK_END)
+        files.append(file)
+    journal = open(path / "journal.jsonl", "ab")  # noqa: SIM115
+    tally, seen, position = Tally(), Seen(), 0
+    if last:
+        counts = last["tally"]
+        tally = Tally(
+            counts["rows"], Counter(counts["drawn"]), Counter(counts["kept"]),
+            counts["repeated"], counts["ambiguous"],
+        )  # fmt: skip
+        pairs = np.fromfile(path / "hashes", np.uint64).reshape(-1, 2)
+        seen.add(pairs[:, 0].copy(), pairs[:, 1].copy())
+        position = last["position"] + 1
+    return WorkFolder(path, files[0], files[1], journal, files[2], position, tally, seen)
+
+
+def _last_line(journal: Path) -> dict[str, Any] | None:
+    """Return the last whole line of a journal and cut off what is behind it."""
+    if not journal.exists():
+        return None
+    content = journal.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) != len(content):
+        journal.write_bytes(whole)
+    lines = whole.splitlines()
+    return json.loads(lines[-1]) if lines else None

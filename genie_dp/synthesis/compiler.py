@@ -1,0 +1,229 @@
+"""From a grammar and a library to rules and leaves."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.base import Fragment, Language
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.layout import BUILT_IN, Agreement, Layout, layouts, placeholder_of
+from genie_dp.synthesis.leaves import constant_pieces, gap_pieces, parameter_pieces, table_pieces
+from genie_dp.synthesis.pieces import Piece
+from genie_dp.synthesis.placeholders import Placeholders
+from genie_dp.synthesis.python_bodies import PythonBody
+from genie_dp.synthesis.rules import Rule, slot_body
+from genie_dp.templates.ast import Placeholder, Template
+from genie_dp.templates.expand import children_of, placeholders_of
+from genie_dp.templates.grammar import TABLE_KIND, Grammar
+
+
+@dataclass(slots=True)
+class Compiled:
+    """A grammar ready to sample.
+
+    Attributes:
+        rules: category -> its rules, in the order of the files.
+        leaves: pool name -> pieces (built-in categories and tables).
+        roots: names of the root categories.
+        placeholders: the stems in use.
+    """
+
+    language: Language
+    rules: dict[str, list[Rule]]
+    leaves: dict[str, Sequence[Piece]]
+    roots: tuple[str, ...]
+    placeholders: Placeholders
+    failures: list[Problem] = field(default_factory=list)
+
+
+def compile_grammar(
+    grammar: Grammar, language: Language, library: Any, config: SynthesisConfig
+) -> Compiled:
+    """Return the rules of every template of a grammar.
+
+    Raises:
+        GenieError: all templates whose body cannot be compiled, with their places.
+    """
+    return _Compiler(grammar, language, library, config).compile()
+
+
+class _Compiler:
+    def __init__(
+        self, grammar: Grammar, language: Language, library: Any, config: SynthesisConfig
+    ):
+        self.grammar, self.language, self.library = grammar, language, library
+        self.config = config
+        self.placeholders = Placeholders()
+        self.problems: list[Problem] = []
+        self.constants: dict[str, Sequence[Piece]] = {}
+
+    def compile(self) -> Compiled:
+        rules: dict[str, list[Rule]] = {}
+        for template in self.grammar.templates:
+            try:
+                found = list(self._rules(template))
+            except GenieError as error:
+                self.problems.extend(_placed(p, template) for p in error.problems)
+                continue
+            rules.setdefault(template.category, []).extend(found)
+        if self.problems:
+            raise GenieError(self.problems, sources=self.grammar.sources)
+        roots = tuple(category.name for category in self.grammar.roots())
+        return Compiled(self.language, rules, self._leaves(), roots, self.placeholders)
+
+    # --------------------------------------------------------------------------- templates
+
+    def _rules(self, template: Template) -> Iterator[Rule]:
+        body = self._body(template)
+        is_leaf = all(
+            child.table or child.category in BUILT_IN for child in children_of(template.utterance)
+        )
+        types = dict(body.parameters)
+        said = {p.name: p for p in placeholders_of(template.utterance)}
+        closed = {name: self._constants(types[name]) for name in said if name in types}
+        gaps = self._gaps(template, body, said) if is_leaf else {}
+        for layout in layouts(template):
+            yield self._rule(template, layout, body, closed)
+            for name, pieces in gaps.items():
+                if any(placeholder_of(child.pool) == name for child in layout.children):
+                    yield self._rule(template, layout, body, {**closed, name: pieces})
+
+    def _body(self, template: Template) -> Fragment:
+        if template.python is not None:
+            function = self.grammar.functions[template.python.function]
+            kind = self.grammar.categories[template.category].kind
+            return PythonBody(
+                kind, template, function, template.python.arguments, self.language, self.library,
+                self.config.on_error == "skip",
+            )  # fmt: skip
+        holes = {
+            child.name: self._kind(child.category)
+            for child in children_of(template.utterance)
+        }
+        body = template.body_text if template.tree is None else template.tree
+        return self.language.fragment(body, holes, self.library)
+
+    def _kind(self, category: str) -> str:
+        return self.grammar.kind(category) or TABLE_KIND
+
+    def _constants(self, type_: Any) -> Sequence[Piece]:
+        name = str(type_)
+        if name not in self.constants:
+            pieces = constant_pieces(type_, self.language, self.library, self.placeholders)
+            self.constants[name] = tuple(pieces)
+        return self.constants[name]
+
+    def _gaps(
+        self, template: Template, body: Fragment, said: Mapping[str, Placeholder]
+    ) -> dict[str, Sequence[Piece]]:
+        gaps = {}
+        for name, placeholder in said.items():
+            if not placeholder.is_const:
+                pieces = tuple(gap_pieces(body, name, self.language, self.library))
+                if pieces:
+                    gaps[name] = pieces
+        return gaps
+
+    def _rule(
+        self,
+        template: Template,
+        layout: Layout,
+        body: Fragment,
+        constants: Mapping[str, Sequence[Piece]],
+    ) -> Rule:
+        types = dict(body.parameters)
+        fills = {}
+        for index, child in enumerate(layout.children):
+            name = placeholder_of(child.pool)
+            if name is not None and name in types:
+                fills[index] = slot_body(str(types[name]), body.fills.get(name, name))
+        present = {child.name for child in layout.children}
+        guard = template.guard
+        guard = replace(
+            guard,
+            joins=tuple(
+                j for j in guard.joins if j.left_child in present and j.right_child in present
+            ),
+        )
+        head = next(
+            (
+                i
+                for i, child in enumerate(layout.children)
+                if child.pool == template.category and not child.is_leaf
+            ),
+            None,
+        )
+        return Rule(
+            template, layout, body, self.placeholders, guard,
+            _reads(layout, guard), head, constants, fills, dict(template.features),
+        )  # fmt: skip
+
+    # ------------------------------------------------------------------------------ leaves
+
+    def _leaves(self) -> dict[str, Sequence[Piece]]:
+        leaves: dict[str, Sequence[Piece]] = dict.fromkeys(BUILT_IN, ())
+        if self.library is not None and hasattr(self.library, "functions"):
+            from genie_dp.skills import vocabulary
+
+            outputs = [p for p in vocabulary.outputs(self.library) if self._takes_part(p)]
+            inputs = [p for p in vocabulary.inputs(self.library) if self._takes_part(p)]
+            leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language))
+            leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language))
+            types = vocabulary.types_in_use(self.library)
+            leaves["VALUE"] = tuple(piece for type_ in types for piece in self._constants(type_))
+        for path, table in self.grammar.tables.items():
+            leaves[path] = tuple(table_pieces(table, self.language, self.library))
+        return leaves
+
+    def _takes_part(self, phrase: Any) -> bool:
+        return takes_part((phrase.signature.qualified,), self.config)
+
+
+def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:
+    """Tell whether all functions are included and none is excluded.
+
+    >>> takes_part(["@com.gmail.inbox"], SynthesisConfig(exclude=("@com.gmail.*",)))
+    False
+    """
+    for function in functions:
+        if config.include and not any(fnmatchcase(function, glob) for glob in config.include):
+            return False
+        if any(fnmatchcase(function, glob) for glob in config.exclude):
+            return False
+    return True
+
+
+def _reads(layout: Layout, guard: Any) -> tuple[tuple[str, ...], ...]:
+    """Return, for every child, the attributes on which a rule's outcome depends."""
+    found: list[dict[str, None]] = [{} for _ in layout.children]
+    names = [child.name for child in layout.children]
+    for child, attribute in guard.attributes():
+        if child in names:
+            found[names.index(child)][attribute] = None
+    for part in layout.parts:
+        if isinstance(part, Agreement):
+            found[part.child]["num"] = None
+    first = next((i for i, child in enumerate(layout.children) if not child.is_leaf), None)
+    if first is not None:
+        found[first].setdefault("function", None)
+    return tuple(tuple(reads) for reads in found)
+
+
+def _placed(problem: Problem, template: Template) -> Problem:
+    """Return a problem of a body moved to its place in the template's file."""
+    start, span = template.body_span, problem.span
+    if span is None or start is None:
+        return replace(problem, span=span or template.span)
+    if span.file == start.file:
+        return problem
+
+    def moved(line: int, column: int) -> tuple[int, int]:
+        shift = start.column - 1 if line == 1 else 0
+        return start.line + line - 1, column + shift
+
+    place = Span(
+        start.file, *moved(span.line, span.column), *moved(span.end_line, span.end_column)
+    )
+    return replace(problem, span=place)

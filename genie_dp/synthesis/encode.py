@@ -1,0 +1,112 @@
+"""Rows as text: one formatted string a row, placeholders put in at the very end."""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from genie_dp.synthesis.engine import Engine
+from genie_dp.synthesis.placeholders import FIRST, PER_STEM, Placeholders
+from genie_dp.synthesis.rules import Combined, combine
+
+BLOCK = 4096  # draws in one block: small enough to balance workers, large enough for numpy
+U64 = npt.NDArray[np.uint64]
+
+
+@dataclass(slots=True)
+class Block:
+    """The rows of one block of draws, encoded.
+
+    Attributes:
+        number: which block of the plan.
+        lines: the rows, each with its line end.
+        sentences, programs: 64-bit hashes, shape (rows,).
+        drawn, kept: template -> how many draws, and how many of them gave a row.
+    """
+
+    number: int
+    lines: list[str]
+    sentences: U64
+    programs: U64
+    drawn: Counter[str] = field(default_factory=Counter)
+    kept: Counter[str] = field(default_factory=Counter)
+
+
+def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
+    """Return the rows of a block: a pure function of the engine's inputs and the number."""
+    encode = _Encoder(engine, format).encode
+    lines: list[str] = []
+    sentences: list[int] = []
+    programs: list[int] = []
+    drawn: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    hashed = xxhash.xxh3_64_intdigest
+    for place, (cell, pieces) in enumerate(engine.plan.draws(number * BLOCK, BLOCK), number * BLOCK):
+        name = cell.rule.template.id
+        drawn[name] += 1
+        combined = combine(cell.rule, cell.wording, pieces)
+        if combined is None:
+            continue
+        kept[name] += 1
+        program = combined.value.text
+        sentences.append(hashed(combined.text))
+        programs.append(hashed(program))
+        lines.append(encode(place, combined, program, cell.depth))
+    return Block(
+        number, lines, np.array(sentences, np.uint64), np.array(programs, np.uint64), drawn, kept
+    )
+
+
+class _Encoder:
+    """Formats rows; remembers the JSON of function lists and the names of placeholders."""
+
+    def __init__(self, engine: Engine, format: str):
+        self.placeholders = engine.compiled.placeholders
+        self.language = engine.compiled.language.name
+        self.functions: dict[tuple[str, ...], str] = {}
+        self.names: dict[int, tuple[tuple[str, str], ...]] = {}
+        self.encode: Callable[[int, Combined, str, int], str] = (
+            self._tsv if format == "tsv" else self._jsonl
+        )
+
+    def _jsonl(self, place: int, row: Combined, program: str, depth: int) -> str:
+        functions = row.value.functions
+        if functions not in self.functions:
+            self.functions[functions] = json.dumps(functions, separators=(",", ":"))
+        line = (
+            f'{{"id":"S{place}","utterance":"{_escaped(row.text)}","program":"{_escaped(program)}",'
+            f'"language":"{self.language}","source":"synthetic","parent":"",'
+            f'"derivation":[{row.derivation}],"functions":{self.functions[functions]},'
+            f'"depth":{depth},"slots":{{{row.slots}}},"weight":1.0}}\n'
+        )
+        return self._named(line, row.count) if row.mask else line
+
+    def _tsv(self, place: int, row: Combined, program: str, depth: int) -> str:
+        line = f"S{place}\t{row.text}\t{program}\n"
+        return self._named(line, row.count) if row.mask else line
+
+    def _named(self, line: str, count: int) -> str:
+        if count not in self.names:
+            self.names[count] = tuple(placeholder_names(self.placeholders, count))
+        for character, token in self.names[count]:
+            line = line.replace(character, token)
+        return line
+
+
+def placeholder_names(placeholders: Placeholders, count: int) -> Sequence[tuple[str, str]]:
+    """Return (character, token) for every placeholder of a packed count."""
+    return [
+        (chr(FIRST + PER_STEM * stem + k), f"{name}_{k}")
+        for stem, name in enumerate(placeholders.stems)
+        for k in range(count >> (4 * stem) & 15)
+    ]
+
+
+def _escaped(text: str) -> str:
+    if "\\" in text:
+        text = text.replace("\\", "\\\\")
+    return text.replace('"', '\\"') if '"' in text else text

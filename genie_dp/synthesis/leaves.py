@@ -1,0 +1,65 @@
+"""Pieces without children: constants, open gaps, parameters of the library, rows of tables."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.base import Fragment, Language
+from genie_dp.skills import vocabulary
+from genie_dp.synthesis.pieces import Piece, features
+from genie_dp.synthesis.placeholders import GAP, Placeholders, mask_of
+from genie_dp.templates.grammar import Table
+
+PLAIN = features()
+
+
+def constant_pieces(
+    type_: Any, language: Language, library: Any, placeholders: Placeholders
+) -> Iterator[Piece]:
+    """Yield a piece for every way to say a constant of the type."""
+    for constant in language.constants(type_, library):
+        if not constant.slot:
+            yield Piece(constant.words, constant.value, PLAIN)
+            continue
+        character = placeholders.character(constant.slot)
+        value = constant.value.shift([(constant.words, character)])
+        count = placeholders.count(character)
+        yield Piece(character, value, PLAIN, count, mask_of(count))
+
+
+def gap_pieces(body: Fragment, name: str, language: Language, library: Any) -> Iterator[Piece]:
+    """Yield a piece for every key under which the placeholder may be left open."""
+    for value in language.gaps(body, name, library):
+        yield Piece(GAP, value, PLAIN)
+
+
+def parameter_pieces(
+    phrases: Sequence[vocabulary.ParameterPhrase], language: Language
+) -> Iterator[Piece]:
+    """Yield a piece for every phrase of a parameter; `#` becomes the gap for its value.
+
+    A phrase without `#` is there twice: as it is, and with the gap after it.
+    """
+    values: dict[tuple[str, str], Any] = {}
+    for phrase in phrases:
+        key = (phrase.signature.qualified, phrase.parameter.name)
+        if key not in values:
+            values[key] = language.parameter(phrase.signature, phrase.parameter)
+        value = values[key]
+        said = features(num=phrase.number, pos=phrase.part)
+        if "#" in phrase.words:
+            yield Piece(phrase.words.replace("#", GAP), replace(value, gap="#"), said)
+        else:
+            yield Piece(phrase.words, value, said)
+            yield Piece(f"{phrase.words} {GAP}", replace(value, gap="#"), said)
+
+
+def table_pieces(table: Table, language: Language, library: Any) -> Iterator[Piece]:
+    """Yield a piece for every row of a table: its words, and its program text as a body."""
+    for row in table.rows:
+        value = language.fragment(row.text, {}, library).build({})
+        if value is None:
+            place = Span(table.path, row.line, 1, row.line, len(row.words) + len(row.text) + 2)
+            raise GenieError(Problem("Y004", f"{row.text!r} stands for nothing", place))
+        yield Piece(row.words, value, PLAIN, attributes=tuple(row.cells.items()))

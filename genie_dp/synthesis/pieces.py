@@ -1,0 +1,73 @@
+"""A piece of a derivation: words, program and what the next template may ask of both."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.base import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """English features of a piece; `det` is the determiner's words, `own` its sort.
+
+    `form` is np, clause or vp; `pos` the part of speech of a built-in phrase.
+    """
+
+    num: str = "sg"
+    det: str = ""
+    own: str = "none"
+    form: str = "np"
+    pos: str = ""
+
+
+features = lru_cache(maxsize=None)(Features)
+ENGLISH = ("num", "det", "own", "form", "pos")
+
+
+@dataclass(slots=True)
+class Piece:
+    """A partial derivation. Not frozen: freezing triples the cost of making one.
+
+    Attributes:
+        words: the utterance without its determiner; placeholders are single characters.
+        value: the program.
+        features: what English needs to know.
+        count, mask: packed counts of placeholders (see placeholders.py).
+        slots: JSON text of what the placeholders fill, comma separated.
+        derivation: JSON text of template ids, comma separated.
+        attributes: columns of a table row; empty for all other pieces.
+    """
+
+    words: str
+    value: Value
+    features: Features
+    count: int = 0
+    mask: int = 0
+    slots: str = ""
+    derivation: str = ""
+    attributes: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def text(self) -> str:
+        """Return the words with the piece's own determiner."""
+        det = self.features.det
+        return f"{det} {self.words}" if det else self.words
+
+    def attribute(self, name: str) -> Any:
+        """Return what a guard asks for, or raise GenieError with the names that there are."""
+        if name in ENGLISH:
+            return getattr(self.features, name)
+        if name == "gap":
+            return self.value.gap
+        for column, value in self.attributes:
+            if column == name:
+                return value
+        try:
+            return getattr(self.value.state, name)
+        except AttributeError:
+            known = (*ENGLISH, "gap", *getattr(self.value.state, "__slots__", ()))
+            hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
+            message = f"a {self.value.kind} has no attribute {name!r}"
+            raise GenieError(Problem("Y001", message, hint=hint)) from None

@@ -1,0 +1,55 @@
+"""Python semantic functions as template bodies."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.base import Language, Value
+from genie_dp.templates.ast import Template
+
+
+@dataclass(slots=True)
+class PythonBody:
+    """Calls a user's function with the programs of the children; implements Fragment.
+
+    The function returns a program (a syntax tree or its text), or None to reject. What it raises
+    stops the run with the template's place and the children; with `skips` it is counted instead.
+    """
+
+    kind: str
+    template: Template
+    function: Callable[..., Any]
+    arguments: Sequence[str]
+    language: Language
+    library: Any
+    skips: bool
+    parameters: tuple[tuple[str, Any], ...] = ()
+    fills: Mapping[str, str] = field(default_factory=dict)
+    raised: Counter[str] = field(default_factory=Counter)
+
+    def build(self, children: Mapping[str, Value]) -> Value | None:
+        """Return the value of what the function returns."""
+        programs = [self.language.program(children[name]) for name in self.arguments]
+        try:
+            result = self.function(*programs)
+        except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
+            if not self.skips:
+                raise GenieError(self._problem(error, children)) from error
+            self.raised[f"{type(error).__name__}: {error}"] += 1
+            return None
+        if result is None:
+            return None
+        if isinstance(result, str):
+            result = self.language.parse(result, file=str(self.template.span))
+        return self.language.value(result, self.library)
+
+    def _problem(self, error: Exception, children: Mapping[str, Value]) -> Problem:
+        given = "; ".join(f"{name} = {children[name].text}" for name in self.arguments)
+        message = (
+            f"the function of template {self.template.id!r} raised "
+            f"{type(error).__name__}: {error} (given {given})"
+        )
+        hint = "mend the function, return None to reject, or go on with --on-error skip"
+        return Problem("Y010", message, self.template.body_span or self.template.span, hint)

@@ -1,0 +1,282 @@
+"""Templates compiled: each becomes rules that join pieces into a longer piece.
+
+The inner loop of synthesis lives here. Nothing in it looks at a syntax tree: words are a format
+string, the program is one call of the compiled body, placeholders are renamed only on a clash.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from genie_dp.languages.base import Fragment, Value
+from genie_dp.synthesis.layout import Agreement, ChildSpec, Layout, OwnDeterminer
+from genie_dp.synthesis.pieces import Piece, features
+from genie_dp.synthesis.placeholders import GAP, Placeholders, in_sentence_order
+from genie_dp.templates import english
+from genie_dp.templates.ast import Template
+from genie_dp.templates.guard import Guard
+
+_NUMBERS = {"sg": 0, "pl": 1, "mass": 2}
+
+
+@dataclass(slots=True)
+class Rule:
+    """One layout of a template.
+
+    Attributes:
+        reads: for every child, the attributes on which the rule depends: two pieces that agree in
+            them are alike for this rule.
+        head: index of the child that hands on its English features, or None.
+        constants: placeholder -> the pieces of its constants, or of its gap.
+        fills: JSON of what each placeholder child fills, by index of the child.
+    """
+
+    template: Template
+    layout: Layout
+    body: Fragment
+    placeholders: Placeholders
+    guard: Guard
+    reads: tuple[tuple[str, ...], ...]
+    head: int | None
+    constants: Mapping[str, Sequence[Piece]]
+    fills: Mapping[int, str]
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        """Keep the id as JSON text."""
+        self.label = json.dumps(self.template.id)
+
+    @property
+    def category(self) -> str:
+        """Return the category of the result."""
+        return self.template.category
+
+    @property
+    def is_leaf(self) -> bool:
+        """Tell whether the rule has no child but built-in ones: its results have depth 0."""
+        return all(child.is_leaf for child in self.layout.children)
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How the pieces of a cell are said: a format string and what to put into it.
+
+    `printers` has one function for each place of the format: pieces -> words.
+    """
+
+    text: str
+    printers: tuple[Callable[[Sequence[Piece]], str], ...]
+
+
+@dataclass(slots=True)
+class Combined:
+    """What comes of joining pieces: a row's raw material."""
+
+    text: str
+    value: Value
+    count: int
+    mask: int
+    slots: str
+    derivation: str
+
+
+def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined | None:
+    """Return the pieces joined, or None where they do not go together."""
+    total = mask = 0
+    chosen: list[Piece] = []
+    for piece in pieces:
+        if piece.mask & mask:
+            names = rule.placeholders.shifts(total & piece.mask, piece.count)
+            if names is None:
+                return None
+            piece = _shifted(piece, names)
+        total += piece.count
+        mask |= piece.mask
+        chosen.append(piece)
+    children = rule.layout.children
+    value = rule.body.build({c.name: p.value for c, p in zip(children, chosen, strict=True)})
+    if value is None:
+        return None
+    text = wording.text.format(*[printer(chosen) for printer in wording.printers])
+    slots = _slots(rule, chosen, value) if mask else ""
+    derivation = [rule.label]
+    derivation.extend(piece.derivation for piece in chosen if piece.derivation)
+    combined = Combined(text, value, total, mask, slots, ",".join(derivation))
+    if mask and any(child.gap == "" for child in children):
+        _renumber(combined)
+    return combined
+
+
+def _shifted(piece: Piece, names: Sequence[tuple[str, str]]) -> Piece:
+    words, slots = piece.words, piece.slots
+    for old, new in names:
+        words = words.replace(old, new)
+        slots = slots.replace(old, new)
+    value = piece.value.shift(names)
+    return Piece(
+        words, value, piece.features, piece.count, piece.mask, slots, piece.derivation,
+        piece.attributes,
+    )  # fmt: skip
+
+
+def _renumber(combined: Combined) -> None:
+    """Number the placeholders in the order of the sentence, where a gap's filler came between."""
+    names = in_sentence_order(combined.text)
+    if names:
+        for old, new in names:
+            combined.text = combined.text.replace(old, new)
+            combined.slots = combined.slots.replace(old, new)
+        combined.value = combined.value.shift(names)
+
+
+def _slots(rule: Rule, pieces: Sequence[Piece], value: Value) -> str:
+    if rule.is_leaf:
+        return ",".join(slot_text(*slot) for slot in value.slots)
+    texts = []
+    for index, piece in enumerate(pieces):
+        if piece.slots:
+            texts.append(piece.slots)
+        elif piece.mask and index in rule.fills:
+            texts.append(f'"{piece.words}":{rule.fills[index]}')
+    return ",".join(texts)
+
+
+def slot_text(token: str, type_: str, parameter: str) -> str:
+    """Return the JSON of one slot, as `"token":{..}`.
+
+    >>> slot_text("NUMBER_0", "Number", "@com.x.f:count")
+    '"NUMBER_0":{"type":"Number","parameter":"@com.x.f:count"}'
+    """
+    return f'"{token}":{slot_body(type_, parameter)}'
+
+
+def slot_body(type_: str, parameter: str) -> str:
+    """Return the JSON of what a slot fills."""
+    return json.dumps({"type": type_, "parameter": parameter}, separators=(",", ":"))
+
+
+# ---------------------------------------------------------------------------------- wording
+
+
+def wording(rule: Rule, numbers: Mapping[int, str]) -> Wording:
+    """Return how to say the rule when its children have these numbers (index -> sg, pl, mass)."""
+    texts: list[str] = []
+    printers: list[Callable[[Sequence[Piece]], str]] = []
+    for part in rule.layout.parts:
+        match part:
+            case str():
+                texts.append(part.replace("{", "{{").replace("}", "}}"))
+            case Agreement(child, forms):
+                form = forms[_NUMBERS[numbers[child]]]
+                if form:
+                    texts.append(form)
+            case OwnDeterminer(child):
+                texts.append("{}")
+                printers.append(_determiner_printer(child))
+            case int():
+                texts.append("{}")
+                printers.append(_printer(rule.layout.children, part))
+    return Wording(" ".join(texts), tuple(printers))
+
+
+def _determiner_printer(index: int) -> Callable[[Sequence[Piece]], str]:
+    return lambda pieces: pieces[index].features.det
+
+
+def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Piece]], str]:
+    child = children[index]
+    said = _SAID[child.print_as]
+    if child.gap is None:
+        plain = said
+    elif child.gap:
+        words = child.gap
+
+        def plain(piece: Piece) -> str:
+            return said(piece).replace(GAP, words)
+    else:
+        inner = _printer(children, index + 1)
+
+        def filled(pieces: Sequence[Piece]) -> str:
+            return said(pieces[index]).replace(GAP, inner(pieces))
+
+        return _with_article(filled) if child.after_article else filled
+
+    def printer(pieces: Sequence[Piece]) -> str:
+        return plain(pieces[index])
+
+    return _with_article(printer) if child.after_article else printer
+
+
+def _with_article(
+    printer: Callable[[Sequence[Piece]], str],
+) -> Callable[[Sequence[Piece]], str]:
+    def with_article(pieces: Sequence[Piece]) -> str:
+        text = printer(pieces)
+        return f"{english.article(text)} {text}"
+
+    return with_article
+
+
+def _with_the(piece: Piece) -> str:
+    return piece.text if piece.features.own in ("the", "my") else f"the {piece.words}"
+
+
+def _with_a(piece: Piece) -> str:
+    return f"{english.article(piece.words)} {piece.words}"
+
+
+_SAID: dict[str, Callable[[Piece], str]] = {
+    "own": lambda piece: piece.text,
+    "any": lambda piece: piece.text,
+    "none": lambda piece: piece.words,
+    "the": _with_the,
+    "a": _with_a,
+}
+
+
+# ----------------------------------------------------------------------------------- pieces
+
+
+def piece_of(rule: Rule, pieces: Sequence[Piece], combined: Combined) -> Piece:
+    """Return the result as a piece that further templates may use, with its English features."""
+    det, own, words = _determiner(rule, pieces, combined.text)
+    return Piece(
+        words,
+        combined.value,
+        features(_number(rule, pieces, combined.text), det, own, _form(rule, pieces), ""),
+        combined.count,
+        combined.mask,
+        combined.slots,
+        combined.derivation,
+    )
+
+
+def _determiner(rule: Rule, pieces: Sequence[Piece], text: str) -> tuple[str, str, str]:
+    """Return (determiner's words, its sort, the words after it)."""
+    first = rule.layout.parts[0] if rule.layout.parts else ""
+    if rule.head is not None and first in (rule.head, OwnDeterminer(rule.head)):
+        head = pieces[rule.head].features
+        if rule.layout.children[rule.head].print_as in ("own", "any") and text.startswith(head.det):
+            return head.det, head.own, text[len(head.det) :].lstrip()
+    own, rest = english.split_determiner(text)
+    own = rule.fixed.get("det", own)
+    return text[: len(text) - len(rest)].strip(), own, rest
+
+
+def _number(rule: Rule, pieces: Sequence[Piece], text: str) -> str:
+    if "num" in rule.fixed:
+        return rule.fixed["num"]
+    if rule.head is not None:
+        return pieces[rule.head].features.num
+    for piece in pieces:
+        if piece.features.pos:
+            return piece.features.num
+    return english.number_of(text) if rule.is_leaf else "sg"
+
+
+def _form(rule: Rule, pieces: Sequence[Piece]) -> str:
+    if "form" in rule.fixed:
+        return rule.fixed["form"]
+    return "np" if rule.head is None else pieces[rule.head].features.form
+
