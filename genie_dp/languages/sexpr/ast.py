@@ -1,4 +1,4 @@
-"""The syntax tree of S-expressions; spans and layout say how a text looked, and are not compared."""
+"""The syntax tree of S-expressions; spans and layout say how a text looked: not compared."""
 
 from dataclasses import dataclass, field
 from typing import Literal

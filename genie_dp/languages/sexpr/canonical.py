@@ -1,0 +1,177 @@
+"""Functions over S-expressions: canonical form, functions used, placeholders, signatures."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import assert_never
+
+from genie_dp.errors import Problem, did_you_mean
+from genie_dp.languages.sexpr.ast import CLOSING, Atom, Expression, Node, Text, label, label_index
+from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
+from genie_dp.languages.sexpr.render import tokens
+from genie_dp.languages.sexpr.types import STEMS, is_number, placeholder_type
+
+_PLACEHOLDER = re.compile(r"(?<![^ ])([A-Z][A-Za-z_]*_)([0-9]+)(?![^ ])")
+# The engine of synthesis writes NUMBER_0 as one private character. In a sort key a placeholder is
+# a private character, its stem, and a private character for its number, in both spellings.
+_PRIVATE = 0xE000
+_HIGHEST = 6000
+
+
+def sort_key(text: str) -> str:
+    """Return what unordered items are sorted by: tokens, then placeholders by their numbers.
+
+    >>> sorted(["( N NUMBER_10 )", "( N NUMBER_9 )", "( N THREE )"], key=sort_key)
+    ['( N THREE )', '( N NUMBER_9 )', '( N NUMBER_10 )']
+    """
+    if "_" not in text:
+        return text
+    return _PLACEHOLDER.sub(_placeholder_key, text)
+
+
+def _placeholder_key(match: re.Match[str]) -> str:
+    number = int(match[2])
+    if match[1][:-1] not in STEMS or number > _HIGHEST:
+        return match[0]
+    return placeholder_key(match[1][:-1], chr(_PRIVATE + number))
+
+
+def placeholder_key(stem: str, number: str) -> str:
+    """Return the sort key of a placeholder whose number is given by a private character."""
+    return f"{chr(_PRIVATE)}{stem}_{number}"
+
+
+def canonical(expression: Expression, declarations: Declarations = NONE) -> Expression:
+    """Return the expression with the items of unordered nodes sorted, and those of sets once each.
+
+    >>> from genie_dp.languages.sexpr.declarations import read_declarations
+    >>> from genie_dp.languages.sexpr.reader import parse
+    >>> from genie_dp.languages.sexpr.render import render
+    >>> render(canonical(parse("(P (T HAM) (S BIG))"), read_declarations("unordered P;")))
+    '(P (S BIG) (T HAM))'
+    """
+    if not isinstance(expression, Node):
+        return expression
+    items = [canonical(item, declarations) for item in expression.items]
+    order = declarations.order(label(expression))
+    if order != "ordered":
+        start = (label_index(expression) or 0) + 1
+        keyed = sorted((sort_key(tokens(item)), place) for place, item in enumerate(items[start:]))
+        if order == "set":
+            keyed = [row for k, row in enumerate(keyed) if not k or row[0] != keyed[k - 1][0]]
+        items = items[:start] + [items[start + place] for _, place in keyed]
+    return replace(expression, items=tuple(items))
+
+
+def functions(expression: Expression, declarations: Declarations = NONE) -> Counter[str]:
+    """Return how often each label is used, in the order of the text.
+
+    Types `^(..)` and typed literals `#(..)` are no functions. Where a label is declared `apply`,
+    the first item names the function: `(call SW.filter ..)` uses SW.filter.
+
+    >>> from genie_dp.languages.sexpr.reader import parse
+    >>> functions(parse('(Yield (size (^(Event) find (?= #(String "x")))))'))
+    Counter({'Yield': 1, 'size': 1, 'find': 1, '?=': 1})
+    """
+    return Counter(_functions(expression, declarations))
+
+
+def _functions(expression: Expression, declarations: Declarations) -> Iterator[str]:
+    if not isinstance(expression, Node) or expression.prefix:
+        return
+    name = function_name(expression, declarations)
+    if name:
+        yield name
+    for item in expression.items:
+        yield from _functions(item, declarations)
+
+
+def function_name(node: Node, declarations: Declarations) -> str:
+    """Return the function that a node uses, or ""."""
+    name, place = label(node), label_index(node)
+    if place is None or name not in declarations.applied or place + 1 == len(node.items):
+        return name
+    operator = node.items[place + 1]
+    return operator.text if isinstance(operator, Atom) else name
+
+
+def anonymize(expression: Expression) -> Expression:
+    """Return the expression with strings and numbers replaced by placeholders.
+
+    They are numbered in the order of the text; equal values share a placeholder. Labels stay.
+
+    >>> from genie_dp.languages.sexpr.reader import parse
+    >>> from genie_dp.languages.sexpr.render import render
+    >>> render(anonymize(parse('(and (f 4L "tea") (g "tea" 2.5))')))
+    '(and (f NUMBER_0 QUOTED_STRING_0) (g QUOTED_STRING_0 NUMBER_1))'
+    """
+    return _anonymize(expression, {}, is_label=False)
+
+
+def _anonymize(
+    expression: Expression, seen: dict[str, dict[str, str]], *, is_label: bool
+) -> Expression:
+    match expression:
+        case Text(value):
+            return Atom(_numbered(seen, "QUOTED_STRING", value), expression.span)
+        case Atom(text):
+            if is_label or not is_number(text):
+                return expression
+            return Atom(_numbered(seen, "NUMBER", text), expression.span)
+        case Node(items):
+            place = label_index(expression)
+            changed = (_anonymize(item, seen, is_label=k == place) for k, item in enumerate(items))
+            return replace(expression, items=tuple(changed))
+        case _:
+            assert_never(expression)
+
+
+def _numbered(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
+    numbers = seen.setdefault(stem, {})
+    return numbers.setdefault(value, f"{stem}_{len(numbers)}")
+
+
+def sort_of(expression: Expression) -> str:
+    """Return what a signature sees of an item: `(LABEL)`, String, Number, or the symbol.
+
+    >>> from genie_dp.languages.sexpr.reader import parse
+    >>> [sort_of(parse(t)) for t in ("(SIZE BIG)", '"tea"', "4L", "QUOTED_STRING_0", "BIG")]
+    ['(SIZE)', 'String', 'Number', 'String', 'BIG']
+    """
+    match expression:
+        case Node(_, bracket):
+            return f"{bracket}{label(expression)}{CLOSING[bracket]}"
+        case Text():
+            return "String"
+        case Atom(text):
+            if is_number(text):
+                return "Number"
+            type_ = placeholder_type(text)
+            return type_.name if type_ else text
+        case _:
+            assert_never(expression)
+
+
+def check(expression: Expression, declarations: Declarations = NONE) -> list[Problem]:
+    """Return the nodes that do not fit their declared signatures (X031, X032), in text order."""
+    return list(_check(expression, declarations)) if declarations.signatures else []
+
+
+def _check(expression: Expression, declarations: Declarations) -> Iterator[Problem]:
+    if not isinstance(expression, Node) or expression.prefix:
+        return
+    name = label(expression)
+    signature = declarations.signatures.get(name)
+    if signature is None:
+        hint = did_you_mean(name, declarations.signatures) or f"declare it: node {name} = ..;"
+        yield Problem("X031", f"unknown node {name!r}", expression.span, hint)
+    else:
+        items = expression.items[(label_index(expression) or 0) + 1 :]
+        ordered = declarations.order(name) == "ordered"
+        reason = misfit(signature, [sort_of(item) for item in items], ordered=ordered)
+        if reason:
+            hint = f"declared as {name} = {' '.join(map(str, signature))}"
+            yield Problem("X032", f"in {name!r}: {reason}", expression.span, hint)
+    for item in expression.items:
+        yield from _check(item, declarations)

@@ -1,0 +1,198 @@
+"""What a file `*.sexpr` declares of a language: unordered nodes, sets, and what a node may hold."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+
+Order = Literal["ordered", "unordered", "set"]
+Arity = Literal["", "?", "*", "+"]
+
+_TOKEN = re.compile(r"(?P<skip>\s+|//[^\n]*)|(?P<end>;)|(?P<word>[^\s;]+)")
+_ELEMENT = re.compile(r"(?P<sort>\([^\s()|]+\)|\[[^\s\[\]|]+\]|[^\s()\[\]|?*+]+)(?P<arity>[?*+]?)")
+_STATEMENTS = ("unordered", "set", "apply", "node")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One place of a signature: the sorts that it admits, and how often.
+
+    A sort is `(LABEL)` or `[LABEL]` for a node, `String`, `Number`, `Atom` (any symbol), `Any`, or
+    a symbol itself.
+    """
+
+    sorts: frozenset[str]
+    arity: Arity = ""
+
+    def __str__(self) -> str:
+        return " | ".join(sorted(self.sorts)) + self.arity
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """The declarations of a language; without any, every node is ordered and holds anything.
+
+    Attributes:
+        orders: label -> "unordered" (items may be permuted) or "set" (and count once).
+        applied: labels such as `call`, whose function is named by their first item.
+        signatures: label -> the items that the node takes. Where any is given, a label without a
+            signature is a mistake.
+    """
+
+    orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
+    applied: frozenset[str] = frozenset()
+    signatures: MappingProxyType[str, tuple[Element, ...]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+
+    def order(self, label: str) -> Order:
+        """Return whether the items of a node may be permuted."""
+        return self.orders.get(label, "ordered")
+
+
+NONE = Declarations()
+
+
+def load_declarations(path: Path) -> Declarations:
+    """Return the declarations of a file."""
+    return read_declarations(path.read_text(encoding="utf-8"), file=str(path))
+
+
+def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:
+    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X023).
+
+    >>> found = read_declarations("set PIZZA; node PIZZA = (SIZE)? (TOPPING)*; node SIZE = BIG;")
+    >>> found.order("PIZZA"), str(found.signatures["PIZZA"][0])
+    ('set', '(SIZE)?')
+    """
+    orders: dict[str, Order] = {}
+    applied: set[str] = set()
+    signatures: dict[str, tuple[Element, ...]] = {}
+    problems: list[Problem] = []
+    for words in _statements(text, file, problems):
+        match [word for word, _ in words]:
+            case ["unordered", _, *_]:
+                orders.update((word, "unordered") for word, _ in words[1:])
+            case ["set", _, *_]:
+                orders.update((word, "set") for word, _ in words[1:])
+            case ["apply", _, *_]:
+                applied.update(word for word, _ in words[1:])
+            case ["node", name, "=", *_]:
+                signatures[name] = tuple(_elements(words[3:], problems))
+            case [first, *_]:
+                problems.append(_unknown_statement(first, words[0][1]))
+    if problems:
+        raise GenieError(problems, sources={file: text})
+    return Declarations(MappingProxyType(orders), frozenset(applied), MappingProxyType(signatures))
+
+
+_Word = tuple[str, Span]
+
+
+def _statements(text: str, file: str, problems: list[Problem]) -> Iterator[list[_Word]]:
+    words: list[_Word] = []
+    for match in _TOKEN.finditer(text):
+        before = text[: match.start()]
+        line, column = before.count("\n") + 1, match.start() - before.rfind("\n")
+        if match.lastgroup == "word":
+            span = Span(file, line, column, line, column + len(match[0]))
+            words.append((match[0], span))
+        elif match.lastgroup == "end" and words:
+            yield words
+            words = []
+    if words:
+        hint = "end the statement with ';'"
+        message = f"expected ';' after {words[-1][0]!r}, got the end of the file"
+        problems.append(Problem("X020", message, words[-1][1], hint, stage="syntax"))
+
+
+def _unknown_statement(first: str, span: Span) -> Problem:
+    hint = did_you_mean(first, _STATEMENTS) if first not in _STATEMENTS else None
+    hint = hint or "unordered A B; set A; apply call; node A = (B)? (C)*;"
+    return Problem(
+        "X021", f"{first!r} begins no statement of this form", span, hint, stage="syntax"
+    )
+
+
+def _elements(words: Sequence[_Word], problems: list[Problem]) -> Iterator[Element]:
+    """Yield the elements of a signature; `A | B` is one, and the arity after B holds for both."""
+    sorts: list[str] = []
+    joined = False
+    arity: Arity = ""
+    for part, span in _parts(words):
+        if part == "|":
+            joined = True
+            continue
+        match = _ELEMENT.fullmatch(part)
+        if match is None:
+            hint = "write (LABEL), [LABEL], String, Number, Atom, Any or a symbol, then ?, * or +"
+            problems.append(
+                Problem("X022", f"{part!r} is no item of a node", span, hint, stage="syntax")
+            )
+            return
+        if sorts and not joined:
+            yield Element(frozenset(sorts), arity)
+            sorts = []
+        sorts.append(match["sort"])
+        arity, joined = _ARITIES[match["arity"]], False
+    if sorts:
+        yield Element(frozenset(sorts), arity)
+
+
+_ARITIES: dict[str, Arity] = {"": "", "?": "?", "*": "*", "+": "+"}
+
+
+def _parts(words: Sequence[_Word]) -> Iterator[_Word]:
+    for word, span in words:
+        yield from ((part, span) for part in re.split(r"(\|)", word) if part)
+
+
+# ------------------------------------------------------------------------------ signatures
+
+
+def misfit(elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool) -> str | None:
+    """Return why items of these sorts do not make up a node, or None if they do.
+
+    Read from left to right; every element takes as many items as it can. In an unordered node an
+    item goes to the first element that admits it and has room.
+
+    >>> one = (Element(frozenset(["(SIZE)"]), "?"), Element(frozenset(["(TOPPING)"]), "*"))
+    >>> misfit(one, ["(TOPPING)", "(SIZE)"], ordered=False)
+    >>> misfit(one, ["(TOPPING)", "(SIZE)"], ordered=True)
+    'got (SIZE) where nothing more may follow'
+    >>> misfit(one, ["(SIZE)", "(SIZE)"], ordered=False)
+    'got (SIZE) where nothing more may follow'
+    """
+    counts = [0] * len(elements)
+    current = 0
+    for sort in sorts:
+        start = current if ordered else 0
+        place = next(
+            (
+                index
+                for index in range(start, len(elements))
+                if _admits(elements[index], sort, counts[index])
+            ),
+            None,
+        )
+        if place is None:
+            return f"got {sort} where nothing more may follow"
+        counts[place] += 1
+        current = place
+    for element, count in zip(elements, counts, strict=True):
+        if element.arity in ("", "+") and not count:
+            return f"expected {element}, got none"
+    return None
+
+
+def _admits(element: Element, sort: str, count: int) -> bool:
+    if count and element.arity in ("", "?"):
+        return False
+    if sort in element.sorts or "Any" in element.sorts:
+        return True
+    # Numbers are symbols too; nodes and strings are not.
+    return "Atom" in element.sorts and sort[0] not in "([" and sort != "String"

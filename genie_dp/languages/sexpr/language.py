@@ -1,0 +1,104 @@
+"""S-expressions behind the protocol of all target languages."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import Problem
+from genie_dp.languages import base
+from genie_dp.languages.sexpr import canonical as forms
+from genie_dp.languages.sexpr.ast import Expression
+from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
+from genie_dp.languages.sexpr.fragment import SexprFragment, compile_body
+from genie_dp.languages.sexpr.reader import parse
+from genie_dp.languages.sexpr.render import from_tokens, render, tokens
+from genie_dp.languages.sexpr.types import SlotType, parse_type
+from genie_dp.languages.sexpr.values import Item, Names, Value, placeholder_value, rename
+
+
+class SExpressions:
+    """The language "sexpr"; its library is the Declarations of a file `*.sexpr`, or None."""
+
+    name = "sexpr"
+    kinds = frozenset({"program", "value"})
+
+    def load_library(self, path: Path) -> Declarations:
+        """Return the declarations of a file, or raise GenieError."""
+        return load_declarations(path)
+
+    def parse(self, text: str, *, file: str = "<program>") -> Expression:
+        """Return the expression of a text, or raise GenieError."""
+        return parse(text, file=file)
+
+    def check(self, program: Expression, library: Declarations | None) -> list[Problem]:
+        """Return the nodes that do not fit their declared signatures."""
+        return forms.check(program, library or NONE)
+
+    def canonical(self, program: Expression, library: Declarations | None = None) -> Expression:
+        """Return the program with the items of unordered nodes sorted."""
+        return forms.canonical(program, library or NONE)
+
+    def tokens(self, program: Expression, library: Declarations | None = None) -> str:
+        """Return brackets, symbols and words separated by one space."""
+        return tokens(program)
+
+    def from_tokens(self, text: str) -> Expression:
+        """Return the expression of a token form, or raise GenieError."""
+        return from_tokens(text)
+
+    def render(self, program: Expression) -> str:
+        """Return the text, in the layout that the program was read in."""
+        return render(program)
+
+    def functions(self, program: Expression) -> Counter[str]:
+        """Return how often each label is used, in the order of the text."""
+        return forms.functions(program)
+
+    def anonymize(self, program: Expression) -> Expression:
+        """Return the program with strings and numbers replaced by placeholders."""
+        return forms.anonymize(program)
+
+    def fragment(
+        self, text: str, holes: Mapping[str, str], library: Declarations | None = None
+    ) -> SexprFragment:
+        """Compile a template body; a child that is several expressions is spliced in."""
+        return compile_body(text, holes, library or NONE)
+
+    def parse_type(self, text: str) -> SlotType:
+        """Return the type of that name, or raise GenieError."""
+        return parse_type(text)
+
+    def constants(self, type_: SlotType, library: Any = None) -> Iterable[base.Constant]:
+        """Yield the placeholder of the type."""
+        token = f"{type_.stem}_0"
+        yield base.Constant(token, placeholder_value(token), type_.stem)
+
+    def gaps(self, fragment: base.Fragment, name: str, library: Any = None) -> Iterable[Value]:
+        """Yield nothing: no function's output is passed to another in an S-expression."""
+        return ()
+
+    def parameter(self, signature: Any, parameter: Any) -> Value:
+        """Raise TypeError: a library of S-expressions has no parameters with phrases."""
+        raise TypeError("S-expressions have no OUTPUT and no INPUT: use categories or tables")
+
+    def program(self, value: base.Value) -> Expression:
+        """Return the syntax tree of a value that is one expression."""
+        return from_tokens(value.text)
+
+    def value(self, program: Expression, library: Declarations | None = None) -> Value:
+        """Return the value of a tree that a Python semantic function made."""
+        return _tree_value(program, library or NONE)
+
+
+def _tree_value(tree: Expression, declarations: Declarations) -> Value:
+    tree = forms.canonical(tree, declarations)
+    text = tokens(tree)
+    functions = tuple(forms.functions(tree, declarations).elements())
+    item: Item = (forms.sort_key(text), text, functions, forms.sort_of(tree))
+
+    def remake(names: Names) -> Value:
+        renamed = " ".join([rename(token, names) for token in text.split(" ")])
+        return _tree_value(from_tokens(renamed), declarations)
+
+    return Value((item,), remake)
