@@ -452,11 +452,20 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Projection:
+    """`query.output`: one output of a query, as a template body of kind source."""
+
+    query: "Query"
+    output: str
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
 class Lambda:
     """`\\(x : T, y : U) -> body`: a template body with typed placeholders."""
 
     parameters: tuple[tuple[str, Type], ...]
-    body: "Query | Stream | Action | Predicate | Program | Policy"
+    body: "Query | Stream | Action | Predicate | Projection | Value | Program | Policy"
     span: Span | None = SPAN
 
 

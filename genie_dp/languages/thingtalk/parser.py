@@ -1,0 +1,246 @@
+"""Text to syntax tree: programs, policies, classes, datasets, types, template bodies.
+
+grammar.lark says what can be read. A mistake of form ends the reading of a program; in a library
+file the definition that holds it is skipped, so that one run reports the mistakes of all of them.
+"""
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from lark import Lark, Token, Tree
+from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.syntax_errors import unexpected_character, unexpected_token
+from genie_dp.languages.thingtalk.transform import ProgramReader
+from genie_dp.languages.thingtalk.transform_library import LibraryReader
+from genie_dp.languages.thingtalk.types import Type
+
+_STARTS = ("input", "library", "lone_type", "fragment")
+_HOLES = {
+    "query": "HOLE_QUERY",
+    "stream": "HOLE_STREAM",
+    "action": "HOLE_ACTION",
+    "predicate": "HOLE_PREDICATE",
+    "source": "HOLE_SOURCE",
+    "program": "HOLE_PROGRAM",
+    "policy": "HOLE_PROGRAM",
+}
+_MOST_PROBLEMS = 20  # of form, in one file: each costs another reading
+_STRUCTURE = re.compile(
+    r"//[^\n]*|/\*[\s\S]*?\*/|\"(?:\\[\s\S]|[^\"\\])*\"|'(?:\\[\s\S]|[^'\\])*'|[][(){};]"
+)
+
+
+def parse(text: str, *, file: str = "<program>") -> ast.Program | ast.Policy:
+    """Return the program or policy of a text, or raise GenieError.
+
+    >>> parse("now => @com.x.q() => notify").rules[0].query.function
+    'q'
+    """
+    program: ast.Program | ast.Policy = _read(text, "input", ProgramReader(file))
+    return program
+
+
+def parse_type(text: str, *, file: str = "<type>") -> Type:
+    """Return the type of that name, or raise GenieError.
+
+    >>> str(parse_type("Array(Entity(tt:hashtag))")), str(parse_type("PathName"))
+    ('Array(Entity(tt:hashtag))', 'Entity(tt:path_name)')
+    """
+    type_: Type = _read(text, "lone_type", ProgramReader(file))
+    return type_
+
+
+def parse_fragment(text: str, holes: Mapping[str, str], *, file: str = "<body>") -> ast.Lambda:
+    """Return a template body; `holes` maps the names of the template's children to their kinds.
+
+    Where a query, stream, action or predicate may stand, such a name becomes a Hole, and `a(o)` a
+    hole whose gap is filled; a child of kind source may stand where a query may. As the name of an
+    output or as a value, the name of a child stays text. A lone `true` is a predicate.
+
+    >>> parse_fragment("edge (monitor q) on p", {"q": "query", "p": "predicate"}).body.predicate
+    Hole(name='p', kind='predicate', argument=None)
+    """
+    fragment: ast.Lambda = _read(text, "fragment", ProgramReader(file, holes))
+    return fragment
+
+
+def parse_library(text: str, *, file: str) -> tuple[ast.ClassDef | ast.Dataset, ...]:
+    """Return the classes and datasets of a file, or raise GenieError with all mistakes found.
+
+    >>> [d.name for d in parse_library('class @x.y {} dataset @x.y language "en" {}', file="x.tt")]
+    ['x.y', 'x.y']
+    """
+    reader = LibraryReader(file)
+    problems: list[Problem] = []
+    rest = text
+    tree = None
+    while tree is None and len(problems) < _MOST_PROBLEMS:
+        try:
+            tree = _tree(rest, "library", file, {})
+        except _SyntaxProblem as error:
+            problems.append(error.problem)
+            shorter = _without_definition(rest, error.position)
+            if shorter is None:
+                break
+            rest = shorter
+    library = reader.transform(tree) if tree is not None else ()
+    _raise_if_any(problems + reader.problems, text, file)
+    return tuple(library)
+
+
+def parse_classes(text: str, *, file: str) -> tuple[ast.ClassDef, ...]:
+    """Return the classes of a file, or raise GenieError; datasets in it are left out.
+
+    >>> parse_classes("class @x.y { action beep(); }", file="x.tt")[0].functions[0].name
+    'beep'
+    """
+    library = parse_library(text, file=file)
+    return tuple(item for item in library if isinstance(item, ast.ClassDef))
+
+
+def parse_dataset(text: str, *, file: str) -> ast.Dataset:
+    """Return the only dataset of a file, or raise GenieError.
+
+    >>> text = 'dataset @x.y language "en" { action := @x.y.beep() #_[utterances=["beep"]]; }'
+    >>> parse_dataset(text, file="x.tt").examples[0].utterances
+    ('beep',)
+    """
+    found = [d for d in parse_library(text, file=file) if isinstance(d, ast.Dataset)]
+    if len(found) != 1:
+        span = found[1].span if found else Span(file, 1, 1, 1, 1)
+        message = f"expected one dataset, got {len(found) or 'none'}"
+        _raise_if_any([Problem("S006", message, span, stage="syntax")], text, file)
+    return found[0]
+
+
+class _SyntaxProblem(Exception):
+    """A mistake of form, and the offset where it was noticed."""
+
+    def __init__(self, problem: Problem, position: int) -> None:
+        super().__init__(problem.message)
+        self.problem = problem
+        self.position = position
+
+
+@cache
+def _lark() -> Lark:
+    grammar = files("genie_dp.languages.thingtalk") / "grammar.lark"
+    return Lark(
+        grammar.read_text(encoding="utf-8"),
+        parser="lalr",
+        lexer="contextual",
+        start=list(_STARTS),
+        propagate_positions=True,
+        maybe_placeholders=False,
+    )
+
+
+def _read(text: str, start: str, reader: ProgramReader) -> Any:
+    try:
+        tree = _tree(text, start, reader.file, reader.holes)
+    except _SyntaxProblem as error:
+        raise GenieError(error.problem, sources={reader.file: text}) from None
+    result = reader.transform(tree)
+    _raise_if_any(reader.problems, text, reader.file)
+    return result
+
+
+def _raise_if_any(problems: list[Problem], text: str, file: str) -> None:
+    if problems:
+        places = [(p.span.line, p.span.column) if p.span else (0, 0) for p in problems]
+        ordered = [p for _, p in sorted(zip(places, problems, strict=True), key=lambda x: x[0])]
+        raise GenieError(ordered, sources={file: text})
+
+
+def _tree(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[Token]:
+    """Return the parse tree; names of children get the terminal of their kind on the way in."""
+    lark = _lark()
+    parser = lark.parse_interactive(text, start=start)
+    token: Token | None = None
+    try:
+        for token in parser.lexer_thread.lex(parser.parser_state):
+            if token.type.startswith("HOLE_"):
+                token.type = _HOLES.get(holes.get(str(token), ""), "NAME")
+            parser.feed_token(token)
+        tree: Tree[Token] = parser.feed_eof(token)
+        return tree
+    except UnexpectedToken as error:
+        bad: Token = error.token
+        terminals = {terminal.name: terminal for terminal in lark.terminals}
+        problem = unexpected_token(bad, parser.accepts(), terminals, text, file)
+        at_end = bad.type == "$END" or bad.start_pos is None
+        raise _SyntaxProblem(problem, len(text) if at_end else bad.start_pos) from None
+    except UnexpectedCharacters as error:
+        problem = unexpected_character(error, text, file)
+        raise _SyntaxProblem(problem, error.pos_in_stream) from None
+
+
+def _without_definition(text: str, position: int) -> str | None:
+    """Return the text with the definition around `position` blanked; None if none is found.
+
+    A definition of a class or dataset ends with `;`. Where the mistake is outside of them, all of
+    the class or dataset is blanked. Places of what stays are the same.
+    """
+    start, end = _member_around(text, position)
+    if start is None:
+        start, end = _block_around(text, position)
+    blank = re.sub(r"\S", " ", text[start:end])
+    if blank == text[start:end]:
+        return None
+    return text[:start] + blank + text[end:]
+
+
+def _marks(text: str) -> list[tuple[str, int, int]]:
+    """Return every `;`, `{` and `}` outside of parentheses, with its offset and brace depth.
+
+    The depth is that of the inside for both braces. A `;` ends all open parentheses: none may
+    stand inside them, so one must have been forgotten.
+    """
+    marks, depth, parentheses = [], 0, 0
+    for match in _STRUCTURE.finditer(text):
+        match match[0]:
+            case "(" | "[":
+                parentheses += 1
+            case ")" | "]":
+                parentheses = max(0, parentheses - 1)
+            case ";":
+                parentheses = 0
+                marks.append((";", match.start(), depth))
+            case "{" if not parentheses:
+                depth += 1
+                marks.append(("{", match.start(), depth))
+            case "}" if not parentheses:
+                marks.append(("}", match.start(), depth))
+                depth = max(0, depth - 1)
+    return marks
+
+
+def _member_around(text: str, position: int) -> tuple[int | None, int]:
+    start: int | None = None
+    for mark, at, depth in _marks(text):
+        if at < position:
+            if mark == "}" and depth == 1:
+                start = None
+            elif depth == 1:
+                start = at + 1
+        elif depth == 1 and start is not None:
+            if mark == ";":
+                return start, at + 1
+            return (start, at) if mark == "}" else (None, 0)
+    return None, 0
+
+
+def _block_around(text: str, position: int) -> tuple[int, int]:
+    start = 0
+    for mark, at, depth in _marks(text):
+        if mark == "}" and depth == 1:
+            if at >= position:
+                return start, at + 1
+            start = at + 1
+    return start, len(text)
