@@ -14,7 +14,6 @@ from genie_dp.languages.thingtalk.ast import (
     Query,
 )
 
-
 _FIELDS: dict[type, tuple[str, ...]] = {}
 
 
