@@ -93,7 +93,8 @@ def function_name(node: Node, declarations: Declarations) -> str:
     if place is None or name not in declarations.applied or place + 1 == len(node.items):
         return name
     operator = node.items[place + 1]
-    return operator.text if isinstance(operator, Atom) else name
+    is_symbol = isinstance(operator, Atom) and sort_of(operator) == operator.text
+    return tokens(operator) if is_symbol else name
 
 
 def anonymize(expression: Expression) -> Expression:

@@ -163,35 +163,40 @@ def misfit(elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool) 
     >>> one = (Element(frozenset(["(SIZE)"]), "?"), Element(frozenset(["(TOPPING)"]), "*"))
     >>> misfit(one, ["(TOPPING)", "(SIZE)"], ordered=False)
     >>> misfit(one, ["(TOPPING)", "(SIZE)"], ordered=True)
-    'got (SIZE) where nothing more may follow'
+    'item 2, (SIZE), is out of place'
     >>> misfit(one, ["(SIZE)", "(SIZE)"], ordered=False)
-    'got (SIZE) where nothing more may follow'
+    'item 2, (SIZE), is one too many'
     """
     counts = [0] * len(elements)
     current = 0
-    for sort in sorts:
-        start = current if ordered else 0
-        place = next(
-            (
-                index
-                for index in range(start, len(elements))
-                if _admits(elements[index], sort, counts[index])
-            ),
-            None,
-        )
-        if place is None:
-            return f"got {sort} where nothing more may follow"
-        counts[place] += 1
-        current = place
+    for position, sort in enumerate(sorts, start=1):
+        for index in range(current if ordered else 0, len(elements)):
+            if _has_room(elements[index], counts[index]) and _admits(elements[index], sort):
+                counts[index] += 1
+                current = index
+                break
+        else:
+            return f"item {position}, {sort}, {_why_not(elements, counts, sort)}"
     for element, count in zip(elements, counts, strict=True):
         if element.arity in ("", "+") and not count:
             return f"expected {element}, got none"
     return None
 
 
-def _admits(element: Element, sort: str, count: int) -> bool:
-    if count and element.arity in ("", "?"):
-        return False
+def _why_not(elements: Sequence[Element], counts: Sequence[int], sort: str) -> str:
+    admitting = [index for index, element in enumerate(elements) if _admits(element, sort)]
+    if not admitting:
+        return "does not belong there"
+    if any(_has_room(elements[index], counts[index]) for index in admitting):
+        return "is out of place"
+    return "is one too many"
+
+
+def _has_room(element: Element, count: int) -> bool:
+    return not count or element.arity in ("*", "+")
+
+
+def _admits(element: Element, sort: str) -> bool:
     if sort in element.sorts or "Any" in element.sorts:
         return True
     # Numbers are symbols too; nodes and strings are not.

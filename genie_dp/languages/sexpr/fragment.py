@@ -56,7 +56,10 @@ class SexprFragment:
 def compile_body(text: str, holes: Mapping[str, str], declarations: Declarations) -> SexprFragment:
     """Return the compiled body, or raise GenieError (X001 to X008, X009, X031, X041 to X043)."""
     parameters, body = _split_lambda(text)
-    expressions = parse_all(body, file=BODY)
+    try:
+        expressions = parse_all(body, file=BODY)
+    except GenieError as error:
+        raise GenieError(error.problems, sources={BODY: text}) from None
     if not expressions:
         raise _error("X043", "expected an expression, got an empty body", text, 0, len(text) or 1)
     _check_labels(expressions, declarations, text)

@@ -4,8 +4,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from genie_dp.languages.sexpr.canonical import placeholder_key
-from genie_dp.languages.sexpr.types import placeholder_type
+from genie_dp.languages.sexpr.canonical import placeholder_key, sort_key
+from genie_dp.languages.sexpr.types import SlotType, placeholder_type
 
 Item = tuple[str, str, tuple[str, ...], str]
 """One expression: sort key, token text, functions, and what signatures see of it."""
@@ -81,18 +81,18 @@ def placeholder_value(token: str) -> Value:
     type_ = placeholder_type(token)
     if type_ is None:
         raise ValueError(f"{token!r} is no placeholder")
-    number = chr(0xE000 + int(token.rpartition("_")[2]))
-    return _placeholder(token, number, type_.name, type_.stem)
+    return _placeholder(token, type_)
 
 
-def _placeholder(token: str, number: str, type_: str, stem: str) -> Value:
+def _placeholder(token: str, type_: SlotType) -> Value:
     def remake(names: Names) -> Value:
-        renamed = rename(token, names)
-        return _placeholder(renamed, renamed[-1], type_, stem)
+        return _placeholder(rename(token, names), type_)
 
-    item = (placeholder_key(stem, number), token, (), type_)
-    said = state("", 1, type_, type_)
-    return Value((item,), remake, kind="value", state_=said, slots=((token, type_, ""),))
+    # A private character of the engine stands for a placeholder of this type too.
+    key = sort_key(token) if len(token) > 1 else placeholder_key(type_.stem, token)
+    said = state("", 1, type_.name, type_.name)
+    slots = ((token, type_.name, ""),)
+    return Value(((key, token, (), type_.name),), remake, kind="value", state_=said, slots=slots)
 
 
 def rename(token: str, names: Names) -> str:
