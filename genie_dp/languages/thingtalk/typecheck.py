@@ -108,24 +108,36 @@ def _any(node: Checkable, outer: Scope, report: Report) -> None:
             _policy(node, outer, report)
         case Lambda(parameters, body):
             _any(body, outer.under(Scope(dict(parameters))), report)
+        case _:
+            _piece(node, outer, report)
+
+
+def _piece(
+    node: Query | Stream | Action | Predicate | Projection | Value, outer: Scope, report: Report
+) -> None:
+    match node:
         case Call():
             _alone(node, outer, report)
         case Filter() | Join() | Aggregate():
             _query(node, outer, report)
         case AtTimer() | Timer() | Monitor() | Edge() | StreamFilter() | StreamJoin():
             _stream(node, outer, report)
-        case Projection(query, output):
-            scope = _query(query, outer, report)
-            if scope.get(output) is None:
-                message = f"expected an output of the query after '.', got '{output}'"
-                hint = name_hint(output, sorted(scope.types), "outputs")
-                report.add("T011", message, node.span, hint)
+        case Projection():
+            _projection(node, outer, report)
         case Notify() | Hole():
             return
         case TrueP() | FalseP() | Not() | And() | Or() | Atom() | GetPredicate():
             check_predicate(node, OPEN, outer, report)
         case _:
             type_of(node, outer, report)
+
+
+def _projection(node: Projection, outer: Scope, report: Report) -> None:
+    scope = _query(node.query, outer, report)
+    if scope.get(node.output) is None:
+        message = f"expected an output of the query after '.', got '{node.output}'"
+        hint = name_hint(node.output, sorted(scope.types), "outputs")
+        report.add("T011", message, node.span, hint)
 
 
 def _alone(call: Call, outer: Scope, report: Report) -> None:
