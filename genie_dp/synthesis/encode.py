@@ -53,8 +53,8 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
             continue
         kept[name] += 1
         program = combined.value.text
-        sentences.append(hashed(combined.text))
-        programs.append(hashed(program))
+        sentences.append(hashed(combined.text.encode()))
+        programs.append(hashed(program.encode()))
         lines.append(encode(place, combined, program, cell.depth))
     return Block(
         number, lines, np.array(sentences, np.uint64), np.array(programs, np.uint64), drawn, kept

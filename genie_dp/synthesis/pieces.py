@@ -64,6 +64,8 @@ class Piece:
         for column, value in self.attributes:
             if column == name:
                 return value
+        if name == "function":  # read by every rule for balance
+            return getattr(self.value.state, name, "")
         try:
             return getattr(self.value.state, name)
         except AttributeError:

@@ -12,6 +12,7 @@ class Parameter:
 
     `value_list` is the name of its list of values (annotation string_values), `unique` says that
     the value identifies a result. `accepts` names further value lists that may be passed into it.
+    `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Parameter:
     value_list: str | None = None
     unique: bool = False
     accepts: tuple[str, ...] = ()
+    is_additive: bool = False
 
     @property
     def is_input(self) -> bool:

@@ -127,6 +127,9 @@ class ParameterState:
     is_numeric: bool
     is_ordered: bool
     is_text: bool
+    is_boolean: bool
+    is_enum: bool
+    is_entity: bool
     is_additive: bool
 
 

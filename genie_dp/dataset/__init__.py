@@ -1,0 +1,1 @@
+"""Data sets: the formats of rows on disk."""

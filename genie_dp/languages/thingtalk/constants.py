@@ -1,0 +1,112 @@
+"""Ways to say constants, and placeholders left open."""
+
+from collections.abc import Iterator
+
+from genie_dp.languages.base import Constant
+from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.bodies import Body
+from genie_dp.languages.thingtalk.keys import passing_key
+from genie_dp.languages.thingtalk.lift import Lifter
+from genie_dp.languages.thingtalk.signatures import Parameter, Signature
+from genie_dp.languages.thingtalk.slots import slot_stem
+from genie_dp.languages.thingtalk.traverse import children
+from genie_dp.languages.thingtalk.types import (
+    BOOLEAN,
+    CURRENCY,
+    DATE,
+    NUMBER,
+    STRING,
+    TIME,
+    Array,
+    Entity,
+    Enum,
+    Measure,
+    Type,
+)
+from genie_dp.languages.thingtalk.values import (
+    ConstantState,
+    ConstantValue,
+    GapValue,
+    ParameterState,
+    ParameterValue,
+)
+
+
+def constants(type_: Type) -> Iterator[Constant]:
+    """Yield the ways to say a constant of a type: a placeholder, or the words of an enum.
+
+    >>> [c.words for c in constants(Enum(("on", "turned_off")))]
+    ['on', 'turned off']
+    >>> [c.words for c in constants(NUMBER)]
+    ['NUMBER_0']
+    """
+    state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
+    if isinstance(type_, Enum):
+        for name in type_.values:
+            value = ConstantValue(f"enum:{name}", state, ast.EnumValue(name))
+            yield Constant(name.replace("_", " "), value, "")
+        return
+    stem = slot_stem(type_)
+    if stem is not None:
+        token = f"{stem}_0"
+        yield Constant(token, ConstantValue(token, state, ast.SlotValue(token)), stem)
+
+
+def gaps(body: Body, name: str, lifter: Lifter) -> Iterator[GapValue]:
+    """Yield what may be left open for a placeholder: one for each key of the input it fills.
+
+    Only an input of the body's own call can be passed; a value inside of a filter cannot.
+    """
+    places = [(call, arg) for call in _calls(body.node) for arg in call.args if _is(arg.value, name)]
+    if body.kind not in ("query", "action") or len(places) != 1 or _uses(body.node, name) != 1:
+        return
+    if not isinstance(body.node, ast.Call | ast.Filter):
+        return
+    call, arg = places[0]
+    signature = lifter.signature(f"@{call.selector.class_name}.{call.function}", call)
+    parameter = signature.parameter(arg.name)
+    if parameter is not None:
+        yield from (GapValue(key) for key in lifter.gap_keys(parameter))
+
+
+def _is(value: object, name: str) -> bool:
+    return isinstance(value, ast.VarRef) and value.name == name
+
+
+def _calls(node: object) -> Iterator[ast.Call]:
+    match node:
+        case ast.Call():
+            yield node
+        case ast.Filter(query):
+            yield from _calls(query)
+        case _:
+            return
+
+
+def _uses(node: object, name: str) -> int:
+    return int(_is(node, name)) + sum(_uses(child, name) for child in children(node))
+
+
+def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValue:
+    """Return the piece that stands for a parameter in template bodies."""
+    type_ = parameter.type
+    element = type_.element if isinstance(type_, Array) else None
+    is_numeric = type_ in (NUMBER, CURRENCY) or isinstance(type_, Measure)
+    is_date = type_ in (DATE, TIME)
+    state = ParameterState(
+        function=signature.qualified,
+        name=parameter.name,
+        type=str(type_),
+        element="" if element is None else str(element),
+        key=passing_key(parameter),
+        is_numeric=is_numeric,
+        is_ordered=is_numeric or is_date,
+        is_text=type_ == STRING,
+        is_boolean=type_ == BOOLEAN,
+        is_enum=isinstance(type_, Enum),
+        is_entity=isinstance(type_, Entity),
+        is_additive=parameter.is_additive,
+    )
+    return ParameterValue(
+        signature, parameter.name, f"param:{parameter.name}:{type_}", state
+    )
