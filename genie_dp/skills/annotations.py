@@ -62,6 +62,15 @@ def texts(value: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in found if text))
 
 
+def has_place(phrase: str) -> bool:
+    """Tell whether a phrase has a place for the value.
+
+    >>> has_place("the # label"), has_place("#-rated"), has_place("label")
+    (True, True, False)
+    """
+    return any(token == "#" or token.startswith("#-") for token in phrase.split())
+
+
 def function_phrases(annotations: Iterable[Annotation]) -> tuple[str, ...]:
     """Return what people call a function or class, from its canonical annotation."""
     found = find(annotations, "canonical")
@@ -87,9 +96,7 @@ def parameter_phrases(annotations: Iterable[Annotation]) -> Phrases:
         ours = OTHER_NAMES.get(part, part)
         if ours in PARTS:
             collected.setdefault(ours, []).extend(_phrases_of(ours, value))
-    return {
-        part: tuple(dict.fromkeys(collected[part])) for part in PARTS if collected.get(part)
-    }
+    return {part: tuple(dict.fromkeys(collected[part])) for part in PARTS if collected.get(part)}
 
 
 def canonical_parts(annotations: Iterable[Annotation]) -> Iterator[tuple[str, object]]:
@@ -155,4 +162,4 @@ def _phrases_of(part: str, value: object) -> tuple[str, ...]:
         return ("#",)
     if part not in WITH_VALUE:
         return texts(value)
-    return tuple(p if "#" in p.split() else f"{p} #" for p in texts(value))
+    return tuple(p if has_place(p) else f"{p} #" for p in texts(value))

@@ -1,0 +1,96 @@
+"""What the built-in categories of templates range over: parameters with their phrases, types."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from genie_dp.languages.thingtalk.signatures import Parameter, Signature
+from genie_dp.languages.thingtalk.types import Array, Type
+from genie_dp.skills.model import Library
+
+# Words after which no head noun of a phrase stands: "number of likes" is singular.
+_AFTER_THE_HEAD = frozenset(
+    ("of", "in", "on", "at", "for", "from", "to", "with", "by", "about", "per", "that", "#")
+)
+# Singular nouns in -s: "status", "news", "address", "analysis".
+_SINGULAR_ENDINGS = ("ss", "us", "is", "ws", "'s")
+_SINGULAR = frozenset(("series", "species", "gas", "canvas", "lens", "means", "s"))
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterPhrase:
+    """One way to speak of a parameter of one function.
+
+    Attributes:
+        part: part of speech, one of annotations.PARTS.
+        words: tokens joined by one space; `#` is the place of the value, `{is/are}` agrees.
+        number: "sg" or "pl", that of the phrase itself.
+    """
+
+    signature: Signature
+    parameter: Parameter
+    part: str
+    words: str
+    number: Literal["sg", "pl"]
+
+
+def outputs(library: Library) -> Iterator[ParameterPhrase]:
+    """Yield every phrase of every output of every query that programs may call."""
+    for signature in library.functions():
+        if signature.kind == "query":
+            yield from _phrases(library, signature, signature.outputs)
+
+
+def inputs(library: Library) -> Iterator[ParameterPhrase]:
+    """Yield every phrase of every optional input of every function that programs may call."""
+    for signature in library.functions():
+        optional = (p for p in signature.inputs if not p.is_required)
+        yield from _phrases(library, signature, optional)
+
+
+def _phrases(
+    library: Library, signature: Signature, parameters: Iterable[Parameter]
+) -> Iterator[ParameterPhrase]:
+    for parameter in parameters:
+        for part, phrases in library.phrases(signature.qualified, parameter.name).items():
+            for words in phrases:
+                number = "pl" if part == "plural" else number_of(words)
+                yield ParameterPhrase(signature, parameter, part, words, number)
+
+
+def types_in_use(library: Library) -> tuple[Type, ...]:
+    """Return the type of every parameter, sorted by name; of an array, that of its elements.
+
+    Those are the types of which people say constants.
+    """
+    found = {
+        str(type_): type_
+        for signature in library.functions()
+        for parameter in signature.parameters
+        for type_ in (_element(parameter.type),)
+    }
+    return tuple(found[name] for name in sorted(found))
+
+
+def _element(type_: Type) -> Type:
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_
+
+
+def number_of(phrase: str) -> Literal["sg", "pl"]:
+    """Return the number of a noun phrase, guessed from its head: the last word of its first part.
+
+    >>> number_of("modification date"), number_of("number of likes"), number_of("file sizes")
+    ('sg', 'sg', 'pl')
+    >>> number_of("status"), number_of("# likes")
+    ('sg', 'pl')
+    """
+    head = ""
+    for word in phrase.split():
+        if word in _AFTER_THE_HEAD and head:
+            break
+        if word != "#":
+            head = word
+    is_plural = head.endswith("s") and head not in _SINGULAR
+    return "pl" if is_plural and not head.endswith(_SINGULAR_ENDINGS) else "sg"
