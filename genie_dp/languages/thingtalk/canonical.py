@@ -1,0 +1,430 @@
+"""One program for one meaning (Genie, section 2.4).
+
+A rule goes through RULES, small functions from rule to rule; `joins` puts queries in one form and
+`predicates` conditions. The meaning that all keep is that of `simulate`, the interpreter.
+
+- *Stream joins* are the query of the rule: `s => q1 => q2 => a` has the query `q1 join q2`. Only
+  under `edge`, or where a filter compares an output of the stream and one of the query in one
+  clause, a stream join remains.
+- *Filters on streams* move into the monitor as far as that says the same: a clause must hold of a
+  result at all times alike (no `now`, no `@f() { .. }`), or the monitor inside would also report
+  a result whose condition turned true; and with `on new` it may speak of those names only, or the
+  monitor inside would take a result for new that the one outside has seen. Other clauses stay.
+- *Edges*: what the stream ensures is left out of the condition, `edge (edge s on true) on true` is
+  one edge, and an edge on false is a filter that is false.
+- *A false filter* stays, as the single predicate `false` on the left-most function: a program that
+  never does anything is still a program.
+"""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from genie_dp.languages.thingtalk.ast import (
+    Aggregate,
+    And,
+    ArrayValue,
+    Atom,
+    AtTimer,
+    Call,
+    Edge,
+    EntityValue,
+    FalseP,
+    Filter,
+    GetPredicate,
+    Hole,
+    Join,
+    Monitor,
+    Not,
+    Notify,
+    Or,
+    Policy,
+    PolicyFunction,
+    Predicate,
+    Program,
+    Query,
+    Rule,
+    Stream,
+    StreamFilter,
+    StreamJoin,
+    StringValue,
+    Timer,
+    TrueP,
+    Value,
+)
+from genie_dp.languages.thingtalk.joins import (
+    canonical_query,
+    flatten,
+    lasting_facts,
+    outputs_of,
+    push,
+    resolve,
+)
+from genie_dp.languages.thingtalk.predicates import (
+    Clause,
+    Key,
+    canonical_call,
+    canonical_predicate,
+    clauses,
+    compared_names,
+    conjunction,
+    is_stable,
+    passed_names,
+    simplify,
+    sorted_args,
+)
+from genie_dp.languages.thingtalk.signatures import Signatures
+
+__all__ = [
+    "RULES",
+    "canonical",
+    "canonical_call",
+    "canonical_predicate",
+    "canonical_query",
+    "canonical_stream",
+]
+
+RulePass = Callable[[Rule, Signatures | None], Rule]
+
+
+def canonical(program: Program | Policy, signatures: Signatures | None = None) -> Program | Policy:
+    """Return the one program that stands for all with this meaning (Genie, section 2.4).
+
+    Signatures tell which outputs a function has and which inputs it must have. Without them joins
+    keep their order, a clause does not pass a function that could own one of its names, and `$?`
+    stays.
+
+    Raises:
+        GenieError: C001 if a condition has too many clauses in conjunctive normal form.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> print(render(canonical(parse('now => ((@x.q()) filter b > 1) filter a > 0 => notify'))))
+    now => (@x.q()) filter a > 0 && b > 1 => notify
+    """
+    match program:
+        case Program(rules):
+            return Program(tuple(_rule(r, signatures) for r in rules), span=program.span)
+        case Policy():
+            return _policy(program, signatures)
+        case _:
+            assert_never(program)
+
+
+def canonical_stream(stream: Stream, signatures: Signatures | None = None) -> Stream:
+    """Return the one stream that stands for all with this meaning."""
+    match stream:
+        case Monitor(query, on_new):
+            form = canonical_query(query, signatures)
+            return Monitor(form, _watched(on_new, form, signatures), span=stream.span)
+        case StreamFilter(inner, predicate):
+            if isinstance(inner, StreamJoin | StreamFilter):
+                return _stream_of_join(stream, signatures)
+            found = clauses(predicate, signatures)
+            return _filtered(canonical_stream(inner, signatures), found, signatures)
+        case Edge(inner, predicate):
+            return _edge(
+                canonical_stream(inner, signatures), clauses(predicate, signatures), signatures
+            )
+        case StreamJoin():
+            return _stream_of_join(stream, signatures)
+        case AtTimer() | Timer() | Hole():
+            return stream
+        case _:
+            assert_never(stream)
+
+
+# ------------------------------------------------------------------------------ whole rules
+
+
+def _rule(rule: Rule, signatures: Signatures | None) -> Rule:
+    for step in RULES:
+        rule = step(rule, signatures)
+    return rule
+
+
+def stream_joins_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with the queries of its stream joins in its query."""
+    if not isinstance(rule.stream, StreamJoin | StreamFilter):
+        return rule
+    stream, query = _split(rule.stream, signatures)
+    if query is None:
+        return Rule(stream, rule.query, rule.action, span=rule.span)
+    if rule.query is not None:
+        query = Join(query, rule.query, span=query.span)
+    return Rule(stream, query, rule.action, span=rule.span)
+
+
+def outer_filters_to_stream(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with the query's clauses that speak of the stream alone on the stream."""
+    stream, query = rule.stream, rule.query
+    if stream is None or not isinstance(query, Filter | Join):
+        return rule
+    links, conditions = flatten(query, signatures)
+    outputs = [outputs_of(link.query, signatures) for link in links]
+    moved = [
+        condition.clause
+        for condition, found in zip(
+            conditions, resolve(conditions, outputs, signatures), strict=True
+        )
+        if found.owners and not found.links
+    ]
+    if not moved:
+        return rule
+    stream = StreamFilter(stream, conjunction(moved))
+    return Rule(stream, _without(query, moved, signatures), rule.action, span=rule.span)
+
+
+def stream_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with its stream in canonical form."""
+    if rule.stream is None:
+        return rule
+    stream = canonical_stream(rule.stream, signatures)
+    return Rule(stream, rule.query, rule.action, span=rule.span)
+
+
+def free_filters_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with the stream's clauses that speak of no output on the query, if any."""
+    stream, query = rule.stream, rule.query
+    if query is None or not isinstance(stream, StreamFilter):
+        return rule
+    found = clauses(stream.predicate, signatures)
+    free = [c for c in found if not _names(c, signatures)]
+    if not free:
+        return rule
+    kept = [c for c in found if c not in free]
+    inner = StreamFilter(stream.stream, conjunction(kept)) if kept else stream.stream
+    # Filtered first, so that a clause of no name stands on the left-most function.
+    return Rule(inner, Filter(query, conjunction(free)), rule.action, span=rule.span)
+
+
+def query_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with its query in canonical form."""
+    if rule.query is None:
+        return rule
+    query = canonical_query(rule.query, signatures)
+    return Rule(rule.stream, query, rule.action, span=rule.span)
+
+
+def action_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with its action's arguments in order."""
+    if not isinstance(rule.action, Call):
+        return rule
+    action = canonical_call(rule.action, signatures)
+    return Rule(rule.stream, rule.query, action, span=rule.span)
+
+
+RULES: tuple[RulePass, ...] = (
+    stream_joins_to_query,
+    outer_filters_to_stream,
+    stream_in_one_form,
+    free_filters_to_query,
+    query_in_one_form,
+    action_in_one_form,
+)
+
+
+def _without(query: Query, moved: list[Clause], signatures: Signatures | None) -> Query:
+    """Return the query without those clauses of its filters."""
+    match query:
+        case Filter(inner, predicate):
+            kept = [c for c in clauses(predicate, signatures) if c not in moved]
+            form = _without(inner, moved, signatures)
+            return Filter(form, conjunction(kept), span=query.span) if kept else form
+        case Join(left, right, passing):
+            left, right = (_without(q, moved, signatures) for q in (left, right))
+            return Join(left, right, passing, span=query.span)
+        case Call() | Aggregate() | Hole():
+            return query
+        case _:
+            assert_never(query)
+
+
+# ---------------------------------------------------------------------------------- streams
+
+
+def _split(stream: Stream, signatures: Signatures | None) -> tuple[Stream, Query | None]:
+    """Return the stream without its joins, and the query that they make."""
+    match stream:
+        case StreamJoin(inner, query, passing):
+            pushed = push(query, passing, signatures)
+            if pushed is None:
+                return stream, None
+            first, before = _split(inner, signatures)
+            return first, pushed if before is None else Join(before, pushed, span=query.span)
+        case StreamFilter(inner, predicate):
+            first, before = _split(inner, signatures)
+            if before is None:
+                return StreamFilter(first, predicate, span=stream.span), None
+            return _split_filter(stream, first, before, signatures)
+        case _:
+            return stream, None
+
+
+def _split_filter(
+    stream: StreamFilter, first: Stream, query: Query, signatures: Signatures | None
+) -> tuple[Stream, Query | None]:
+    """Return both with the filter's clauses: those that compare outputs of one of them."""
+    outputs = outputs_of(query, signatures)
+    if outputs is None:
+        return stream, None
+    on_stream, on_query, on_both = [], [], []
+    for clause in simplify(clauses(stream.predicate, signatures)):
+        compared = {n for _, node in clause for n in compared_names(node)}
+        if compared <= outputs:
+            on_query.append(clause)
+        elif outputs & _names(clause, signatures):
+            on_both.append(clause)
+        else:
+            on_stream.append(clause)
+    if on_stream:
+        first = StreamFilter(first, conjunction(on_stream))
+    if on_query:
+        query = Filter(query, conjunction(on_query), span=query.span)
+    if on_both:
+        return StreamFilter(StreamJoin(first, query), conjunction(on_both)), None
+    return first, query
+
+
+def _names(clause: Clause, signatures: Signatures | None) -> frozenset[str]:
+    return frozenset(
+        n for _, node in clause for n in (*compared_names(node), *passed_names(node, signatures))
+    )
+
+
+def _stream_of_join(stream: StreamJoin | StreamFilter, signatures: Signatures | None) -> Stream:
+    """Return a stream join that stays: under an edge, or where it cannot be taken apart."""
+    inner, query = _split(stream, signatures)
+    if query is not None:
+        rule = _rule(Rule(inner, query, Notify()), signatures)
+        if rule.stream is None or rule.query is None:
+            raise AssertionError("a rule keeps its stream and its query")
+        return StreamJoin(rule.stream, rule.query, span=stream.span)
+    match inner:
+        case StreamJoin(left, right, passing):
+            left = canonical_stream(left, signatures)
+            right = canonical_query(right, signatures)
+            return StreamJoin(left, right, sorted_args(passing), span=stream.span)
+        case StreamFilter(left, predicate):
+            left = canonical_stream(left, signatures)
+            return _filtered(left, clauses(predicate, signatures), signatures)
+        case _:
+            return canonical_stream(inner, signatures)
+
+
+def _watched(
+    on_new: tuple[str, ...], query: Query, signatures: Signatures | None
+) -> tuple[str, ...]:
+    """Return the names in alphabetical order; none if they are all outputs there are."""
+    if not on_new:
+        return ()
+    names = set(on_new)
+    outputs = outputs_of(query, signatures)
+    return () if outputs is not None and outputs <= names else tuple(sorted(names))
+
+
+def _filtered(stream: Stream, found: list[Clause], signatures: Signatures | None) -> Stream:
+    """Return a canonical stream with clauses that are moved inside as far as they may be."""
+    found = _not_implied(simplify(found), stream, signatures)
+    if not found:
+        return stream
+    match stream:
+        case Edge(inner) if found == [()]:
+            return _filtered(inner, found, signatures)
+        case StreamFilter(inner, predicate):
+            return _filtered(inner, [*clauses(predicate, signatures), *found], signatures)
+        case Monitor(query, on_new):
+            inside = [c for c in found if _may_move_into(stream, c, signatures)]
+            found = [c for c in found if c not in inside]
+            if inside:
+                query = canonical_query(Filter(query, conjunction(inside)), signatures)
+                stream = Monitor(query, on_new, span=stream.span)
+        case _:
+            pass
+    return StreamFilter(stream, conjunction(found)) if found else stream
+
+
+def _may_move_into(monitor: Monitor, clause: Clause, signatures: Signatures | None) -> bool:
+    if not all(is_stable(node) for _, node in clause):
+        return False
+    return not monitor.on_new or _names(clause, signatures) <= set(monitor.on_new)
+
+
+def _edge(stream: Stream, found: list[Clause], signatures: Signatures | None) -> Stream:
+    found = simplify(found)
+    if found == [()]:
+        return _filtered(stream, found, signatures)
+    found = _not_implied(found, stream, signatures)
+    if not found and isinstance(stream, Edge) and isinstance(stream.predicate, TrueP):
+        return stream
+    return Edge(stream, conjunction(found), span=stream.span)
+
+
+def _not_implied(
+    found: list[Clause], stream: Stream, signatures: Signatures | None
+) -> list[Clause]:
+    known = _facts(stream, signatures)
+    if not known:
+        return found
+    return [c for c in found if not c or not any(k <= {key for key, _ in c} for k in known)]
+
+
+def _facts(stream: Stream, signatures: Signatures | None) -> set[frozenset[Key]]:
+    """Return clauses that hold of every event of a stream at its moment."""
+    match stream:
+        case Monitor(query):
+            return lasting_facts(query, signatures)
+        case StreamFilter(inner, predicate) | Edge(inner, predicate):
+            own = {frozenset(k for k, _ in c) for c in clauses(predicate, signatures)}
+            return _facts(inner, signatures) | own
+        case AtTimer() | Timer() | StreamJoin() | Hole():
+            return set()
+        case _:
+            assert_never(stream)
+
+
+# --------------------------------------------------------------------------------- policies
+
+
+def _policy(policy: Policy, signatures: Signatures | None) -> Policy:
+    return Policy(
+        canonical_predicate(_about_people(policy.source), signatures),
+        _policy_function(policy.query, signatures),
+        _policy_function(policy.action, signatures),
+        span=policy.span,
+    )
+
+
+def _policy_function(
+    function: PolicyFunction | None, signatures: Signatures | None
+) -> PolicyFunction | None:
+    if function is None or isinstance(function.predicate, TrueP):
+        return function
+    predicate = canonical_predicate(function.predicate, signatures)
+    return PolicyFunction(function.class_name, function.function, predicate, span=function.span)
+
+
+def _about_people(predicate: Predicate) -> Predicate:
+    """Return the condition on the requester with people in place of their names."""
+    match predicate:
+        case Atom("source", "==" | "in_array" as operator, value):
+            return Atom("source", operator, _person(value), span=predicate.span)
+        case And(operands):
+            return And(tuple(map(_about_people, operands)), span=predicate.span)
+        case Or(operands):
+            return Or(tuple(map(_about_people, operands)), span=predicate.span)
+        case Not(operand):
+            return Not(_about_people(operand), span=predicate.span)
+        case Atom() | TrueP() | FalseP() | GetPredicate():
+            return predicate
+        case _:
+            assert_never(predicate)
+
+
+def _person(value: Value) -> Value:
+    match value:
+        case StringValue(text):
+            return EntityValue(None, "tt:contact", text, span=value.span)
+        case ArrayValue(items):
+            return ArrayValue(tuple(map(_person, items)), span=value.span)
+        case _:
+            return value

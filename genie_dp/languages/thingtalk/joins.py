@@ -1,0 +1,442 @@
+"""Queries in one form: joins in one order, every filter clause on its left-most function.
+
+A query is taken apart into a chain of items (calls and aggregations) joined from left to right, and
+the clauses of all its filters, each with the item after which it stands. Scopes are those of the
+paper (Genie, section 2.3): a name is the right-most output of that name to the left of its use.
+What may move follows from that alone:
+
+- two items keep their order if they share an output name, or if one passes a parameter to the
+  other, or if swapping them would put a new owner between a name and its use;
+- a clause stands after the last of the items that it speaks of, and before any later item that
+  outputs one of its names.
+
+Without signatures nothing is known of the outputs of a function, so items keep their order and
+clauses stay to the right of the last call that they could speak of. Where a parameter is passed
+into one of several calls on the right (`a join (b join c) on x = y`), that side is kept as it is
+unless signatures tell which call takes it.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import assert_never
+
+from genie_dp.languages.thingtalk.ast import (
+    Aggregate,
+    Arg,
+    Call,
+    Filter,
+    Hole,
+    Join,
+    Query,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.predicates import (
+    Clause,
+    Key,
+    canonical_call,
+    clauses,
+    compared_names,
+    conjunction,
+    keys_of,
+    passed_names,
+    simplify,
+    sorted_args,
+    value_names,
+)
+from genie_dp.languages.thingtalk.signatures import Signatures
+from genie_dp.languages.thingtalk.traverse import source_calls
+
+Names = frozenset[str]
+_NOTHING: Names = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A call or aggregation of a chain, in canonical form, with all it takes as its arguments.
+
+    `passing` is kept only where it is not known which call on the right side takes it.
+    """
+
+    query: Query
+    passing: tuple[Arg, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A clause that filters the joined results of the links from `start` to `end`."""
+
+    clause: Clause
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """A clause whose names are resolved.
+
+    Attributes:
+        clause: its keys end in what the names refer to, so that equal keys mean the same.
+        owners: name -> links that own it, empty for a name of an outer scope.
+    """
+
+    clause: Clause
+    owners: tuple[tuple[str, tuple[int, ...]], ...]
+
+    @property
+    def links(self) -> frozenset[int]:
+        """Return all links that the clause speaks of."""
+        return frozenset(index for _, owners in self.owners for index in owners)
+
+
+def canonical_query(query: Query, signatures: Signatures | None = None) -> Query:
+    """Return the one query that stands for all with this meaning (Genie, section 2.4).
+
+    >>> from genie_dp.languages.thingtalk.ast import Atom, BooleanValue, Selector
+    >>> mail, a, b = Call(Selector("c"), "f"), *(Atom(n, "==", BooleanValue(True)) for n in "ab")
+    >>> form = canonical_query(Filter(Filter(mail, b), a))
+    >>> [atom.name for atom in form.predicate.operands]
+    ['a', 'b']
+    """
+    if isinstance(query, Call):
+        return canonical_call(query, signatures)
+    links, conditions = flatten(query, signatures)
+    if len(links) == 1:
+        return _filtered(links[0].query, simplify([c.clause for c in conditions]))
+    outputs = [_link_outputs(link, signatures) for link in links]
+    found = _simplified(resolve(conditions, outputs, signatures))
+    order = _order(links, outputs, found, signatures)
+    return _build(links, outputs, found, order, signatures)
+
+
+# ------------------------------------------------------------------------------- take apart
+
+
+def flatten(
+    query: Query, signatures: Signatures | None = None
+) -> tuple[list[Link], list[Condition]]:
+    """Return the links of a query from left to right, and the clauses of its filters."""
+    links: list[Link] = []
+    conditions: list[Condition] = []
+    _flatten(query, signatures, links, conditions)
+    return links, conditions
+
+
+def _flatten(
+    query: Query,
+    signatures: Signatures | None,
+    links: list[Link],
+    conditions: list[Condition],
+) -> None:
+    match query:
+        case Call():
+            links.append(Link(canonical_call(query, signatures)))
+        case Filter(inner, predicate):
+            start = len(links)
+            _flatten(inner, signatures, links, conditions)
+            end = len(links) - 1
+            conditions.extend(Condition(c, start, end) for c in clauses(predicate, signatures))
+        case Join(left, right, passing):
+            _flatten(left, signatures, links, conditions)
+            pushed = push(right, passing, signatures)
+            if pushed is None:
+                links.append(Link(canonical_query(right, signatures), sorted_args(passing)))
+            else:
+                _flatten(pushed, signatures, links, conditions)
+        case Aggregate(operator, field, inner):
+            form = canonical_query(inner, signatures)
+            links.append(Link(Aggregate(operator, field, form, span=query.span)))
+        case Hole():
+            links.append(Link(query))
+        case _:
+            assert_never(query)
+
+
+def push(
+    query: Query, passing: tuple[Arg, ...], signatures: Signatures | None = None
+) -> Query | None:
+    """Return the query with parameters passed as arguments of the call that takes each of them.
+
+    That is the left-most call with an input of that name. None if that is not known, or if a name
+    would mean something else there.
+    """
+    if not passing:
+        return query
+    match query:
+        case Call(selector, function, args):
+            given = {a.name for a in passing}
+            kept = tuple(a for a in args if a.name not in given)
+            return Call(selector, function, (*kept, *passing), span=query.span)
+        case Filter(inner, predicate):
+            pushed = push(inner, passing, signatures)
+            return pushed and Filter(pushed, predicate, span=query.span)
+        case Aggregate(operator, field, inner):
+            pushed = push(inner, passing, signatures)
+            return pushed and Aggregate(operator, field, pushed, span=query.span)
+        case Join():
+            return _push_into_join(query, passing, signatures)
+        case Hole():
+            return None
+        case _:
+            assert_never(query)
+
+
+def _push_into_join(
+    query: Join, passing: tuple[Arg, ...], signatures: Signatures | None
+) -> Query | None:
+    found = [takes(query.left, a.name, signatures) for a in passing]
+    if None in found:
+        return None
+    to_left = tuple(a for a, here in zip(passing, found, strict=True) if here)
+    to_right = tuple(a for a, here in zip(passing, found, strict=True) if not here)
+    hidden = outputs_of(query.left, signatures) if to_right else _NOTHING
+    if hidden is None or any(n in hidden for a in to_right for n in value_names(a.value)):
+        return None
+    left = push(query.left, to_left, signatures)
+    return left and Join(left, query.right, (*query.passing, *to_right), span=query.span)
+
+
+def takes(query: Query, name: str, signatures: Signatures | None) -> bool | None:
+    """Tell whether a call of the query has an input of that name; None if that is not known."""
+    for call in source_calls(query):
+        found = signatures and signatures.function(call.selector.class_name, call.function)
+        if not found:
+            return None
+        parameter = found.parameter(name)
+        if parameter is not None and parameter.is_input:
+            return True
+    return False
+
+
+# ------------------------------------------------------------------------------------ names
+
+
+def outputs_of(query: Query, signatures: Signatures | None) -> Names | None:
+    """Return the names that a query adds to the scope; None if they are not known."""
+    match query:
+        case Call(selector, function):
+            found = signatures and signatures.function(selector.class_name, function)
+            if not found:
+                return None
+            return frozenset([p.name for p in found.parameters if p.direction == "out"])
+        case Filter(inner):
+            return outputs_of(inner, signatures)
+        case Join(left, right):
+            ours, theirs = outputs_of(left, signatures), outputs_of(right, signatures)
+            return None if ours is None or theirs is None else ours | theirs
+        case Aggregate(operator):
+            return frozenset((operator,))
+        case Hole():
+            return None
+        case _:
+            assert_never(query)
+
+
+def _link_outputs(link: Link, signatures: Signatures | None) -> Names | None:
+    # A link that keeps its passing has to stay the right side of its join: it never moves.
+    return None if link.passing else outputs_of(link.query, signatures)
+
+
+def free_names(query: Query, signatures: Signatures | None = None) -> Names:
+    """Return the names that a query takes from the scope before it."""
+    match query:
+        case Call(selector, _, args):
+            found = [n for a in (*selector.attributes, *args) for n in value_names(a.value)]
+            return frozenset(found) if found else _NOTHING
+        case Filter(inner, predicate):
+            used = {*compared_names(predicate), *passed_names(predicate, signatures)}
+            used -= outputs_of(inner, signatures) or _NOTHING
+            return free_names(inner, signatures) | used
+        case Join(left, right, passing):
+            used = {n for a in passing for n in value_names(a.value)}
+            used |= free_names(right, signatures)
+            used -= outputs_of(left, signatures) or _NOTHING
+            return free_names(left, signatures) | used
+        case Aggregate(_, _, inner):
+            return free_names(inner, signatures)
+        case Hole():
+            return _NOTHING
+        case _:
+            assert_never(query)
+
+
+def resolve(
+    conditions: Iterable[Condition],
+    outputs: list[Names | None],
+    signatures: Signatures | None = None,
+) -> Iterator[Resolved]:
+    """Yield the clauses with what their names refer to."""
+    for condition in conditions:
+        literals = []
+        everything: dict[str, tuple[int, ...]] = {}
+        for key, node in condition.clause:
+            names = {*compared_names(node), *passed_names(node, signatures)}
+            owners = {n: _owners(n, condition, outputs) for n in sorted(names)}
+            everything.update(owners)
+            literals.append(((*key, tuple(owners.items())), node))
+        yield Resolved(tuple(literals), tuple(everything.items()))
+
+
+def _owners(name: str, place: Condition, outputs: list[Names | None]) -> tuple[int, ...]:
+    """Return the links a name may refer to: one if outputs are known, none for an outer name."""
+    for index in range(place.end, -1, -1):
+        names = outputs[index]
+        if names is None:
+            return tuple(range(min(place.start, index), index + 1))
+        if name in names:
+            return (index,)
+    return ()
+
+
+def _simplified(found: Iterable[Resolved]) -> list[Resolved]:
+    known = {keys_of((r.clause,)): r for r in found}
+    kept = simplify([r.clause for r in known.values()])
+    if kept == [()]:
+        return [Resolved((), ())]
+    return [known[keys_of((clause,))] for clause in kept]
+
+
+def lasting_facts(query: Query, signatures: Signatures | None = None) -> set[frozenset[Key]]:
+    """Return the clauses that hold of every result, as far as their names still mean the same."""
+    links, conditions = flatten(query, signatures)
+    outputs = [_link_outputs(link, signatures) for link in links]
+    facts = set()
+    for condition, found in zip(conditions, resolve(conditions, outputs, signatures), strict=True):
+        last = Condition((), condition.start, len(links) - 1)
+        if all(_owners(name, last, outputs) == owners for name, owners in found.owners):
+            facts.add(frozenset(key for key, _ in condition.clause))
+    return facts
+
+
+# ------------------------------------------------------------------------------------ order
+
+
+def _order(
+    links: list[Link],
+    outputs: list[Names | None],
+    found: list[Resolved],
+    signatures: Signatures | None,
+) -> list[int]:
+    """Return the smallest order by function names that keeps every name's meaning."""
+    names = [tuple(map(_function_name, source_calls(link.query))) for link in links]
+    if all(a < b for a, b in zip(names, names[1:], strict=False)):
+        return list(range(len(links)))
+    # Calls of one function share their outputs; only aggregations of it are left to the text.
+    keys = [(n, repr(link.query)) for n, link in zip(names, links, strict=True)]
+    before = _must_precede(links, outputs, found, signatures)
+    waiting = sorted(range(len(links)), key=keys.__getitem__)
+    order: list[int] = []
+    while waiting:
+        ready = next(i for i in waiting if before[i].issubset(order))
+        waiting.remove(ready)
+        order.append(ready)
+    return order
+
+
+def _function_name(call: Call) -> str:
+    return f"@{call.selector.class_name}.{call.function}"
+
+
+def _must_precede(
+    links: list[Link],
+    outputs: list[Names | None],
+    found: list[Resolved],
+    signatures: Signatures | None,
+) -> list[set[int]]:
+    """Return, for every link, those that have to stay on its left."""
+    reads = [free_names(link.query, signatures) for link in links]
+    before: list[set[int]] = [set() for _ in links]
+    for right, theirs in enumerate(outputs):
+        for left in range(right):
+            ours = outputs[left]
+            if ours is None or theirs is None or _clash(ours, reads[left], theirs, reads[right]):
+                before[right].add(left)
+    for clause in found:
+        needed = clause.links
+        for name, owners in clause.owners:
+            after = owners[-1] + 1 if owners else 0
+            shadow = _first_with(name, outputs, after)
+            if shadow is not None:
+                # A clause about outer names alone stands before the first link that hides one.
+                before[shadow] |= needed - {shadow} if needed else set(range(shadow))
+    return before
+
+
+def _clash(ours: Names, our_reads: Names, theirs: Names, their_reads: Names) -> bool:
+    return bool(ours & theirs or ours & their_reads or our_reads & theirs)
+
+
+def _first_with(name: str, outputs: list[Names | None], start: int) -> int | None:
+    for index in range(start, len(outputs)):
+        names = outputs[index]
+        if names is None or name in names:
+            return index
+    return None
+
+
+# ------------------------------------------------------------------------------ put together
+
+
+def _build(
+    links: list[Link],
+    outputs: list[Names | None],
+    found: list[Resolved],
+    order: list[int],
+    signatures: Signatures | None,
+) -> Query:
+    place = {link: number for number, link in enumerate(order)}
+    alone: dict[int, list[Clause]] = {}
+    across: dict[int, list[Clause]] = {}
+    for resolved in found:
+        needed = {place[index] for index in resolved.links} or {0}
+        (alone if len(needed) == 1 else across).setdefault(max(needed), []).append(resolved.clause)
+    earlier: Names | None = _NOTHING
+    result: Query | None = None
+    for number, index in enumerate(order):
+        query, passing = links[index].query, links[index].passing
+        if result is not None and not passing:
+            query, passing = _lift(query, earlier, signatures)
+        query = _filtered(query, alone.get(number, ()))
+        result = query if result is None else Join(result, query, sorted_args(passing))
+        result = _filtered(result, across.get(number, ()))
+        names = outputs[index]
+        earlier = None if earlier is None or names is None else earlier | names
+    if result is None:
+        raise AssertionError("a query has at least one link")
+    return result
+
+
+def _filtered(query: Query, found: Iterable[Clause]) -> Query:
+    found = tuple(found)
+    return Filter(query, conjunction(found), span=query.span) if found else query
+
+
+def _lift(
+    query: Query, earlier: Names | None, signatures: Signatures | None
+) -> tuple[Query, tuple[Arg, ...]]:
+    """Return the query without the arguments passed from links before it, and those arguments."""
+    match query:
+        case Call(selector, function, args):
+            passed = tuple(
+                a
+                for a in args
+                if isinstance(a.value, VarRef) and (earlier is None or a.value.name in earlier)
+            )
+            if not passed:
+                return query, ()
+            kept = tuple(a for a in args if a not in passed)
+            return Call(selector, function, kept, span=query.span), passed
+        case Filter(inner, predicate):
+            form, passed = _lift(inner, earlier, signatures)
+            return Filter(form, predicate, span=query.span), passed
+        case Aggregate(operator, field, inner):
+            form, passed = _lift(inner, earlier, signatures)
+            return Aggregate(operator, field, form, span=query.span), passed
+        case Join(left, right, passing):
+            form, passed = _lift(left, earlier, signatures)
+            if all(takes(left, a.name, signatures) for a in passed):
+                return Join(form, right, passing, span=query.span), passed
+            return query, ()
+        case Hole():
+            return query, ()
+        case _:
+            assert_never(query)

@@ -1,0 +1,327 @@
+"""What values and comparisons mean: units, dates, text, arrays (for the reference interpreter)."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from typing import Any, assert_never
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.thingtalk.ast import (
+    ArrayValue,
+    BooleanValue,
+    ContextValue,
+    CurrencyValue,
+    DateEdge,
+    DateNow,
+    DateOffset,
+    DateValue,
+    EntityValue,
+    EnumValue,
+    EventValue,
+    LocationValue,
+    MeasureValue,
+    NumberValue,
+    SlotValue,
+    StringValue,
+    TimeValue,
+    Undefined,
+    Value,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.types import UNITS
+
+_DAY = Decimal(86_400_000)
+# unit -> how many of the base unit of types.UNITS; month and year as in ThingTalk 1.x.
+FACTORS: dict[str, Decimal] = {
+    "ms": Decimal(1), "s": Decimal(1000), "min": Decimal(60_000), "h": Decimal(3_600_000),
+    "day": _DAY, "week": 7 * _DAY, "mon": 30 * _DAY, "year": 365 * _DAY,
+    "m": Decimal(1), "km": Decimal(1000), "mm": Decimal("0.001"), "cm": Decimal("0.01"),
+    "mi": Decimal("1609.344"), "in": Decimal("0.0254"), "ft": Decimal("0.3048"),
+    "mps": Decimal(1), "kmph": Decimal(1000) / Decimal(3600), "mph": Decimal("0.44704"),
+    "kg": Decimal(1), "g": Decimal("0.001"), "lb": Decimal("0.45359237"),
+    "oz": Decimal("0.028349523125"),
+    "Pa": Decimal(1), "bar": Decimal(100_000), "psi": Decimal("6894.757293168"),
+    "mmHg": Decimal("133.322387415"), "inHg": Decimal("3386.389"), "atm": Decimal(101_325),
+    "C": Decimal(1), "K": Decimal(1), "F": Decimal(5) / Decimal(9),
+    "kcal": Decimal(1), "kJ": Decimal(1) / Decimal("4.184"),
+    "byte": Decimal(1), "bytes": Decimal(1),
+    "KB": Decimal(1000), "MB": Decimal(1000) ** 2, "GB": Decimal(1000) ** 3,
+    "TB": Decimal(1000) ** 4, "KiB": Decimal(1024), "MiB": Decimal(1024) ** 2,
+    "GiB": Decimal(1024) ** 3, "TiB": Decimal(1024) ** 4,
+}  # fmt: skip
+# What stands at zero of the unit, in the base unit.
+_ZEROS = {"F": Decimal(-160) / Decimal(9), "K": Decimal("-273.15")}
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When and for whom a program runs.
+
+    Attributes:
+        now: the time, UTC where it has no zone.
+        context: values of the user's context, by path such as ("location", "home").
+        slots: what the placeholders of the program stand for, by token.
+    """
+
+    now: datetime
+    context: Mapping[tuple[str, ...], Value] = field(default_factory=dict)
+    slots: Mapping[str, Value] = field(default_factory=dict)
+
+
+def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
+    """Return the constant that a value stands for.
+
+    Raises:
+        GenieError: C003 for a name that is not in scope, C005 for a value that nobody gave.
+
+    >>> moment = Moment(datetime(2026, 11, 20, 9, 30))
+    >>> evaluate(DateEdge("start_of", "week"), {}, moment)
+    DateValue(iso='2026-11-16T00:00:00')
+    """
+    match value:
+        case VarRef(name):
+            return lookup(name, scope, value)
+        case EventValue():
+            return lookup("$event", scope, value)
+        case SlotValue(token):
+            return _given(moment.slots.get(token), f"the placeholder {token}", value)
+        case ContextValue(path):
+            return _given(moment.context.get(path), f"${'.'.join(('context', *path))}", value)
+        case Undefined():
+            return _given(None, "$?", value)
+        case DateNow():
+            return _date(moment.now)
+        case DateEdge(edge, unit):
+            return _date(_edge_of(moment.now, edge, unit, value))
+        case DateOffset(base, sign, duration):
+            start = as_date(evaluate(base, scope, moment))
+            length = as_duration(evaluate(duration, scope, moment))
+            return _date(start + length if sign == "+" else start - length)
+        case ArrayValue(items):
+            return ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
+        case _:
+            return value
+
+
+def lookup(name: str, scope: Mapping[str, Value], node: Any = None) -> Value:
+    """Return the value of a name in scope, or raise GenieError C003."""
+    if name not in scope:
+        known = ", ".join(sorted(scope)) or "none"
+        message = f"expected a name in scope, got {name!r}"
+        span = getattr(node, "span", None)
+        raise GenieError(Problem("C003", message, span, f"names in scope: {known}"))
+    return scope[name]
+
+
+def _given(value: Value | None, what: str, node: Value) -> Value:
+    if value is None:
+        hint = "fill it in before the program is simulated"
+        raise GenieError(Problem("C005", f"expected a value for {what}", node.span, hint))
+    return value
+
+
+# ------------------------------------------------------------------------------------ dates
+
+
+def _date(moment: datetime) -> DateValue:
+    return DateValue(moment.isoformat())
+
+
+def as_date(value: Value) -> datetime:
+    """Return the point in time of a date, without a zone: UTC.
+
+    >>> as_date(DateValue("2026-11-20T10:00:00+01:00"))
+    datetime.datetime(2026, 11, 20, 9, 0)
+    """
+    if not isinstance(value, DateValue):
+        raise _incomparable("a date", value)
+    found = datetime.fromisoformat(value.iso)
+    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+
+
+def as_duration(value: Value) -> timedelta:
+    """Return a measure of time as a time span.
+
+    >>> as_duration(MeasureValue(((Decimal(1), "h"), (Decimal(30), "min"))))
+    datetime.timedelta(seconds=5400)
+    """
+    kind, amount = comparable(value)
+    if kind != "ms":
+        raise _incomparable("a duration", value)
+    return timedelta(milliseconds=float(amount))
+
+
+_STARTS: dict[str, Callable[[datetime], datetime]] = {
+    "s": lambda d: d.replace(microsecond=0),
+    "min": lambda d: d.replace(second=0, microsecond=0),
+    "h": lambda d: d.replace(minute=0, second=0, microsecond=0),
+    "day": lambda d: _midnight(d),
+    "week": lambda d: _midnight(d) - timedelta(days=d.weekday()),  # ISO 8601: from Monday
+    "mon": lambda d: _midnight(d).replace(day=1),
+    "year": lambda d: _midnight(d).replace(month=1, day=1),
+}
+# At least one and less than two of the unit, from its start.
+_MORE_THAN_ONE = {
+    "s": timedelta(seconds=1), "min": timedelta(minutes=1), "h": timedelta(hours=1),
+    "day": timedelta(days=1), "week": timedelta(weeks=1), "mon": timedelta(days=31),
+    "year": timedelta(days=366),
+}  # fmt: skip
+
+
+def _midnight(moment: datetime) -> datetime:
+    return moment.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def _edge_of(now: datetime, edge: str, unit: str, node: Value) -> datetime:
+    """Return where the unit around `now` starts, or where the next one does."""
+    if unit not in _STARTS:
+        hint = f"units of time: {', '.join(_STARTS)}"
+        raise GenieError(Problem("C004", f"expected a unit of time, got {unit!r}", node.span, hint))
+    start = _STARTS[unit](now)
+    return start if edge == "start_of" else _STARTS[unit](start + _MORE_THAN_ONE[unit])
+
+
+# -------------------------------------------------------------------------------- comparing
+
+
+def comparable(value: Value) -> tuple[str, Any]:
+    """Return a constant as (kind, value): values of one kind can be compared.
+
+    >>> comparable(MeasureValue(((Decimal(6), "ft"), (Decimal(3), "in"))))
+    ('m', Decimal('1.9050'))
+    """
+    match value:
+        case StringValue() | NumberValue() | BooleanValue() | EnumValue():
+            return _plain(value)
+        case MeasureValue(parts):
+            return UNITS.get(parts[0][1], parts[0][1]), _in_base_unit(parts)
+        case CurrencyValue(amount, code):
+            return code, amount
+        case DateValue():
+            return "date", as_date(value)
+        case TimeValue(hour, minute, second):
+            return "time", (hour, minute, second)
+        case LocationValue(latitude, longitude):
+            return "location", (latitude, longitude)
+        case EntityValue():
+            return "entity", value
+        case ArrayValue(items):
+            return "array", items
+        case (
+            VarRef() | EventValue() | SlotValue() | ContextValue() | Undefined()
+            | DateNow() | DateEdge() | DateOffset()
+        ):  # fmt: skip
+            raise _incomparable("a constant", value)
+        case _:
+            assert_never(value)
+
+
+def _plain(value: StringValue | NumberValue | BooleanValue | EnumValue) -> tuple[str, Any]:
+    match value:
+        case StringValue(text):
+            return "text", text
+        case NumberValue(number):
+            return "number", number
+        case BooleanValue(truth):
+            return "boolean", truth
+        case EnumValue(name):
+            return "enum", name
+        case _:
+            assert_never(value)
+
+
+def _in_base_unit(parts: tuple[tuple[Decimal, str], ...]) -> Decimal:
+    number, unit = parts[0]
+    first = number * FACTORS.get(unit, Decimal(1)) + _ZEROS.get(unit, Decimal(0))
+    return first + sum(n * FACTORS.get(u, Decimal(1)) for n, u in parts[1:])
+
+
+def _incomparable(expected: str, value: Value) -> GenieError:
+    message = f"expected {expected}, got {value}"
+    hint = "check the program and the tables first: their types do not agree"
+    return GenieError(Problem("C004", message, value.span, hint))
+
+
+def equal(left: Value, right: Value) -> bool:
+    """Tell whether two constants are the same.
+
+    Entities are by identifier, or by name where one is not looked up yet; so is text that is
+    compared with an entity.
+
+    >>> alice = EntityValue("a17", "tt:contact", "Alice")
+    >>> equal(alice, StringValue("alice")), equal(alice, EntityValue("a18", "tt:contact", "Alice"))
+    (True, False)
+    """
+    (kind, ours), (other, theirs) = comparable(left), comparable(right)
+    if kind == other == "entity":
+        if ours.value is not None and theirs.value is not None:
+            return bool(ours.value == theirs.value)
+        return _text(left).casefold() == _text(right).casefold()
+    if {kind, other} == {"entity", "text"}:
+        return _text(left).casefold() == _text(right).casefold()
+    if kind == other == "array":
+        return len(ours) == len(theirs) and all(map(equal, ours, theirs))
+    if kind != other:
+        raise _incomparable(f"two values of one kind ({kind})", right)
+    return bool(ours == theirs)
+
+
+def _text(value: Value) -> str:
+    match value:
+        case StringValue(text):
+            return text
+        case EntityValue(identifier, _, display):
+            return display if display is not None else identifier or ""
+        case _:
+            raise _incomparable("text", value)
+
+
+def _items(value: Value) -> tuple[Value, ...]:
+    if not isinstance(value, ArrayValue):
+        raise _incomparable("an array", value)
+    return value.items
+
+
+_ORDERED = frozenset(("text", "number", "date", "time")) | frozenset(UNITS.values())
+
+
+def _order(left: Value, right: Value) -> int:
+    (kind, ours), (other, theirs) = comparable(left), comparable(right)
+    if kind != other or (kind not in _ORDERED and not isinstance(left, CurrencyValue)):
+        raise _incomparable(f"a value that {kind} is less or more than", right)
+    return int(ours > theirs) - int(ours < theirs)
+
+
+def _fold(value: Value) -> str:
+    return _text(value).casefold()
+
+
+_TESTS: dict[str, Callable[[Value, Value], bool]] = {
+    "==": equal,
+    ">=": lambda a, b: _order(a, b) >= 0,
+    "<=": lambda a, b: _order(a, b) <= 0,
+    ">": lambda a, b: _order(a, b) > 0,
+    "<": lambda a, b: _order(a, b) < 0,
+    "=~": lambda a, b: _fold(b) in _fold(a),
+    "~=": lambda a, b: _fold(a) in _fold(b),
+    "contains": lambda a, b: any(equal(item, b) for item in _items(a)),
+    "in_array": lambda a, b: any(equal(a, item) for item in _items(b)),
+    "starts_with": lambda a, b: _fold(a).startswith(_fold(b)),
+    "ends_with": lambda a, b: _fold(a).endswith(_fold(b)),
+    "prefix_of": lambda a, b: _fold(b).startswith(_fold(a)),
+    "suffix_of": lambda a, b: _fold(b).endswith(_fold(a)),
+}
+
+
+def compare(left: Value, operator: str, right: Value) -> bool:
+    """Tell whether a comparison of two constants holds; operators as in ast.OPERATORS.
+
+    Text is contained, begins and ends without regard to case; measures and dates are compared
+    across units and zones.
+
+    >>> kilometre, metres = (MeasureValue(((Decimal(n), u),)) for n, u in ((1, "km"), (999, "m")))
+    >>> compare(kilometre, ">", metres), compare(StringValue("Hello"), "=~", StringValue("ELL"))
+    (True, True)
+    """
+    return _TESTS[operator](left, right)

@@ -1,0 +1,353 @@
+"""Predicates in one form: simplified, in conjunctive normal form, sorted (Genie, section 2.4).
+
+A predicate is worked on as a list of clauses, each a sorted tuple of literals. No clause is true,
+an empty clause is false. Every literal carries its sort key, which is also its identity.
+"""
+
+from collections.abc import Iterable, Iterator
+from operator import itemgetter
+from typing import Any, assert_never
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.thingtalk.ast import (
+    And,
+    Arg,
+    ArrayValue,
+    Atom,
+    Call,
+    ContextValue,
+    DateEdge,
+    DateNow,
+    DateOffset,
+    EventValue,
+    FalseP,
+    GetPredicate,
+    Not,
+    Or,
+    Predicate,
+    Selector,
+    TrueP,
+    Undefined,
+    Value,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.signatures import Signatures
+from genie_dp.languages.thingtalk.token_values import value_tokens
+
+Key = tuple[Any, ...]
+"""(rank, parameter or function, operator, value): sorts `@f` < `not` < `param:`."""
+Literal = tuple[Key, Predicate]
+Clause = tuple[Literal, ...]
+
+# Fifteen ranges joined by "or" would make 32,768 clauses; nobody says more than a handful.
+MAX_CLAUSES = 64
+_GET, _NOT, _PLAIN = 0, 1, 2
+# `x op x` on a value that is there.
+_TRUE_OF_ITSELF = frozenset(
+    ("==", ">=", "<=", "=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of")
+)
+_FALSE_OF_ITSELF = frozenset((">", "<"))
+_key = itemgetter(0)
+
+
+def canonical_predicate(predicate: Predicate, signatures: Signatures | None = None) -> Predicate:
+    """Return the one predicate that stands for all with this truth table, as far as we simplify.
+
+    Constants and `x == x` are folded, negation stands on atoms only, clauses implied by others
+    fall away, clauses and operands are sorted: `@f` < `not` < `param:`, then by parameter name,
+    operator and value.
+
+    Raises:
+        GenieError: C001 if the conjunctive normal form has more than MAX_CLAUSES clauses.
+
+    >>> from genie_dp.languages.thingtalk.ast import BooleanValue
+    >>> a, b = (Atom(name, "==", BooleanValue(True)) for name in "ab")
+    >>> canonical_predicate(Not(And((b, Not(a))))) == Or((Not(b), a))
+    True
+    """
+    if isinstance(predicate, Atom) and not isinstance(predicate.value, VarRef | ArrayValue):
+        return predicate
+    return conjunction(simplify(clauses(predicate, signatures)))
+
+
+def canonical_call(call: Call, signatures: Signatures | None = None) -> Call:
+    """Return the call with inputs and device attributes in alphabetical order.
+
+    `$?` for a required parameter says nothing that leaving it out does not, and falls away; this
+    needs signatures to tell that the parameter is required.
+
+    >>> from genie_dp.languages.thingtalk.ast import EnumValue
+    >>> args = Arg("low", EnumValue("a")), Arg("high", EnumValue("b"))
+    >>> [a.name for a in canonical_call(Call(Selector("c"), "f", args)).args]
+    ['high', 'low']
+    """
+    args = call.args
+    if signatures is not None and any(isinstance(a.value, Undefined) for a in args):
+        required = _required(call, signatures)
+        args = tuple(a for a in args if not (isinstance(a.value, Undefined) and a.name in required))
+    args = sorted_args(args)
+    selector = call.selector
+    if len(selector.attributes) > 1:
+        attributes = sorted_args(selector.attributes)
+        selector = Selector(selector.class_name, attributes, span=selector.span)
+    if args is call.args and selector is call.selector:
+        return call
+    return Call(selector, call.function, args, span=call.span)
+
+
+def sorted_args(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """Return the arguments in alphabetical order; the same tuple if they are."""
+    if len(args) < 2 or all(a.name <= b.name for a, b in zip(args, args[1:], strict=False)):
+        return args
+    return tuple(sorted(args, key=_arg_name))
+
+
+def _arg_name(arg: Arg) -> str:
+    return arg.name
+
+
+def _required(call: Call, signatures: Signatures) -> frozenset[str]:
+    found = signatures.function(call.selector.class_name, call.function)
+    if found is None:
+        return frozenset()
+    return frozenset(p.name for p in found.parameters if p.is_required)
+
+
+# -------------------------------------------------------------------------- normal form
+
+
+def clauses(
+    predicate: Predicate, signatures: Signatures | None = None, *, negated: bool = False
+) -> list[Clause]:
+    """Return the predicate, or its negation, in conjunctive normal form."""
+    match predicate:
+        case Atom():
+            return _atom(predicate, negated)
+        case And(operands) | Or(operands):
+            parts = [clauses(o, signatures, negated=negated) for o in operands]
+            if isinstance(predicate, And) != negated:
+                return [clause for part in parts for clause in part]
+            return _distribute(parts, predicate)
+        case Not(operand):
+            return clauses(operand, signatures, negated=not negated)
+        case TrueP():
+            return [()] if negated else []
+        case FalseP():
+            return [] if negated else [()]
+        case GetPredicate():
+            return _get_predicate(predicate, signatures, negated)
+        case _:
+            assert_never(predicate)
+
+
+def _atom(atom: Atom, negated: bool) -> list[Clause]:
+    truth = _constant(atom)
+    if truth is not None:
+        return [] if truth != negated else [()]
+    name, operator, value = atom.name, atom.operator, atom.value
+    if negated:
+        node = Not(atom, span=atom.span)
+        return [(((_NOT, name, operator, value_text(value)), node),)]
+    return [(((_PLAIN, name, operator, value_text(value)), atom),)]
+
+
+def _constant(atom: Atom) -> bool | None:
+    """Return the truth value of an atom that has one whatever the results are, else None."""
+    match atom.value:
+        case VarRef(name) if name == atom.name:
+            if atom.operator in _TRUE_OF_ITSELF:
+                return True
+            return False if atom.operator in _FALSE_OF_ITSELF else None
+        case ArrayValue(()) if atom.operator == "in_array":
+            return False
+        case _:
+            return None
+
+
+def _get_predicate(
+    node: GetPredicate, signatures: Signatures | None, negated: bool
+) -> list[Clause]:
+    inner = simplify(clauses(node.predicate, signatures))
+    if () in inner:
+        return [] if negated else [()]
+    call = canonical_call(node.call, signatures)
+    form = GetPredicate(call, conjunction(inner), span=node.span)
+    name = f"@{call.selector.class_name}.{call.function}"
+    details = (_args_text(call.selector.attributes), _args_text(call.args), keys_of(inner))
+    if negated:
+        return [(((_NOT, name, "", details), Not(form, span=node.span)),)]
+    return [(((_GET, name, "", details), form),)]
+
+
+def _args_text(args: tuple[Arg, ...]) -> str:
+    return " ".join(f"{a.name} = {value_text(a.value)}" for a in args)
+
+
+def keys_of(found: Iterable[Clause]) -> tuple[tuple[Key, ...], ...]:
+    """Return the identity of a conjunction."""
+    return tuple(tuple(map(_key, clause)) for clause in found)
+
+
+def _distribute(parts: list[list[Clause]], predicate: Predicate) -> list[Clause]:
+    """Return the disjunction of the parts."""
+    product: list[Clause] = [()]
+    for part in parts:
+        # 16: what duplicates and absorption may take away again before it gets slow.
+        if len(product) * len(part) > 16 * MAX_CLAUSES:
+            raise _too_large(predicate)
+        merged = (_merge(a, b) for a in product for b in part)
+        product = simplify([clause for clause in merged if clause is not None])
+        if len(product) > MAX_CLAUSES:
+            raise _too_large(predicate)
+    return product
+
+
+def _too_large(predicate: Predicate) -> GenieError:
+    message = f"expected a condition of at most {MAX_CLAUSES} clauses in conjunctive normal form"
+    hint = "split the program in two, or write this 'or' of 'and's with fewer alternatives"
+    return GenieError(Problem("C001", f"{message}, got more", predicate.span, hint))
+
+
+def _merge(left: Clause, right: Clause) -> Clause | None:
+    """Return `left || right`; None if that is always true."""
+    found = {**dict(right), **dict(left)}
+    if any(complement(key) in found for key in found):
+        return None
+    return tuple(sorted(found.items(), key=_key))
+
+
+def complement(key: Key) -> Key:
+    """Return the key of the negation of a literal."""
+    if key[0] != _NOT:
+        return (_NOT, *key[1:])
+    return (_GET if key[1].startswith("@") else _PLAIN, *key[1:])
+
+
+def simplify(found: list[Clause]) -> list[Clause]:
+    """Return the clauses that are not implied by another, sorted; `[()]` if they contradict."""
+    if len(found) < 2:
+        return found
+    unique = {tuple(map(_key, clause)): clause for clause in reversed(found)}
+    if () in unique or any((complement(k[0]),) in unique for k in unique if len(k) == 1):
+        return [()]
+    kept: list[frozenset[Key]] = []
+    result: list[tuple[tuple[Key, ...], Clause]] = []
+    for keys in sorted(unique, key=len):
+        mine = frozenset(keys)
+        if not any(other <= mine for other in kept):
+            kept.append(mine)
+            result.append((keys, unique[keys]))
+    return [clause for _, clause in sorted(result, key=_key)]
+
+
+def conjunction(found: Iterable[Clause]) -> Predicate:
+    """Return the predicate of simplified clauses."""
+    parts = [_disjunction(clause) for clause in found]
+    if not parts:
+        return TrueP()
+    return parts[0] if len(parts) == 1 else And(tuple(parts), span=parts[0].span)
+
+
+def _disjunction(clause: Clause) -> Predicate:
+    if not clause:
+        return FalseP()
+    if len(clause) == 1:
+        return clause[0][1]
+    return Or(tuple(node for _, node in clause), span=clause[0][1].span)
+
+
+# --------------------------------------------------------------- what a predicate speaks of
+
+
+def value_text(value: Value) -> str:
+    """Return a value as tokens write it, names without their types.
+
+    >>> value_text(VarRef("title")), value_text(DateNow())
+    ('param:title', 'now')
+    """
+    return value_tokens(value, "param:{}".format)
+
+
+def value_names(value: Value) -> Iterator[str]:
+    """Yield the names in scope that a value uses."""
+    match value:
+        case VarRef(name):
+            yield name
+        case DateOffset(base, _, duration):
+            yield from value_names(base)
+            yield from value_names(duration)
+        case ArrayValue(items):
+            for item in items:
+                yield from value_names(item)
+        case _:
+            return
+
+
+def compared_names(predicate: Predicate) -> Iterator[str]:
+    """Yield the names that a predicate compares: outputs that its query must have itself."""
+    match predicate:
+        case Atom(name):
+            yield name
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from compared_names(operand)
+        case Not(operand):
+            yield from compared_names(operand)
+        case TrueP() | FalseP() | GetPredicate():
+            return
+        case _:
+            assert_never(predicate)
+
+
+def passed_names(predicate: Predicate, signatures: Signatures | None = None) -> Iterator[str]:
+    """Yield the names that a predicate uses as values, of its own query or of one before it."""
+    match predicate:
+        case Atom(_, _, value):
+            yield from value_names(value)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                yield from passed_names(operand, signatures)
+        case Not(operand):
+            yield from passed_names(operand, signatures)
+        case GetPredicate(call, inner):
+            for arg in (*call.selector.attributes, *call.args):
+                yield from value_names(arg.value)
+            found = signatures and signatures.function(call.selector.class_name, call.function)
+            own = {p.name for p in found.outputs} if found else ()
+            yield from (name for name in passed_names(inner, signatures) if name not in own)
+        case TrueP() | FalseP():
+            return
+        case _:
+            assert_never(predicate)
+
+
+def is_stable(predicate: Predicate) -> bool:
+    """Tell whether the predicate says the same of a result at all times.
+
+    It does not where it compares with the time or place of execution, or asks a query.
+    """
+    match predicate:
+        case Atom(_, _, value):
+            return _is_stable_value(value)
+        case And(operands) | Or(operands):
+            return all(map(is_stable, operands))
+        case Not(operand):
+            return is_stable(operand)
+        case GetPredicate():
+            return False
+        case TrueP() | FalseP():
+            return True
+        case _:
+            assert_never(predicate)
+
+
+def _is_stable_value(value: Value) -> bool:
+    match value:
+        case DateNow() | DateEdge() | EventValue() | ContextValue():
+            return False
+        case DateOffset(base, _, duration):
+            return _is_stable_value(base) and _is_stable_value(duration)
+        case ArrayValue(items):
+            return all(map(_is_stable_value, items))
+        case _:
+            return True

@@ -1,0 +1,399 @@
+"""A small reference interpreter: what a program does to given tables, step by step.
+
+It defines the meaning that `canonical` keeps, and shows users what a program would do. It is
+written to be read, not to be fast.
+
+- A query is a list of results. A name in scope is the right-most output of that name.
+- `q join r` is, for each result of q, the results of r with parameters passed from it. A parameter
+  goes to the left-most call of r that has such an input.
+- `monitor q` is the results of a step that q did not have at the step before (at the first step:
+  all). With `on new a, b` results are compared by those outputs alone.
+- `edge s on p` is the results of s that fulfil p, at a step where s has results, if no result
+  fulfilled p at the last earlier step where s had any.
+- Timers fire when one of their moments lies after the last step and not after this one; at the
+  first step only if it is that very moment.
+- An aggregation is one result, named like its operator; of no results only `count` is known.
+- `now` runs once, at the first step. `$?` is an input that is left out.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import assert_never
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.thingtalk.ast import (
+    Action,
+    Aggregate,
+    And,
+    Arg,
+    Atom,
+    AtTimer,
+    Call,
+    CurrencyValue,
+    Edge,
+    FalseP,
+    Filter,
+    GetPredicate,
+    Hole,
+    Join,
+    MeasureValue,
+    Monitor,
+    Not,
+    Notify,
+    NumberValue,
+    Or,
+    Predicate,
+    Program,
+    Query,
+    Rule,
+    Stream,
+    StreamFilter,
+    StreamJoin,
+    StringValue,
+    Timer,
+    TimeValue,
+    TrueP,
+    Undefined,
+    Value,
+)
+from genie_dp.languages.thingtalk.operators import (
+    Moment,
+    as_date,
+    as_duration,
+    comparable,
+    compare,
+    equal,
+    evaluate,
+    lookup,
+)
+from genie_dp.languages.thingtalk.predicates import value_text
+from genie_dp.languages.thingtalk.traverse import source_calls
+
+Row = Mapping[str, Value]
+Rows = list[dict[str, Value]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What a query function answers.
+
+    Attributes:
+        snapshots: its rows at each step; the last snapshot stays.
+        inputs: columns that are inputs. A call sees the rows whose inputs are those it gives; an
+            attribute of the device is the column "@" and its name. Other columns are outputs.
+    """
+
+    snapshots: tuple[tuple[Row, ...], ...]
+    inputs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One thing that a program did: an action with its arguments, or a result it notified of.
+
+    Attributes:
+        step: number of the step, from 0.
+        function: such as "@com.twitter.post", or "notify".
+        arguments: names and values, by name; of a notification the result.
+        device: the attributes of the device that acted.
+    """
+
+    step: int
+    function: str
+    arguments: tuple[tuple[str, Value], ...]
+    device: tuple[tuple[str, Value], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """The tables by function ("@c.f"), and the moments at which the program may act."""
+
+    tables: Mapping[str, Table]
+    moments: tuple[Moment, ...] = field(default=())
+
+
+def simulate(
+    program: Program,
+    tables: Mapping[str, Table],
+    *,
+    steps: Sequence[datetime],
+    context: Mapping[tuple[str, ...], Value] | None = None,
+    slots: Mapping[str, Value] | None = None,
+) -> tuple[Effect, ...]:
+    """Return what a program does, in order of steps; results of one step have no further order.
+
+    Args:
+        program: a well-typed program.
+        tables: the answers of the queries, by function, such as "@com.gmail.inbox".
+        steps: the times at which the world is looked at; snapshots go with them.
+        context: the user's context by path, such as ("location", "home").
+        slots: what placeholders of the program stand for.
+
+    Raises:
+        GenieError: C002 for a query without a table, C003 for a name that is not in scope, C004 for
+            values of different kinds, C005 for a value that nobody gave.
+
+    >>> from genie_dp.languages.thingtalk.ast import Selector, VarRef
+    >>> inbox = Call(Selector("com.gmail"), "inbox")
+    >>> wanted = Filter(inbox, Atom("sender", "==", StringValue("alice")))
+    >>> post = Call(Selector("com.twitter"), "post", (Arg("status", VarRef("subject")),))
+    >>> rows = tuple({"sender": StringValue(s), "subject": StringValue(t)}
+    ...              for s, t in (("alice", "lunch"), ("bob", "work")))
+    >>> tables, today = {"@com.gmail.inbox": Table((rows,))}, datetime(2026, 11, 20)
+    >>> for effect in simulate(Program((Rule(None, wanted, post),)), tables, steps=[today]):
+    ...     print(effect.step, effect.function, effect.arguments)
+    0 @com.twitter.post (('status', StringValue(text='lunch')),)
+    """
+    moments = tuple(Moment(now, context or {}, slots or {}) for now in steps)
+    world = World(tables, moments)
+    effects = [effect for rule in program.rules for effect in _run(rule, world)]
+    return tuple(sorted(effects, key=lambda effect: effect.step))
+
+
+def _run(rule: Rule, world: World) -> Iterator[Effect]:
+    for step, events in enumerate(_events(rule.stream, world)):
+        for event in events:
+            results = [event]
+            if rule.query is not None:
+                results = [event | row for row in _rows(rule.query, world, step, event, {})]
+            for scope in results:
+                yield _act(rule.action, scope, world, step)
+
+
+def _act(action: Action, scope: Row, world: World, step: int) -> Effect:
+    match action:
+        case Notify():
+            shown = {name: value for name, value in scope.items() if name != "$event"}
+            return Effect(step, "notify", _sorted(shown))
+        case Call():
+            device = _given(action.selector.attributes, scope, world.moments[step])
+            arguments = _given(action.args, scope, world.moments[step])
+            return Effect(step, _name(action), _sorted(arguments), _sorted(device))
+        case Hole():
+            raise _no_hole(action)
+        case _:
+            assert_never(action)
+
+
+def _sorted(values: Row) -> tuple[tuple[str, Value], ...]:
+    return tuple(sorted(values.items(), key=lambda item: item[0]))
+
+
+def _given(args: tuple[Arg, ...], scope: Row, moment: Moment) -> dict[str, Value]:
+    return {
+        arg.name: evaluate(arg.value, scope, moment)
+        for arg in args
+        if not isinstance(arg.value, Undefined)
+    }
+
+
+def _name(call: Call) -> str:
+    return f"@{call.selector.class_name}.{call.function}"
+
+
+def _no_hole(hole: Hole) -> GenieError:
+    message = f"expected a whole program, got the hole {hole.name!r} of a template"
+    return GenieError(Problem("C006", message, hole.span, "fill the hole first"))
+
+
+# ---------------------------------------------------------------------------------- queries
+
+
+def _rows(query: Query, world: World, step: int, scope: Row, passed: Row) -> Rows:
+    """Return the results of a query at a step; `passed` are inputs given from outside."""
+    match query:
+        case Call():
+            return _answer(query, world, step, scope, passed)
+        case Filter(inner, predicate):
+            rows = _rows(inner, world, step, scope, passed)
+            return [r for r in rows if holds(predicate, {**scope, **r}, world, step)]
+        case Join():
+            return _join(query, world, step, scope, passed)
+        case Aggregate(operator, name, inner):
+            rows = _rows(inner, world, step, scope, passed)
+            values = [] if name is None else [lookup(name, row, query) for row in rows]
+            return _aggregate(operator, values, len(rows))
+        case Hole():
+            raise _no_hole(query)
+        case _:
+            assert_never(query)
+
+
+def _answer(call: Call, world: World, step: int, scope: Row, passed: Row) -> Rows:
+    table = world.tables.get(_name(call))
+    if table is None:
+        hint = did_you_mean(_name(call), world.tables) or "give a table of its results"
+        raise GenieError(Problem("C002", f"expected a table for {_name(call)}", call.span, hint))
+    moment = world.moments[step]
+    given = {**_given(call.args, scope, moment), **passed}
+    device = _given(call.selector.attributes, scope, moment)
+    given |= {f"@{name}": value for name, value in device.items()}
+    asked = {name: value for name, value in given.items() if name in table.inputs}
+    snapshot = table.snapshots[min(step, len(table.snapshots) - 1)]
+    return [
+        {name: value for name, value in row.items() if name not in table.inputs}
+        for row in snapshot
+        if all(equal(lookup(name, row, call), value) for name, value in asked.items())
+    ]
+
+
+def _join(query: Join, world: World, step: int, scope: Row, passed: Row) -> Rows:
+    to_left = {n: v for n, v in passed.items() if _takes(query.left, n, world)}
+    to_right = {n: v for n, v in passed.items() if n not in to_left}
+    results = []
+    for left in _rows(query.left, world, step, scope, to_left):
+        seen = {**scope, **left}
+        given = {**to_right, **_given(query.passing, seen, world.moments[step])}
+        for right in _rows(query.right, world, step, seen, given):
+            results.append({**left, **right})
+    return results
+
+
+def _takes(query: Query, name: str, world: World) -> bool:
+    """Tell whether a call of the query has an input of that name."""
+    tables = [world.tables.get(_name(call)) for call in source_calls(query)]
+    return any(table is not None and name in table.inputs for table in tables)
+
+
+def _aggregate(operator: str, values: list[Value], count: int) -> Rows:
+    if operator == "count":
+        return [{operator: NumberValue(Decimal(count))}]
+    if not values:
+        return []
+    amounts = [comparable(value)[1] for value in values]
+    if operator in ("max", "min"):
+        number = max(amounts) if operator == "max" else min(amounts)
+    else:
+        number = sum(amounts, start=Decimal(0)) / (len(amounts) if operator == "avg" else 1)
+    return [{operator: _amount(number, values)}]
+
+
+def _amount(number: Decimal, values: list[Value]) -> Value:
+    """Return a number in the unit that all values have; measures in their base unit."""
+    kinds = {comparable(value)[0] for value in values}
+    kind, *others = sorted(kinds)
+    match values[0]:
+        case NumberValue() if not others:
+            return NumberValue(number)
+        case MeasureValue() if not others:
+            return MeasureValue(((number, kind),))
+        case CurrencyValue() if not others:
+            return CurrencyValue(number, kind)
+        case first:
+            message = f"expected numbers of one unit to aggregate, got {', '.join(sorted(kinds))}"
+            raise GenieError(Problem("C004", message, first.span, "aggregate each unit by itself"))
+
+
+def holds(predicate: Predicate, scope: Row, world: World, step: int) -> bool:
+    """Tell whether a predicate holds of the values in scope at a step."""
+    match predicate:
+        case TrueP():
+            return True
+        case FalseP():
+            return False
+        case Not(operand):
+            return not holds(operand, scope, world, step)
+        case And(operands):
+            return all(holds(p, scope, world, step) for p in operands)
+        case Or(operands):
+            return any(holds(p, scope, world, step) for p in operands)
+        case Atom(name, operator, value):
+            right = evaluate(value, scope, world.moments[step])
+            return compare(lookup(name, scope, predicate), operator, right)
+        case GetPredicate(call, inner):
+            rows = _answer(call, world, step, scope, {})
+            return any(holds(inner, {**scope, **row}, world, step) for row in rows)
+        case _:
+            assert_never(predicate)
+
+
+# ---------------------------------------------------------------------------------- streams
+
+
+def _events(stream: Stream | None, world: World) -> list[Rows]:
+    """Return the events of a stream at each step, as the names that they bring into scope."""
+    steps = range(len(world.moments))
+    match stream:
+        case None:
+            return [[{}]] if world.moments else []
+        case AtTimer() | Timer():
+            return [[_event({})] if _fires(stream, world, step) else [] for step in steps]
+        case Monitor():
+            return _changes(stream, world)
+        case Edge(inner, predicate):
+            return _edges(_events(inner, world), predicate, world)
+        case StreamFilter(inner, predicate):
+            return [
+                [e for e in events if holds(predicate, e, world, step)]
+                for step, events in enumerate(_events(inner, world))
+            ]
+        case StreamJoin(inner, query, passing):
+            return [
+                [
+                    {**event, **row}
+                    for event in events
+                    for row in _rows(
+                        query, world, step, event, _given(passing, event, world.moments[step])
+                    )
+                ]
+                for step, events in enumerate(_events(inner, world))
+            ]
+        case Hole():
+            raise _no_hole(stream)
+        case _:
+            assert_never(stream)
+
+
+def _event(row: Row) -> dict[str, Value]:
+    """Return a row as an event: `$event` is its text."""
+    text = ", ".join(f"{name}: {value_text(value)}" for name, value in _sorted(row))
+    return {**row, "$event": StringValue(text)}
+
+
+def _changes(stream: Monitor, world: World) -> list[Rows]:
+    found: list[Rows] = []
+    known: set[tuple[tuple[str, Value], ...]] = set()
+    for step in range(len(world.moments)):
+        rows = _rows(stream.query, world, step, {}, {})
+        keys = [_sorted(_watched(row, stream)) for row in rows]
+        new = [row for row, key in zip(rows, keys, strict=True) if key not in known]
+        found.append([_event(row) for row in new])
+        known = set(keys)
+    return found
+
+
+def _watched(row: Row, stream: Monitor) -> Row:
+    return {n: lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
+
+
+def _edges(steps: list[Rows], predicate: Predicate, world: World) -> list[Rows]:
+    found: list[Rows] = []
+    before = False
+    for step, events in enumerate(steps):
+        true = [event for event in events if holds(predicate, event, world, step)]
+        found.append([] if before else true)
+        before = bool(true) if events else before
+    return found
+
+
+def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
+    now = world.moments[step].now
+    last = world.moments[step - 1].now if step else now - timedelta.resolution
+    match timer:
+        case AtTimer(time):
+            at = evaluate(time, {}, world.moments[step])
+            if not isinstance(at, TimeValue):
+                raise GenieError(Problem("C004", f"expected a time, got {at}", timer.span))
+            today = now.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
+            return any(last < day <= now for day in (today, today - timedelta(days=1)))
+        case Timer(base, interval):
+            start = as_date(evaluate(base, {}, world.moments[0]))
+            every = as_duration(evaluate(interval, {}, world.moments[0]))
+            if every <= timedelta(0):
+                raise GenieError(Problem("C004", "expected a positive interval", timer.span))
+            latest = start + (now - start) // every * every
+            return start <= now and last < latest
+        case _:
+            assert_never(timer)
