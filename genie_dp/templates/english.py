@@ -1,0 +1,440 @@
+"""English: articles, the number and determiner of noun phrases, forms of nouns and verbs.
+
+All functions take and return tokens joined by one space, lower-case, the possessive apart
+("nasa 's picture of the day"), except `surface`, which closes the gaps up for display. They guess
+from words alone; a template file may overrule every guess. The libraries behind them (inflect for
+nouns, lemminflect for verbs) load at the first word that no rule here knows, and every answer is
+kept: they take 20 to 50 us a word (reference measurements of November 2026), so grammars ask them
+when they are compiled, never per sentence.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from typing import Any, Literal, cast
+
+from genie_dp.templates import english_words as lists
+
+Number = Literal["sg", "pl", "mass"]
+Sort = Literal["a", "the", "my", "none", "fixed"]
+
+# $x, NUMBER_0, and the private characters that stand for placeholders while rows are made.
+_SLOT = re.compile(r"\$\{?[^\W\d]\w*.*|[A-Z][A-Z_]*(?:_[\w.:-]+)?_\d+|[\ue000-\uf8ff]")
+_POSSESSIVE = frozenset(("'s", "'"))
+_NUMERAL = re.compile(r"\d[\d.,:]*")
+
+# ---------------------------------------------------------------------------- articles
+
+
+@lru_cache(maxsize=65536)
+def article(words: str) -> Literal["a", "an"]:
+    """Return the indefinite article for what follows, by the sound that it begins with.
+
+    >>> [article(w) for w in ("unread email", "unique song", "url", "hour", "8 pm alarm", "suv")]
+    ['an', 'a', 'a', 'an', 'an', 'an']
+    """
+    first = words.split(" ", 1)[0] if words else ""
+    if _SLOT.fullmatch(first):
+        return "a"
+    word = first.lstrip("\"'([{#@$€£").lower()
+    vowel = _number_begins_with_vowel(word) if word[:1].isdigit() else _begins_with_vowel(word)
+    return "an" if vowel else "a"
+
+
+def _number_begins_with_vowel(word: str) -> bool:
+    # Eight.., eleven, eighteen: 8, 80, 8,500; 11 and 18 alone, in front of thousands, or of a
+    # century's years (1100, 1812).
+    numeral = _NUMERAL.match(word)
+    whole = re.split(r"[.:]", numeral.group() if numeral else word)[0]
+    digits = whole.replace(",", "")
+    if digits.startswith("8"):
+        return True
+    if "," not in whole and len(digits) == 4:
+        return digits.startswith(("11", "18"))
+    return digits.startswith(("11", "18")) and len(digits) % 3 == 2
+
+
+_YOO = re.compile(
+    r"eu|ew(?:e|er)s?$|once\b|one(?:$|[-'’]|s$|self)|ouija|u(?:$|[^a-z])|us(?:$|[abdeiu])|uk"
+    r"|ut[aeio]|ubi|ur[aeio]|uvu|uni(?!n(?!t?$)|m|dentif|ssue|roned|ndent)"
+)
+
+
+def _begins_with_vowel(word: str) -> bool:
+    letters = re.match(r"[a-z]*", word)
+    run = letters.group() if letters else ""
+    if run.removesuffix("s") in lists.INITIALISMS or run in lists.INITIALISMS or _is_letters(run):
+        return run[0] in lists.VOWEL_LETTERS
+    if word.startswith(lists.SILENT_H) and not word.startswith(lists.SOUNDED_H):
+        return True
+    if re.match("x[^aeiouy]", word):
+        return True
+    return word[:1] in "aeiouàáâäåæèéêëìíîïòóôöø" and bool(word) and not _YOO.match(word)
+
+
+def _is_letters(run: str) -> bool:
+    """Tell whether a word is said letter by letter: x (-ray), nfl, html."""
+    if not run or run in ("a", "o") or run in lists.ABBREVIATIONS:
+        return False
+    return len(run) == 1 or not re.search("[aeiouy]", run)
+
+
+# ------------------------------------------------------------------------ noun phrases
+
+
+@lru_cache(maxsize=65536)
+def split_determiner(words: str) -> tuple[Sort, str]:
+    """Return the sort of a noun phrase's determiner and the phrase without it.
+
+    The sort is "fixed", and the phrase whole, where no other determiner can stand: a possessor,
+    "all", "this", a pronoun, a placeholder alone.
+
+    >>> split_determiner("my dropbox files"), split_determiner("an hour")
+    (('my', 'dropbox files'), ('a', 'hour'))
+    >>> split_determiner("unread emails"), split_determiner("nasa 's picture of the day")
+    (('none', 'unread emails'), ('fixed', "nasa 's picture of the day"))
+    """
+    tokens = words.split()
+    if not tokens or _is_fixed(tokens):
+        return "fixed", words
+    sort = lists.ARTICLES.get(tokens[0])
+    if sort is None or len(tokens) == 1:
+        return "none", words
+    return cast("Sort", sort), " ".join(tokens[1:])
+
+
+def _is_fixed(tokens: list[str]) -> bool:
+    first = tokens[0]
+    if first in lists.FIXED_DETERMINERS or (first in lists.PRONOUNS and len(tokens) == 1):
+        return True
+    if is_clause(" ".join(tokens)) or (len(tokens) == 1 and _SLOT.fullmatch(first)):
+        return True
+    head = tokens[: _head_end(tokens, 1)]
+    return any(
+        token in _POSSESSIVE and head[position - 1] not in lists.SORTS
+        for position, token in enumerate(head)
+        if position
+    )
+
+
+@lru_cache(maxsize=65536)
+def number_of(words: str) -> Number:
+    """Return the number of a noun phrase: "sg", "pl", or "mass" for what cannot be counted.
+
+    >>> [number_of(w) for w in ("my dropbox files", "my latest email", "the weather in $x")]
+    ['pl', 'sg', 'mass']
+    >>> number_of("files in my folder"), number_of("the title and the link")
+    ('pl', 'pl')
+    """
+    tokens = words.split()
+    if not tokens:
+        return "sg"
+    start, end = _head(tokens)
+    counted = None if _POSSESSIVE & set(tokens[:end]) else _number_by_determiner(tokens)
+    if counted is not None:
+        return counted
+    if tokens[end - 1] in lists.PARTITIVES and tokens[end : end + 1] == ["of"]:
+        return number_of(" ".join(tokens[end + 1 :]))
+    if _is_pair(tokens[start:end]):
+        return "pl"
+    return _noun_number(tokens[end - 1])
+
+
+def _is_determiner(token: str) -> bool:
+    return token in lists.ARTICLES or token in lists.FIXED_DETERMINERS
+
+
+def _number_by_determiner(tokens: list[str]) -> Number | None:
+    first, rest = tokens[0], tokens[1:]
+    if rest[:1] == ["of"]:
+        return None
+    if first in lists.PLURAL_DETERMINERS or first in lists.NUMBERS:
+        return "pl"
+    if first.isdigit():
+        return "sg" if first == "1" else "pl"
+    # "a couple of songs" are several.
+    if rest and first in lists.SINGULAR_DETERMINERS and rest[0] not in lists.PARTITIVES:
+        return "sg"
+    return None
+
+
+def _is_pair(tokens: list[str]) -> bool:
+    """Tell whether the head is two things: "title and link", "the title and the link"."""
+    if "and" not in tokens[1:-1]:
+        return False
+    at = tokens.index("and", 1)
+    return tokens[at + 1] in lists.ARTICLES or (at == 1 and len(tokens) == 3)
+
+
+def _head(tokens: list[str]) -> tuple[int, int]:
+    """Return where a noun phrase without its determiner begins, and where its head ends."""
+    start = 1 if len(tokens) > 1 and _is_determiner(tokens[0]) else 0
+    return start, _head_end(tokens, start + 1)
+
+
+def _head_end(tokens: list[str], first: int) -> int:
+    """Return where the head noun ends; what is before `first` is never what follows it."""
+    for position in range(first, len(tokens)):
+        if _is_after_head(tokens, position):
+            return position
+    return len(tokens)
+
+
+def _is_after_head(tokens: list[str], position: int) -> bool:
+    token, rest = tokens[position], tokens[position + 1 :]
+    if token in lists.PREPOSITIONS or token in lists.RELATIVES or token in lists.SUBJECTS:
+        return True
+    if token in lists.PARTICIPLES:
+        # "saved posts" but "posts saved by bob", "files shared".
+        return not rest or _is_after_head(tokens, position + 1) or _is_determiner(rest[0])
+    if token in lists.AFTERWARDS:
+        return not rest or _is_after_head(tokens, position + 1)
+    if token in lists.BEFORE_TIMES:
+        return bool(rest) and rest[0] in lists.TIMES
+    if _SLOT.fullmatch(token):
+        # "top NUMBER_0 posts" counts, "tweets $x" says which.
+        return not rest or _is_after_head(tokens, position + 1)
+    return not re.match(r"[\w'&%#@$€£-]", token)
+
+
+@lru_cache(maxsize=65536)
+def _noun_number(noun: str) -> Number:
+    if noun in lists.MASS or noun.rpartition("-")[2] in lists.MASS:
+        return "mass"
+    if _SLOT.fullmatch(noun) or noun.isdigit():
+        return "sg"
+    return "pl" if _is_plural(noun) else "sg"
+
+
+def _is_plural(noun: str) -> bool:
+    return _may_be_plural(noun) and (noun in lists.PLURALS or _singular_noun(noun) != noun)
+
+
+def _may_be_plural(noun: str) -> bool:
+    if noun in lists.PLURALS or noun in lists.PLURAL_IN_S:
+        return True
+    if noun in lists.MASS or noun in lists.SINGULAR_IN_S or noun in lists.SERIES:
+        return False
+    return noun.endswith("s") and not noun.endswith(("ss", "us", "is"))
+
+
+@lru_cache(maxsize=65536)
+def can_be_indefinite(words: str) -> bool:
+    """Tell whether "a" can stand before a noun phrase that is given without determiner.
+
+    >>> can_be_indefinite("new email"), can_be_indefinite("latest email"), can_be_indefinite("news")
+    (True, False, False)
+    """
+    first = words.split(" ", 1)[0]
+    sort, rest = split_determiner(words)
+    return rest != "" and sort == "none" and first not in lists.UNIQUE and number_of(words) == "sg"
+
+
+# -------------------------------------------------------------------------- noun forms
+
+
+@lru_cache(maxsize=65536)
+def plural(words: str) -> str:
+    """Return a noun phrase in the plural: its head changes, "a" goes, "this" becomes "these".
+
+    >>> plural("a day of the week"), plural("my latest email"), plural("the news")
+    ('days of the week', 'my latest emails', 'the news')
+    """
+    return _with_head(words, _plural_noun, {"a": "", "an": "", "this": "these", "that": "those"})
+
+
+@lru_cache(maxsize=65536)
+def singular(words: str) -> str:
+    """Return a noun phrase in the singular: its head changes, "these" becomes "this".
+
+    >>> singular("my dropbox files"), singular("people near me"), singular("the status")
+    ('my dropbox file', 'person near me', 'the status')
+    """
+    return _with_head(words, _singular_noun, {"these": "this", "those": "that"})
+
+
+def _with_head(words: str, change: Callable[[str], str], determiners: dict[str, str]) -> str:
+    tokens = words.split()
+    if not tokens:
+        return words
+    start, end = _head(tokens)
+    head = change(tokens[end - 1])
+    first = [determiners.get(tokens[0], tokens[0])] if start else []
+    return " ".join(t for t in [*first, *tokens[start : end - 1], head, *tokens[end:]] if t)
+
+
+@lru_cache(maxsize=65536)
+def _plural_noun(noun: str) -> str:
+    if _noun_number(noun) != "sg" or _SLOT.fullmatch(noun):
+        return noun
+    if noun in lists.IRREGULAR_PLURALS:
+        return lists.IRREGULAR_PLURALS[noun]
+    if noun in lists.INITIALISMS or (noun.isalpha() and _is_letters(noun)):
+        return f"{noun}s"
+    return str(_engine().plural_noun(noun) or noun)
+
+
+@lru_cache(maxsize=65536)
+def _singular_noun(noun: str) -> str:
+    for one, several in lists.IRREGULAR_PLURALS.items():
+        if noun == several:
+            return one
+    if not _may_be_plural(noun):
+        return noun
+    found = _engine().singular_noun(noun)
+    return str(found) if found else noun
+
+
+@lru_cache(maxsize=1)
+def _engine() -> Any:
+    import inflect
+
+    return inflect.engine()
+
+
+@lru_cache(maxsize=65536)
+def possessive(words: str) -> str:
+    """Return the possessive of a noun phrase or pronoun.
+
+    >>> possessive("nasa"), possessive("my friends"), possessive("i"), possessive("james")
+    ("nasa 's", "my friends '", 'my', "james 's")
+    """
+    if words in lists.POSSESSIVES:
+        return lists.POSSESSIVES[words]
+    last = words.rpartition(" ")[2]
+    ends_in_plural_s = last.endswith("s") and number_of(words) == "pl" and number_of(last) == "pl"
+    return f"{words} '" if ends_in_plural_s else f"{words} 's"
+
+
+# --------------------------------------------------------------------------- verb forms
+
+
+@lru_cache(maxsize=65536)
+def third_person(words: str) -> str:
+    """Return a verb phrase in the third person singular: its first verb changes.
+
+    >>> third_person("turn on the light"), third_person("have an attachment")
+    ('turns on the light', 'has an attachment')
+    """
+    return _with_verb(words, _third_person)
+
+
+@lru_cache(maxsize=65536)
+def gerund(words: str) -> str:
+    """Return a verb phrase in its -ing form.
+
+    >>> gerund("set the alarm"), gerund("share a file"), gerund("double-check it")
+    ('setting the alarm', 'sharing a file', 'double-checking it')
+    """
+    return _with_verb(words, _gerund)
+
+
+@lru_cache(maxsize=65536)
+def past_participle(words: str) -> str:
+    """Return a verb phrase with its verb as the past participle.
+
+    >>> past_participle("write a note"), past_participle("tag")
+    ('written a note', 'tagged')
+    """
+    return _with_verb(words, _past_participle)
+
+
+def _with_verb(words: str, change: Callable[[str], str]) -> str:
+    tokens = words.split()
+    for position, token in enumerate(tokens):
+        if (
+            token.isalpha()
+            and token.endswith("ly")
+            and len(tokens) > 1
+            and token not in lists.VERBS_IN_LY
+        ):
+            continue
+        # Of "double-check" and "re-send" the last part is the verb.
+        before, hyphen, verb = token.rpartition("-")
+        whole = token if token in lists.GERUNDS or not before else verb
+        front = "" if whole == token else before + hyphen
+        return " ".join([*tokens[:position], front + change(whole), *tokens[position + 1 :]])
+    return words
+
+
+def _third_person(verb: str) -> str:
+    if verb in lists.THIRD_PERSON:
+        return lists.THIRD_PERSON[verb]
+    if re.search(r"(?:[sxz]|ch|sh|[^aeiou]o)$", verb):
+        return f"{verb}es"
+    return f"{verb[:-1]}ies" if re.search(r"[^aeiou]y$", verb) else f"{verb}s"
+
+
+def _gerund(verb: str) -> str:
+    return lists.GERUNDS.get(verb) or _inflection(verb, "VBG")
+
+
+def _past_participle(verb: str) -> str:
+    return lists.PARTICIPLE_OF.get(verb) or _inflection(verb, "VBN")
+
+
+def _inflection(verb: str, tag: str) -> str:
+    import lemminflect
+
+    found = lemminflect.getInflection(verb, tag)
+    return str(found[0]) if found else verb
+
+
+@lru_cache(maxsize=65536)
+def starts_with_verb(words: str) -> bool:
+    """Tell whether the words are a command ("check my inbox") and no noun phrase ("check list").
+
+    >>> starts_with_verb("get my emails"), starts_with_verb("search results for $x")
+    (True, False)
+    >>> starts_with_verb("list my files"), starts_with_verb("list of files")
+    (True, False)
+    """
+    # Real skills begin commands that ask for data with a comma: ", open $x from dropbox".
+    asked = words.startswith((", ", "please "))
+    tokens = words.removeprefix(", ").removeprefix("please ").split()
+    if not tokens:
+        return False
+    first, second = tokens[0], tokens[1] if len(tokens) > 1 else ""
+    if first in lists.VERBS:
+        return second != "of"
+    if first in lists.VERBS_OR_NOUNS:
+        named = bool(_SLOT.fullmatch(second)) and first not in lists.BEFORE_NAMES
+        particle = second in lists.PARTICLES.get(first, ())
+        return asked or named or particle or second in lists.AFTER_VERB
+    return second in lists.AFTER_VERB and _is_only_verb(first)
+
+
+def _is_only_verb(word: str) -> bool:
+    if not word.isalpha():
+        return False
+    import lemminflect
+
+    lemmas = lemminflect.getAllLemmas(word)
+    return set(lemmas) == {"VERB"} and word in lemmas["VERB"]
+
+
+def is_clause(words: str) -> bool:
+    """Tell whether the words are a clause: "if it rains", "what i said".
+
+    >>> is_clause("whether the light is on"), is_clause("my lights")
+    (True, False)
+    """
+    return words.split(" ", 1)[0] in lists.CLAUSES
+
+
+# ----------------------------------------------------------------------------- display
+
+_CLOSES_UP = re.compile(r" ([,.;:!?%)\]}]|'(?:s|re|ve|ll|d|m)?(?= |$)|n't\b)")
+_OPENS = re.compile(r"([(\[{$€£]) ")
+
+
+def surface(tokens: str | Iterable[str]) -> str:
+    r"""Return the tokens as people write them, with a capital at the start.
+
+    >>> surface('get nasa \'s picture , then say " hello there " .')
+    'Get nasa\'s picture, then say "hello there".'
+    """
+    text = tokens if isinstance(tokens, str) else " ".join(tokens)
+    text = re.sub(r'" (.*?) "', r'"\1"', text)
+    text = _OPENS.sub(r"\1", _CLOSES_UP.sub(r"\1", text))
+    return text[:1].upper() + text[1:]
