@@ -1,5 +1,7 @@
 """How many rows each cell gives: equal shares that fill like water, a full one passing on its rest."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
@@ -31,6 +33,16 @@ def fill(total: int, weights: F64, capacity: F64) -> I64:
         is_open &= ~is_full
         left = target - share.sum()
     return _whole(share, int(round(target)), capacity)
+
+
+def even(total: int, capacity: Sequence[int]) -> I64:
+    """Return equal shares of `total`, at most capacity.
+
+    >>> even(10, [2, 100]).tolist()
+    [2, 8]
+    """
+    room = np.array(capacity, float)
+    return fill(total, np.ones(len(room)), room)
 
 
 def _whole(share: F64, target: int, capacity: F64) -> I64:

@@ -1,0 +1,134 @@
+"""What most commands read first: a language, its library, and the templates."""
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import Language, get_language, language_names
+from genie_dp.resources import data_folder
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+MAIN = "main.genie"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """A language with its library and its grammar.
+
+    Attributes:
+        library: a skills.Library for ThingTalk, Declarations for S-expressions.
+        sources: file -> text of everything that was read.
+    """
+
+    language: Language
+    library: Any
+    grammar: Any
+    sources: dict[str, str]
+
+    def fingerprint(self) -> str:
+        """Return a hash of all texts that were read, wherever the files lie."""
+        digest = hashlib.sha256()
+        for text in sorted(self.sources.values()):
+            digest.update(hashlib.sha256(text.encode()).digest())
+        return digest.hexdigest()
+
+
+def library_options(command: Command) -> Command:
+    """Add --language, --skills and --skip-broken."""
+    for option in (
+        click.option(
+            "--skip-broken", is_flag=True, help="Go on without the skills that cannot be read."
+        ),
+        click.option(
+            "--skills",
+            multiple=True,
+            type=click.Path(exists=True, path_type=Path),
+            metavar="DIR",
+            help="Folder of a skill, or of skills [the shipped ones]; for sexpr, a file of "
+            "declarations. May be repeated.",
+        ),
+        click.option(
+            "--language",
+            type=click.Choice(language_names()),
+            default="thingtalk",
+            show_default=True,
+            help="Target language of the programs.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def grammar_option(command: Command) -> Command:
+    """Add --grammar."""
+    option = click.option(
+        "--grammar",
+        multiple=True,
+        type=click.Path(exists=True, path_type=Path),
+        metavar="FILE|DIR",
+        help="Template file, or a folder with main.genie [the shipped English]. May be repeated.",
+    )
+    return option(command)
+
+
+def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
+    """Return the library of a language: the given one, or for ThingTalk the shipped one."""
+    if language == "sexpr":
+        return _declarations(skills)
+    from genie_dp.skills import load_library
+
+    library = load_library(list(skills) or [data_folder("thingpedia")], skip_broken=skip_broken)
+    for skipped in library.skipped:
+        for problem in skipped.problems:
+            place = f"{problem.span}: " if problem.span else ""
+            click.echo(f"{place}{problem.message}", err=True)
+        click.echo(f"skipped: {skipped.path} is broken; going on without it", err=True)
+    return library
+
+
+def _declarations(files: Sequence[Path]) -> Any:
+    from genie_dp.languages.sexpr.declarations import load_declarations
+
+    if len(files) > 1:
+        message = f"expected one file of declarations, got {len(files)}"
+        raise GenieError(Problem("R020", message, hint="put them into one .sexpr file"))
+    return load_declarations(files[0]) if files else None
+
+
+def load_inputs(
+    language: str, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
+) -> Inputs:
+    """Return library and grammar, read and put together.
+
+    Raises:
+        GenieError: mistakes in any of the files.
+    """
+    from genie_dp.templates.load import load_grammar
+
+    found = get_language(language)
+    library = load_library_of(language, skills, skip_broken=skip_broken)
+    files = [_main_of(path) for path in grammar] or [data_folder("grammars") / "en" / MAIN]
+    extra: Sequence[Any] = ()
+    sources = {str(path): path.read_text(encoding="utf-8") for path in skills if path.is_file()}
+    if language == "thingtalk":
+        from genie_dp.skills.thingpedia import primitive_templates
+
+        files += [skill.templates for skill in library.skills if skill.templates is not None]
+        extra = primitive_templates(library)
+        sources |= library.sources
+    read = load_grammar(files, found, extra=extra)
+    return Inputs(found, library, read, {**sources, **read.sources})
+
+
+def _main_of(path: Path) -> Path:
+    if path.is_file():
+        return path
+    if (path / MAIN).is_file():
+        return path / MAIN
+    hint = f"name a .genie file, or add {MAIN} that imports the others"
+    raise GenieError(Problem("R021", f"{path} has no {MAIN}", hint=hint))
