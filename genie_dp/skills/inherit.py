@@ -88,7 +88,8 @@ def _parent_problems(
 
 def _cycle(definition: ClassDef, classes: Mapping[str, ClassDef]) -> Iterator[Problem]:
     ancestors = {name for p in definition.extends if p in classes for name in lineage(p, classes)}
-    if definition.name in ancestors:
+    # A class that names itself among its parents is told so by check_class.
+    if definition.name in ancestors and definition.name not in definition.extends:
         ring = " -> ".join(f"@{name}" for name in _ring(definition.name, classes))
         yield Problem(
             "K006",
@@ -185,6 +186,8 @@ def _parameters(
     params: dict[str, ParamDecl] = {}
     problems: list[Problem] = []
     for parent in decl.extends:
+        if parent == function:  # check_class says so
+            continue
         problem = _extends_problem(decl, parent, line, classes, above)
         if problem:
             problems.append(problem)
@@ -202,7 +205,7 @@ def _extends_problem(
     classes: Mapping[str, ClassDef],
     above: tuple[str, ...],
 ) -> Problem | None:
-    if parent == decl.name or parent in above:
+    if parent in above:
         return Problem(
             "K006",
             f"function {decl.name!r} extends itself",

@@ -17,6 +17,7 @@ from pathlib import Path
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.thingtalk.ast import ClassDef, Dataset
 from genie_dp.languages.thingtalk.parser import parse_library
+from genie_dp.languages.thingtalk.typecheck_classes import check_class
 from genie_dp.skills.entities import entity_types
 from genie_dp.skills.inherit import link
 from genie_dp.skills.model import Example, Library, Skill, Skipped, ValueList
@@ -208,6 +209,7 @@ def _read_skill(folder: Path, read: _Read) -> Skill:
     classes = tuple(item for item in parsed if isinstance(item, ClassDef))
     if not read.errors:
         read.problems.extend(_class_file_problems(folder, main, classes))
+        read.problems.extend(_class_problems(classes, is_real=is_real))
     return Skill(
         folder.name,
         folder,
@@ -250,6 +252,13 @@ def _class_file_problems(
             "give both the same name",
             severity="warning",
         )
+
+
+def _class_problems(classes: Iterable[ClassDef], *, is_real: bool) -> Iterator[Problem]:
+    """Yield the mistakes inside of classes; real manifests are taken as they are, with warnings."""
+    for definition in classes:
+        for problem in check_class(definition):
+            yield replace(problem, severity="warning") if is_real else problem
 
 
 def _if_file(path: Path) -> Path | None:
