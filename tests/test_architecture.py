@@ -1,0 +1,134 @@
+"""The layers of the package: data goes one way, and a module imports only what comes before it."""
+
+import ast
+from pathlib import Path
+
+import genie_dp
+
+ROOT = Path(genie_dp.__file__).parent
+
+# A module may import modules of a lower number, and those of its own folder.
+LAYERS = {
+    "__init__": 0,
+    "errors": 0,
+    "check": 0,
+    "rng": 0,
+    "resources": 0,
+    "records": 0,
+    "recipe": 0,
+    "languages": 1,
+    "learn": 1,
+    "skills": 2,
+    # Templates read words as skills do; no skill knows of templates.
+    "templates": 2.5,
+    "synthesis": 3,
+    "paraphrase": 4,
+    "augment": 5,
+    "private": 5,
+    "dataset": 6,
+    "parser": 7,
+    "evaluate": 8,
+    "serve": 8,
+    "pipeline": 9,
+    "cli": 10,
+}
+# Only these may import what trains, and only inside functions elsewhere in the command line.
+HEAVY = {"torch", "transformers", "opacus", "dp_accounting", "safetensors"}
+HEAVY_HOMES = {"learn", "parser", "private"}
+
+
+def modules():
+    return sorted(path for path in ROOT.rglob("*.py") if "__pycache__" not in path.parts)
+
+
+def part(path):
+    """Return the folder or file of the first level that a module belongs to."""
+    first = path.relative_to(ROOT).parts[0]
+    return first.removesuffix(".py")
+
+
+def imports(path, *, top_level_only=False):
+    """Yield (line, full name) of every import; of top-level ones only, if so asked."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in _top_level(tree) if top_level_only else ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from ((node.lineno, name.name) for name in names)
+            case ast.ImportFrom(module=module, names=names, level=0):
+                yield from ((node.lineno, f"{module}.{name.name}") for name in names)
+            case ast.ImportFrom():
+                yield node.lineno, "." * node.level
+
+
+def _top_level(tree):
+    for node in tree.body:
+        yield node
+        if isinstance(node, ast.If | ast.Try):
+            yield from ast.walk(node)
+
+
+def imported_part(name):
+    words = name.split(".")
+    return words[1] if words[1] in LAYERS else "__init__"
+
+
+def faults(paths):
+    """Return what breaks the layers, and how many imports of the package were looked at."""
+    found, seen = [], 0
+    for path in paths:
+        here = part(path)
+        for line, name in imports(path):
+            if name.startswith("."):
+                found.append(f"{path}:{line}: relative import")
+            if not name.startswith("genie_dp."):
+                continue
+            seen += 1
+            there = imported_part(name)
+            if there != here and LAYERS[there] >= LAYERS[here] and there != "__init__":
+                found.append(f"{path}:{line}: {here} [{LAYERS[here]}] imports {there} of {name}")
+    return found, seen
+
+
+def test_every_module_belongs_to_a_layer():
+    unknown = {part(path) for path in modules()} - set(LAYERS)
+    assert not unknown
+
+
+def test_modules_import_only_from_earlier_layers():
+    found, seen = faults(modules())
+    assert not found, "\n".join(found)
+    assert len(modules()) >= 40
+    assert seen >= 100
+
+
+def test_the_check_of_layers_finds_a_wrong_import(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    wrong = tmp_path / "skills" / "x.py"
+    wrong.parent.mkdir()
+    wrong.write_text("def f():\n    from genie_dp.synthesis import sampler\n")
+    found, _ = faults([wrong])
+    assert [row.rpartition(": ")[2] for row in found] == [
+        "skills [2] imports synthesis of genie_dp.synthesis.sampler"
+    ]
+
+
+def test_augment_and_private_do_not_know_each_other():
+    pairs = {("augment", "private"), ("private", "augment")}
+    found = [
+        f"{path}:{line}"
+        for path in modules()
+        for line, name in imports(path)
+        if name.startswith("genie_dp.") and (part(path), imported_part(name)) in pairs
+    ]
+    assert not found
+
+
+def test_heavy_libraries_are_imported_only_where_models_live():
+    found = [
+        f"{path}:{line}: {name}"
+        for path in modules()
+        if part(path) not in HEAVY_HOMES
+        for line, name in imports(path, top_level_only=part(path) == "cli")
+        if name.split(".")[0] in HEAVY
+    ]
+    assert not found

@@ -1,0 +1,189 @@
+import gzip
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from genie_dp import __version__, cli
+from genie_dp.cli import output
+from genie_dp.errors import GenieError, Problem, Span
+
+
+@pytest.fixture
+def command(monkeypatch):
+    """Put one command into the table, made of a function."""
+
+    def put(function, name="demo"):
+        monkeypatch.setattr(cli, "load_command", lambda _: click.command(name)(function))
+        monkeypatch.setattr(cli, "COMMANDS", {name: ("nowhere:command", "Do it.")})
+        return name
+
+    return put
+
+
+def test_every_command_of_the_table_is_there_and_says_of_itself_what_the_table_says():
+    assert cli.COMMANDS
+    for name, (place, line) in cli.COMMANDS.items():
+        found = cli.load_command(place)
+        assert found.name == name
+        assert found.get_short_help_str(limit=200) == line
+
+
+def test_version(capsys):
+    assert cli.run(["--version"]) == 0
+    assert capsys.readouterr().out == f"genie-dp, version {__version__}\n"
+
+
+def test_a_command_that_returns_nothing_ends_with_0(command):
+    assert cli.run([command(lambda: None)]) == 0
+
+
+def test_a_command_may_return_its_exit_code(command):
+    assert cli.run([command(lambda: 1)]) == 1
+
+
+def test_a_mistake_of_the_user_is_shown_on_stderr_and_ends_with_1(command, capsys):
+    def fail():
+        span = Span("x.genie", 1, 3, 1, 4)
+        raise GenieError(Problem("G001", "expected ';'", span), sources={"x.genie": "a b"})
+
+    assert cli.run([command(fail)]) == 1
+    assert capsys.readouterr() == (
+        "",
+        "x.genie:1:3: error[G001]: expected ';'\n 1 | a b\n   |   ^\n",
+    )
+
+
+def test_a_missing_file_is_a_mistake_of_the_user(command, capsys):
+    assert cli.run([command(lambda: Path("/nowhere/x").read_text())]) == 1
+    assert capsys.readouterr().err == "error[R001]: /nowhere/x: No such file or directory\n"
+
+
+def test_a_bug_keeps_its_traceback(command):
+    with pytest.raises(ZeroDivisionError):
+        cli.run([command(lambda: 1 // 0)])
+
+
+def test_an_interruption_ends_with_130(command, capsys):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    assert cli.run([command(interrupt)]) == 130
+    assert capsys.readouterr().err.strip() == "interrupted"
+
+
+@pytest.mark.parametrize("arguments", [["synthesise"], ["demo", "--nope"], ["--nope"], []])
+def test_wrong_usage_ends_with_2(command, arguments):
+    command(lambda: None)
+    assert cli.run(arguments) == 2
+
+
+def test_a_misspelt_command_is_answered_by_the_nearest(command, capsys):
+    command(lambda: None, "synthesize")
+    assert cli.run(["synthesise"]) == 2
+    assert "no such command 'synthesise': did you mean 'synthesize'?" in capsys.readouterr().err
+
+
+def test_a_reader_that_goes_away_leaves_no_traceback():
+    program = (
+        "import click, sys; from genie_dp import cli\n"
+        "cli.COMMANDS = {'many': ('', 'Print many lines.')}\n"
+        "cli.load_command = lambda _: click.command('many')(\n"
+        "    lambda: [sys.stdout.write('line\\n') for _ in range(100_000)] and None)\n"
+        "cli.main(['many'])"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"line\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 1
+
+
+def test_the_launcher_runs_without_installation():
+    done = subprocess.run(
+        [sys.executable, "cli.py", "--version"], capture_output=True, text=True, check=True
+    )
+    assert __version__ in done.stdout
+
+
+# ---------------------------------------------------------------------------------- output
+
+
+def test_problems_as_json_go_to_stdout(capsys):
+    output.show_problems([Problem("K001", "no template", severity="warning")], format="json")
+    [row] = json.loads(capsys.readouterr().out)
+    assert (row["code"], row["severity"], row["line"]) == ("K001", "warning", None)
+
+
+def test_problems_as_text_go_to_stderr(capsys):
+    output.show_problems([Problem("K001", "no template", severity="warning")])
+    assert capsys.readouterr() == ("", "warning[K001]: no template\n")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+def test_a_suffix_says_how_a_file_is_compressed_and_bytes_repeat(tmp_path, suffix):
+    import smart_open
+
+    written = []
+    for folder in ("one", "two"):
+        path = tmp_path / folder / f"pairs.jsonl{suffix}"
+        with output.open_text(str(path)) as out:
+            out.write("a\né\n")
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+    if suffix == ".gz":
+        assert gzip.decompress(written[0]) == "a\né\n".encode()
+    with smart_open.open(path, encoding="utf-8") as lines:
+        assert lines.read() == "a\né\n"
+
+
+def test_a_file_appears_only_when_it_is_complete(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("old")
+
+    def write_half():
+        with output.open_text(str(path)) as out:
+            out.write("half")
+            assert path.read_text() == "old"
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_half()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_url_is_written_by_smart_open(tmp_path):
+    target = f"file://{tmp_path}/pairs.jsonl.gz"
+    with output.open_text(target) as out:
+        out.write("a\n")
+    assert gzip.decompress((tmp_path / "pairs.jsonl.gz").read_bytes()) == b"a\n"
+
+
+def test_a_dash_is_stdout_and_stays_open(capfd):
+    with output.open_text("-") as out:
+        out.write("a\n")
+    print("b")  # noqa: T201 - stdout must still be open
+    assert capfd.readouterr().out == "a\nb\n"
+
+
+def test_progress_is_silent_where_no_one_looks(capsys, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with output.progress(range(3), label="pairs") as rows:
+        assert list(rows) == [0, 1, 2]
+    assert sys.stderr.getvalue() == ""
+
+
+def test_progress_counts_on_a_terminal(monkeypatch):
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with output.progress(iter(range(200)), label="pairs", total=200) as rows:
+        assert list(rows) == list(range(200))
+    assert "200/200" in terminal.getvalue()
