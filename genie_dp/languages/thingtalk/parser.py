@@ -15,7 +15,11 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.syntax_errors import unexpected_character, unexpected_token
+from genie_dp.languages.thingtalk.syntax_errors import (
+    Failure,
+    unexpected_character,
+    unexpected_token,
+)
 from genie_dp.languages.thingtalk.transform import ProgramReader
 from genie_dp.languages.thingtalk.transform_library import LibraryReader
 from genie_dp.languages.thingtalk.types import Type
@@ -160,25 +164,43 @@ def _raise_if_any(problems: list[Problem], text: str, file: str) -> None:
 
 def _tree(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[Token]:
     """Return the parse tree; names of children get the terminal of their kind on the way in."""
-    lark = _lark()
-    parser = lark.parse_interactive(text, start=start)
-    token: Token | None = None
+    parser = _lark().parse_interactive(text, start=start)
+    tokens: list[Token] = []
     try:
-        for token in parser.lexer_thread.lex(parser.parser_state):
+        for token in parser.lexer_thread.lex(parser.parser_state):  # type: ignore[no-untyped-call]
             if token.type.startswith("HOLE_"):
                 token.type = _HOLES.get(holes.get(str(token), ""), "NAME")
             parser.feed_token(token)
-        tree: Tree[Token] = parser.feed_eof(token)
+            tokens.append(token)
+        last = tokens[-1] if tokens else None
+        tree: Tree[Token] = parser.feed_eof(last)  # type: ignore[no-untyped-call]
         return tree
     except UnexpectedToken as error:
-        bad: Token = error.token
-        terminals = {terminal.name: terminal for terminal in lark.terminals}
-        problem = unexpected_token(bad, parser.accepts(), terminals, text, file)
-        at_end = bad.type == "$END" or bad.start_pos is None
-        raise _SyntaxProblem(problem, len(text) if at_end else bad.start_pos) from None
+        failure = Failure(
+            token=error.token,
+            previous=tokens[-1] if tokens else None,
+            accepted=_accepted(tokens, start),
+            terminals={terminal.name: terminal for terminal in _lark().terminals},
+            text=text,
+            file=file,
+            holes=holes,
+        )
+        at = error.token.start_pos if failure.word else len(text)
+        raise _SyntaxProblem(unexpected_token(failure), at or 0) from None
     except UnexpectedCharacters as error:
-        problem = unexpected_character(error, text, file)
-        raise _SyntaxProblem(problem, error.pos_in_stream) from None
+        at = error.pos_in_stream or 0
+        raise _SyntaxProblem(unexpected_character(error, text, file), at) from None
+
+
+def _accepted(tokens: list[Token], start: str) -> frozenset[str]:
+    """Return what may follow the tokens.
+
+    The parser that failed cannot tell: it has acted on the bad token as far as it could.
+    """
+    parser = _lark().parse_interactive("", start=start)
+    for token in tokens:
+        parser.feed_token(token)
+    return frozenset(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 def _without_definition(text: str, position: int) -> str | None:

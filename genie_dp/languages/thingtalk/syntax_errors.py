@@ -1,41 +1,52 @@
 """What Lark's errors mean to a person: what was expected, what stood there, what to do next."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from lark import Token
-from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from lark.exceptions import UnexpectedCharacters
 from lark.lexer import PatternStr, TerminalDef
 
 from genie_dp.errors import Problem, Span, did_you_mean
+from genie_dp.languages.thingtalk.types import UNITS
 
-# A group is named as a whole when all of its terminals may stand; the larger ones come first.
-_GROUPS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("a value", frozenset({"STRING", "NUMBER", "MEASURE", "SPECIAL"})),
-    ("a stream", frozenset({"MONITOR", "EDGE", "TIMER", "ATTIMER"})),
-    ("a condition", frozenset({"FUNCTION_OPERATOR", "NAME", "BANG", "NOT"})),
-    ("a query or action", frozenset({"ATNAME", "_AGG", "NOTIFY"})),
-    ("a query", frozenset({"ATNAME", "_AGG"})),
-    ("an action", frozenset({"ATNAME", "NOTIFY"})),
-    ("an annotation", frozenset({"_ANNOTATION", "NATURAL_ANNOTATION"})),
-)
-# Terminals that a group's name covers besides those that it needs.
-_COVERED: dict[str, frozenset[str]] = {
-    "a value": frozenset(
-        {
-            "STRING", "NUMBER", "MEASURE", "SPECIAL", "NULL", "CURRENCY", "SLOT", "NAME", "NOW",
-            "ENUM", "NEW", "LSQB", "LPAR", "TRUE", "FALSE", "ATNAME", "LBRACE",
-        }
+# A group is named as a whole when all terminals of the first set may stand; its name then stands
+# for those of the second set as well. The larger groups come first.
+_VALUE = frozenset({"STRING", "NUMBER", "MEASURE", "SPECIAL"})
+_STREAM = frozenset({"MONITOR", "EDGE", "TIMER", "ATTIMER"})
+_CONDITION = frozenset({"FUNCTION_OPERATOR", "NAME", "BANG", "NOT"})
+_GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
+    (
+        "a template body",
+        _STREAM | _CONDITION | _VALUE | {"_AGG"},
+        _STREAM | _CONDITION | _VALUE | {
+            "_AGG", "ATNAME", "NOTIFY", "NOW", "LPAR", "LSQB", "LBRACE", "ENUM", "NEW", "NULL",
+            "CURRENCY", "SLOT", "TRUE", "FALSE", "_LAMBDA",
+        },
     ),
-    "a stream": frozenset({"MONITOR", "EDGE", "TIMER", "ATTIMER", "LPAR"}),
-    "a condition": frozenset(
-        {"FUNCTION_OPERATOR", "NAME", "BANG", "NOT", "TRUE", "FALSE", "LPAR", "ATNAME"}
+    (
+        "a program",
+        _STREAM | _CONDITION,
+        _STREAM | _CONDITION | {"NOW", "LPAR", "LBRACE", "ATNAME", "TRUE", "FALSE"},
     ),
-    "a query or action": frozenset({"ATNAME", "_AGG", "NOTIFY", "LPAR"}),
-    "a query": frozenset({"ATNAME", "_AGG", "LPAR"}),
-    "an action": frozenset({"ATNAME", "NOTIFY"}),
-    "an annotation": frozenset({"_ANNOTATION", "NATURAL_ANNOTATION"}),
-}  # fmt: skip
+    (
+        "a value",
+        _VALUE,
+        _VALUE | {
+            "NULL", "CURRENCY", "SLOT", "NAME", "NOW", "ENUM", "NEW", "LSQB", "LPAR", "TRUE",
+            "FALSE", "ATNAME", "LBRACE",
+        },
+    ),
+    ("a rule", _STREAM | {"NOW"}, _STREAM | {"NOW", "LPAR"}),
+    ("a stream", _STREAM, _STREAM | {"LPAR"}),
+    ("a condition", _CONDITION, _CONDITION | {"TRUE", "FALSE", "LPAR", "ATNAME"}),
+    ("a query or an action", frozenset({"ATNAME", "_AGG", "NOTIFY"}), frozenset({"LPAR"})),
+    ("a query", frozenset({"ATNAME", "_AGG"}), frozenset({"LPAR"})),
+    ("an action", frozenset({"ATNAME", "NOTIFY"}), frozenset()),
+    ("an annotation", frozenset({"_ANNOTATION", "NATURAL_ANNOTATION"}), frozenset()),
+    ("a filter", frozenset({"FILTER", "COMMA"}), frozenset()),
+)  # fmt: skip
 _READABLE = {
     "$END": "the end of the text",
     "AGG_OPERATOR": "max, min, sum or avg",
@@ -80,62 +91,101 @@ _WORDS = {
     "_OR": ("or",),
     "OPERATOR": ("contains", "in_array", "starts_with", "ends_with", "prefix_of", "suffix_of"),
 }
+_STATEMENTS = ("monitor", "edge", "timer", "attimer", "now")
+_MEMBERS = ("import", "entity", "monitorable", "list", "query", "action")
 _MOST_EXPECTED = 4  # more alternatives than these do not help anybody
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _LEXEME = re.compile(r'//[^\n]*|/\*[\s\S]*?\*/|"(?:\\[\s\S]|[^"\\])*"|\'(?:\\[\s\S]|[^\'\\])*\'|.')
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
-def unexpected_token(
-    token: Token, accepted: Iterable[str], terminals: dict[str, TerminalDef], text: str, file: str
-) -> Problem:
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Where reading stopped.
+
+    Attributes:
+        token: the token that may not stand there; its type is $END at the end of the text.
+        previous: the token before it.
+        accepted: names of the terminals that may stand there.
+        terminals: all terminals by name.
+        text: all of the text.
+        file: its name.
+        holes: kinds of a template's children by name.
+    """
+
+    token: Token
+    previous: Token | None
+    accepted: frozenset[str]
+    terminals: Mapping[str, TerminalDef]
+    text: str
+    file: str
+    holes: Mapping[str, str]
+
+    @property
+    def word(self) -> str:
+        """Return the token's text, empty at the end."""
+        return "" if self.token.type == "$END" else str(self.token)
+
+
+def unexpected_token(failure: Failure) -> Problem:
     """Return the problem of a token that may not stand where it does."""
-    names = [name for name in accepted if not name.startswith("HOLE_")]
-    at_end = token.type == "$END"
-    span = _end_span(text, file) if at_end else _token_span(token, file)
-    got = "the end" if at_end else _quoted(token)
-    message = f"expected {_list(describe(names, terminals))}, got {got}"
-    hint = _hint(token, names, terminals, text)
-    return Problem("S003" if at_end else "S001", message, span, hint, stage="syntax")
+    misspelt = _misspelt_before(failure)
+    if misspelt is not None:
+        return misspelt
+    expected = _list(describe(failure.accepted, failure.terminals))
+    if not failure.word:
+        span, got, code = _end_span(failure.text, failure.file), "the end", "S003"
+    else:
+        span, got, code = _token_span(failure.token, failure.file), _got(failure), "S001"
+    hint = next(filter(None, (find(failure) for find in _HINTS)), None)
+    return Problem(code, f"expected {expected}, got {got}", span, hint, stage="syntax")
 
 
 def unexpected_character(error: UnexpectedCharacters, text: str, file: str) -> Problem:
     """Return the problem of a character that begins no token."""
-    at = error.pos_in_stream
-    span = Span(file, error.line, error.column, error.line, error.column + 1)
-    character = text[at]
-    match character:
-        case '"' | "'":
-            message, hint = "this text is never closed", f"end it with {character}"
-        case "/" if text.startswith("/*", at):
-            message, hint = "this comment is never closed", "end it with */"
-        case "!" if text.startswith("!=", at):
-            message, hint = "unknown operator '!='", "write !(x == y)"
-        case "$":
-            message, hint = "'$' begins no known value", "write $? for a value to be asked for"
-        case "“" | "”" | "‘" | "’":
-            message, hint = f"unexpected character {character!r}", 'write straight quotes: ".."'
-        case _:
-            message, hint = f"unexpected character {character!r}", None
+    at = error.pos_in_stream or 0
+    line, column = error.line or 1, error.column or 1
+    span = Span(file, line, column, line, column + 1)
+    message, hint = _bad_character(text[at], text[at : at + 2])
     return Problem("S002", message, span, hint, stage="syntax")
 
 
-def describe(names: Iterable[str], terminals: dict[str, TerminalDef]) -> list[str]:
+def _bad_character(character: str, pair: str) -> tuple[str, str | None]:
+    match character:
+        case '"' | "'":
+            return "this text is never closed", f"end it with {character}"
+        case "/" if pair == "/*":
+            return "this comment is never closed", "end it with */"
+        case "$":
+            return "'$' begins no known value", "write $? for a value to be asked for"
+        case "“" | "”" | "‘" | "’":
+            return f"unexpected character {character!r}", 'write straight quotes: ".."'
+        case _:
+            return f"unexpected character {character!r}", None
+
+
+def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list[str]:
     """Return readable names of what may stand, groups first.
 
-    >>> describe(["ATNAME", "_AGG", "LPAR"], {})
-    ['a query']
+    >>> describe(["ATNAME", "_AGG", "LPAR", "STRING"], {})
+    ['a query', 'a text in quotes']
     """
-    left = set(names)
+    # "@c" may go on with ".f" almost anywhere, which is never what was forgotten.
+    left = {name for name in names if not name.startswith("HOLE_") and name != "DOT"}
     found = []
-    for label, needed in _GROUPS:
+    for label, needed, covered in _GROUPS:
         if needed <= left:
             found.append(label)
-            left -= _COVERED[label]
-    words = sorted(_readable(name, terminals) for name in left)
+            left -= needed | covered
+    # Closing and separating signs last: what a person meant to write there comes first.
+    order = {"'": 1, "t": 2}  # 't' begins only "the end of the text"
+    words = sorted(
+        (_readable(name, terminals) for name in left), key=lambda w: (order.get(w[0], 0), w)
+    )
     return found + words
 
 
-def _readable(name: str, terminals: dict[str, TerminalDef]) -> str:
+def _readable(name: str, terminals: Mapping[str, TerminalDef]) -> str:
     if name in _READABLE:
         return _READABLE[name]
     terminal = terminals.get(name)
@@ -145,25 +195,24 @@ def _readable(name: str, terminals: dict[str, TerminalDef]) -> str:
 
 
 def _list(words: list[str]) -> str:
-    shown = words[:_MOST_EXPECTED]
-    if len(words) > len(shown):
-        return ", ".join(shown) + " or the like"
-    return " or ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))
+    if not words:
+        return "nothing more"
+    if len(words) > _MOST_EXPECTED:
+        return ", ".join(words[:_MOST_EXPECTED]) + " or the like"
+    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _quoted(token: Token) -> str:
-    text = str(token) if len(token) <= 30 else str(token)[:27] + "..."
-    return text if text.startswith(('"', "'")) else f"'{text}'"
+def _got(failure: Failure) -> str:
+    word = failure.word
+    shown = word if len(word) <= 30 else word[:27] + "..."
+    quoted = shown if shown.startswith(('"', "'")) else f"'{shown}'"
+    kind = failure.holes.get(word)
+    return f"the {kind} {quoted}" if kind else quoted
 
 
 def _token_span(token: Token, file: str) -> Span:
-    return Span(
-        file,
-        token.line or 1,
-        token.column or 1,
-        token.end_line or token.line or 1,
-        token.end_column or token.column or 1,
-    )
+    line, column = token.line or 1, token.column or 1
+    return Span(file, line, column, token.end_line or line, token.end_column or column + 1)
 
 
 def _end_span(text: str, file: str) -> Span:
@@ -175,42 +224,94 @@ def _end_span(text: str, file: str) -> Span:
 # ------------------------------------------------------------------------------------- hints
 
 
-def _hint(
-    token: Token, names: list[str], terminals: dict[str, TerminalDef], text: str
-) -> str | None:
-    word = str(token)
-    if re.fullmatch(r"[A-Za-z_]\w*", word):
-        near = did_you_mean(word, _keywords(names, terminals))
-        if near and not near.startswith(f"did you mean {word!r}"):
-            return near
-    if token.type == "$END" or word in (")", "]", "}"):
-        unclosed = _unclosed(text if token.type == "$END" else text[: token.start_pos])
-        if token.type == "$END" and unclosed:
-            bracket, line, column = unclosed
-            return f"{bracket!r} of line {line}, column {column} is never closed"
-        if not unclosed:
-            return f"there is no {_opening(word)!r} for this {word!r}" if word else None
-    if "SEMICOLON" in names and token.type != "$END":
+def _misspelt_before(failure: Failure) -> Problem | None:
+    """Return the problem of `moniter @c.f()`: the word before was read as a name."""
+    previous = failure.previous
+    if previous is None or previous.type != "NAME" or "OPERATOR" not in failure.accepted:
+        return None
+    hint = did_you_mean(str(previous), _STATEMENTS)
+    if hint is None or str(previous) in _STATEMENTS:
+        return None
+    span = _token_span(previous, failure.file)
+    message = f"expected an operator such as == after the name {str(previous)!r}"
+    return Problem("S001", f"{message}, got {_got(failure)}", span, hint, stage="syntax")
+
+
+def _misspelt(failure: Failure) -> str | None:
+    if not _WORD.fullmatch(failure.word):
+        return None
+    near = did_you_mean(failure.word, (*_keywords(failure), *failure.holes))
+    return None if near and near.startswith(f"did you mean {failure.word!r}") else near
+
+
+def _keywords(failure: Failure) -> Iterator[str]:
+    for name in failure.accepted:
+        if name in _WORDS:
+            yield from _WORDS[name]
+        elif name in failure.terminals:
+            pattern = failure.terminals[name].pattern
+            if isinstance(pattern, PatternStr) and pattern.value.isalpha():
+                yield pattern.value
+
+
+def _not_equal(failure: Failure) -> str | None:
+    at = failure.token.start_pos
+    if failure.word == "!" and at is not None and failure.text.startswith("!=", at):
+        return "there is no '!=': write !(x == y)"
+    return None
+
+
+def _parted_unit(failure: Failure) -> str | None:
+    previous = failure.previous
+    if previous is not None and previous.type == "NUMBER" and failure.word in UNITS:
+        return f"write the number and its unit together: {previous}{failure.word}"
+    return None
+
+
+def _bracket(failure: Failure) -> str | None:
+    end = len(failure.text) if not failure.word else failure.token.start_pos or 0
+    unclosed = _unclosed(failure.text[:end])
+    opening = next((k for k, v in _CLOSING.items() if v == failure.word), None)
+    if opening and not unclosed:
+        return f"there is no {opening!r} for this {failure.word!r}"
+    stops = failure.word in ("", "=>", ";", "{", ")", "]", "}")
+    if unclosed and stops and unclosed[0] != opening:
+        bracket, line, column = unclosed
+        return f"{bracket!r} at line {line}, column {column} is not closed"
+    return None
+
+
+def _missing_separator(failure: Failure) -> str | None:
+    if not failure.word:
+        return None
+    if "SEMICOLON" in failure.accepted and failure.word in _MEMBERS:
         return "end the definition before it with ';'"
-    if "ATNAME" in names and re.fullmatch(r"[A-Za-z_]\w*", word):
+    if failure.token.type == "DIRECTION" or failure.word in ("in", "out", "req", "opt"):
+        return "put a ',' between parameters"
+    return None
+
+
+def _needs_function(failure: Failure) -> str | None:
+    if "ATNAME" in failure.accepted and _WORD.fullmatch(failure.word) and not failure.holes:
         return "functions are written @class.function()"
-    if "OPERATOR" in names and token.type == "$END":
+    return None
+
+
+def _needs_comparison(failure: Failure) -> str | None:
+    if "OPERATOR" in failure.accepted:
         return "compare it with a value, such as x == 1"
     return None
 
 
-def _opening(closing: str) -> str:
-    return next(k for k, v in _CLOSING.items() if v == closing)
-
-
-def _keywords(names: Iterable[str], terminals: dict[str, TerminalDef]) -> Iterator[str]:
-    for name in names:
-        if name in _WORDS:
-            yield from _WORDS[name]
-        elif name in terminals and isinstance(terminals[name].pattern, PatternStr):
-            value = terminals[name].pattern.value
-            if value.isalpha():
-                yield value
+_HINTS: tuple[Callable[[Failure], str | None], ...] = (
+    _missing_separator,
+    _misspelt,
+    _not_equal,
+    _parted_unit,
+    _bracket,
+    _needs_function,
+    _needs_comparison,
+)
 
 
 def _unclosed(text: str) -> tuple[str, int, int] | None:
@@ -226,6 +327,3 @@ def _unclosed(text: str) -> tuple[str, int, int] | None:
         return None
     bracket, at = stack[-1]
     return bracket, text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
-
-
-__all__ = ["UnexpectedToken", "describe", "unexpected_character", "unexpected_token"]

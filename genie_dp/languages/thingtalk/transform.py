@@ -1,5 +1,7 @@
 """Parse tree to syntax tree: programs, policies and template bodies."""
 
+# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
+
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
@@ -122,16 +124,22 @@ class ProgramReader(ValueReader):
         return ast.Aggregate(str(names[0]), str(names[1]), query, span=self.span(meta))
 
     def call(self, meta: Meta, children: list[Any]) -> ast.Call:
-        span, head = self.span(meta), children[0]
-        if len(children) == 1 or (len(children) == 2 and isinstance(children[1], tuple)):
-            class_name, function = self._split(head)
-            selector = ast.Selector(class_name, span=self.span(head))
-            return ast.Call(selector, function, *children[1:], span=span)
-        parts = [child for child in children[1:] if isinstance(child, tuple)]
-        name = next(i for i, child in enumerate(children) if i and isinstance(child, Token))
-        attributes = parts[0] if name == 2 else ()
-        selector = ast.Selector(head[1:], attributes, span=self.span(head))
-        return ast.Call(selector, str(children[name]), *children[name + 1 :], span=span)
+        attributes: tuple[ast.Arg, ...] = ()
+        args: tuple[ast.Arg, ...] = ()
+        match children:
+            case [head] | [head, tuple()]:
+                class_name, function = self._split(head)
+                args = children[1] if len(children) > 1 else ()
+            case [head, Token() as name, *inputs]:
+                class_name, function = head[1:], str(name)
+                args = inputs[0] if inputs else ()
+            case [head, attributes, name, *inputs]:
+                class_name, function = head[1:], str(name)
+                args = inputs[0] if inputs else ()
+            case _:
+                raise AssertionError("a call begins with a name")
+        selector = ast.Selector(class_name, attributes, span=self.span(head))
+        return ast.Call(selector, function, args, span=self.span(meta))
 
     def _split(self, name: Token) -> tuple[str, str]:
         class_name, _, function = name[1:].rpartition(".")

@@ -1,5 +1,7 @@
 """Parse tree to syntax tree: classes and datasets."""
 
+# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
+
 from decimal import Decimal
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Parse tree to syntax tree: values and types."""
 
+# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
+
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,6 +28,7 @@ from genie_dp.languages.thingtalk.types import (
 )
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[\s\S])")
+_HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
@@ -46,7 +49,11 @@ def unquote(literal: str) -> str:
     'say "hi"!'
     """
     body = literal[1:-1]
-    return _ESCAPE.sub(_unescape, body) if "\\" in body else body
+    if "\\" not in body:
+        return body
+    text = _ESCAPE.sub(_unescape, body)
+    # Real files write characters beyond U+FFFF as JavaScript does, in two halves.
+    return _HALVES.sub(lambda m: m[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
 
 
 def _unescape(match: re.Match[str]) -> str:
