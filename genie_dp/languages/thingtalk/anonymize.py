@@ -31,7 +31,7 @@ from genie_dp.languages.thingtalk.types import (
     Type,
 )
 
-P = TypeVar("P", Program, Policy)
+P = TypeVar("P", bound=Program | Policy)
 
 _LITERALS: dict[type, Type] = {
     StringValue: STRING,

@@ -4,6 +4,9 @@ A hand-written recursive descent over the words: no lexing is left to do, and it
 a few dozen microseconds. It takes exactly what `tokens` writes, but for the order of parameters.
 """
 
+from collections.abc import Callable
+from typing import Any
+
 from genie_dp.errors import did_you_mean
 from genie_dp.languages.thingtalk.ast import (
     OPERATORS,
@@ -34,6 +37,7 @@ from genie_dp.languages.thingtalk.ast import (
     StreamJoin,
     Timer,
     TrueP,
+    Value,
 )
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.token_reader import TokenReader
@@ -60,6 +64,35 @@ def from_tokens(
     return _Reader(text, style, signatures).start()
 
 
+def piece_from_tokens(
+    text: str, kind: str, *, style: TokenStyle = STYLE, signatures: Signatures | None = None
+) -> Program | Policy | Query | Stream | Action | Predicate | Value:
+    """Return a piece of a program; `kind` says what it is, such as "query" or "value".
+
+    Raises:
+        GenieError: stage syntax.
+
+    >>> piece_from_tokens("param:size:Number > 5", "predicate").operator
+    '>'
+    """
+    reader = _Reader(text, style, signatures)
+    readers: dict[str, Callable[[], Any]] = {
+        "program": reader.start,
+        "policy": reader.start,
+        "query": reader.query,
+        "source": reader.query,
+        "stream": reader.stream,
+        "action": reader.action,
+        "predicate": reader.predicate,
+        "value": reader.value,
+    }
+    if kind not in readers:
+        raise ValueError(f"expected a kind of piece such as {', '.join(readers)}, got {kind!r}")
+    piece: Program | Policy | Query | Stream | Action | Predicate | Value = readers[kind]()
+    reader.end()
+    return piece
+
+
 class _Reader(TokenReader):
     """Reads programs, streams, queries and predicates; TokenReader reads names and values."""
 
@@ -76,9 +109,12 @@ class _Reader(TokenReader):
                 self.advance()
                 rules.append(self.rule())
             result = Program(tuple(rules))
+        self.end()
+        return result
+
+    def end(self) -> None:
         if self.word:
             raise self.error("the end of the program")
-        return result
 
     def rule(self) -> Rule:
         stream = None

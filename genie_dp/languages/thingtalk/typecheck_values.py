@@ -97,13 +97,13 @@ def expect(
         ):
             return
         for item in value.items:
-            expect(item, expected.element, f"{what} (each)", scope, report, lenient=lenient)
+            expect(item, expected.element, what, scope, report, lenient=lenient)
         return
     actual = type_of(value, scope, report)
     if is_assignable(actual, expected, report.signatures, lenient=lenient):
         return
     if isinstance(value, VarRef):
-        _wrong_variable(value, actual, expected, what, scope, report)
+        _wrong_variable(value, actual, expected, what, scope, report, lenient)
     elif isinstance(value, EnumValue) and isinstance(expected, Enum):
         _wrong_enum(value, expected, what, report)
     else:
@@ -269,12 +269,18 @@ def _slot(value: SlotValue, report: Report) -> Type:
 
 
 def _wrong_variable(
-    value: VarRef, actual: Type, expected: Type, what: str, scope: Scope, report: Report
+    value: VarRef,
+    actual: Type,
+    expected: Type,
+    what: str,
+    scope: Scope,
+    report: Report,
+    lenient: bool,
 ) -> None:
     fitting = [
         name
         for name, type_ in scope.types.items()
-        if is_assignable(type_, expected, report.signatures)
+        if is_assignable(type_, expected, report.signatures, lenient=lenient)
     ]
     report.add(
         "T010",
@@ -303,7 +309,7 @@ def _said(value: Value, type_: Type) -> str:
 
 
 def _value_hint(value: Value, actual: Type, expected: Type, what: str) -> str | None:
-    name = what.split(" ")[0]
+    start = what if " " in what else f"{what} ="  # a comparison names its operator
     match expected:
         case Measure(unit):
             if isinstance(value, NumberValue):
@@ -311,16 +317,16 @@ def _value_hint(value: Value, actual: Type, expected: Type, what: str) -> str | 
             return f"units that fit: {_units_like(unit)}"
         case Enum(values):
             if isinstance(value, StringValue) and not enum_extras(Enum((value.text,)), expected):
-                return f"write {name} = enum({value.text})"
+                return f"write {start} enum({value.text})"
             return f"write enum({values[0]})" if values else "write enum(name)"
         case Entity(kind):
             return f'write "name"^^{kind}'
         case Array(element):
             if is_text_like(actual, element):
-                return f"put it in a list: {name} = [..]"
+                return f"put it in a list: {start} [..]"
             return f"write a list of {element}: [.., ..]"
         case _:
-            return _basic_hint(value, expected, name)
+            return _basic_hint(value, expected, start)
 
 
 def is_text_like(actual: Type, element: Type) -> bool:
@@ -332,14 +338,14 @@ def is_text_like(actual: Type, element: Type) -> bool:
     return actual == element or (actual == STRING and isinstance(element, Entity))
 
 
-def _basic_hint(value: Value, expected: Type, name: str) -> str | None:
+def _basic_hint(value: Value, expected: Type, start: str) -> str | None:
     if isinstance(value, StringValue):
         if expected == NUMBER and _is_number(value.text):
-            return f"drop the quotes: {name} = {value.text}"
+            return f"drop the quotes: {start} {value.text}"
         if expected == BOOLEAN and value.text in ("true", "false"):
-            return f"drop the quotes: {name} = {value.text}"
+            return f"drop the quotes: {start} {value.text}"
     if expected == NUMBER and isinstance(value, MeasureValue) and value.parts:
-        return f"drop the unit: {name} = {value.parts[0][0]}"
+        return f"drop the unit: {start} {value.parts[0][0]}"
     example = _EXAMPLES.get(expected)
     return f"write {example}" if example else None
 

@@ -1,0 +1,129 @@
+"""ThingTalk behind the protocol of all target languages."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import base
+from genie_dp.languages.thingtalk import anonymize, canonical, from_tokens, render, tokens
+from genie_dp.languages.thingtalk import parser as texts
+from genie_dp.languages.thingtalk.ast import Policy, Program
+from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
+from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
+from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.types import Type
+
+if TYPE_CHECKING:
+    from genie_dp.languages.thingtalk.lift import Lifter
+
+KINDS = frozenset(
+    {"program", "policy", "query", "stream", "action", "predicate", "value", "source"}
+)
+
+
+class ThingTalk:
+    """The language "thingtalk"; its library is any Signatures, such as a skills.Library.
+
+    Attributes:
+        style: how programs are written as tokens and read from them.
+    """
+
+    name = "thingtalk"
+    kinds = KINDS
+
+    def __init__(self, style: TokenStyle = STYLE):
+        """Keep the style of the token form."""
+        self.style = style
+        self._lifters: tuple[Signatures, Lifter] | None = None
+
+    def parse(self, text: str, *, file: str = "<program>") -> Program | Policy:
+        """Return the program or policy of a text, or raise GenieError."""
+        return texts.parse(text, file=file)
+
+    def check(self, program: Any, library: Signatures) -> list[Problem]:
+        """Return all type mistakes of a program or of a piece of one."""
+        return check(program, library)
+
+    def canonical(
+        self, program: Program | Policy, library: Signatures | None = None
+    ) -> Program | Policy:
+        """Return the one program that stands for all with this meaning (Genie, section 2.4)."""
+        return canonical.canonical(program, library)
+
+    def tokens(self, program: Program | Policy, library: Signatures | None = None) -> str:
+        """Return the token form; without a library only a style without types can be written."""
+        return tokens.tokens(program, library, self.style)
+
+    def from_tokens(self, text: str, library: Signatures | None = None) -> Program | Policy:
+        """Return the program of a token form; the library is needed for positional arguments."""
+        return from_tokens.from_tokens(text, style=self.style, signatures=library)
+
+    def render(self, program: Program | Policy) -> str:
+        """Return the program as people write it."""
+        return render.render(program)
+
+    def functions(self, program: Program | Policy) -> Counter[str]:
+        """Return how often each function is used, in program order."""
+        return anonymize.functions(program)
+
+    def anonymize(self, program: Program | Policy) -> Program | Policy:
+        """Return the program with its literal values replaced by placeholders."""
+        return anonymize.anonymize(program)
+
+    def parse_type(self, text: str) -> Type:
+        """Return the type of that name, or raise GenieError."""
+        return texts.parse_type(text)
+
+    # ---------------------------------------------------------------- pieces for synthesis
+
+    def fragment(
+        self, text: str, holes: Mapping[str, str], library: Signatures | None = None
+    ) -> base.Fragment:
+        """Compile a template body; `holes` maps the names of children to their kinds."""
+        from genie_dp.languages.thingtalk.bodies import compile_body
+
+        tree = texts.parse_fragment(text, holes)
+        return compile_body(tree, holes, self._lifter(library))
+
+    def constants(self, type_: Type, library: Signatures | None = None) -> Iterable[base.Constant]:
+        """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
+        from genie_dp.languages.thingtalk.constants import constants
+
+        return constants(type_)
+
+    def gaps(
+        self, fragment: base.Fragment, name: str, library: Signatures | None = None
+    ) -> Iterable[base.Value]:
+        """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
+        from genie_dp.languages.thingtalk.bodies import Body
+        from genie_dp.languages.thingtalk.constants import gaps
+
+        if not isinstance(fragment, Body):
+            raise TypeError(f"expected a body compiled by this language, got {fragment!r}")
+        found: Iterator[Any] = gaps(fragment, name, self._lifter(library))
+        return found
+
+    def parameter(self, signature: Signature, parameter: Parameter) -> base.Value:
+        """Return the value that stands for a parameter of the library in template bodies."""
+        from genie_dp.languages.thingtalk.constants import parameter_value
+
+        return cast("base.Value", parameter_value(signature, parameter))
+
+    def program(self, value: base.Value) -> Any:
+        """Return the syntax tree of a value, for Python semantic functions."""
+        return from_tokens.piece_from_tokens(value.text, value.kind)
+
+    def value(self, program: Any, library: Signatures | None = None) -> base.Value:
+        """Return the value of a syntax tree that a Python semantic function made."""
+        return cast("base.Value", self._lifter(library).lift(program, {}))
+
+    def _lifter(self, library: Signatures | None) -> "Lifter":
+        from genie_dp.languages.thingtalk.lift import Lifter
+
+        if library is None:
+            message = "expected a skill library to compile a template body, got none"
+            raise GenieError(Problem("T040", message, hint="name one with --skills"))
+        if self._lifters is None or self._lifters[0] is not library:
+            self._lifters = (library, Lifter(library))
+        return self._lifters[1]
