@@ -80,7 +80,7 @@ def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool)
     """Return the library of a language: the given one, or for ThingTalk the shipped one."""
     if language == "sexpr":
         return _declarations(skills)
-    from genie_dp.skills import load_library
+    from genie_dp.skills.load import load_library
 
     library = load_library(list(skills) or [data_folder("thingpedia")], skip_broken=skip_broken)
     for skipped in library.skipped:
@@ -116,10 +116,10 @@ def load_inputs(
     extra: Sequence[Any] = ()
     sources = {str(path): path.read_text(encoding="utf-8") for path in skills if path.is_file()}
     if language == "thingtalk":
-        from genie_dp.skills.thingpedia import primitive_templates
+        from genie_dp.skills.thingpedia import convert
 
         files += [skill.templates for skill in library.skills if skill.templates is not None]
-        extra = primitive_templates(library)
+        extra = convert(library).templates
         sources |= library.sources
     read = load_grammar(files, found, extra=extra)
     return Inputs(found, library, read, {**sources, **read.sources})

@@ -157,8 +157,15 @@ class _Compiler:
         )
         return Rule(
             template, layout, body, self.placeholders, guard,
-            _reads(layout, guard), head, constants, fills, dict(template.features),
+            _reads(layout, guard), head, self._subject(layout), constants, fills, dict(template.features),
         )  # fmt: skip
+
+    def _subject(self, layout: Layout) -> int | None:
+        phrases = ("query", "source", "expression")
+        for index, child in enumerate(layout.children):
+            if not child.is_leaf and self.grammar.kind(child.pool) in phrases:
+                return index
+        return None
 
     # ------------------------------------------------------------------------------ leaves
 

@@ -5,6 +5,7 @@ string, the program is one call of the compiled body, placeholders are renamed o
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -27,6 +28,7 @@ class Rule:
         reads: for every child, the attributes on which the rule depends: two pieces that agree in
             them are alike for this rule.
         head: index of the child that hands on its English features, or None.
+        subject: index of the noun phrase with which waiting words of other children agree.
         constants: placeholder -> the pieces of its constants, or of its gap.
         fills: JSON of what each placeholder child fills, by index of the child.
     """
@@ -38,6 +40,7 @@ class Rule:
     guard: Guard
     reads: tuple[tuple[str, ...], ...]
     head: int | None
+    subject: int | None
     constants: Mapping[str, Sequence[Piece]]
     fills: Mapping[int, str]
     fixed: Mapping[str, str] = field(default_factory=dict)
@@ -99,6 +102,8 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     if value is None:
         return None
     text = wording.text.format(*[printer(chosen) for printer in wording.printers])
+    if "{" in text and rule.subject is not None:
+        text = _agreed(text, chosen[rule.subject].features.num)
     slots = _slots(rule, chosen, value) if mask else ""
     derivation = [rule.label]
     derivation.extend(piece.derivation for piece in chosen if piece.derivation)
@@ -106,6 +111,21 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     if mask and any(child.gap == "" for child in children):
         _renumber(combined)
     return combined
+
+
+_WAITING = re.compile(r"\{([^{}/]*)/([^{}/]*)(?:/([^{}/]*))?\}")
+
+
+def _agreed(text: str, number: str) -> str:
+    """Return the text with the forms that waited for their noun phrase: `{is/are} unread`."""
+
+    def form(match: re.Match[str]) -> str:
+        singular, plural, mass = match.groups()
+        if number == "pl":
+            return plural
+        return singular if number == "sg" or mass is None else mass
+
+    return " ".join(_WAITING.sub(form, text).split())
 
 
 def _shifted(piece: Piece, names: Sequence[tuple[str, str]]) -> Piece:

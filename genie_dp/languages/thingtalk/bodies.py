@@ -22,7 +22,6 @@ from genie_dp.languages.thingtalk.values import (
     QueryValue,
     SourceValue,
     StreamValue,
-    source_state,
 )
 
 Children = Mapping[str, Any]
@@ -254,17 +253,10 @@ class _Compiler:
 
         def build(pieces: Children) -> SourceValue | None:
             value = inner(pieces)
-            if value is None or value.gap or not value.state.function:
+            if value is None:
                 return None
-            function = value.state.function
-            typed = self._typed(output, pieces, function)
-            _, name, type_ = typed.split(":", 2)
-            key = self.lifter.output_key(function, name)
-            state = source_state(
-                function, name, type_, key, value.state.is_list, value.state.is_monitorable,
-                value.state.is_join,
-            )  # fmt: skip
-            return SourceValue(value, typed, state)
+            name = pieces[output].state.name if output in self.holes else output
+            return self.lifter.source(value, name)
 
         return build
 

@@ -12,29 +12,44 @@ from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, _Writer, tokens
 from genie_dp.languages.thingtalk.traverse import children, functions_used
-from genie_dp.languages.thingtalk.types import STRING, Array
+from genie_dp.languages.thingtalk.types import (
+    ANY,
+    BOOLEAN,
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    STRING,
+    TIME,
+    Array,
+    Entity,
+    Enum,
+    Measure,
+    Type,
+)
 from genie_dp.languages.thingtalk.values import (
     POLICY,
     PROGRAM,
     ActionState,
     ActionValue,
     Clause,
+    ConstantState,
+    ConstantValue,
     Operand,
     PredicateValue,
     ProgramValue,
     QueryValue,
     Slots,
+    SourceValue,
     StreamValue,
     predicate_state,
     query_state,
+    source_state,
     stream_state,
 )
 
 Open = Mapping[str, str]
 """Placeholders left open -> the key under which something may be passed into them."""
-
-_QUERIES = ast.Call | ast.Filter | ast.Join | ast.Aggregate
-_STREAMS = ast.AtTimer | ast.Timer | ast.Monitor | ast.Edge | ast.StreamFilter | ast.StreamJoin
 
 
 class Lifter:
@@ -115,8 +130,39 @@ class Lifter:
             ):
                 rule = _only_rule(canonical(_as_program(stream=node), self.library))
                 return None if rule.stream is None else self.stream(rule.stream)
-            case _:
+            case ast.Projection(query, output):
+                value = self.lift(query, opened)
+                return None if value is None else self.source(value, output, node)
+            case (
+                ast.TrueP()
+                | ast.FalseP()
+                | ast.Not()
+                | ast.And()
+                | ast.Or()
+                | ast.Atom()
+                | ast.GetPredicate()
+            ):
                 return self.predicate(node, function)
+            case _:
+                return self._constant(node)
+
+    def source(self, query: QueryValue, output: str, node: Any = None) -> SourceValue | None:
+        """Return an output of a query, or None where it cannot be passed on."""
+        function = query.state.function
+        if query.gap or not function:
+            return None
+        typed = self.typed(function, output, node)
+        state = source_state(
+            function, output, typed.split(":", 2)[2], self.output_key(function, output),
+            query.state.is_list, query.state.is_monitorable, query.state.is_join,
+        )  # fmt: skip
+        return SourceValue(query, typed, state, slots=query.slots)
+
+    def _constant(self, node: ast.Value) -> ConstantValue:
+        type_ = _type_of(node)
+        state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
+        writer = _Writer(self.library, STYLE)
+        return ConstantValue(writer.value(node, EMPTY), state, node)
 
     def _canonical_action(self, call: ast.Call) -> ast.Call:
         action = _only_rule(canonical(_as_program(action=call), self.library)).action
@@ -352,6 +398,31 @@ class Lifter:
             return str(STRING)
         type_ = parameter.type
         return str(type_.element if isinstance(type_, Array) else type_)
+
+
+def _type_of(node: ast.Value) -> Type:
+    match node:
+        case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
+            return DATE
+        case ast.MeasureValue(((_, unit), *_)):
+            return Measure(unit)
+        case ast.EntityValue(_, kind):
+            return Entity(kind)
+        case ast.EnumValue(name):
+            return Enum((name,))
+        case _:
+            return _TYPES.get(type(node), ANY)
+
+
+_TYPES: Mapping[type, Type] = {
+    ast.StringValue: STRING,
+    ast.NumberValue: NUMBER,
+    ast.BooleanValue: BOOLEAN,
+    ast.CurrencyValue: CURRENCY,
+    ast.TimeValue: TIME,
+    ast.LocationValue: LOCATION,
+    ast.ContextValue: LOCATION,
+}
 
 
 def _name(node: ast.Call | ast.PolicyFunction) -> str:
