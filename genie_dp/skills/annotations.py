@@ -121,7 +121,7 @@ def enum_phrases(param: ParamDecl) -> dict[tuple[str, str], tuple[str, ...]]:
     """Return (parameter, value) -> words, from `#_[enum={..}]` or the canonical's `enum` key."""
     return {
         (param.name, value): words
-        for written in _enum_objects(param.annotations)
+        for written in enum_objects(param.annotations)
         for value, phrase in written.items()
         if isinstance(value, str) and (words := texts(phrase))
     }
@@ -146,7 +146,9 @@ def _names(value: object) -> tuple[str, ...]:
     return tuple(item for item in items if isinstance(item, str))
 
 
-def _enum_objects(annotations: tuple[Annotation, ...]) -> Iterator[Mapping[object, object]]:
+def enum_objects(annotations: Iterable[Annotation]) -> Iterator[Mapping[object, object]]:
+    """Yield the tables (enum value -> its words) of a parameter."""
+    annotations = tuple(annotations)
     canonical = find(annotations, "canonical")
     if canonical and isinstance(canonical.value, dict):
         inner = canonical.value.get("enum")

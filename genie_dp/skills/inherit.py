@@ -76,7 +76,7 @@ def _parent_problems(
 ) -> Iterator[Problem]:
     for parent in definition.extends:
         if parent not in classes:
-            known = did_you_mean(parent, classes)
+            known = did_you_mean(parent, (name for name in classes if name != definition.name))
             yield Problem(
                 "K005",
                 f"@{definition.name} extends @{parent}, which no loaded skill declares",

@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from genie_dp.errors import Problem, Span, did_you_mean
-from genie_dp.languages.thingtalk.ast import DatasetExample, Lambda, Program
+from genie_dp.languages.thingtalk.ast import Call, DatasetExample, Lambda, Program, VarRef
+from genie_dp.languages.thingtalk.traverse import functions_used
 from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.thingtalk.types import Type
+from genie_dp.languages.thingtalk.types import STRING, Entity, Type
 from genie_dp.skills.annotations import find
 from genie_dp.skills.model import Example, Library
 from genie_dp.skills.words import tokenize
@@ -72,6 +73,7 @@ def convert(library: Library) -> Converted:
         names = _identifiers(skill.examples)
         for example, name in zip(skill.examples, names, strict=True):
             total += 1
+            example = replace(example, example=with_signature_types(example.example, library))
             problems = check_example(example.example, library)
             warnings.extend(problems)
             if not problems:
@@ -94,6 +96,34 @@ def check_example(example: DatasetExample, library: Library) -> list[Problem]:
     ]
 
 
+def with_signature_types(example: DatasetExample, library: Library) -> DatasetExample:
+    """Return the example with its text parameters typed as the entities that they stand for.
+
+    ThingTalk 1.x lets text stand for an entity, so some lambdas say String where the function
+    wants, say, a user name; the sentence should then have a placeholder for a user name.
+    """
+    wanted: dict[str, set[Type]] = {}
+    calls = [call for call in functions_used(example.body) if isinstance(call, Call)]
+    for call in calls:
+        for arg in call.args:
+            if isinstance(arg.value, VarRef):
+                parameter = _parameter_of(call, arg.name, library)
+                wanted.setdefault(arg.value.name, set()).add(parameter or STRING)
+
+    def retyped(name: str, type_: Type) -> Type:
+        types = wanted.get(name, set())
+        only = next(iter(types)) if len(types) == 1 else type_
+        return only if type_ == STRING and isinstance(only, Entity) else type_
+
+    return replace(example, parameters=tuple((n, retyped(n, t)) for n, t in example.parameters))
+
+
+def _parameter_of(call: Call, name: str, library: Library) -> Type | None:
+    signature = library.function(call.selector.class_name, call.function)
+    parameter = signature.parameter(name) if signature else None
+    return parameter.type if parameter else None
+
+
 def _identifiers(examples: tuple[Example, ...]) -> list[str]:
     """Return a name for each example: class and `#[id]`, or its position where that is missing."""
     written = [find(e.example.annotations, "id") for e in examples]
@@ -108,9 +138,7 @@ def _identifiers(examples: tuple[Example, ...]) -> list[str]:
     ]
 
 
-def _templates(
-    example: DatasetExample, name: str
-) -> tuple[list[PrimitiveTemplate], list[Problem]]:
+def _templates(example: DatasetExample, name: str) -> tuple[list[PrimitiveTemplate], list[Problem]]:
     found: dict[tuple[str, str], PrimitiveTemplate] = {}
     problems: list[Problem] = []
     for number, text in enumerate(example.utterances, start=1):

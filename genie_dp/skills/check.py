@@ -1,0 +1,272 @@
+"""What is missing or odd in a library; all of it warnings.
+
+| K100 function without template | K101 output without phrase | K102 entity type without values |
+| K103 text without value list | K104 value list that no file gives | K105 enum value unspoken |
+| K106 words for an unknown enum value | K107 unknown part of speech |
+| K108 phrase without place for its value | K109 phrase with a place it cannot have |
+| K110 part of speech that does not go with the type | K111 entity type that nobody declares |
+| K112 function without phrase | K113 misspelt annotation | K114 several unique outputs |
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+
+from genie_dp.errors import Problem, Span, did_you_mean
+from genie_dp.languages.thingtalk.assign import is_numeric, is_ordered
+from genie_dp.languages.thingtalk.ast import Annotation, ClassDef, FunctionDecl, ParamDecl
+from genie_dp.languages.thingtalk.slots import slot_stem
+from genie_dp.languages.thingtalk.types import (
+    BOOLEAN,
+    DATE,
+    STRING,
+    TIME,
+    Array,
+    Entity,
+    Enum,
+    Type,
+)
+from genie_dp.skills.annotations import (
+    OTHER_NAMES,
+    PARTS,
+    UNUSED,
+    WITH_VALUE,
+    canonical_parts,
+    enum_objects,
+    enum_phrases,
+    find,
+    function_phrases,
+    has_place,
+    parameter_phrases,
+    text_of,
+    texts,
+)
+from genie_dp.skills.entities import entity_kind
+from genie_dp.skills.model import Library
+
+_ANNOTATIONS = frozenset(
+    (
+        "accepts", "canonical", "confirm", "confirmation", "confirmation_remote", "default",
+        "description", "doc", "enum", "filterable", "formatted", "json_key", "label", "license",
+        "max_number", "min_number", "name", "poll_interval", "prompt", "string_values",
+        "subcategory", "thingpedia_description", "thingpedia_name", "unique", "url", "website",
+    )
+)  # fmt: skip
+_BOOLEAN_PARTS = frozenset(
+    ("adjective_true", "adjective_false", "predicate_true", "predicate_false")
+)
+_NO_WORD = re.compile(r"\d|[a-z][A-Z]|^[^aeiouyAEIOUY]*$")
+
+
+def check_library(library: Library, templated: Collection[str] | None = None) -> list[Problem]:
+    """Return what is missing or odd in a library, in the order of its files.
+
+    Args:
+        library: the library to look at.
+        templated: the functions, such as "@com.gmail.inbox", that some template speaks of; None
+            where that is not known.
+    """
+    problems = [
+        problem
+        for skill in library.skills
+        for definition in skill.classes
+        for problem in _class_problems(definition, library)
+    ]
+    if templated is not None:
+        problems.extend(_untemplated(library, templated))
+    problems.extend(_missing_values(library))
+    return problems
+
+
+def _warning(code: str, message: str, span: Span | None, hint: str | None = None) -> Problem:
+    return Problem(code, message, span, hint, severity="warning")
+
+
+def _untemplated(library: Library, templated: Collection[str]) -> Iterator[Problem]:
+    for signature in library.functions():
+        if signature.qualified not in templated:
+            found = library.find(signature.qualified)
+            yield _warning(
+                "K100",
+                f"no template speaks of {signature.qualified}",
+                found.span if found else None,
+                "no sentence will use it: write a template for it in templates.genie",
+            )
+
+
+# ------------------------------------------------------------------------------- classes
+
+
+def _class_problems(definition: ClassDef, library: Library) -> Iterator[Problem]:
+    yield from _misspelt(definition.annotations)
+    for function in definition.functions:
+        yield from _function_problems(function)
+        for param in function.params:
+            yield from _param_problems(param)
+            yield from _undeclared_entity(param, definition, library)
+
+
+def _function_problems(function: FunctionDecl) -> Iterator[Problem]:
+    yield from _misspelt(function.annotations)
+    if not function_phrases(function.annotations):
+        yield _warning(
+            "K112",
+            f"{function.kind} {function.name!r} has no phrase",
+            function.span,
+            f'write #_[canonical="{function.name.replace("_", " ")}"]',
+        )
+    unique = [p for p in function.params if find(p.annotations, "unique")]
+    if len(unique) > 1:
+        names = ", ".join(p.name for p in unique)
+        message = f"expected one unique output of {function.name!r}, got {names}"
+        yield _warning("K114", message, unique[1].span, "keep the one that is the thing itself")
+
+
+def _misspelt(annotations: Iterable[Annotation]) -> Iterator[Problem]:
+    for annotation in annotations:
+        hint = None
+        if annotation.name not in _ANNOTATIONS:
+            hint = did_you_mean(annotation.name, _ANNOTATIONS)
+        if hint and "_" not in annotation.name:
+            yield _warning(
+                "K113", f"annotation {annotation.name!r} says nothing", annotation.span, hint
+            )
+
+
+def _undeclared_entity(
+    param: ParamDecl, definition: ClassDef, library: Library
+) -> Iterator[Problem]:
+    kind = entity_kind(param.type)
+    own = [f"{definition.name}:{e.name}" for e in definition.entities]
+    if kind is None or not own or not kind.startswith(f"{definition.name}:"):
+        return
+    known = library.entity_types.get(kind)
+    if known is None or known.span is None:
+        name = kind.partition(":")[2]
+        hint = did_you_mean(kind, own) or f"declare it: entity {name};"
+        yield _warning("K111", f"the class does not declare the entity {name!r}", param.span, hint)
+
+
+# ---------------------------------------------------------------------------- parameters
+
+
+def _param_problems(param: ParamDecl) -> Iterator[Problem]:
+    yield from _misspelt(param.annotations)
+    if param.direction == "out" and not parameter_phrases(param.annotations):
+        yield _warning(
+            "K101",
+            f"output {param.name!r} has no phrase",
+            param.span,
+            f'no sentence will speak of it: write #_[canonical={{base=["{_said(param.name)}"]}}]',
+        )
+    if _element(param.type) == STRING and text_of(param.annotations, "string_values") is None:
+        yield _warning(
+            "K103",
+            f"text {param.name!r} names no value list",
+            param.span,
+            'write #[string_values="tt:short_text"], so that values can be passed in and out',
+        )
+    yield from _enum_problems(param)
+    for part, value in canonical_parts(param.annotations):
+        yield from _part_problems(param, part, value)
+
+
+def _element(type_: Type) -> Type:
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_
+
+
+def _said(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _enum_problems(param: ParamDecl) -> Iterator[Problem]:
+    type_ = _element(param.type)
+    values = type_.values if isinstance(type_, Enum) else ()
+    spoken = {value for _, value in enum_phrases(param)}
+    for value in values:
+        if value not in spoken and any(_NO_WORD.search(word) for word in value.split("_")):
+            yield _warning(
+                "K105",
+                f"value {value!r} of {param.name!r} is not what people say",
+                param.span,
+                f'write #_[enum={{{value}="{value.replace("_", " ").lower()}"}}]',
+            )
+    for written in enum_objects(param.annotations):
+        for unknown in written:
+            if unknown not in values:
+                yield _warning(
+                    "K106",
+                    f"{param.name!r} has no value {unknown!r}",
+                    param.span,
+                    did_you_mean(str(unknown), values) or f"values: {', '.join(values) or 'none'}",
+                )
+
+
+def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Problem]:
+    note = find(param.annotations, "canonical")
+    span = note.span if note else param.span
+    ours = OTHER_NAMES.get(part, part)
+    if ours not in PARTS:
+        if part not in UNUSED:
+            hint = did_you_mean(part, PARTS) or f"parts of speech: {', '.join(PARTS)}"
+            yield _warning("K107", f"unknown part of speech {part!r}", span, hint)
+        return
+    if not _goes_with(ours, param.type):
+        message = f"{ours!r} does not go with {param.name!r} of type {param.type}"
+        yield _warning("K110", message, span, _types_of(ours))
+    for phrase in texts(value):
+        if ours in WITH_VALUE and ours == part and not has_place(phrase):
+            message = f"{part} phrase {phrase!r} has no place for the value"
+            yield _warning("K108", message, span, f'write "{phrase} #"')
+        if ours not in WITH_VALUE and has_place(phrase):
+            message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
+            yield _warning("K109", message, span, 'take "#" away, or call it property')
+
+
+def _goes_with(part: str, type_: Type) -> bool:
+    element = _element(type_)
+    if part in _BOOLEAN_PARTS:
+        return element == BOOLEAN
+    if part in ("more", "less"):
+        return is_numeric(element) or is_ordered(element)
+    return part not in ("after", "before") or element in (DATE, TIME)
+
+
+def _types_of(part: str) -> str:
+    if part in _BOOLEAN_PARTS:
+        return "it goes with Boolean"
+    return "it goes with Date and Time" if part in ("after", "before") else "it goes with numbers"
+
+
+# -------------------------------------------------------------------------------- values
+
+
+def _missing_values(library: Library) -> Iterator[Problem]:
+    """Yield one warning for each list or entity type, where it is first used."""
+    seen: set[str] = set()
+    for skill in library.skills:
+        for definition in skill.classes:
+            for function in definition.functions:
+                for param in function.params:
+                    for code, name, message in _wanted_lists(param):
+                        if name not in seen and name not in library.value_lists:
+                            yield _warning(code, message, param.span, _values_hint(name))
+                        seen.add(name)
+
+
+def _wanted_lists(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
+    """Yield (code, list, message if it is missing) of a parameter."""
+    named = text_of(param.annotations, "string_values")
+    if named:
+        yield "K104", named, f"no file gives the value list {named}"
+        return
+    element = _element(param.type)
+    if isinstance(element, Entity) and slot_stem(element) is not None:
+        yield "K102", element.kind, f"no file gives values of the entity type {element.kind}"
+
+
+def _values_hint(name: str) -> str:
+    namespace, _, stem = name.rpartition(":")
+    folder = "common" if namespace == "tt" else namespace or "the skill"
+    return f"write {folder}/values/{stem}.tsv, one value a line"
