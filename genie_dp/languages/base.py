@@ -97,8 +97,10 @@ class Language(Protocol):
     def anonymize(self, program: Any) -> Any:
         """Return the program with its literal values replaced by placeholders."""
 
-    def fragment(self, text: str, holes: Mapping[str, str], library: Any = None) -> Fragment:
+    def fragment(self, text: Any, holes: Mapping[str, str], library: Any = None) -> Fragment:
         """Compile a template body; `holes` maps the names of children to their kinds.
+
+        `text` may also be a body that the language's own parser read from a dataset.
 
         Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
         """

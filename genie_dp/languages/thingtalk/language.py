@@ -8,7 +8,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.thingtalk import anonymize, canonical, from_tokens, render, tokens
 from genie_dp.languages.thingtalk import parser as texts
-from genie_dp.languages.thingtalk.ast import Policy, Program
+from genie_dp.languages.thingtalk.ast import Lambda, Policy, Program
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
@@ -78,12 +78,12 @@ class ThingTalk:
     # ---------------------------------------------------------------- pieces for synthesis
 
     def fragment(
-        self, text: str, holes: Mapping[str, str], library: Signatures | None = None
+        self, text: str | Lambda, holes: Mapping[str, str], library: Signatures | None = None
     ) -> base.Fragment:
-        """Compile a template body; `holes` maps the names of children to their kinds."""
+        """Compile a template body, text or tree; `holes` maps names of children to kinds."""
         from genie_dp.languages.thingtalk.bodies import compile_body
 
-        tree = texts.parse_fragment(text, holes)
+        tree = texts.parse_fragment(text, holes) if isinstance(text, str) else text
         return compile_body(tree, holes, self._lifter(library))
 
     def constants(self, type_: Type, library: Signatures | None = None) -> Iterable[base.Constant]:
