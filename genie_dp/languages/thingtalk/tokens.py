@@ -440,7 +440,7 @@ def _attribute_type(arg: Arg, scope: Scope) -> Type:
         case EntityValue(_, kind):
             return Entity(kind)
         case SlotValue(token):
-            return slot_type(token) or ANY
+            return slot_type(token) or STRING  # attributes name devices: text
         case VarRef(name):
             return scope.get(name) or ANY
         case _:
