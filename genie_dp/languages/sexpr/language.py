@@ -2,14 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import Problem
 from genie_dp.languages import base
 from genie_dp.languages.sexpr import canonical as forms
 from genie_dp.languages.sexpr.ast import Expression
-from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
+from genie_dp.languages.sexpr.declarations import NONE, Declarations
 from genie_dp.languages.sexpr.fragment import SexprFragment, compile_body
 from genie_dp.languages.sexpr.reader import parse
 from genie_dp.languages.sexpr.render import from_tokens, render, tokens
@@ -22,10 +21,6 @@ class SExpressions:
 
     name = "sexpr"
     kinds = frozenset({"program", "value"})
-
-    def load_library(self, path: Path) -> Declarations:
-        """Return the declarations of a file, or raise GenieError."""
-        return load_declarations(path)
 
     def parse(self, text: str, *, file: str = "<program>") -> Expression:
         """Return the expression of a text, or raise GenieError."""
