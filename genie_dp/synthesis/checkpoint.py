@@ -7,7 +7,7 @@ or hashes, was written by a run that was killed in between, and is cut off.
 import json
 import os
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -43,7 +43,7 @@ class WorkFolder:
             "bytes": self.rows.tell(),
             "hashes": self.hashes.tell(),
             "ambiguous_bytes": self.ambiguous.tell(),
-            "tally": asdict(self.tally),
+            "tally": self.tally.as_dict(),
         }
         self.journal.write(json.dumps(line).encode() + b"\n")
         self.journal.flush()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +32,16 @@ class Tally:
     kept: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
     ambiguous: int = 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as plain data, for the journal."""
+        return {
+            "rows": self.rows,
+            "drawn": dict(self.drawn),
+            "kept": dict(self.kept),
+            "repeated": self.repeated,
+            "ambiguous": self.ambiguous,
+        }
 
 
 @dataclass(frozen=True, slots=True)
