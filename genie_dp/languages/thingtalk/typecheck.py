@@ -16,7 +16,7 @@ Codes:
 T030 to T039 are those of classes (`typecheck_classes`), T040 to T042 those of `tokens`.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from genie_dp.errors import Problem
@@ -229,7 +229,8 @@ def _policy_function(function: PolicyFunction, kind: str, outer: Scope, report: 
                 if signature.kind == "query"
                 else f"now => {signature.qualified}",
             )
-    check_predicate(function.predicate, fields, outer, report)
+    what = "a parameter of the function"
+    check_predicate(function.predicate, fields, outer, report, what=what)
 
 
 # -------------------------------------------------------------------------------------- streams
@@ -344,21 +345,17 @@ def _passing(passing: tuple[Arg, ...], right: Query, left: Scope, report: Report
     arguments(passing, signatures, left, report, _given(calls, right))
 
 
-def _given(calls: Iterable[Call], query: Query) -> set[tuple[str, str]]:
-    given = {
-        (f"@{call.selector.class_name}.{call.function}", arg.name)
-        for call in calls
-        for arg in call.args
-    }
+def _given(calls: Sequence[Call], query: Query) -> set[tuple[int, str]]:
+    """Return the inputs of calls, by their place, that have a value or get one by a join inside.
+
+    What such a join passes counts as given in all calls of its right side.
+    """
+    given = {(i, arg.name) for i, call in enumerate(calls) for arg in call.args}
     while isinstance(query, Filter | Aggregate):
         query = query.query
     if isinstance(query, Join):
-        inner = list(source_calls(query.right))
-        given |= {
-            (f"@{call.selector.class_name}.{call.function}", arg.name)
-            for call in inner
-            for arg in query.passing
-        }
+        first = len(list(source_calls(query.left)))
+        given |= {(i, arg.name) for arg in query.passing for i in range(first, len(calls))}
     return given
 
 

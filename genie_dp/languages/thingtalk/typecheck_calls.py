@@ -77,7 +77,7 @@ def arguments(
     signatures: Sequence[Signature],
     scope: Scope,
     report: Report,
-    given: Iterable[tuple[str, str]] = (),
+    given: Iterable[tuple[int, str]] = (),
 ) -> None:
     """Report the mistakes of arguments.
 
@@ -86,15 +86,15 @@ def arguments(
         signatures: the functions that may take them; of two that can, the last one does.
         scope: the names that values may refer to.
         report: where mistakes go.
-        given: (function, input) that have their value already.
+        given: (place in `signatures`, input) that have their value already.
     """
     taken = set(given)
     for arg in args:
-        takers = [s for s in signatures if _input(s, arg.name) is not None]
-        free = [s for s in takers if (s.qualified, arg.name) not in taken]
-        parameter = _input(free[-1], arg.name) if free else None
+        takers = [i for i, s in enumerate(signatures) if _input(s, arg.name) is not None]
+        free = [i for i in takers if (i, arg.name) not in taken]
+        parameter = _input(signatures[free[-1]], arg.name) if free else None
         if parameter is not None:
-            taken.add((free[-1].qualified, arg.name))
+            taken.add((free[-1], arg.name))
             expect(arg.value, parameter.type, arg.name, scope, report)
             continue
         if takers:
@@ -136,32 +136,47 @@ def _no_input(arg: Arg, signatures: Sequence[Signature], report: Report) -> None
 # ---------------------------------------------------------------------------------- predicates
 
 
-def check_predicate(predicate: Predicate, fields: Scope, outer: Scope, report: Report) -> None:
-    """Report the mistakes of a predicate on those fields; values may also refer to `outer`."""
+def check_predicate(
+    predicate: Predicate,
+    fields: Scope,
+    outer: Scope,
+    report: Report,
+    *,
+    what: str = "an output of the query",
+) -> None:
+    """Report the mistakes of a predicate on those fields.
+
+    Args:
+        predicate: the predicate.
+        fields: what it may compare.
+        outer: what values may refer to besides.
+        report: where mistakes go.
+        what: what the fields are, as the message names one.
+    """
     match predicate:
         case TrueP() | FalseP():
             return
         case Not(operand):
-            check_predicate(operand, fields, outer, report)
+            check_predicate(operand, fields, outer, report, what=what)
         case And(operands) | Or(operands):
             for operand in operands:
-                check_predicate(operand, fields, outer, report)
+                check_predicate(operand, fields, outer, report, what=what)
         case Atom():
-            _atom(predicate, fields, outer.under(fields), report)
+            _atom(predicate, fields, outer.under(fields), report, what)
         case GetPredicate(call, inner):
             _get_predicate(call, inner, outer.under(fields), report)
         case _:
             assert_never(predicate)
 
 
-def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report) -> None:
+def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, what: str) -> None:
     left = fields.get(atom.name)
     if left is None:
         report.add(
             "T011",
-            f"expected an output of the query, got '{atom.name}'",
+            f"expected {what}, got '{atom.name}'",
             atom.span,
-            name_hint(atom.name, sorted(fields.types), "outputs"),
+            name_hint(atom.name, sorted(fields.types), "known here"),
         )
         type_of(atom.value, scope, report)
         return

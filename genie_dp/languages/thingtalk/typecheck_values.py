@@ -70,7 +70,7 @@ _EXAMPLES: dict[Type, str] = {
     NUMBER: "5",
     BOOLEAN: "true or false",
     CURRENCY: "makeCurrency(5, usd)",
-    DATE: "makeDate() or start_of(week)",
+    DATE: "makeDate(2026, 11, 20) or start_of(week)",
     TIME: "makeTime(8, 30)",
     LOCATION: "$context.location.home or makeLocation(37.4, -122.1)",
 }
@@ -347,7 +347,7 @@ def _basic_hint(value: Value, expected: Type, start: str) -> str | None:
     if expected == NUMBER and isinstance(value, MeasureValue) and value.parts:
         return f"drop the unit: {start} {value.parts[0][0]}"
     example = _EXAMPLES.get(expected)
-    return f"write {example}" if example else None
+    return f"write a value such as {example}" if example else None
 
 
 def _is_number(text: str) -> bool:

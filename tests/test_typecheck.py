@@ -1,0 +1,113 @@
+"""The type checker, mistake by mistake."""
+
+import re
+
+import pytest
+
+from genie_dp.languages.thingtalk import ast, typecheck
+from genie_dp.languages.thingtalk.from_tokens import from_tokens
+from genie_dp.languages.thingtalk.parser import parse, parse_fragment
+from genie_dp.languages.thingtalk.tokens import TokenStyle
+from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.types import NUMBER, STRING
+from tests.golden import cases
+from tests.thingtalk_library import example_library
+
+FILES = ("names", "values", "filters", "constructs", "policies")
+CASES = [case for file in FILES for case in cases(f"typecheck/{file}.txt")]
+TOKEN_CASES = cases("typecheck/tokens.txt")
+
+
+def described(problems):
+    """Return what is shown of problems, with their places."""
+    lines = []
+    for problem in problems:
+        place = f"{problem.span.line}:{problem.span.column}: " if problem.span else ""
+        lines.append(f"{place}{problem.code} {problem.message}")
+        if problem.hint:
+            lines.append(f"  hint: {problem.hint}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_mistakes_of_programs(case, golden):
+    golden(case, described(check(parse(case.input), example_library())))
+
+
+@pytest.mark.parametrize("case", TOKEN_CASES, ids=str)
+def test_mistakes_that_only_the_token_form_can_hold(case, golden):
+    program = from_tokens(case.input, style=TokenStyle(types=False))
+    golden(case, described(check(program, example_library())))
+
+
+def test_every_documented_code_has_a_case():
+    documented = set(re.findall(r"T0[0-2]\d", typecheck.__doc__ or ""))
+    shown = set(re.findall(r"T0\d\d", "\n".join(c.expected for c in CASES + TOKEN_CASES)))
+    # No text of a program can hold them: tests below make the trees by hand.
+    by_hand = {"T026", "T028"}
+    assert len(documented) == 28
+    assert documented - by_hand == shown
+
+
+def test_an_unknown_placeholder_is_a_mistake():
+    query = ast.Call(
+        ast.Selector("com.example.mail"), "inbox", (ast.Arg("most", ast.SlotValue("NUMBRE_0")),)
+    )
+    assert [p.code for p in check(query, example_library())] == ["T026"]
+
+
+def test_an_unknown_aggregation_is_a_mistake():
+    inbox = ast.Call(ast.Selector("com.example.mail"), "inbox")
+    (problem,) = check(ast.Aggregate("summ", "size", inbox), example_library())
+    assert (problem.code, problem.hint) == ("T028", "did you mean 'sum'?")
+
+
+def test_every_mistake_of_a_text_has_its_place():
+    for case in CASES:
+        for problem in check(parse(case.input), example_library()):
+            assert problem.span is not None, case.name
+            assert problem.stage == "type"
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        (r"\(x : Number) -> @com.example.mail.inbox(most = x)", []),
+        (r"\(x : String) -> @com.example.mail.inbox(most = x)", ["T010"]),
+        (r"\(x : String) -> @com.example.mail.send(to = x)", []),
+        (r"\(x : String) -> @com.example.mail.send(to = y)", ["T009"]),
+        ("@com.example.mail.inbox() filter sendr == 5", ["T011"]),
+        ("monitor (@com.example.mail.random())", ["T014"]),
+        ("(@com.example.mail.inbox()).sendr", ["T011"]),
+        ("(@com.example.mail.inbox()).sender", []),
+        ("anything == 6ft + 3in", []),
+        ("notify", []),
+        ("$context.location.hme", ["T027"]),
+    ],
+)
+def test_pieces_are_checked_on_their_own(body, codes):
+    problems = check(parse_fragment(body, {}), example_library())
+    assert [p.code for p in problems] == codes
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("q filter anything == 5", []),
+        ("monitor q on new anything", []),
+        ("now => q => @com.example.mail.send(subject = anything)", []),
+        ("now => q => @com.example.mail.send(subjct = anything)", ["T005"]),
+        ("@com.example.mail.inbox() join q on anything = sender", []),
+        ("@com.example.mail.inbox() join q on anything = sendr", ["T009"]),
+    ],
+)
+def test_nothing_is_known_of_the_outputs_of_a_hole(body, codes):
+    problems = check(parse_fragment(body, {"q": "query"}), example_library())
+    assert [p.code for p in problems] == codes
+
+
+def test_names_may_be_put_in_scope_from_outside():
+    call = parse("now => @com.example.mail.inbox(most = x) => notify").rules[0].query
+    assert check(call, example_library(), parameters={"x": NUMBER}) == []
+    (problem,) = check(call, example_library(), parameters={"x": STRING})
+    assert problem.code == "T010"
