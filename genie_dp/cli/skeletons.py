@@ -1,0 +1,157 @@
+"""The files that `genie-dp new` writes; @NAME@ and @WORDS@ stand for the new thing."""
+
+from collections.abc import Mapping
+
+_CLASS = """\
+// @WORDS@: what the assistant can do there. docs/writing-skills.md says how to write this file.
+class @@NAME@
+  #_[canonical="@WORDS@"]
+  #[doc="Notes kept in @WORDS@."] {
+
+  entity note #_[canonical="note"];
+
+  monitorable list query notes(
+    out note : Entity(@NAME@:note) #[unique=true]
+      #_[canonical={base=["name"], plural=["names"]}],
+    out text : String #[string_values="@NAME@:text"]
+      #_[canonical={base=["text"], plural=["texts"], verb=["{mentions/mention} #"]}],
+    out date : Date
+      #_[canonical={base=["date"], plural=["dates"], passive_verb=["written on #"],
+                    after=["written after #"], before=["written before #"]}],
+    out word_count : Number
+      #_[canonical={base=["number of words"], plural=["numbers of words"], property=["# words"],
+                    more=["longer than # words"], less=["shorter than # words"]}])
+    #_[canonical="@WORDS@ note"]
+    #_[confirmation="your notes in @WORDS@"]
+    #[doc="Lists your notes."];
+
+  action add_note(
+    in req text : String #[string_values="@NAME@:text"]
+      #_[canonical={base=["text"]}]
+      #_[prompt="What should the note say?"])
+    #_[canonical="add a @WORDS@ note"]
+    #_[confirmation="add the note $text to @WORDS@"]
+    #[doc="Writes a note."];
+
+  action delete_note(
+    in req note : Entity(@NAME@:note)
+      #_[canonical={base=["note"]}]
+      #_[prompt="Which note should I delete?"])
+    #_[canonical="delete a @WORDS@ note"]
+    #_[confirmation="delete the note $note from @WORDS@"]
+    #[doc="Deletes a note."];
+}
+"""
+
+_PRIMITIVES = """\
+// How people speak of each function of @WORDS@: NP, QVP and WP for queries, VP for actions.
+
+NP := 'my @WORDS@ notes' -> @@NAME@.notes();
+NP := 'the notes in my @WORDS@' -> @@NAME@.notes();
+NP := '@WORDS@ notes about ${t:const}' -> \\(t : String) -> @@NAME@.notes() filter text =~ t;
+QVP := 'look through my @WORDS@' ('notes')? -> @@NAME@.notes();
+WP := 'when i write a @WORDS@ note' -> monitor (@@NAME@.notes());
+WP := 'when a note is added to my @WORDS@' -> monitor (@@NAME@.notes());
+VP := 'add $t to my @WORDS@' ('notes')? -> \\(t : String) -> @@NAME@.add_note(text = t);
+VP := 'make a @WORDS@ note saying $t' -> \\(t : String) -> @@NAME@.add_note(text = t);
+VP := ('delete' | 'remove') '$n from my @WORDS@'
+  -> \\(n : Entity(@NAME@:note)) -> @@NAME@.delete_note(note = n);
+VP := 'throw away the @WORDS@ note ${n:const}'
+  -> \\(n : Entity(@NAME@:note)) -> @@NAME@.delete_note(note = n);
+"""
+
+_NOTES = """\
+value\tweight
+shopping list\t2
+ideas for the garden\t1
+birthday presents\t1
+books to read\t1
+"""
+
+_TEXTS = """\
+value\tweight
+buy milk and eggs\t2
+water the plants\t1
+call the plumber\t1
+the train leaves at nine\t1
+"""
+
+_GRAMMAR = """\
+// Construct templates: how the phrases of skills combine to sentences (docs/template-language.md).
+
+category COMMAND : program root "whole sentences";
+category NP : query "noun phrases: what one can get";
+category QVP : query "verb phrases that get something";
+category WP : stream "when phrases";
+category VP : action "verb phrases that do something";
+category PRED : predicate "what stands after a noun phrase";
+category SOURCE : source "an output of a query, to be passed on";
+
+COMMAND := 'get' q:NP -> now => q => notify;
+COMMAND := 'show me' q:NP -> now => q => notify;
+COMMAND := q:QVP -> now => q => notify;
+COMMAND := a:VP -> now => a;
+COMMAND := 'notify me' s:WP -> s => notify;
+COMMAND := s:WP ',' a:VP -> s => a;
+COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
+
+SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
+
+NP := q:NP p:PRED -> q filter p if p.function == q.function;
+PRED := p:OUTPUT[pos=passive_verb, gap=v:VALUE] -> p == v if p.type == v.type;
+PRED := 'with' p:OUTPUT[pos=property, gap=v:VALUE] -> p == v if p.type == v.type;
+PRED := p:OUTPUT[pos=more, gap=v:VALUE] -> p > v if p.type == v.type;
+PRED := p:OUTPUT[pos=less, gap=v:VALUE] -> p < v if p.type == v.type;
+"""
+
+_README = """\
+# @NAME@
+
+A skill library with its templates, for genie-dp.
+
+| folder | what |
+|---|---|
+| `thingpedia/` | skills: what the assistant can do, and how people speak of it |
+| `grammars/en/` | construct templates: how phrases combine to sentences |
+
+    genie-dp check --skills thingpedia --grammar grammars/en
+    genie-dp synthesize --skills thingpedia --grammar grammars/en --preview 2
+    genie-dp synthesize --skills thingpedia --grammar grammars/en --size 1000 --output pairs.jsonl
+
+Another skill: `genie-dp new skill com.example.calendar`. Leave `--grammar` away for the constructs
+that come with genie-dp.
+"""
+
+
+def skill_files(name: str, words: str) -> Mapping[str, str]:
+    """Return path -> text of a new skill.
+
+    >>> sorted(skill_files("com.example.diary", "diary"))
+    ['skill.tt', 'templates.genie', 'values/note.tsv', 'values/text.tsv']
+    """
+    return {
+        "skill.tt": _filled(_CLASS, name, words),
+        "templates.genie": _filled(_PRIMITIVES, name, words),
+        "values/note.tsv": _NOTES,
+        "values/text.tsv": _TEXTS,
+    }
+
+
+def grammar_files() -> Mapping[str, str]:
+    """Return path -> text of a new grammar."""
+    return {"main.genie": _GRAMMAR}
+
+
+def project_files(name: str) -> Mapping[str, str]:
+    """Return path -> text of a new project: a skill, a grammar, a README."""
+    skill = "com.example.diary"
+    files = {"README.md": _filled(_README, name, name)}
+    for path, text in skill_files(skill, "diary").items():
+        files[f"thingpedia/{skill}/{path}"] = text
+    for path, text in grammar_files().items():
+        files[f"grammars/en/{path}"] = text
+    return files
+
+
+def _filled(text: str, name: str, words: str) -> str:
+    return text.replace("@NAME@", name).replace("@WORDS@", words)
