@@ -56,8 +56,8 @@ from genie_dp.languages.thingtalk.joins import (
     flatten,
     lasting_facts,
     outputs_of,
-    push,
     resolve,
+    settle,
 )
 from genie_dp.languages.thingtalk.predicates import (
     Clause,
@@ -70,7 +70,6 @@ from genie_dp.languages.thingtalk.predicates import (
     is_stable,
     passed_names,
     simplify,
-    sorted_args,
 )
 from genie_dp.languages.thingtalk.signatures import Signatures
 
@@ -154,6 +153,17 @@ def stream_joins_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
     return Rule(stream, query, rule.action, span=rule.span)
 
 
+def stream_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+    """Return the rule with its stream in canonical form."""
+    if rule.stream is None:
+        return rule
+    stream = canonical_stream(rule.stream, signatures)
+    form = Rule(stream, rule.query, rule.action, span=rule.span)
+    # A simpler stream may be one whose joins can be taken apart after all.
+    apart = stream_joins_to_query(form, signatures)
+    return form if apart.query is form.query else stream_in_one_form(apart, signatures)
+
+
 def outer_filters_to_stream(rule: Rule, signatures: Signatures | None) -> Rule:
     """Return the rule with the query's clauses that speak of the stream alone on the stream."""
     stream, query = rule.stream, rule.query
@@ -170,16 +180,8 @@ def outer_filters_to_stream(rule: Rule, signatures: Signatures | None) -> Rule:
     ]
     if not moved:
         return rule
-    stream = StreamFilter(stream, conjunction(moved))
+    stream = _filtered(stream, moved, signatures)
     return Rule(stream, _without(query, moved, signatures), rule.action, span=rule.span)
-
-
-def stream_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
-    """Return the rule with its stream in canonical form."""
-    if rule.stream is None:
-        return rule
-    stream = canonical_stream(rule.stream, signatures)
-    return Rule(stream, rule.query, rule.action, span=rule.span)
 
 
 def free_filters_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
@@ -215,8 +217,8 @@ def action_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
 
 RULES: tuple[RulePass, ...] = (
     stream_joins_to_query,
-    outer_filters_to_stream,
     stream_in_one_form,
+    outer_filters_to_stream,
     free_filters_to_query,
     query_in_one_form,
     action_in_one_form,
@@ -246,11 +248,11 @@ def _split(stream: Stream, signatures: Signatures | None) -> tuple[Stream, Query
     """Return the stream without its joins, and the query that they make."""
     match stream:
         case StreamJoin(inner, query, passing):
-            pushed = push(query, passing, signatures)
-            if pushed is None:
-                return stream, None
+            form, left_over = settle(query, passing, signatures)
+            if left_over:
+                return StreamJoin(inner, form, left_over, span=stream.span), None
             first, before = _split(inner, signatures)
-            return first, pushed if before is None else Join(before, pushed, span=query.span)
+            return first, form if before is None else Join(before, form, span=query.span)
         case StreamFilter(inner, predicate):
             first, before = _split(inner, signatures)
             if before is None:
@@ -265,14 +267,13 @@ def _split_filter(
 ) -> tuple[Stream, Query | None]:
     """Return both with the filter's clauses: those that compare outputs of one of them."""
     outputs = outputs_of(query, signatures)
-    if outputs is None:
-        return stream, None
     on_stream, on_query, on_both = [], [], []
     for clause in simplify(clauses(stream.predicate, signatures)):
+        names = _names(clause, signatures)
         compared = {n for _, node in clause for n in compared_names(node)}
-        if compared <= outputs:
+        if not names or (outputs is not None and compared <= outputs):
             on_query.append(clause)
-        elif outputs & _names(clause, signatures):
+        elif outputs is None or outputs & names:
             on_both.append(clause)
         else:
             on_stream.append(clause)
@@ -302,8 +303,7 @@ def _stream_of_join(stream: StreamJoin | StreamFilter, signatures: Signatures | 
     match inner:
         case StreamJoin(left, right, passing):
             left = canonical_stream(left, signatures)
-            right = canonical_query(right, signatures)
-            return StreamJoin(left, right, sorted_args(passing), span=stream.span)
+            return StreamJoin(left, right, passing, span=stream.span)
         case StreamFilter(left, predicate):
             left = canonical_stream(left, signatures)
             return _filtered(left, clauses(predicate, signatures), signatures)

@@ -28,6 +28,7 @@ from genie_dp.languages.thingtalk.ast import (
     Hole,
     Join,
     Query,
+    Undefined,
     VarRef,
 )
 from genie_dp.languages.thingtalk.predicates import (
@@ -102,7 +103,7 @@ def canonical_query(query: Query, signatures: Signatures | None = None) -> Query
     links, conditions = flatten(query, signatures)
     if len(links) == 1:
         return _filtered(links[0].query, simplify([c.clause for c in conditions]))
-    outputs = [_link_outputs(link, signatures) for link in links]
+    outputs = [outputs_of(link.query, signatures) for link in links]
     found = _simplified(resolve(conditions, outputs, signatures))
     order = _order(links, outputs, found, signatures)
     return _build(links, outputs, found, order, signatures)
@@ -137,11 +138,11 @@ def _flatten(
             conditions.extend(Condition(c, start, end) for c in clauses(predicate, signatures))
         case Join(left, right, passing):
             _flatten(left, signatures, links, conditions)
-            pushed = push(right, passing, signatures)
-            if pushed is None:
-                links.append(Link(canonical_query(right, signatures), sorted_args(passing)))
+            form, passing = settle(right, passing, signatures)
+            if passing:
+                links.append(Link(form, passing))
             else:
-                _flatten(pushed, signatures, links, conditions)
+                _flatten(form, signatures, links, conditions)
         case Aggregate(operator, field, inner):
             form = canonical_query(inner, signatures)
             links.append(Link(Aggregate(operator, field, form, span=query.span)))
@@ -151,13 +152,35 @@ def _flatten(
             assert_never(query)
 
 
+def settle(
+    right: Query, passing: tuple[Arg, ...], signatures: Signatures | None = None
+) -> tuple[Query, tuple[Arg, ...]]:
+    """Return the right side of a join with its parameters pushed into it, and those left over.
+
+    Either all or none are left over. What is left over takes the right side as it stands, so that
+    its order changes only where just one call can take each parameter.
+    """
+    pushed = push(right, passing, signatures)
+    if pushed is not None:
+        return pushed, ()
+    if any(_takers(right, a.name, signatures) > 1 for a in passing):
+        return right, sorted_args(passing)
+    form = canonical_query(right, signatures)
+    pushed = push(form, passing, signatures)
+    return (form, sorted_args(passing)) if pushed is None else (pushed, ())
+
+
+def _takers(query: Query, name: str, signatures: Signatures | None) -> int:
+    return sum(takes(call, name, signatures) is True for call in source_calls(query))
+
+
 def push(
     query: Query, passing: tuple[Arg, ...], signatures: Signatures | None = None
 ) -> Query | None:
     """Return the query with parameters passed as arguments of the call that takes each of them.
 
-    That is the left-most call with an input of that name. None if that is not known, or if a name
-    would mean something else there.
+    That is the left-most call with an input of that name without a value. None if that is not
+    known, or if a name would mean something else there.
     """
     if not passing:
         return query
@@ -170,6 +193,8 @@ def push(
             pushed = push(inner, passing, signatures)
             return pushed and Filter(pushed, predicate, span=query.span)
         case Aggregate(operator, field, inner):
+            if len(list(source_calls(inner))) > 1:  # in there `on` sees no name from outside
+                return None
             pushed = push(inner, passing, signatures)
             return pushed and Aggregate(operator, field, pushed, span=query.span)
         case Join():
@@ -187,7 +212,10 @@ def _push_into_join(
     if None in found:
         return None
     to_left = tuple(a for a, here in zip(passing, found, strict=True) if here)
-    to_right = tuple(a for a, here in zip(passing, found, strict=True) if not here)
+    taken = {a.name for a in query.passing}
+    to_right = tuple(
+        a for a, here in zip(passing, found, strict=True) if not here and a.name not in taken
+    )
     hidden = outputs_of(query.left, signatures) if to_right else _NOTHING
     if hidden is None or any(n in hidden for a in to_right for n in value_names(a.value)):
         return None
@@ -196,15 +224,29 @@ def _push_into_join(
 
 
 def takes(query: Query, name: str, signatures: Signatures | None) -> bool | None:
-    """Tell whether a call of the query has an input of that name; None if that is not known."""
-    for call in source_calls(query):
-        found = signatures and signatures.function(call.selector.class_name, call.function)
-        if not found:
+    """Tell whether a call of the query has an input of that name without a value.
+
+    None if that is not known.
+    """
+    match query:
+        case Call(selector, function, args):
+            found = signatures and signatures.function(selector.class_name, function)
+            if not found:
+                return None
+            parameter = found.parameter(name)
+            given = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
+            return parameter is not None and parameter.is_input and not given
+        case Filter(inner) | Aggregate(query=inner):
+            return takes(inner, name, signatures)
+        case Join(left, right, passing):
+            here = takes(left, name, signatures)
+            if here is not False or any(a.name == name for a in passing):
+                return here
+            return takes(right, name, signatures)
+        case Hole():
             return None
-        parameter = found.parameter(name)
-        if parameter is not None and parameter.is_input:
-            return True
-    return False
+        case _:
+            assert_never(query)
 
 
 # ------------------------------------------------------------------------------------ names
@@ -229,11 +271,6 @@ def outputs_of(query: Query, signatures: Signatures | None) -> Names | None:
             return None
         case _:
             assert_never(query)
-
-
-def _link_outputs(link: Link, signatures: Signatures | None) -> Names | None:
-    # A link that keeps its passing has to stay the right side of its join: it never moves.
-    return None if link.passing else outputs_of(link.query, signatures)
 
 
 def free_names(query: Query, signatures: Signatures | None = None) -> Names:
@@ -298,7 +335,7 @@ def _simplified(found: Iterable[Resolved]) -> list[Resolved]:
 def lasting_facts(query: Query, signatures: Signatures | None = None) -> set[frozenset[Key]]:
     """Return the clauses that hold of every result, as far as their names still mean the same."""
     links, conditions = flatten(query, signatures)
-    outputs = [_link_outputs(link, signatures) for link in links]
+    outputs = [outputs_of(link.query, signatures) for link in links]
     facts = set()
     for condition, found in zip(conditions, resolve(conditions, outputs, signatures), strict=True):
         last = Condition((), condition.start, len(links) - 1)
@@ -348,7 +385,14 @@ def _must_precede(
     for right, theirs in enumerate(outputs):
         for left in range(right):
             ours = outputs[left]
-            if ours is None or theirs is None or _clash(ours, reads[left], theirs, reads[right]):
+            # A link that keeps its passing has to stay the right side of its join.
+            fixed = links[left].passing or links[right].passing
+            if (
+                fixed
+                or ours is None
+                or theirs is None
+                or _clash(ours, reads[left], theirs, reads[right])
+            ):
                 before[right].add(left)
     for clause in found:
         needed = clause.links
@@ -396,6 +440,8 @@ def _build(
         if result is not None and not passing:
             query, passing = _lift(query, earlier, signatures)
         query = _filtered(query, alone.get(number, ()))
+        if links[index].passing:  # a join itself: the clauses have a place inside
+            query, passing = settle(query, passing, signatures)
         result = query if result is None else Join(result, query, sorted_args(passing))
         result = _filtered(result, across.get(number, ()))
         names = outputs[index]
@@ -430,11 +476,15 @@ def _lift(
             return Filter(form, predicate, span=query.span), passed
         case Aggregate(operator, field, inner):
             form, passed = _lift(inner, earlier, signatures)
+            form = canonical_query(form, signatures) if passed else form
             return Aggregate(operator, field, form, span=query.span), passed
         case Join(left, right, passing):
-            form, passed = _lift(left, earlier, signatures)
-            if all(takes(left, a.name, signatures) for a in passed):
-                return Join(form, right, passing, span=query.span), passed
+            first, passed = _lift(left, earlier, signatures)
+            second, others = _lift(right, earlier, signatures)
+            form = Join(first, second, passing, span=query.span)
+            passed = (*passed, *others)
+            if all(_takers(form, a.name, signatures) == 1 for a in passed):
+                return form, passed
             return query, ()
         case Hole():
             return query, ()

@@ -5,7 +5,7 @@ written to be read, not to be fast.
 
 - A query is a list of results. A name in scope is the right-most output of that name.
 - `q join r` is, for each result of q, the results of r with parameters passed from it. A parameter
-  goes to the left-most call of r that has such an input.
+  goes to the left-most call of r with such an input that has no value yet.
 - `monitor q` is the results of a step that q did not have at the step before (at the first step:
   all). With `on new a, b` results are compared by those outputs alone.
 - `edge s on p` is the results of s that fulfil p, at a step where s has results, if no result
@@ -69,7 +69,6 @@ from genie_dp.languages.thingtalk.operators import (
     lookup,
 )
 from genie_dp.languages.thingtalk.predicates import value_text
-from genie_dp.languages.thingtalk.traverse import source_calls
 
 Row = Mapping[str, Value]
 Rows = list[dict[str, Value]]
@@ -252,9 +251,22 @@ def _join(query: Join, world: World, step: int, scope: Row, passed: Row) -> Rows
 
 
 def _takes(query: Query, name: str, world: World) -> bool:
-    """Tell whether a call of the query has an input of that name."""
-    tables = [world.tables.get(_name(call)) for call in source_calls(query)]
-    return any(table is not None and name in table.inputs for table in tables)
+    """Tell whether a call of the query has an input of that name without a value."""
+    match query:
+        case Call(args=args):
+            table = world.tables.get(_name(query))
+            given = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
+            return table is not None and name in table.inputs and not given
+        case Filter(inner) | Aggregate(query=inner):
+            return _takes(inner, name, world)
+        case Join(left, right, passing):
+            here = _takes(left, name, world)
+            passed = any(a.name == name for a in passing)
+            return here or (not passed and _takes(right, name, world))
+        case Hole():
+            raise _no_hole(query)
+        case _:
+            assert_never(query)
 
 
 def _aggregate(operator: str, values: list[Value], count: int) -> Rows:

@@ -1,0 +1,420 @@
+"""Random libraries, well-typed programs and tables for laws of ThingTalk.
+
+All of them draw from a `random.Random`, so that hypothesis can drive and shrink them
+(`st.randoms(use_true_random=False)`) and statistics can be taken over fixed seeds. Names come from
+small pools on purpose: functions that share outputs are the hard case of canonical form.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+from random import Random
+
+from hypothesis import strategies as st
+
+from genie_dp.languages.thingtalk.ast import (
+    Aggregate,
+    And,
+    Arg,
+    ArrayValue,
+    Atom,
+    AtTimer,
+    BooleanValue,
+    Call,
+    DateEdge,
+    DateNow,
+    DateOffset,
+    DateValue,
+    Edge,
+    EntityValue,
+    EnumValue,
+    FalseP,
+    Filter,
+    GetPredicate,
+    Join,
+    MeasureValue,
+    Monitor,
+    Not,
+    Notify,
+    NumberValue,
+    Or,
+    Policy,
+    PolicyFunction,
+    Predicate,
+    Program,
+    Query,
+    Rule,
+    Selector,
+    Stream,
+    StreamFilter,
+    StreamJoin,
+    StringValue,
+    Timer,
+    TimeValue,
+    TrueP,
+    Undefined,
+    Value,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.signatures import Parameter, Signature
+from genie_dp.languages.thingtalk.simulate import Table
+from genie_dp.languages.thingtalk.types import (
+    BOOLEAN,
+    DATE,
+    NUMBER,
+    STRING,
+    Array,
+    Entity,
+    Enum,
+    Measure,
+    Type,
+)
+
+# One type for each name, so that a shadowed name is still well-typed.
+OUTPUTS: dict[str, Type] = {
+    "alpha": NUMBER,
+    "beta": NUMBER,
+    "colour": Enum(("red", "blue")),
+    "day": DATE,
+    "file": Measure("byte"),
+    "label": Array(STRING),
+    "mark": BOOLEAN,
+    "owner": Entity("tt:contact"),
+    "text": STRING,
+    "url": STRING,
+}
+INPUTS: dict[str, Type] = {"many": NUMBER, "near": NUMBER, "said": STRING, "word": STRING}
+CLASS = "com.test"
+STEPS = tuple(datetime(2026, 11, 20, 22) + timedelta(hours=h) for h in (0, 1, 26))
+
+_ORDERED = ("==", ">=", "<=", ">", "<")
+_TEXT = ("==", "=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of", "in_array")
+_OPERATORS: dict[Type, tuple[str, ...]] = {
+    NUMBER: (*_ORDERED, "in_array"),
+    STRING: _TEXT,
+    DATE: _ORDERED,
+    BOOLEAN: ("==",),
+    OUTPUTS["colour"]: ("==", "in_array"),
+    OUTPUTS["file"]: _ORDERED,
+    OUTPUTS["label"]: ("contains",),
+    OUTPUTS["owner"]: ("==",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TestLibrary:
+    """Functions of one class, as a library answers for them."""
+
+    signatures: Mapping[str, Signature]
+
+    def function(self, class_name: str, name: str) -> Signature | None:
+        return self.signatures.get(name) if class_name == CLASS else None
+
+    def class_names(self) -> tuple[str, ...]:
+        return (CLASS,)
+
+    def function_names(self, class_name: str) -> tuple[str, ...]:
+        return tuple(self.signatures) if class_name == CLASS else ()
+
+    def is_entity_subtype(self, kind: str, other: str) -> bool:
+        return kind == other
+
+    @property
+    def queries(self) -> list[Signature]:
+        return [s for s in self.signatures.values() if s.kind == "query"]
+
+    @property
+    def actions(self) -> list[Signature]:
+        return [s for s in self.signatures.values() if s.kind == "action"]
+
+
+Scope = Mapping[str, Type]
+
+
+def library(rng: Random) -> TestLibrary:
+    """Return two to four queries and one action."""
+    names = rng.sample("abcdefgh", rng.randint(3, 5))
+    functions = {name: _signature(rng, name, "query") for name in names[:-1]}
+    functions[names[-1]] = _signature(rng, names[-1], "action")
+    return TestLibrary(functions)
+
+
+def _signature(rng: Random, name: str, kind: str) -> Signature:
+    inputs = rng.sample(sorted(INPUTS), rng.randint(0, 2))
+    parameters = [Parameter(i, rng.choice(("in req", "in opt")), INPUTS[i]) for i in inputs]
+    if kind == "query":
+        outputs = rng.sample(sorted(OUTPUTS), rng.randint(1, 3))
+        parameters += [Parameter(o, "out", OUTPUTS[o]) for o in outputs]
+    return Signature(CLASS, name, kind, tuple(parameters), is_monitorable=True, is_list=True)
+
+
+# ----------------------------------------------------------------------------------- values
+
+
+def constant(rng: Random, type_: Type) -> Value:
+    """Return a constant as tables hold it: few different ones, so that comparisons hold."""
+    match type_:
+        case Measure():
+            return MeasureValue((rng.choice(((Decimal(1), "KB"), (Decimal(1000), "byte"),
+                                             (Decimal(2), "KB"))),))  # fmt: skip
+        case Enum(values):
+            return EnumValue(rng.choice(values))
+        case Entity(kind):
+            return EntityValue(*rng.choice((("a1", kind, "Ann"), ("b2", kind, "Bob"))))
+        case Array(element):
+            return ArrayValue(tuple(constant(rng, element) for _ in range(rng.randint(0, 2))))
+        case _ if type_ == NUMBER:
+            return NumberValue(Decimal(rng.randint(0, 2)))
+        case _ if type_ == BOOLEAN:
+            return BooleanValue(rng.random() < 0.5)
+        case _ if type_ == DATE:
+            return DateValue((STEPS[0] + timedelta(hours=rng.choice((-30, 0, 2, 20)))).isoformat())
+        case _:
+            return StringValue(rng.choice(("a", "A", "ab", "")))
+
+
+def value(rng: Random, type_: Type, scope: Scope) -> Value:
+    """Return a value of a type in a program: a constant, a date of its own time, or a name."""
+    names = sorted(name for name, other in scope.items() if other == type_)
+    if names and rng.random() < 0.3:
+        return VarRef(rng.choice(names))
+    if type_ == DATE and rng.random() < 0.5:
+        edge = DateEdge(rng.choice(("start_of", "end_of")), "day")
+        hour = MeasureValue(((Decimal(1), "h"),))
+        return rng.choice((DateNow(), edge, DateOffset(edge, "+", hour)))
+    if isinstance(type_, Entity) and rng.random() < 0.5:
+        return EntityValue(None, type_.kind, rng.choice(("ann", "Bob")))
+    return constant(rng, type_)
+
+
+# ------------------------------------------------------------------------------- predicates
+
+
+def predicate(
+    rng: Random, lib: TestLibrary, fields: Scope, outer: Scope, depth: int = 2
+) -> Predicate:
+    """Return a condition on the fields; values may also be names of the outer scope."""
+    kind = rng.choice(("atom", "atom", "atom", "and", "or", "not", "rare"))
+    if depth == 0 or kind == "atom":
+        return atom(rng, fields, outer) if fields else TrueP()
+    if kind == "rare":
+        return rng.choice((TrueP, FalseP, lambda: get_predicate(rng, lib, fields, outer)))()
+    if kind == "not":
+        return Not(predicate(rng, lib, fields, outer, depth - 1))
+    parts = [predicate(rng, lib, fields, outer, depth - 1) for _ in range(rng.randint(2, 3))]
+    if rng.random() < 0.3:
+        parts[-1] = rng.choice((parts[0], Not(parts[0])))
+    return (And if kind == "and" else Or)(tuple(parts))
+
+
+def atom(rng: Random, fields: Scope, outer: Scope) -> Predicate:
+    """Return a comparison of a field."""
+    name = rng.choice(sorted(fields))
+    type_ = fields[name]
+    operator = rng.choice(_OPERATORS[type_])
+    scope = {**outer, **fields}
+    if operator == "in_array":
+        items = [value(rng, type_, {}) for _ in range(rng.randint(0, 2))]
+        return Atom(name, operator, ArrayValue(tuple(items)))
+    element = type_.element if isinstance(type_, Array) else type_
+    return Atom(name, operator, value(rng, element, scope))
+
+
+def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) -> Predicate:
+    """Return a condition on the results of another query."""
+    signature = rng.choice(lib.queries)
+    scope = {**outer, **fields}
+    call = Call(Selector(CLASS), signature.name, arguments(rng, signature, scope))
+    return GetPredicate(call, predicate(rng, lib, outputs(signature), scope, 1))
+
+
+# ----------------------------------------------------------------------- queries and streams
+
+
+def outputs(signature: Signature) -> Scope:
+    """Return the names that a function adds to the scope."""
+    return {p.name: p.type for p in signature.outputs}
+
+
+def arguments(rng: Random, signature: Signature, scope: Scope) -> tuple[Arg, ...]:
+    """Return some inputs of a function, in any order."""
+    found = []
+    for parameter in signature.inputs:
+        if rng.random() < 0.3 and parameter.is_required:
+            found.append(Arg(parameter.name, Undefined()))
+        elif rng.random() < 0.7:
+            found.append(Arg(parameter.name, value(rng, parameter.type, scope)))
+    rng.shuffle(found)
+    return tuple(found)
+
+
+def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[Query, Scope]:
+    """Return a query and the names that it adds to the scope."""
+    kind = rng.choice(("call", "filter", "filter", "join", "join", "aggregate"))
+    if depth == 0 or kind == "call":
+        signature = rng.choice(lib.queries)
+        attributes = (Arg("name", StringValue("x")), Arg("id", StringValue("y")))
+        selector = Selector(CLASS, attributes if rng.random() < 0.1 else ())
+        call = Call(selector, signature.name, arguments(rng, signature, outer))
+        return call, outputs(signature)
+    inner, scope = query(rng, lib, outer, depth - 1)
+    if kind == "filter":
+        return Filter(inner, predicate(rng, lib, scope, outer)), scope
+    if kind == "aggregate":
+        return aggregate(rng, inner, scope)
+    return join(rng, lib, inner, scope, outer, depth - 1)
+
+
+def aggregate(rng: Random, inner: Query, scope: Scope) -> tuple[Query, Scope]:
+    """Return an aggregation of a query."""
+    numeric = sorted(n for n, t in scope.items() if t == NUMBER or isinstance(t, Measure))
+    if not numeric or rng.random() < 0.4:
+        return Aggregate("count", None, inner), {"count": NUMBER}
+    name, operator = rng.choice(numeric), rng.choice(("max", "min", "sum", "avg"))
+    return Aggregate(operator, name, inner), {operator: scope[name]}
+
+
+def join(
+    rng: Random, lib: TestLibrary, left: Query, scope: Scope, outer: Scope, depth: int
+) -> tuple[Query, Scope]:
+    """Return a join; parameters pass as `on`, or as arguments on the right."""
+    right_sees = {**outer, **scope} if rng.random() < 0.5 else outer
+    right, added = query(rng, lib, right_sees, depth)
+    passing = passed(rng, lib, right, scope) if rng.random() < 0.5 else ()
+    return Join(left, right, passing), {**scope, **added}
+
+
+def passed(rng: Random, lib: TestLibrary, right: Query, scope: Scope) -> tuple[Arg, ...]:
+    """Return an input on the right that has no value yet, with an output of the left."""
+    open_inputs = [
+        (p.name, p.type)
+        for call, given in calls(right)
+        for p in lib.signatures[call.function].inputs
+        if p.name not in given
+    ]
+    pairs = [
+        Arg(name, VarRef(output))
+        for name, type_ in open_inputs
+        for output in sorted(scope)
+        if scope[output] == type_
+    ]
+    return (rng.choice(pairs),) if pairs else ()
+
+
+def calls(found: Query, given: frozenset[str] = frozenset()) -> list[tuple[Call, frozenset[str]]]:
+    """Return the calls of a query, with the inputs that each already has."""
+    match found:
+        case Call(args=args):
+            return [(found, given | {a.name for a in args})]
+        case Filter(inner) | Aggregate(query=inner):
+            return calls(inner, given)
+        case Join(left, right, passing):
+            names = frozenset(a.name for a in passing)
+            return [*calls(left, given), *calls(right, given | names)]
+        case _:
+            raise AssertionError(found)
+
+
+def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[Stream, Scope]:
+    """Return a stream and the names that it brings into scope."""
+    kind = rng.choice(("monitor", "monitor", "timer", "edge", "filter", "filter", "join"))
+    if depth == 0 or kind == "monitor":
+        inner, scope = query(rng, lib, {}, rng.choice((0, 1, 2)))
+        names = sorted(scope)
+        on_new = rng.sample(names, rng.randint(1, len(names))) if rng.random() < 0.4 else []
+        return Monitor(inner, tuple(on_new)), scope
+    if kind == "timer":
+        hour = MeasureValue(((Decimal(1), "h"),))
+        return rng.choice((AtTimer(TimeValue(23, 0)), Timer(DateNow(), hour))), {}
+    below, scope = stream(rng, lib, depth - 1)
+    if kind == "edge" and scope:
+        return Edge(below, predicate(rng, lib, scope, {})), scope
+    if kind == "join":
+        right, added = query(rng, lib, scope, 1)
+        passing = passed(rng, lib, right, scope) if rng.random() < 0.5 else ()
+        return StreamJoin(below, right, passing), {**scope, **added}
+    return StreamFilter(below, predicate(rng, lib, scope, {})), scope
+
+
+def program(rng: Random, lib: TestLibrary) -> Program:
+    """Return a program of one rule."""
+    begin: Stream | None = None
+    scope: Scope = {}
+    if rng.random() < 0.6:
+        begin, scope = stream(rng, lib)
+    body: Query | None = None
+    if begin is None or rng.random() < 0.5:
+        body, added = query(rng, lib, scope, rng.choice((1, 2, 3)))
+        scope = {**scope, **added}
+    if rng.random() < 0.5:
+        return Program((Rule(begin, body, Notify()),))
+    signature = rng.choice(lib.actions)
+    action = Call(Selector(CLASS), signature.name, arguments(rng, signature, scope))
+    return Program((Rule(begin, body, action),))
+
+
+def policy(rng: Random, lib: TestLibrary) -> Policy:
+    """Return a policy."""
+    names = ("ann", "Bob")
+
+    def person() -> Predicate:
+        text = StringValue(rng.choice(names))
+        known = EntityValue(None, "tt:contact", rng.choice(names))
+        return Atom("source", "==", rng.choice((text, known)))
+
+    source = rng.choice(
+        (TrueP(), person(), Or((person(), person())), Not(person()), Not(Not(person())))
+    )
+    asked = _policy_function(rng, lib, lib.queries) if rng.random() < 0.7 else None
+    done = None
+    if asked is None or rng.random() < 0.3:
+        done = _policy_function(rng, lib, lib.actions)
+    return Policy(source, asked, done)
+
+
+def _policy_function(
+    rng: Random, lib: TestLibrary, functions: Sequence[Signature]
+) -> PolicyFunction:
+    if rng.random() < 0.2:
+        return PolicyFunction(rng.choice((None, CLASS)), None, TrueP())
+    signature = rng.choice(functions)
+    fields = {p.name: p.type for p in signature.parameters}
+    fields = {n: t for n, t in fields.items() if t in _OPERATORS}
+    condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else TrueP()
+    return PolicyFunction(CLASS, signature.name, condition)
+
+
+# ----------------------------------------------------------------------------------- tables
+
+
+def tables(rng: Random, lib: TestLibrary) -> dict[str, Table]:
+    """Return a table for each query: rows come and go from step to step."""
+    return {s.qualified: _table(rng, s) for s in lib.queries}
+
+
+def _table(rng: Random, signature: Signature) -> Table:
+    names = {p.name: p.type for p in signature.parameters}
+    rows = [{n: constant(rng, t) for n, t in names.items()} for _ in range(rng.randint(1, 4))]
+    snapshots = tuple(tuple(row for row in rows if rng.random() < 0.6) for _ in range(len(STEPS)))
+    return Table(snapshots, tuple(p.name for p in signature.inputs))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A library, a program and tables."""
+
+    library: TestLibrary
+    program: Program
+    tables: Mapping[str, Table]
+
+
+def sample(rng: Random) -> Sample:
+    """Return a program with its library and tables."""
+    lib = library(rng)
+    return Sample(lib, program(rng, lib), tables(rng, lib))
+
+
+def samples() -> st.SearchStrategy[Sample]:
+    """Return samples that hypothesis chooses and shrinks."""
+    return st.randoms(use_true_random=False).map(sample)
