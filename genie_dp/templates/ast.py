@@ -159,8 +159,9 @@ class Template:
     Attributes:
         id: unique in the grammar; derivations and reports name it.
         features: what the file says of the phrase: (("num", "mass"), ("det", "the")).
-        body_text: the body as written, comments blanked, a leading λ as a backslash.
+        body_text: the body as written, comments blanked.
         body_span: where the body starts and ends, to move the language's own errors there.
+        guard_span: where the guard starts and ends.
         tree: the body already parsed, for templates converted from real skills; else None.
         python: the call, where the body is a Python semantic function.
         flags: (("paraphrase", False),): the subsets it is kept out of or reserved for.
@@ -173,6 +174,7 @@ class Template:
     body_text: str
     body_span: Span | None = field(compare=False)
     guard: Guard = Guard()
+    guard_span: Span | None = field(default=None, compare=False, repr=False)
     flags: tuple[tuple[str, bool], ...] = ()
     weight: float = 1.0
     python: PythonCall | None = None

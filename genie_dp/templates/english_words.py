@@ -13,7 +13,8 @@ SOUNDED_H = ("herbivor", "herbert", "herbarium", "herbicide")  # begin like one 
 # Said letter by letter though they hold a vowel; those without one are guessed.
 INITIALISMS = _words(
     """aol api atm avi edm eta faq fbi fyi hbo hdmi hiv iot ios ipo irs iss imdb isbn iso lax
-    led lol mba mit mma mri mvp nba nbc ncaa nfl npr nra nsa nyc nypd nyt oed pdf roi rsi sat seo sos suv
+    led lol mba mit mma mri mvp nba nbc ncaa nfl npr nra nsa nyc nypd nyt
+    oed pdf roi rsi sat seo sos suv
     uae ufc ufo uhd uk ui umd upc upi ups uri url us usa usb usd usps ussr utc uv ux"""
 )
 # Without a vowel, and said in full.

@@ -128,9 +128,10 @@ class _Reader:
             category=category,
             features=_features(features),
             utterance=utterance,
-            body_text=_ascii_lambda(body_text),
+            body_text=body_text,
             body_span=body_span,
             guard=self._guard(guard, utterance),
+            guard_span=None if guard is None else self._span(guard),
             weight=settings.pop("weight", 1.0),
             flags=tuple(settings.items()),
             python=_python_call(body_text, body_span),
@@ -290,22 +291,6 @@ def _features(tree: Tree[Token] | None) -> tuple[tuple[str, str], ...]:
         return ()
     pairs = cast("list[Tree[Token]]", tree.children)
     return tuple((str(pair.children[0]), str(pair.children[1])) for pair in pairs)
-
-
-_LAMBDA = re.compile(r"[λ\\](\s*\([^)]*\)\s*)(→ | →|→)?")
-
-
-def _ascii_lambda(body: str) -> str:
-    """Return the body with its lambda in ASCII; columns stay where a space is beside the arrow.
-
-    >>> _ascii_lambda("λ(x : Number) → @c.f(n = x)")
-    '\\\\(x : Number) ->@c.f(n = x)'
-    """
-    return (
-        _LAMBDA.sub(lambda m: f"\\{m[1]}{'->' if m[2] else ''}", body, count=1)
-        if (body.startswith(("λ", "\\")))
-        else body
-    )
 
 
 _PYTHON = re.compile(r"python\s*\.\s*(\w+)\s*\(\s*((?:\w+\s*(?:,\s*\w+\s*)*)?)\)\s*\Z")

@@ -80,10 +80,18 @@ class ThingTalk:
     def fragment(
         self, text: str | Lambda, holes: Mapping[str, str], library: Signatures | None = None
     ) -> base.Fragment:
-        """Compile a template body, text or tree; `holes` maps names of children to kinds."""
+        """Compile a template body, text or tree; `holes` maps names of children to kinds.
+
+        A text without holes is type-checked here; what stands around children is when they are
+        known, and trees come from readers that have checked them.
+        """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
         tree = texts.parse_fragment(text, holes) if isinstance(text, str) else text
+        if isinstance(text, str) and not holes and library is not None:
+            problems = check(tree, library)
+            if problems:
+                raise GenieError(problems)
         return compile_body(tree, holes, self._lifter(library))
 
     def constants(self, type_: Type, library: Signatures | None = None) -> Iterable[base.Constant]:
