@@ -22,6 +22,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",
     ),
+    "new": (
+        "genie_dp.cli.new:command",
+        "Write the skeleton of a project, a skill or a grammar.",
+    ),
 }
 
 
