@@ -1,0 +1,259 @@
+"""What a policy lets a person do (TACL; Genie, section 6.2): the program, restricted, or nothing.
+
+A policy speaks of programs with at most one query function and one action. Its predicates are on
+outputs and inputs: on an output, it becomes a filter; on an input that is a constant it is decided
+here; on an input that takes an output, it becomes a filter on that output. What cannot be decided
+is refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import assert_never
+
+from genie_dp.languages.thingtalk.ast import (
+    Action,
+    Aggregate,
+    And,
+    Atom,
+    AtTimer,
+    Call,
+    Edge,
+    FalseP,
+    Filter,
+    GetPredicate,
+    Hole,
+    Join,
+    Monitor,
+    Not,
+    Notify,
+    Or,
+    Policy,
+    PolicyFunction,
+    Predicate,
+    Program,
+    Query,
+    Rule,
+    Stream,
+    StreamFilter,
+    StreamJoin,
+    Timer,
+    TrueP,
+    Undefined,
+    Value,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
+from genie_dp.languages.thingtalk.predicates import canonical_predicate
+from genie_dp.languages.thingtalk.signatures import Signatures
+from genie_dp.languages.thingtalk.traverse import source_calls
+
+
+@dataclass(frozen=True, slots=True)
+class _Undecided(Exception):
+    """A condition on an input that nobody gave, or on a query where none can be asked."""
+
+
+def allowed(
+    policy: Policy, source: Value, program: Program, signatures: Signatures, *, moment: Moment
+) -> Program | None:
+    """Return the program as far as a policy lets a person run it, None if it does not at all.
+
+    Args:
+        policy: who may do what.
+        source: the person who asks.
+        program: what they ask for; a program that does more than one query and one action, or has
+            more than one rule, is refused.
+        signatures: tell the outputs of a query from its inputs.
+        moment: when they ask; conditions on constants are decided as of then.
+
+    >>> from datetime import datetime
+    >>> from genie_dp.languages.thingtalk.ast import EntityValue
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> from genie_dp.languages.thingtalk.signatures import Parameter, Signature
+    >>> from genie_dp.languages.thingtalk.types import STRING
+    >>> class Mail:
+    ...     def function(self, class_name, name):
+    ...         return Signature(class_name, name, "query", (Parameter("label", "out", STRING),))
+    >>> policy = parse('source == "bob" : now => @mail.inbox filter label == "work" => notify')
+    >>> asked = parse("now => @mail.inbox() => notify")
+    >>> bob, now = EntityValue("b2", "tt:contact", "Bob"), Moment(datetime(2026, 11, 20))
+    >>> print(render(allowed(policy, bob, asked, Mail(), moment=now)))
+    now => (@mail.inbox()) filter label == "work" => notify
+    """
+    if len(program.rules) != 1:
+        return None
+    rule = program.rules[0]
+    try:
+        if not _decided(policy.source, {"source": source}, moment):
+            return None
+        found = _restricted(rule, policy, signatures, moment)
+    except _Undecided:
+        return None
+    return None if found is None else Program((found,), span=program.span)
+
+
+def _restricted(rule: Rule, policy: Policy, signatures: Signatures, moment: Moment) -> Rule | None:
+    calls = [*_stream_calls(rule.stream), *(source_calls(rule.query) if rule.query else ())]
+    if len(calls) > 1 or not _speaks_of(policy.action, rule.action):
+        return None
+    if not calls:
+        return _action_alone(rule, policy, moment) if policy.query is None else None
+    call = calls[0]
+    if not isinstance(policy.query, PolicyFunction) or not _names(policy.query, call):
+        return None
+    found = signatures.function(call.selector.class_name, call.function)
+    outputs = frozenset(p.name for p in found.outputs) if found else frozenset()
+    condition = _specialized(policy.query.predicate, _inputs(call), outputs, moment)
+    rule = _filtered_at_call(rule, condition)
+    if not isinstance(policy.action, PolicyFunction) or not isinstance(rule.action, Call):
+        return rule
+    inputs = _inputs(rule.action)
+    return _filtered(rule, _specialized(policy.action.predicate, inputs, frozenset(), moment))
+
+
+def _action_alone(rule: Rule, policy: Policy, moment: Moment) -> Rule | None:
+    if not isinstance(policy.action, PolicyFunction) or not isinstance(rule.action, Call):
+        return None
+    return rule if _decided(policy.action.predicate, _inputs(rule.action), moment) else None
+
+
+def _speaks_of(function: PolicyFunction | None, action: Action) -> bool:
+    if isinstance(action, Notify):
+        return function is None
+    return (
+        isinstance(action, Call)
+        and isinstance(function, PolicyFunction)
+        and _names(function, action)
+    )
+
+
+def _names(function: PolicyFunction, call: Call) -> bool:
+    """Tell whether a policy's function, `@c.*` or `*` is that of a call."""
+    if function.class_name is None:
+        return True
+    same_class = function.class_name == call.selector.class_name
+    return same_class and function.function in (None, call.function)
+
+
+def _inputs(call: Call) -> dict[str, Value]:
+    return {a.name: a.value for a in call.args if not isinstance(a.value, Undefined)}
+
+
+# ------------------------------------------------------------------------------- conditions
+
+
+def _decided(predicate: Predicate, inputs: Mapping[str, Value], moment: Moment) -> bool:
+    """Return the truth of a condition on constants."""
+    found = _specialized(predicate, inputs, frozenset(), moment)
+    if isinstance(found, TrueP | FalseP):
+        return isinstance(found, TrueP)
+    raise _Undecided
+
+
+def _specialized(
+    predicate: Predicate, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
+) -> Predicate:
+    """Return a condition on outputs only: inputs are replaced by what they are given."""
+
+    def visit(node: Predicate) -> Predicate:
+        match node:
+            case Atom():
+                return _atom(node, inputs, outputs, moment)
+            case And(operands):
+                return And(tuple(map(visit, operands)), span=node.span)
+            case Or(operands):
+                return Or(tuple(map(visit, operands)), span=node.span)
+            case Not(operand):
+                return Not(visit(operand), span=node.span)
+            case TrueP() | FalseP() | GetPredicate():
+                return node
+            case _:
+                assert_never(node)
+
+    return canonical_predicate(visit(predicate))
+
+
+def _atom(
+    atom: Atom, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
+) -> Predicate:
+    given = inputs.get(atom.name)
+    if given is None:
+        if atom.name not in outputs:
+            raise _Undecided
+        return atom
+    if isinstance(given, VarRef):
+        return Atom(given.name, atom.operator, atom.value, span=atom.span)
+    left, right = evaluate(given, {}, moment), evaluate(atom.value, {}, moment)
+    return TrueP() if compare(left, atom.operator, right) else FalseP()
+
+
+# ------------------------------------------------------------------------- putting it in
+
+
+def _stream_calls(stream: Stream | None) -> list[Call]:
+    match stream:
+        case None | AtTimer() | Timer() | Hole():
+            return []
+        case Monitor(query):
+            return list(source_calls(query))
+        case Edge(inner) | StreamFilter(inner):
+            return _stream_calls(inner)
+        case StreamJoin(inner, query):
+            return [*_stream_calls(inner), *source_calls(query)]
+        case _:
+            assert_never(stream)
+
+
+def _filtered_at_call(rule: Rule, condition: Predicate) -> Rule:
+    """Return the rule with a filter right on the one call that it gets results from."""
+    if isinstance(condition, TrueP):
+        return rule
+    query = None if rule.query is None else _filtered_query(rule.query, condition)
+    stream = None if rule.stream is None else _filtered_stream(rule.stream, condition)
+    return Rule(stream, query, rule.action, span=rule.span)
+
+
+def _filtered_query(query: Query, condition: Predicate) -> Query:
+    match query:
+        case Call():
+            return Filter(query, condition, span=query.span)
+        case Filter(inner, predicate):
+            return Filter(_filtered_query(inner, condition), predicate, span=query.span)
+        case Aggregate(operator, field, inner):
+            form = _filtered_query(inner, condition)
+            return Aggregate(operator, field, form, span=query.span)
+        case Join() | Hole():
+            raise _Undecided
+        case _:
+            assert_never(query)
+
+
+def _filtered_stream(stream: Stream, condition: Predicate) -> Stream:
+    match stream:
+        case Monitor(query, on_new):
+            return Monitor(_filtered_query(query, condition), on_new, span=stream.span)
+        case Edge(inner, predicate):
+            return Edge(_filtered_stream(inner, condition), predicate, span=stream.span)
+        case StreamFilter(inner, predicate):
+            return StreamFilter(_filtered_stream(inner, condition), predicate, span=stream.span)
+        case StreamJoin(inner, query, passing):
+            form = _filtered_query(query, condition)
+            return StreamJoin(inner, form, passing, span=stream.span)
+        case AtTimer() | Timer() | Hole():
+            return stream
+        case _:
+            assert_never(stream)
+
+
+def _filtered(rule: Rule, condition: Predicate) -> Rule:
+    """Return the rule with a filter on all that its action sees."""
+    if isinstance(condition, TrueP):
+        return rule
+    if rule.query is not None:
+        query = Filter(rule.query, condition, span=rule.query.span)
+        return Rule(rule.stream, query, rule.action, span=rule.span)
+    if rule.stream is None:
+        raise _Undecided
+    stream = StreamFilter(rule.stream, condition, span=rule.stream.span)
+    return Rule(stream, None, rule.action, span=rule.span)
