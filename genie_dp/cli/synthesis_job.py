@@ -14,7 +14,7 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.inputs import Inputs, load_inputs
 from genie_dp.cli.output import open_bytes, progress
-from genie_dp.dataset.formats import format_of, lines_of, from_json, write_parquet
+from genie_dp.dataset.formats import format_of, from_json, lines_of, write_parquet
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.synthesis.checkpoint import WorkFolder, open_work, work_folder_of
 from genie_dp.synthesis.compiler import compile_grammar
@@ -115,14 +115,18 @@ def _check_names(job: Job, inputs: Inputs) -> None:
     """Refuse subsets and weights that name nothing: a misspelling would be silent otherwise."""
     flags = {name for t in inputs.grammar.templates for name, _ in t.flags} | {DEFAULT_SUBSET}
     problems = [
-        Problem("Y031", f"no template speaks of the subset {name!r}", hint=did_you_mean(name, flags))
+        Problem(
+            "Y031", f"no template speaks of the subset {name!r}", hint=did_you_mean(name, flags)
+        )
         for name in job.config.subsets
         if name not in flags
     ]
     if hasattr(inputs.library, "functions"):
         known = {signature.qualified for signature in inputs.library.functions()}
         problems.extend(
-            Problem("Y032", f"unknown function {name!r} in --weights", hint=did_you_mean(name, known))
+            Problem(
+                "Y032", f"unknown function {name!r} in --weights", hint=did_you_mean(name, known)
+            )
             for name in job.config.weights
             if name not in known
         )
@@ -152,10 +156,7 @@ def run(job: Job) -> None:
     if job.target is not None:
         _refuse_or_clear(job)
     inputs, engine = prepare(job)
-    if job.output == "-":
-        tally = _to_stdout(job, engine)
-    else:
-        tally = _to_file(job, inputs, engine)
+    tally = _to_stdout(job, engine) if job.output == "-" else _to_file(job, inputs, engine)
     _say(job, engine, tally, time.monotonic() - started)
 
 
@@ -251,7 +252,7 @@ def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:
     """Return all that the rows depend on; resuming with other settings is refused."""
     config = asdict(job.config)
     config["weights"] = dict(sorted(config["weights"].items()))
-    return json.loads(
+    settings: dict[str, Any] = json.loads(
         json.dumps(
             {
                 "version": __version__,
@@ -263,6 +264,7 @@ def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:
             }
         )
     )
+    return settings
 
 
 def _write_manifest(job: Job, inputs: Inputs, engine: Engine, tally: Tally) -> None:
@@ -309,5 +311,3 @@ def _say(job: Job, engine: Engine, tally: Tally, seconds: float) -> None:
             f"{job.config.max_depth} with pools of {job.config.pool_size:,}",
             err=True,
         )
-
-

@@ -8,7 +8,7 @@ import click
 from genie_dp.cli.inputs import grammar_option, library_options
 
 
-class Shard(click.ParamType):
+class Shard(click.ParamType[Any]):
     """`i/n`: part i of n, counted from 0."""
 
     name = "i/n"
@@ -29,42 +29,118 @@ class Shard(click.ParamType):
 @library_options
 @grammar_option
 @click.option("--size", type=click.IntRange(1), metavar="N", help="Rows to make, at most [10000].")
-@click.option("--target-size", type=click.IntRange(1), metavar="K",
-              help="Rows of each root template at depth 1; further depths get less.")
-@click.option("--max-depth", type=click.IntRange(1, 12), default=5, show_default=True,
-              help="Construct templates inside each other, at most.")
-@click.option("--depth-decay", type=click.FloatRange(0, 1, min_open=True), default=0.7,
-              show_default=True, help="Share of each further depth, as a factor.")
-@click.option("--balance", type=click.FloatRange(0, 1), default=0.25, show_default=True,
-              help="0: every function alike; 1: by how much can be said of it.")
-@click.option("--pool-size", type=click.IntRange(1), default=2000, show_default=True,
-              help="Partial derivations kept for each category and depth.")
-@click.option("--subset", "subsets", multiple=True, metavar="NAME",
-              help="Subset of flagged templates [training]. May be repeated.")
-@click.option("--include", multiple=True, metavar="GLOB",
-              help="Only functions such as '@com.gmail.*'. May be repeated.")
-@click.option("--exclude", multiple=True, metavar="GLOB", help="No such functions. May be repeated.")
-@click.option("--weights", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="YAML or JSON: function -> multiplier of its share.")
-@click.option("--seed", type=int, default=0, show_default=True,
-              help="The same inputs and seed give the same bytes.")
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True,
-              help="Processes; the bytes do not depend on it.")
-@click.option("--shard", type=Shard(), default=(0, 1),
-              help="Make part i of n, from 0; `genie-dp merge` joins the parts [0/1].")
+@click.option(
+    "--target-size",
+    type=click.IntRange(1),
+    metavar="K",
+    help="Rows of each root template at depth 1; further depths get less.",
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 12),
+    default=5,
+    show_default=True,
+    help="Construct templates inside each other, at most.",
+)
+@click.option(
+    "--depth-decay",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=0.7,
+    show_default=True,
+    help="Share of each further depth, as a factor.",
+)
+@click.option(
+    "--balance",
+    type=click.FloatRange(0, 1),
+    default=0.25,
+    show_default=True,
+    help="0: every function alike; 1: by how much can be said of it.",
+)
+@click.option(
+    "--pool-size",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Partial derivations kept for each category and depth.",
+)
+@click.option(
+    "--subset",
+    "subsets",
+    multiple=True,
+    metavar="NAME",
+    help="Subset of flagged templates [training]. May be repeated.",
+)
+@click.option(
+    "--include",
+    multiple=True,
+    metavar="GLOB",
+    help="Only functions such as '@com.gmail.*'. May be repeated.",
+)
+@click.option(
+    "--exclude", multiple=True, metavar="GLOB", help="No such functions. May be repeated."
+)
+@click.option(
+    "--weights",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="YAML or JSON: function -> multiplier of its share.",
+)
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    help="The same inputs and seed give the same bytes.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes; the bytes do not depend on it.",
+)
+@click.option(
+    "--shard",
+    type=Shard(),
+    default=(0, 1),
+    help="Make part i of n, from 0; `genie-dp merge` joins the parts [0/1].",
+)
 @click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@click.option("--overwrite", is_flag=True,
-              help="Replace the output, and start an interrupted run again.")
-@click.option("--format", "format_", type=click.Choice(["jsonl", "tsv", "parquet"]),
-              help="Format of the rows [by the output's name].")
-@click.option("--on-error", type=click.Choice(["stop", "skip"]), default="stop", show_default=True,
-              help="What to do when a Python semantic function raises.")
-@click.option("--preview", type=click.IntRange(1), metavar="N",
-              help="Print N random pairs of each template and stop.")
-@click.option("--report", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-              help="Write coverage, ambiguity and acceptance there, as JSON and HTML.")
-@click.option("--output", "-o", default="-", show_default=True, metavar="FILE|URL|-",
-              help="Where the rows go; .gz, .bz2 and .xz compress.")
+@click.option(
+    "--overwrite", is_flag=True, help="Replace the output, and start an interrupted run again."
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["jsonl", "tsv", "parquet"]),
+    help="Format of the rows [by the output's name].",
+)
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="What to do when a Python semantic function raises.",
+)
+@click.option(
+    "--preview",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Print N random pairs of each template and stop.",
+)
+@click.option(
+    "--report",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write coverage, ambiguity and acceptance there, as JSON and HTML.",
+)
+@click.option(
+    "--output",
+    "-o",
+    default="-",
+    show_default=True,
+    metavar="FILE|URL|-",
+    help="Where the rows go; .gz, .bz2 and .xz compress.",
+)
 def command(**options: Any) -> None:
     """Make (utterance, program) pairs from a skill library and template files.
 

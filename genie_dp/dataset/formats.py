@@ -93,7 +93,9 @@ def _read_parquet(path: str) -> Iterator[Example]:
 def write_parquet(rows: Iterable[Example], out: BinaryIO) -> None:
     """Write rows as Parquet, a batch at a time."""
     arrow, parquet = _pyarrow()
-    slot = arrow.struct([("token", arrow.string()), ("type", arrow.string()), ("parameter", arrow.string())])
+    slot = arrow.struct(
+        [("token", arrow.string()), ("type", arrow.string()), ("parameter", arrow.string())]
+    )
     texts = arrow.list_(arrow.string())
     kinds: dict[str, Any] = {
         "derivation": texts, "functions": texts, "depth": arrow.int32(),

@@ -22,12 +22,23 @@ class Value(Protocol):
             made of several children leave it empty, for each child knows its own.
     """
 
-    kind: str
-    text: str
-    functions: tuple[str, ...]
-    state: Hashable
-    gap: str
-    slots: tuple[tuple[str, str, str], ...]
+    @property
+    def kind(self) -> str: ...  # noqa: D102
+
+    @property
+    def text(self) -> str: ...  # noqa: D102
+
+    @property
+    def functions(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def state(self) -> Hashable: ...  # noqa: D102
+
+    @property
+    def gap(self) -> str: ...  # noqa: D102
+
+    @property
+    def slots(self) -> tuple[tuple[str, str, str], ...]: ...  # noqa: D102
 
     def shift(self, names: Sequence[tuple[str, str]]) -> "Value":
         """Return the piece with placeholders renamed, one after the other."""
@@ -42,12 +53,18 @@ class Fragment(Protocol):
         fills: placeholder -> the function's parameter that its constant fills, where known.
     """
 
-    kind: str
-    parameters: tuple[tuple[str, Any], ...]
-    fills: Mapping[str, str]
+    @property
+    def kind(self) -> str: ...  # noqa: D102
 
-    def build(self, children: Mapping[str, Value]) -> Value | None:
-        """Return the result, or None where these children do not go together."""
+    @property
+    def parameters(self) -> tuple[tuple[str, Any], ...]: ...  # noqa: D102
+
+    @property
+    def fills(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def build(self) -> Callable[[Mapping[str, Any]], Any]:
+        """Return the function from children to the result, None where they do not go together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +85,13 @@ class Language(Protocol):
     Attributes:
         name: the name given to `--language`.
         kinds: what a category of templates may stand for, such as "query" or "program".
+        attributes: kind -> what guards may ask of a piece of that kind, the kinds of the built-in
+            categories ("output", "input") included.
     """
 
     name: str
     kinds: frozenset[str]
+    attributes: Mapping[str, frozenset[str]]
 
     def parse(self, text: str, *, file: str = "<program>") -> Any:
         """Return the program of a text in the surface form, or raise GenieError (stage syntax)."""

@@ -103,8 +103,14 @@ class _Joiner:
             left = rule.reads[a].index(join.left_attribute)
             right = rule.reads[b].index(join.right_attribute)
             # (own attribute, other child, other's attribute), kept at the later of the two
-            (self.equal[b].append((right, a, left)) if a < b else self.equal[a].append((left, b, right)))
-        self.tests = [[t for t in rule.guard.tests if _last(t.reads, names) == i] for i in range(len(names))]
+            (
+                self.equal[b].append((right, a, left))
+                if a < b
+                else self.equal[a].append((left, b, right))
+            )
+        self.tests = [
+            [t for t in rule.guard.tests if _last(t.reads, names) == i] for i in range(len(names))
+        ]
         self.names = names
         self.index = [self._indexed(i) for i in range(len(names))]
 

@@ -50,9 +50,7 @@ def compile_grammar(
 
 
 class _Compiler:
-    def __init__(
-        self, grammar: Grammar, language: Language, library: Any, config: SynthesisConfig
-    ):
+    def __init__(self, grammar: Grammar, language: Language, library: Any, config: SynthesisConfig):
         self.grammar, self.language, self.library = grammar, language, library
         self.config = config
         self.placeholders = Placeholders()
@@ -99,8 +97,7 @@ class _Compiler:
                 self.config.on_error == "skip",
             )  # fmt: skip
         holes = {
-            child.name: self._kind(child.category)
-            for child in children_of(template.utterance)
+            child.name: self._kind(child.category) for child in children_of(template.utterance)
         }
         body = template.body_text if template.tree is None else template.tree
         return self.language.fragment(body, holes, self.library)
@@ -118,7 +115,7 @@ class _Compiler:
     def _gaps(
         self, template: Template, body: Fragment, said: Mapping[str, Placeholder]
     ) -> dict[str, Sequence[Piece]]:
-        gaps = {}
+        gaps: dict[str, Sequence[Piece]] = {}
         for name, placeholder in said.items():
             if not placeholder.is_const:
                 pieces = tuple(gap_pieces(body, name, self.language, self.library))
@@ -157,7 +154,8 @@ class _Compiler:
         )
         return Rule(
             template, layout, body, self.placeholders, guard,
-            _reads(layout, guard), head, self._subject(layout), constants, fills, dict(template.features),
+            _reads(layout, guard), head, self._subject(layout), constants, fills,
+            dict(template.features),
         )  # fmt: skip
 
     def _subject(self, layout: Layout) -> int | None:
@@ -230,7 +228,5 @@ def _placed(problem: Problem, template: Template) -> Problem:
         shift = start.column - 1 if line == 1 else 0
         return start.line + line - 1, column + shift
 
-    place = Span(
-        start.file, *moved(span.line, span.column), *moved(span.end_line, span.end_column)
-    )
+    place = Span(start.file, *moved(span.line, span.column), *moved(span.end_line, span.end_column))
     return replace(problem, span=place)

@@ -45,7 +45,9 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     drawn: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     hashed = xxhash.xxh3_64_intdigest
-    for place, (cell, pieces) in enumerate(engine.plan.draws(number * BLOCK, BLOCK), number * BLOCK):
+    for place, (cell, pieces) in enumerate(
+        engine.plan.draws(number * BLOCK, BLOCK), number * BLOCK
+    ):
         name = cell.rule.template.id
         drawn[name] += 1
         combined = combine(cell.rule, cell.wording, pieces)

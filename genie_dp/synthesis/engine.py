@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from genie_dp.synthesis.cells import Cell, cells
 from genie_dp.synthesis.compiler import Compiled, takes_part
@@ -12,7 +14,7 @@ from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import mask_of
 from genie_dp.synthesis.pools import Pools
 from genie_dp.synthesis.quotas import fill
-from genie_dp.synthesis.rules import Combined, Rule, combine, piece_of
+from genie_dp.synthesis.rules import Rule, combine, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
@@ -27,7 +29,6 @@ class Engine:
     config: SynthesisConfig
     pools: Pools
     plan: Plan
-    depths: dict[int, int]
 
 
 def build_engine(compiled: Compiled, config: SynthesisConfig) -> Engine:
@@ -39,9 +40,7 @@ def build_engine(compiled: Compiled, config: SynthesisConfig) -> Engine:
             level = list(_level(compiled, category, depth, pools, config))
             pools.levels.setdefault(category, []).append(level)
     root_cells, quotas = _root(compiled, pools, config)
-    return Engine(
-        compiled, config, pools, plan(root_cells, quotas, config.seed, "root"), {}
-    )
+    return Engine(compiled, config, pools, plan(root_cells, quotas, config.seed, "root"))
 
 
 def _used_as_children(compiled: Compiled) -> set[str]:
@@ -69,9 +68,7 @@ def _level(
     met: dict[str, str] = {}
     for cell, pieces in chosen.draws(0, chosen.total):
         combined = combine(cell.rule, cell.wording, pieces)
-        if combined is None or (
-            depth == 0 and not takes_part(combined.value.functions, config)
-        ):
+        if combined is None or (depth == 0 and not takes_part(combined.value.functions, config)):
             continue
         name = f"{combined.text}\0{combined.value.gap}"
         text = combined.value.text
@@ -91,8 +88,6 @@ def _cells_of(
 ) -> tuple[list[Cell], list[tuple[int, int]]]:
     """Return the cells of all rules, and for each template the range of its cells."""
     found: list[Cell] = []
-    ranges: dict[str, list[int]] = {}
-    order: list[int] = []
     by_template: dict[str, list[Cell]] = {}
     for rule in rules:
         by_template.setdefault(rule.template.id, []).extend(cells(rule, depth, pools))
@@ -100,13 +95,12 @@ def _cells_of(
     for members in by_template.values():
         spans.append((len(found), len(found) + len(members)))
         found.extend(members)
-    del ranges, order
     return found, spans
 
 
 def _shares(
     found: Sequence[Cell], spans: Sequence[tuple[int, int]], total: int, config: SynthesisConfig
-) -> np.ndarray:  # type: ignore[type-arg]
+) -> npt.NDArray[Any]:
     """Return the quota of each cell: templates first, then cells by count ** balance."""
     sizes = np.array([cell.size for cell in found], float)
     boost = np.array([config.weights.get(cell.function, 1.0) for cell in found])
@@ -121,7 +115,7 @@ def _shares(
 
 def _root(
     compiled: Compiled, pools: Pools, config: SynthesisConfig
-) -> tuple[list[Cell], np.ndarray]:  # type: ignore[type-arg]
+) -> tuple[list[Cell], npt.NDArray[Any]]:
     """Return the cells of all roots and depths, and their quotas."""
     rules = [rule for name in compiled.roots for rule in compiled.rules.get(name, ())]
     found: list[Cell] = []
@@ -141,9 +135,9 @@ def _root(
 def _root_quotas(
     found: Sequence[Cell],
     spans: Sequence[tuple[int, int]],
-    weights: np.ndarray,  # type: ignore[type-arg]
+    weights: npt.NDArray[Any],
     config: SynthesisConfig,
-) -> np.ndarray:  # type: ignore[type-arg]
+) -> npt.NDArray[Any]:
     sizes = np.array([cell.size for cell in found], float)
     boost = np.array([config.weights.get(cell.function, 1.0) for cell in found])
     capacity = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in spans])
@@ -157,6 +151,3 @@ def _root_quotas(
     for (a, b), share in zip(spans, shares, strict=True):
         quotas[a:b] = fill(int(share), sizes[a:b] ** config.balance * boost[a:b], sizes[a:b])
     return quotas
-
-
-__all__ = ["Combined", "Engine", "build_engine"]

@@ -134,15 +134,17 @@ class _Builder:
         is_leaf = bool(child.table) or pool in BUILT_IN
         if not is_leaf and "form" not in dict(asked):
             asked.append(("form", frozenset({"np"})))
-        self.children.append(
-            ChildSpec(child.name, pool, is_leaf, tuple(asked), print_as, gap=gap)
-        )
+        self.children.append(ChildSpec(child.name, pool, is_leaf, tuple(asked), print_as, gap=gap))
         if filler is not None:
             self._child(filler)
 
     def _mark_articles(self) -> None:
         for index, (part, after) in enumerate(itertools.pairwise(self.parts)):
-            if isinstance(part, str) and isinstance(after, int) and part.split()[-1:] in (["a"], ["an"]):
+            if (
+                isinstance(part, str)
+                and isinstance(after, int)
+                and part.split()[-1:] in (["a"], ["an"])
+            ):
                 self.parts[index] = " ".join(part.split()[:-1])
                 self.children[after] = replace(self.children[after], after_article=True)
 

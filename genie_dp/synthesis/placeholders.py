@@ -60,7 +60,7 @@ class Placeholders:
         return self._shifts[key]
 
     def _compute(self, before: int, count: int) -> tuple[tuple[str, str], ...] | None:
-        renamings = []
+        renamings: list[tuple[str, str]] = []
         for stem in range(len(self.stems)):
             here = count >> (_BITS * stem) & 15
             moved = before >> (_BITS * stem) & 15
@@ -69,7 +69,9 @@ class Placeholders:
             if here + moved > PER_STEM:
                 return None
             first = FIRST + PER_STEM * stem
-            renamings.extend((chr(first + k), chr(first + k + moved)) for k in reversed(range(here)))
+            renamings.extend(
+                (chr(first + k), chr(first + k + moved)) for k in reversed(range(here))
+            )
         return tuple(renamings)
 
 

@@ -1,4 +1,4 @@
-"""How many rows each cell gives: equal shares that fill like water, a full one passing on its rest."""
+"""How many rows each cell gives: shares fill like water, a full cell passes on its rest."""
 
 from collections.abc import Sequence
 

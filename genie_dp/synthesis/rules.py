@@ -279,8 +279,8 @@ def _determiner(rule: Rule, pieces: Sequence[Piece], text: str) -> tuple[str, st
         head = pieces[rule.head].features
         if rule.layout.children[rule.head].print_as in ("own", "any") and text.startswith(head.det):
             return head.det, head.own, text[len(head.det) :].lstrip()
-    own, rest = english.split_determiner(text)
-    own = rule.fixed.get("det", own)
+    guessed, rest = english.split_determiner(text)
+    own = rule.fixed.get("det", str(guessed))
     return text[: len(text) - len(rest)].strip(), own, rest
 
 
@@ -299,4 +299,3 @@ def _form(rule: Rule, pieces: Sequence[Piece]) -> str:
     if "form" in rule.fixed:
         return rule.fixed["form"]
     return "np" if rule.head is None else pieces[rule.head].features.form
-

@@ -53,9 +53,11 @@ class Plan:
 def plan(cells: Sequence[Cell], quotas: npt.NDArray[np.int64], seed: int, *names: object) -> Plan:
     """Return the plan of the cells that have a quota; `names` name its random stream."""
     kept = np.flatnonzero(quotas)
-    chosen = [cells[i] for i in kept]
+    chosen = [cells[i] for i in kept.tolist()]
     base = child_seed(seed, *names)
-    keys = (np.arange(len(chosen), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(base)
+    keys = (np.arange(len(chosen), dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)) ^ np.uint64(
+        base
+    )
     ends = np.cumsum(quotas[kept]).astype(np.uint64)
     return Plan(
         chosen,

@@ -21,7 +21,9 @@ class Seen:
     def __len__(self) -> int:
         return sum(len(sentences) for sentences, _ in self.runs)
 
-    def add(self, sentences: U64, programs: U64) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+    def add(
+        self, sentences: U64, programs: U64
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
         """Add a block of rows; return (fresh, ambiguous), both of shape (rows,).
 
         Fresh rows have a sentence never met. Ambiguous rows have a sentence that was met with

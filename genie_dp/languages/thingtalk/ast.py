@@ -438,8 +438,8 @@ class Policy:
     """`source predicate : query => action` (TACL); None is `now` before and `notify` after."""
 
     source: Predicate
-    query: PolicyFunction | None
-    action: PolicyFunction | None
+    query: PolicyFunction | Hole | None
+    action: PolicyFunction | Hole | None
     span: Span | None = SPAN
 
 

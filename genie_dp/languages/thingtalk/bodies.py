@@ -11,6 +11,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk import ast, compose
+from genie_dp.languages.thingtalk.fills import fills as found_fills
 from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.traverse import children, rewrite
 from genie_dp.languages.thingtalk.values import (
@@ -49,8 +50,8 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
     names = {**holes, **dict.fromkeys((name for name, _ in tree.parameters), "value")}
     compiler = _Compiler(names, lifter)
     build = compiler.compile(tree.body)
-    fills = {}
-    for token, _, parameter in lifter.slots(_placeholders_as_slots(tree)):
+    fills: dict[str, str] = {}
+    for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
         fills.setdefault(token, parameter)
     return Body(_kind(tree.body, lifter), tree.parameters, fills, tree.body, build)
 
@@ -99,7 +100,7 @@ class _Compiler:
 
     # ---------------------------------------------------------------------------- dispatch
 
-    def compile(self, node: Any) -> Build:
+    def compile(self, node: Any) -> Build:  # noqa: C901 - one case for each construct
         if not any(isinstance(n, ast.Hole) for n in _walk(node)):
             return self._whole(node)
         match node:
@@ -170,7 +171,7 @@ class _Compiler:
             return None
         value = self.lifter.lift(tree, opened, owner)
         if value is not None:
-            slots = tuple(self.lifter.slots(tree, owner))
+            slots = tuple(found_fills(self.lifter.library, tree, owner))
             value = replace(value, slots=slots) if slots else value
         return value
 

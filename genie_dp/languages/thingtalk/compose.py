@@ -54,9 +54,7 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
     )
 
 
-def conjunction(
-    left: tuple[Clause, ...], right: tuple[Clause, ...]
-) -> tuple[Clause, ...] | None:
+def conjunction(left: tuple[Clause, ...], right: tuple[Clause, ...]) -> tuple[Clause, ...] | None:
     """Return the sorted union; None if both compare one name (except the two ends of a range)."""
     if not left:
         return right
@@ -120,7 +118,12 @@ def negation(operand: PredicateValue) -> PredicateValue | None:
 
 
 def joined(
-    left: QueryValue, right: QueryValue, output: str = "", key: str = "", *, may_commute: bool = True
+    left: QueryValue,
+    right: QueryValue,
+    output: str = "",
+    key: str = "",
+    *,
+    may_commute: bool = True,
 ) -> QueryValue | None:
     """Return `left join right`, passing the typed `output` of left into right's gap.
 
@@ -209,7 +212,8 @@ def rule(
         return None
     if action is None and query is None and (stream is None or stream.state.is_timer):
         return None
-    texts, functions = ["now"], ()
+    texts: list[str] = ["now"]
+    functions: tuple[str, ...] = ()
     if stream is not None:
         texts, functions = [stream.text], stream.functions
     if query is not None:
@@ -234,7 +238,9 @@ def policy(
 _NEXT_ARGUMENT = re.compile(r" (?=param:\w+:\S+ = )")
 
 
-def as_policy_function(call: str, clauses: tuple[Clause, ...]) -> tuple[str, tuple[Clause, ...]] | None:
+def as_policy_function(
+    call: str, clauses: tuple[Clause, ...]
+) -> tuple[str, tuple[Clause, ...]] | None:
     """Return a call as a policy speaks of it: the function, and its arguments as conditions.
 
     None for a call to one device (with attributes) or one that passes a parameter.

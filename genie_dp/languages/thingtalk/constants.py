@@ -57,7 +57,9 @@ def gaps(body: Body, name: str, lifter: Lifter) -> Iterator[GapValue]:
 
     Only an input of the body's own call can be passed; a value inside of a filter cannot.
     """
-    places = [(call, arg) for call in _calls(body.node) for arg in call.args if _is(arg.value, name)]
+    places = [
+        (call, arg) for call in _calls(body.node) for arg in call.args if _is(arg.value, name)
+    ]
     if body.kind not in ("query", "action") or len(places) != 1 or _uses(body.node, name) != 1:
         return
     if not isinstance(body.node, ast.Call | ast.Filter):
@@ -107,6 +109,4 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
         is_entity=isinstance(type_, Entity),
         is_additive=parameter.is_additive,
     )
-    return ParameterValue(
-        signature, parameter.name, f"param:{parameter.name}:{type_}", state
-    )
+    return ParameterValue(signature, parameter.name, f"param:{parameter.name}:{type_}", state)

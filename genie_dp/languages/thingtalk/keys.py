@@ -3,8 +3,17 @@
 from collections.abc import Iterator
 
 from genie_dp.languages.thingtalk.signatures import Parameter
-from genie_dp.languages.thingtalk.types import BOOLEAN, NUMBER, STRING, UNITS, Array, Basic, Entity
-from genie_dp.languages.thingtalk.types import Enum, Measure
+from genie_dp.languages.thingtalk.types import (
+    BOOLEAN,
+    NUMBER,
+    STRING,
+    UNITS,
+    Array,
+    Basic,
+    Entity,
+    Enum,
+    Measure,
+)
 
 # Value lists of free text: whatever is said in words may be passed there, not links or ids.
 FREE_TEXT = frozenset({"tt:long_free_text", "tt:short_free_text", "tt:long_text", "tt:short_text"})

@@ -7,11 +7,12 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.thingtalk import ast, compose
 from genie_dp.languages.thingtalk.assign import CONTACT
 from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
+from genie_dp.languages.thingtalk.fills import fills, qualified
 from genie_dp.languages.thingtalk.keys import gap_keys, passing_key
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, _Writer, tokens
-from genie_dp.languages.thingtalk.traverse import children, functions_used
+from genie_dp.languages.thingtalk.traverse import functions_used
 from genie_dp.languages.thingtalk.types import (
     ANY,
     BOOLEAN,
@@ -21,7 +22,6 @@ from genie_dp.languages.thingtalk.types import (
     NUMBER,
     STRING,
     TIME,
-    Array,
     Entity,
     Enum,
     Measure,
@@ -39,7 +39,6 @@ from genie_dp.languages.thingtalk.values import (
     PredicateValue,
     ProgramValue,
     QueryValue,
-    Slots,
     SourceValue,
     StreamValue,
     predicate_state,
@@ -115,7 +114,7 @@ class Lifter:
                 return self._program(node)
             case ast.Rule():
                 return self._program(ast.Program((node,)))
-            case ast.Call() if self.signature(_name(node), node).kind == "action":
+            case ast.Call() if self.signature(qualified(node), node).kind == "action":
                 return self._action(self._canonical_action(node), opened)
             case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate():
                 rule = _only_rule(canonical(_as_program(query=node), self.library))
@@ -170,10 +169,10 @@ class Lifter:
 
     def _program(self, node: ast.Program | ast.Policy) -> ProgramValue:
         form = canonical(node, self.library)
-        functions = tuple(_name(f) for f in functions_used(form))
+        functions = tuple(qualified(f) for f in functions_used(form))
         state = POLICY if isinstance(form, ast.Policy) else PROGRAM
         text = tokens(form, self.library)
-        return ProgramValue(text, functions, state, slots=tuple(self.slots(form)))
+        return ProgramValue(text, functions, state, slots=tuple(fills(self.library, form)))
 
     def query(self, node: ast.Query, opened: Open) -> QueryValue | None:
         """Return the piece of a canonical query."""
@@ -186,7 +185,7 @@ class Lifter:
                     return None
                 condition = self._clauses(predicate, value.state.function)
                 found = PredicateValue(condition, (), predicate_state(value.state.function))
-                found.functions = tuple(_name(f) for f in functions_used(predicate))
+                found.functions = tuple(qualified(f) for f in functions_used(predicate))
                 return compose.filtered(value, found)
             case ast.Join(left, right, passing):
                 return self._join(left, right, passing, opened)
@@ -218,21 +217,21 @@ class Lifter:
         return value
 
     def _call(self, call: ast.Call, opened: Open) -> QueryValue:
-        signature = self.signature(_name(call), call)
+        signature = self.signature(qualified(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
         state = query_state(
             signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable
         )
-        slots = tuple(self.slots(call))
+        slots = tuple(fills(self.library, call))
         return QueryValue(
             text, (signature.qualified,), state, gap=gap, gap_text=gap_text, slots=slots
         )
 
     def _action(self, call: ast.Call, opened: Open) -> ActionValue:
-        signature = self.signature(_name(call), call)
+        signature = self.signature(qualified(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
         state = ActionState(signature.qualified, signature.class_name)
-        slots = tuple(self.slots(call))
+        slots = tuple(fills(self.library, call))
         return ActionValue(text, (signature.qualified,), state, gap, gap_text, slots)
 
     def _call_text(
@@ -256,7 +255,7 @@ class Lifter:
             case ast.AtTimer() | ast.Timer():
                 writer = _Writer(self.library, STYLE)
                 writer.stream(node)
-                slots = tuple(self.slots(node))
+                slots = tuple(fills(self.library, node))
                 return StreamValue(
                     " ".join(writer.out), (), stream_state("", is_timer=True), slots=slots
                 )
@@ -283,7 +282,7 @@ class Lifter:
         form = canonical_predicate(node)
         if isinstance(form, ast.TrueP | ast.FalseP):
             return None
-        functions = tuple(_name(f) for f in functions_used(form))
+        functions = tuple(qualified(f) for f in functions_used(form))
         state = predicate_state(function)
         if isinstance(form, ast.Atom):
             state = predicate_state(function, form.name, form.operator)
@@ -321,7 +320,7 @@ class Lifter:
             case ast.Atom(name, operator, value):
                 return (rank, name, operator, writer.value(value, fields), text)
             case ast.GetPredicate(call):
-                return (0 if rank == 2 else 1, _name(call), "", text, text)
+                return (0 if rank == 2 else 1, qualified(call), "", text, text)
             case _:
                 raise TypeError(f"no comparison: {inner!r}")
 
@@ -341,63 +340,6 @@ class Lifter:
         """Return the passing key of an output, "" if it has none."""
         parameter = self.signature(function).parameter(name)
         return "" if parameter is None else passing_key(parameter)
-
-    # --------------------------------------------------------------------------------- slots
-
-    def slots(self, node: Any, function: str = "") -> Iterator[tuple[str, str, str]]:
-        """Yield (token, type, function:parameter) for every placeholder of a tree, in order."""
-        match node:
-            case ast.Call():
-                owner = _name(node)
-                for arg in (*node.selector.attributes, *node.args):
-                    yield from self._slots_of(arg.value, owner, arg.name)
-            case ast.Filter(query, predicate):
-                yield from self.slots(query, function)
-                yield from self.slots(predicate, _last_function(query) or function)
-            case ast.Monitor(query):
-                yield from self.slots(query, function)
-            case ast.Edge(stream, predicate):
-                yield from self.slots(stream, function)
-                yield from self.slots(predicate, _last_function(stream) or function)
-            case ast.Atom(name, _, value):
-                yield from self._slots_of(value, function, name)
-            case ast.GetPredicate(call, predicate):
-                yield from self.slots(call)
-                yield from self.slots(predicate, _name(call))
-            case ast.AtTimer(time):
-                yield from self._slots_of(time, "attimer", "time")
-            case ast.Timer(base, interval):
-                yield from self._slots_of(base, "timer", "base")
-                yield from self._slots_of(interval, "timer", "interval")
-            case ast.PolicyFunction(class_name, name, predicate):
-                yield from self.slots(predicate, f"@{class_name}.{name}")
-            case ast.Policy(source, query, action):
-                yield from self.slots(source, "policy")
-                for part in (query, action):
-                    if part is not None:
-                        yield from self.slots(part)
-            case _:
-                for child in children(node):
-                    yield from self.slots(child, function)
-
-    def _slots_of(self, value: Any, function: str, name: str) -> Slots:
-        if isinstance(value, ast.SlotValue):
-            return ((value.token, self._slot_type(function, name), f"{function}:{name}"),)
-        found: Slots = ()
-        for child in children(value):
-            found += self._slots_of(child, function, name)
-        return found
-
-    def _slot_type(self, function: str, name: str) -> str:
-        if not function.startswith("@"):
-            return {"time": "Time", "base": "Date", "interval": "Measure(ms)"}.get(
-                name, str(CONTACT)
-            )
-        parameter = self.signature(function).parameter(name)
-        if parameter is None:
-            return str(STRING)
-        type_ = parameter.type
-        return str(type_.element if isinstance(type_, Array) else type_)
 
 
 def _type_of(node: ast.Value) -> Type:
@@ -423,29 +365,6 @@ _TYPES: Mapping[type, Type] = {
     ast.LocationValue: LOCATION,
     ast.ContextValue: LOCATION,
 }
-
-
-def _name(node: ast.Call | ast.PolicyFunction) -> str:
-    if isinstance(node, ast.Call):
-        return f"@{node.selector.class_name}.{node.function}"
-    if node.class_name is None:
-        return "*"
-    return f"@{node.class_name}.{node.function or '*'}"
-
-
-def _last_function(node: Any) -> str:
-    """Return the function whose outputs a filter on this query or stream names."""
-    match node:
-        case ast.Call():
-            return _name(node)
-        case ast.Filter(query) | ast.Monitor(query):
-            return _last_function(query)
-        case ast.Join(_, right):
-            return _last_function(right)
-        case ast.Edge(stream):
-            return _last_function(stream)
-        case _:
-            return ""
 
 
 def _as_program(

@@ -159,7 +159,9 @@ def _policy(policy: ast.Policy) -> str:
     return f"{source} : {now}{query} => {action}"
 
 
-def _policy_function(function: ast.PolicyFunction) -> str:
+def _policy_function(function: ast.PolicyFunction | ast.Hole) -> str:
+    if isinstance(function, ast.Hole):
+        return _hole(function)
     if function.class_name is None:
         return "*"
     if function.function is None:

@@ -192,7 +192,9 @@ class _Writer:
         self.out.append("=>")
         self.policy_function(policy.action, "notify")
 
-    def policy_function(self, function: PolicyFunction | None, absent: str) -> None:
+    def policy_function(self, function: PolicyFunction | Hole | None, absent: str) -> None:
+        if isinstance(function, Hole):
+            raise _no_hole(function)
         if function is None:
             self.out.append(absent)
             return
@@ -274,7 +276,7 @@ class _Writer:
             case Join(left, right, passing):
                 left_scope = self.group(left, outer)
                 self.out.append("join")
-                right_scope = self.group(right, outer)
+                right_scope = self.group(right, outer.under(left_scope))
                 self.passing(passing, right, left_scope)
                 return left_scope.under(right_scope)
             case Aggregate():

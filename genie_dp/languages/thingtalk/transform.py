@@ -253,5 +253,5 @@ def _concatenated(passings: Iterable[tuple[ast.Arg, ...]]) -> tuple[ast.Arg, ...
     return tuple(arg for passing in passings for arg in passing)
 
 
-def _allowed(action: ast.PolicyFunction | Token) -> ast.PolicyFunction | None:
-    return action if isinstance(action, ast.PolicyFunction) else None
+def _allowed(action: Any) -> Any:
+    return None if isinstance(action, Token) else action

@@ -211,7 +211,11 @@ def _source_atom(atom: Atom, outer: Scope, report: Report) -> None:
             report.problems[index] = changed
 
 
-def _policy_function(function: PolicyFunction, kind: str, outer: Scope, report: Report) -> None:
+def _policy_function(
+    function: PolicyFunction | Hole, kind: str, outer: Scope, report: Report
+) -> None:
+    if isinstance(function, Hole):
+        return
     fields = EMPTY
     if function.class_name is not None and function.function is None:
         find_class(function.class_name, None, function.span, report)
@@ -322,7 +326,7 @@ def _query(query: Query, outer: Scope, report: Report) -> Scope:
             return scope
         case Join(left, right, passing):
             left_scope = _query(left, outer, report)
-            right_scope = _query(right, outer, report)
+            right_scope = _query(right, outer.under(left_scope), report)
             _passing(passing, right, left_scope, report)
             return left_scope.under(right_scope)
         case Aggregate():
