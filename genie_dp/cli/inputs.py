@@ -112,7 +112,7 @@ def load_inputs(
 
     found = get_language(language)
     library = load_library_of(language, skills, skip_broken=skip_broken)
-    files = [_main_of(path) for path in grammar] or [data_folder("grammars") / "en" / MAIN]
+    files = grammar_files(grammar)
     extra: Sequence[Any] = ()
     sources = {str(path): path.read_text(encoding="utf-8") for path in skills if path.is_file()}
     if language == "thingtalk":
@@ -123,6 +123,11 @@ def load_inputs(
         sources |= library.sources
     read = load_grammar(files, found, extra=extra)
     return Inputs(found, library, read, {**sources, **read.sources})
+
+
+def grammar_files(grammar: Sequence[Path]) -> list[Path]:
+    """Return the template files to read: of a folder its main.genie; without any, the shipped."""
+    return [_main_of(path) for path in grammar] or [data_folder("grammars") / "en" / MAIN]
 
 
 def _main_of(path: Path) -> Path:

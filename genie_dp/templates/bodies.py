@@ -72,3 +72,20 @@ def names_in_body(template: Template) -> frozenset[str]:
         return frozenset(template.python.arguments)
     text = _QUOTED.sub(" ", _LAMBDA.sub("", template.body_text, count=1))
     return frozenset(re.findall(r"[^\W\d]\w*", text))
+
+
+_FUNCTION = re.compile(r"(@[\w.\-]+)(?:\s*\([^()]*\)\s*(\.\w+))?")
+
+
+def functions_in_bodies(grammar: Grammar) -> frozenset[str]:
+    """Return the functions that some body names, with their class, such as @com.gmail.inbox.
+
+    >>> one = Template("t", "NP", (), (), 'monitor @light(name="bedroom").power()', None)
+    >>> sorted(functions_in_bodies(Grammar(templates=(one,))))
+    ['@light', '@light.power']
+    """
+    found: set[str] = set()
+    for template in grammar.templates:
+        for name, after_selector in _FUNCTION.findall(template.body_text):
+            found.update((name, name + after_selector))
+    return frozenset(found)

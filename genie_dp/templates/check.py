@@ -90,7 +90,6 @@ class _Checker:
     def __init__(self, grammar: Grammar, language: Language, library: Any):
         self.grammar, self.language, self.library = grammar, language, library
         self.fragments: dict[str, Fragment] = {}
-        self.attributes: Mapping[str, frozenset[str]] = getattr(language, "attributes", {})
 
     def template(self, template: Template) -> Iterator[Problem]:
         yield from self._categories(template)
@@ -193,7 +192,7 @@ class _Checker:
             own: frozenset[str] | None = frozenset(table.columns) if table else None
         else:
             kind = self.grammar.kind(child.category)
-            own = self.attributes.get(kind) if kind else None
+            own = self.language.attributes.get(kind) if kind else None
         return None if own is None else own | set(ENGLISH)
 
     def _body(self, template: Template) -> Iterator[Problem]:

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from genie_dp.errors import Problem
@@ -13,7 +14,7 @@ from genie_dp.languages.sexpr.fragment import SexprFragment, compile_body
 from genie_dp.languages.sexpr.reader import parse
 from genie_dp.languages.sexpr.render import from_tokens, render, tokens
 from genie_dp.languages.sexpr.types import SlotType, parse_type
-from genie_dp.languages.sexpr.values import Item, Names, Value, placeholder_value, rename
+from genie_dp.languages.sexpr.values import Item, Names, State, Value, placeholder_value, rename
 
 
 class SExpressions:
@@ -21,6 +22,9 @@ class SExpressions:
 
     name = "sexpr"
     kinds = frozenset({"program", "value"})
+    attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
+        kinds, frozenset(field.name for field in fields(State))
+    )
 
     def parse(self, text: str, *, file: str = "<program>") -> Expression:
         """Return the expression of a text, or raise GenieError."""

@@ -13,6 +13,7 @@ from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signat
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.thingtalk.types import Type
+from genie_dp.languages.thingtalk.values import ATTRIBUTES
 
 if TYPE_CHECKING:
     from genie_dp.languages.thingtalk.lift import Lifter
@@ -31,6 +32,7 @@ class ThingTalk:
 
     name = "thingtalk"
     kinds = KINDS
+    attributes = ATTRIBUTES
 
     def __init__(self, style: TokenStyle = STYLE):
         """Keep the style of the token form."""

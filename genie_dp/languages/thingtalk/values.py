@@ -8,8 +8,8 @@ a new filter merges two sorted clause tuples, a join nests texts.
 The classes are slotted and not frozen: freezing triples the cost of making one.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from genie_dp.languages.thingtalk import ast
@@ -147,6 +147,17 @@ class ProgramState:
 
     is_policy: bool = False
 
+
+# Kind -> what guards may ask; OUTPUT and INPUT are the built-in categories of templates.
+ATTRIBUTES: Mapping[str, frozenset[str]] = {
+    kind: frozenset(f.name for f in fields(state))
+    for kind, state in (
+        ("query", QueryState), ("source", SourceState), ("stream", StreamState),
+        ("action", ActionState), ("predicate", PredicateState), ("value", ConstantState),
+        ("output", ParameterState), ("input", ParameterState), ("program", ProgramState),
+        ("policy", ProgramState),
+    )
+}  # fmt: skip
 
 # Interned, so that thousands of pieces share one object and equal states compare fast.
 query_state = lru_cache(maxsize=None)(QueryState)
