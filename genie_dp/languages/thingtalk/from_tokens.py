@@ -146,23 +146,17 @@ class _Reader(TokenReader):
         self.advance()
         source = self.predicate()
         self.take(":")
-        query = action = None
-        if self.word == "now":
-            self.advance()
-        else:
-            query = self.policy_function()
+        is_now = self.word == "now"
+        if is_now:
+            self.take("now", "=>")
+        first = self.policy_function()
+        if is_now and self.word != "=>":
+            return Policy(source, None, first)
         self.take("=>")
-        if self.word != "notify":
-            action = self.policy_function()
-        elif query is None:
-            raise self.error("a function after 'now =>'")
-        else:
-            self.advance()
-        if query is None and action is not None and self.word == "=>":
-            self.advance()
-            self.take("notify")
-            query, action = action, None
-        return Policy(source, query, action)
+        if not is_now:
+            return Policy(source, first, self.policy_function())
+        self.take("notify")
+        return Policy(source, first, None)
 
     def policy_function(self) -> PolicyFunction:
         class_name, function = None, None

@@ -10,8 +10,8 @@ r"""The token form of programs: tokens separated by one space, as a neural model
 - Streams: `edge ( s ) on P`, `( s ) filter P`, `attimer time = v`, `timer base = v , interval = v`,
   and, as the stream of a rule or inside another one, `( s => q )` or `( s => ( q ) on .. )`.
 - Predicates are in conjunctive normal form; `and` is looser than `or`, `not` stands before atoms
-  only. Rules are joined by ` ; `. A policy is `policy P : q => a`; its functions `*`, `@c.*`,
-  `@c.f` or `@c.f filter P`; `now` before and `notify` after mean none.
+  only. Rules are joined by ` ; `. A policy is `policy P : now => q => notify`, `policy P : now => a`
+  or `policy P : q => a`; its functions q and a are `*`, `@c.*`, `@c.f` or `@c.f filter P`.
 
 Values:
 
@@ -188,16 +188,19 @@ class _Writer:
         self.out.append("policy")
         self.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
         self.out.append(":")
-        self.policy_function(policy.query, "now")
-        self.out.append("=>")
-        self.policy_function(policy.action, "notify")
+        if policy.query is None or policy.action is None:
+            self.out.append("now =>")
+        if policy.query is not None:
+            self.policy_function(policy.query)
+            self.out.append("=>")
+        if policy.action is not None:
+            self.policy_function(policy.action)
+        else:
+            self.out.append("notify")
 
-    def policy_function(self, function: PolicyFunction | Hole | None, absent: str) -> None:
+    def policy_function(self, function: PolicyFunction | Hole) -> None:
         if isinstance(function, Hole):
             raise _no_hole(function)
-        if function is None:
-            self.out.append(absent)
-            return
         scope = EMPTY
         if function.class_name is None:
             self.out.append("*")
