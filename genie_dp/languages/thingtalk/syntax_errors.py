@@ -14,14 +14,14 @@ from genie_dp.languages.thingtalk.types import UNITS
 # A group is named as a whole when all terminals of the first set may stand; its name then stands
 # for those of the second set as well. The larger groups come first.
 _VALUE = frozenset({"STRING", "NUMBER", "MEASURE", "SPECIAL"})
-_STREAM = frozenset({"MONITOR", "EDGE", "TIMER", "ATTIMER"})
+_STREAM = frozenset({"_MONITOR", "_EDGE", "_TIMER", "_ATTIMER"})
 _CONDITION = frozenset({"FUNCTION_OPERATOR", "NAME", "BANG", "NOT"})
 _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     (
         "a template body",
         _STREAM | _CONDITION | _VALUE | {"_AGG"},
         _STREAM | _CONDITION | _VALUE | {
-            "_AGG", "ATNAME", "NOTIFY", "NOW", "LPAR", "LSQB", "LBRACE", "ENUM", "NEW", "NULL",
+            "_AGG", "ATNAME", "NOTIFY", "NOW", "LPAR", "LSQB", "LBRACE", "_ENUM", "_NEW", "NULL",
             "CURRENCY", "SLOT", "TRUE", "FALSE", "_LAMBDA",
         },
     ),
@@ -34,7 +34,7 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
         "a value",
         _VALUE,
         _VALUE | {
-            "NULL", "CURRENCY", "SLOT", "NAME", "NOW", "ENUM", "NEW", "LSQB", "LPAR", "TRUE",
+            "NULL", "CURRENCY", "SLOT", "NAME", "NOW", "_ENUM", "_NEW", "LSQB", "LPAR", "TRUE",
             "FALSE", "ATNAME", "LBRACE",
         },
     ),
@@ -46,41 +46,51 @@ _GROUPS: tuple[tuple[str, frozenset[str], frozenset[str]], ...] = (
     ("an action", frozenset({"ATNAME", "NOTIFY"}), frozenset()),
     ("an annotation", frozenset({"_ANNOTATION", "NATURAL_ANNOTATION"}), frozenset()),
     ("a filter", frozenset({"FILTER", "COMMA"}), frozenset()),
+    ("a class or a dataset", frozenset({"CLASS", "DATASET"}), frozenset({"ABSTRACT"})),
+    (
+        "a query, an action, an entity or an import",
+        frozenset({"KIND", "IMPORT"}),
+        frozenset({"MODIFIER", "_ENTITY_WORD"}),
+    ),
 )  # fmt: skip
-_READABLE = {
-    "$END": "the end of the text",
-    "AGG_OPERATOR": "max, min, sum or avg",
-    "ANY_OF_CLASS": "'@class.*'",
-    "ATNAME": "a name such as @com.twitter",
-    "DIRECTION": "'in req', 'in opt' or 'out'",
-    "ENTITY": "an entity type such as ^^tt:username",
-    "ENTITY_NAME": "an entity type such as tt:username",
-    "EXAMPLE_KIND": "'query', 'stream', 'action' or 'program'",
-    "FUNCTION_OPERATOR": "an operator",
-    "KEY": "a name",
-    "KIND": "'query' or 'action'",
-    "MEASURE": "a measure such as 60F",
-    "MODIFIER": "'monitorable' or 'list'",
-    "NAME": "a name",
-    "NATURAL_ANNOTATION": "'#_['",
-    "NOTIFY": "'notify'",
-    "NUMBER": "a number",
-    "OPERATOR": "an operator such as ==",
-    "SIGN": "'+' or '-'",
-    "SPECIAL": "'$?'",
-    "STRING": "a text in quotes",
-    "_AGG": "'agg'",
-    "_AND": "'&&'",
-    "_ANNOTATION": "'#['",
-    "_ARROW": "'->'",
-    "_DEFINED": "':='",
-    "_LAMBDA": "'\\'",
-    "_ON_NEW": "'on new'",
-    "_OR": "'||'",
+_READABLE: dict[str, tuple[str, ...]] = {
+    "$END": ("the end of the text",),
+    "AGG_OPERATOR": ("'max'", "'min'", "'sum'", "'avg'"),
+    "ANY_OF_CLASS": ("'@class.*'",),
+    "ATNAME": ("a name such as @com.twitter",),
+    "DIRECTION": ("'in req'", "'in opt'", "'out'"),
+    "ENTITY": ("an entity type such as ^^tt:username",),
+    "ENTITY_NAME": ("an entity type such as tt:username",),
+    "EXAMPLE_KIND": ("'query'", "'stream'", "'action'", "'program'"),
+    "FUNCTION_OPERATOR": ("an operator",),
+    "KEY": ("a name",),
+    "KIND": ("'query'", "'action'"),
+    "MEASURE": ("a measure such as 60F",),
+    "MODIFIER": ("'monitorable'", "'list'"),
+    "NAME": ("a name",),
+    "NOTIFY": ("'notify'",),
+    "NUMBER": ("a number",),
+    "OPERATOR": ("an operator such as ==",),
+    "SIGN": ("'+'", "'-'"),
+    "SPECIAL": ("'$?'",),
+    "STRING": ("a text in quotes",),
+    "_AGG": ("'agg'",),
+    "_AND": ("'&&'",),
+    "_ARROW": ("'->'",),
+    "_DEFINED": ("':='",),
+    "_LAMBDA": ("'\\'",),
+    "_ON_NEW": ("'on new'",),
+    "_OR": ("'||'",),
 }
+# What may stand almost anywhere, and is not what was forgotten: ".f" after "@c", "^^t" after "..".
+_SELDOM_MEANT = frozenset({"DOT", "ENTITY"})
 # Words that terminals spell by a regular expression, for the hints about misspelt keywords.
 _WORDS = {
     "NOTIFY": ("notify",),
+    "_MONITOR": ("monitor",),
+    "_EDGE": ("edge",),
+    "_TIMER": ("timer",),
+    "_ATTIMER": ("attimer",),
     "_AGG": ("agg", "aggregate"),
     "AGG_OPERATOR": ("max", "min", "sum", "avg", "count"),
     "KIND": ("query", "action"),
@@ -170,8 +180,8 @@ def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list
     >>> describe(["ATNAME", "_AGG", "LPAR", "STRING"], {})
     ['a query', 'a text in quotes']
     """
-    # "@c" may go on with ".f" almost anywhere, which is never what was forgotten.
-    left = {name for name in names if not name.startswith("HOLE_") and name != "DOT"}
+    accepted = {name for name in names if not name.startswith("HOLE_")}
+    left = accepted - _SELDOM_MEANT or accepted
     found = []
     for label, needed, covered in _GROUPS:
         if needed <= left:
@@ -179,19 +189,17 @@ def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list
             left -= needed | covered
     # Closing and separating signs last: what a person meant to write there comes first.
     order = {"'": 1, "t": 2}  # 't' begins only "the end of the text"
-    words = sorted(
-        (_readable(name, terminals) for name in left), key=lambda w: (order.get(w[0], 0), w)
-    )
-    return found + words
+    words = {word for name in left for word in _readable(name, terminals)}
+    return found + sorted(words, key=lambda word: (order.get(word[0], 0), word))
 
 
-def _readable(name: str, terminals: Mapping[str, TerminalDef]) -> str:
+def _readable(name: str, terminals: Mapping[str, TerminalDef]) -> tuple[str, ...]:
     if name in _READABLE:
         return _READABLE[name]
     terminal = terminals.get(name)
     if terminal is not None and isinstance(terminal.pattern, PatternStr):
-        return f"'{terminal.pattern.value}'"
-    return name.lower().replace("_", " ").strip()
+        return (f"'{terminal.pattern.value}'",)
+    return (name.lower().replace("_", " ").strip(),)
 
 
 def _list(words: list[str]) -> str:
@@ -277,17 +285,41 @@ def _bracket(failure: Failure) -> str | None:
     stops = failure.word in ("", "=>", ";", "{", ")", "]", "}")
     if unclosed and stops and unclosed[0] != opening:
         bracket, line, column = unclosed
-        return f"{bracket!r} at line {line}, column {column} is not closed"
+        if bracket != "{" or not failure.word:
+            return f"{bracket!r} at line {line}, column {column} is not closed"
     return None
 
 
 def _missing_separator(failure: Failure) -> str | None:
-    if not failure.word:
-        return None
-    if "SEMICOLON" in failure.accepted and failure.word in _MEMBERS:
+    if "SEMICOLON" in failure.accepted and failure.word in _STATEMENTS:
+        return "put a ';' between rules"
+    if "SEMICOLON" in failure.accepted and failure.word in (*_MEMBERS, "}"):
         return "end the definition before it with ';'"
-    if failure.token.type == "DIRECTION" or failure.word in ("in", "out", "req", "opt"):
+    if "COMMA" in failure.accepted and failure.word.split()[:1] in (["in"], ["out"]):
         return "put a ',' between parameters"
+    if "DIRECTION" in failure.accepted and failure.word == "in":
+        return "say 'in req' or 'in opt'"
+    return None
+
+
+def _wrong_kind(failure: Failure) -> str | None:
+    before = str(failure.previous)
+    if before in failure.holes and failure.word == "=>":
+        return f"{before!r} is of kind {failure.holes[before]}"
+    return None
+
+
+def _text_without_quotes(failure: Failure) -> str | None:
+    before = failure.previous
+    if before is not None and before.type == "NAME" and failure.accepted == {"LPAR"}:
+        return f'put text in quotes: "{before}"'
+    return None
+
+
+def _query_alone(failure: Failure) -> str | None:
+    goes_on = failure.word in ("", "filter", ",", "join")
+    if goes_on and "LBRACE" in failure.accepted and "NOW" not in failure.accepted:
+        return "a program that shows a query is: now => query => notify"
     return None
 
 
@@ -308,6 +340,9 @@ _HINTS: tuple[Callable[[Failure], str | None], ...] = (
     _misspelt,
     _not_equal,
     _parted_unit,
+    _wrong_kind,
+    _text_without_quotes,
+    _query_alone,
     _bracket,
     _needs_function,
     _needs_comparison,

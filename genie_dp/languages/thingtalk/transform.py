@@ -29,6 +29,13 @@ class Then(NamedTuple):
     passing: tuple[ast.Arg, ...]
 
 
+class Inputs(NamedTuple):
+    """What stands in the parentheses of a call."""
+
+    args: tuple[ast.Arg, ...]
+    span: Span
+
+
 class ProgramReader(ValueReader):
     """Turns the trees of programs, policies and template bodies into nodes."""
 
@@ -124,21 +131,25 @@ class ProgramReader(ValueReader):
         return ast.Aggregate(str(names[0]), str(names[1]), query, span=self.span(meta))
 
     def call(self, meta: Meta, children: list[Any]) -> ast.Call:
-        attributes: tuple[ast.Arg, ...] = ()
-        args: tuple[ast.Arg, ...] = ()
         match children:
-            case [head] | [head, tuple()]:
-                class_name, function = self._split(head)
-                args = children[1] if len(children) > 1 else ()
-            case [head, Token() as name, *inputs]:
-                class_name, function = head[1:], str(name)
-                args = inputs[0] if inputs else ()
-            case [head, attributes, name, *inputs]:
-                class_name, function = head[1:], str(name)
-                args = inputs[0] if inputs else ()
+            case [head]:
+                return self._plain_call(meta, head, ())
+            case [head, Inputs(args)]:
+                return self._plain_call(meta, head, args)
+            case [head, Inputs() as attributes, function, *inputs]:
+                selector = ast.Selector(
+                    head[1:], attributes.args, span=_from_to(self.span(head), attributes.span)
+                )
+            case [head, function, *inputs]:
+                selector = ast.Selector(head[1:], span=self.span(head))
             case _:
                 raise AssertionError("a call begins with a name")
-        selector = ast.Selector(class_name, attributes, span=self.span(head))
+        args = inputs[0].args if inputs else ()
+        return ast.Call(selector, str(function), args, span=self.span(meta))
+
+    def _plain_call(self, meta: Meta, head: Token, args: tuple[ast.Arg, ...]) -> ast.Call:
+        class_name, function = self._split(head)
+        selector = ast.Selector(class_name, span=self.span(head))
         return ast.Call(selector, function, args, span=self.span(meta))
 
     def _split(self, name: Token) -> tuple[str, str]:
@@ -149,8 +160,8 @@ class ProgramReader(ValueReader):
             self.problem("S004", message, self.span(name), hint)
         return class_name, function
 
-    def inputs(self, _meta: Meta, children: list[ast.Arg]) -> tuple[ast.Arg, ...]:
-        return tuple(children)
+    def inputs(self, meta: Meta, children: list[ast.Arg]) -> Inputs:
+        return Inputs(tuple(children), self.span(meta))
 
     def arg(self, meta: Meta, children: list[Any]) -> ast.Arg:
         return ast.Arg(str(children[0]), children[1], span=self.span(meta))
@@ -247,6 +258,10 @@ def _joined(stream: ast.Stream, thens: Iterable[Then], span: Span) -> ast.Stream
     for query, passing in thens:
         stream = ast.StreamJoin(stream, query, passing, span=span)
     return stream
+
+
+def _from_to(first: Span, last: Span) -> Span:
+    return Span(first.file, first.line, first.column, last.end_line, last.end_column)
 
 
 def _concatenated(passings: Iterable[tuple[ast.Arg, ...]]) -> tuple[ast.Arg, ...]:

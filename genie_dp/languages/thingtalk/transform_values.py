@@ -207,7 +207,16 @@ class ValueReader(Transformer[Token, Any]):
                 return ast.ContextValue(("location", names[1]), span=span)
             case ["$start_of" | "$end_of" as edge, unit]:
                 return ast.DateEdge(edge[1:], self._unit(unit, _TIME_UNITS, span), span=span)
-        known = ("$?", "$event", "$now", "$context", "$location", "$start_of", "$end_of")
+        known = (
+            "$?",
+            "$undefined",
+            "$event",
+            "$now",
+            "$context",
+            "$location",
+            "$start_of",
+            "$end_of",
+        )
         name = str(children[0])
         hint = did_you_mean(name, known) or f"known are {' '.join(known)}"
         if name in known:
