@@ -187,12 +187,14 @@ class _Compiler:
 
 
 def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:
-    """Tell whether all functions are included and none is excluded.
+    """Tell whether all functions are included, none excluded, and none of weight zero.
 
     >>> takes_part(["@com.gmail.inbox"], SynthesisConfig(exclude=("@com.gmail.*",)))
     False
     """
     for function in functions:
+        if config.weights.get(function, 1.0) == 0:
+            return False
         if config.include and not any(fnmatchcase(function, glob) for glob in config.include):
             return False
         if any(fnmatchcase(function, glob) for glob in config.exclude):

@@ -1,6 +1,6 @@
 """The sampler as a whole: pools of every depth, then the plan of the root."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from genie_dp.synthesis.rules import Rule, combine, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
+MOST_COPIES = 20  # of a piece in a group, so that extreme weights cost no memory
 _MARGIN = 1.15  # rows are drawn beyond the size, for repeats and rejections
 
 
@@ -33,7 +34,7 @@ class Engine:
 
 def build_engine(compiled: Compiled, config: SynthesisConfig) -> Engine:
     """Return the engine: pools sampled, cells of the root listed, quotas shared out."""
-    pools = Pools(leaves=compiled.leaves)
+    pools = Pools(leaves=compiled.leaves, copies=copies_of(config.weights))
     inner = _used_as_children(compiled)
     for depth in range(config.max_depth):
         for category in sorted(inner):
@@ -41,6 +42,20 @@ def build_engine(compiled: Compiled, config: SynthesisConfig) -> Engine:
             pools.levels.setdefault(category, []).append(level)
     root_cells, quotas = _root(compiled, pools, config)
     return Engine(compiled, config, pools, plan(root_cells, quotas, config.seed, "root"))
+
+
+def copies_of(weights: Mapping[str, float]) -> dict[str, int]:
+    """Return how often the pieces of a function stand in a group; "" is any other function.
+
+    >>> copies_of({"@a.b": 2.0, "@c.d": 0.5})
+    {'@a.b': 4, '@c.d': 1, '': 2}
+    """
+    known = {name: weight for name, weight in weights.items() if weight > 0}
+    if not known:
+        return {}
+    known[""] = 1.0
+    lowest = max(min(known.values()), max(known.values()) / MOST_COPIES)
+    return {name: max(1, round(weight / lowest)) for name, weight in known.items()}
 
 
 def _used_as_children(compiled: Compiled) -> set[str]:

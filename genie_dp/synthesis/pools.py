@@ -16,11 +16,13 @@ class Pools:
     Attributes:
         leaves: pieces of built-in categories, constants and tables, by pool name.
         levels: category -> pieces of depth 0, of depth 1, ..
+        copies: function -> how often its pieces stand in a group: from the weights; "" is any other.
         clashes: sentences of partial derivations that were met with two programs.
     """
 
     leaves: dict[str, Sequence[Piece]] = field(default_factory=dict)
     levels: dict[str, list[list[Piece]]] = field(default_factory=dict)
+    copies: Mapping[str, int] = field(default_factory=dict)
     clashes: Counter[str] = field(default_factory=Counter)
     _groups: dict[tuple[object, ...], Mapping[Key, Sequence[Piece]]] = field(default_factory=dict)
 
@@ -42,8 +44,20 @@ class Pools:
         name = (category, lowest, highest, reads, asked, has_gap)
         if name not in self._groups:
             pieces = self.pieces(category, lowest, highest)
-            self._groups[name] = group(pieces, reads, asked, has_gap)
+            found = group(pieces, reads, asked, has_gap)
+            if self.copies:
+                found = {key: self._weighted(members) for key, members in found.items()}
+            self._groups[name] = found
         return self._groups[name]
+
+    def _weighted(self, pieces: Sequence[Piece]) -> list[Piece]:
+        """Return the pieces, each as often as its function weighs; repeated rows are dropped."""
+        others = self.copies[""]
+        return [
+            piece
+            for piece in pieces
+            for _ in range(self.copies.get(piece.attribute("function"), others))
+        ]
 
     def forget_groups(self) -> None:
         """Drop the indices; they are made again on demand."""

@@ -1,0 +1,41 @@
+"""One engine over the shipped skills and grammar, shared by the tests of synthesis."""
+
+from functools import cache
+from typing import Any
+
+from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.dataset.formats import from_json
+from genie_dp.records import Example
+from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.engine import Engine, build_engine
+from genie_dp.synthesis.run import Tally, block_numbers, parts
+from genie_dp.synthesis.seen import Seen
+from genie_dp.templates.grammar import subset
+
+
+@cache
+def shipped() -> Inputs:
+    """Return the shipped skills and the English grammar."""
+    return load_inputs("thingtalk", (), (), skip_broken=False)
+
+
+def engine(**settings: Any) -> Engine:
+    """Return an engine over the shipped inputs."""
+    config = SynthesisConfig(**{"size": 6000, "max_depth": 4, "pool_size": 300, **settings})
+    inputs = shipped()
+    grammar = subset(inputs.grammar, config.subsets)
+    return build_engine(compile_grammar(grammar, inputs.language, inputs.library, config), config)
+
+
+def text_of(made: Engine, **options: Any) -> str:
+    """Return all rows of an engine as text."""
+    numbers = options.pop("numbers", block_numbers(made))
+    options.setdefault("limit", made.config.size)
+    return "".join(part.text for part in parts(made, numbers, Seen(), Tally(), **options))
+
+
+@cache
+def rows() -> tuple[Example, ...]:
+    """Return some thousand rows of the shipped skills, up to depth 4."""
+    return tuple(from_json(line) for line in text_of(engine()).splitlines())
