@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from genie_dp.errors import Problem, Span, did_you_mean
-from genie_dp.languages.thingtalk.assign import is_numeric, is_ordered
+from genie_dp.languages.thingtalk.assign import is_numeric
 from genie_dp.languages.thingtalk.ast import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.slots import slot_stem
 from genie_dp.languages.thingtalk.types import (
@@ -229,7 +229,7 @@ def _goes_with(part: str, type_: Type) -> bool:
     if part in _BOOLEAN_PARTS:
         return element == BOOLEAN
     if part in ("more", "less"):
-        return is_numeric(element) or is_ordered(element)
+        return is_numeric(element) or element in (DATE, TIME)
     return part not in ("after", "before") or element in (DATE, TIME)
 
 

@@ -98,7 +98,7 @@ def _problems(
                 "K013",
                 f"entity {entity.name!r} extends {written!r}, which nobody declares",
                 entity.span,
-                did_you_mean(parent, known) or f"declare it: entity {parent.partition(':')[2]};",
+                _parent_hint(written, definition, known),
             )
     if _reaches(name, name, known, set()):
         yield Problem(
@@ -107,6 +107,12 @@ def _problems(
             entity.span,
             "take one of these `extends` away",
         )
+
+
+def _parent_hint(written: str, definition: ClassDef, known: Mapping[str, EntityType]) -> str:
+    own = [e.name for e in definition.entities]
+    near = did_you_mean(written, known if ":" in written else own)
+    return near or f"declare it: entity {written.rpartition(':')[2]};"
 
 
 def _should_be_known(parent: str, class_name: str, known: Mapping[str, EntityType]) -> bool:

@@ -142,13 +142,27 @@ def _link_class(name: str, classes: Mapping[str, ClassDef]) -> tuple[SkillClass,
     functions = {}
     for function_name in _function_names(line, classes):
         params, found = _parameters(function_name, line, classes, ())
-        own = _declarations(function_name, line, classes)[0]
+        own, *hidden = _declarations(function_name, line, classes)
         if own.owner == name:
             problems.extend(found)
+            problems.extend(_kind_problems(own, hidden))
         functions[function_name] = _function(name, own.decl, params)
     phrases = function_phrases(definition.annotations)
     phrase = phrases[0] if phrases else _title(definition)
     return SkillClass(name, definition.is_abstract, line, functions, phrase), problems
+
+
+def _kind_problems(own: _Declared, hidden: Iterable[_Declared]) -> Iterator[Problem]:
+    for other in hidden:
+        if other.owner != own.owner and other.decl.kind != own.decl.kind:
+            yield Problem(
+                "K007",
+                f"expected the {other.decl.kind} {own.decl.name!r} of @{other.owner}, "
+                f"got a function of kind {own.decl.kind}",
+                own.decl.span,
+                "give it another name",
+            )
+            return
 
 
 def _title(definition: ClassDef) -> str:
@@ -226,7 +240,7 @@ def _extends_problem(
             "K007",
             f"{decl.kind} {decl.name!r} extends the {found[0].decl.kind} {parent!r}",
             decl.span,
-            f"a {decl.kind} can only extend a {decl.kind}",
+            "queries extend queries, actions actions",
         )
     return None
 

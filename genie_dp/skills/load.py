@@ -4,8 +4,9 @@ Codes of mistakes:
 
 | K001 no such folder | K002 folder without skills | K003 text cannot be decoded |
 | K004 class declared twice | K005 unknown parent class | K006 extends itself |
-| K007 function extends what is not there | K008 malformed value list | K009 file without class |
-| K010 value or list given twice | K011 skill.tt and manifest.tt in one folder |
+| K007 function extends what is not there, or a query hides an action |
+| K008 malformed value list | K009 file without class | K010 value or list given twice |
+| K011 skill.tt and manifest.tt in one folder |
 | K012 folder and class have different names | K013 unknown parent of an entity type |
 """
 

@@ -1,0 +1,91 @@
+"""Skeletons: what `genie-dp new` writes is read without a warning, and nothing is overwritten."""
+
+from pathlib import Path
+
+import pytest
+
+from genie_dp.cli import run
+from genie_dp.cli.new import write_files
+from genie_dp.languages import get_language
+from genie_dp.skills.check import check_library
+from genie_dp.skills.load import load_library
+from genie_dp.templates.load import load_grammar
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def check_of(skills: Path, grammar: Path) -> list[str]:
+    """Return codes of everything that is wrong or odd with a library and a grammar."""
+    library = load_library([skills])
+    files = [grammar, *(s.templates for s in library.skills if s.templates)]
+    read = load_grammar(files, get_language("thingtalk"), library=library)
+    assert read.templates
+    templated = {
+        f.qualified
+        for f in library.functions()
+        if any(f"{f.qualified}(" in text for text in read.sources.values())
+    }
+    return [p.code for p in [*library.warnings, *check_library(library, templated)]]
+
+
+def test_a_new_project_has_nothing_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "project", "home"]) == 0
+    assert "genie-dp synthesize" in capsys.readouterr().out
+    assert check_of(Path("home/thingpedia"), Path("home/grammars/en/main.genie")) == []
+
+
+def test_a_new_skill_fits_into_a_new_project() -> None:
+    assert run(["new", "project", "home"]) == 0
+    assert run(["new", "skill", "org.my-garden", "--in", "home/thingpedia"]) == 0
+    assert check_of(Path("home/thingpedia"), Path("home/grammars/en/main.genie")) == []
+
+
+def test_a_new_project_synthesizes_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "project", "home"]) == 0
+    options = ["--skills", "home/thingpedia", "--grammar", "home/grammars/en", "--size", "50"]
+    assert run(["synthesize", *options, "--output", "pairs.jsonl"]) == 0
+    assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
+
+
+def test_a_new_grammar_is_put_beside_the_others() -> None:
+    assert run(["new", "grammar", "formal"]) == 0
+    assert Path("grammars/formal/main.genie").is_file()
+
+
+@pytest.mark.parametrize("what", ["project", "skill", "grammar"])
+def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", what, "home", "--in", "."]) == 0
+    before = {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()}
+    assert run(["new", what, "home", "--in", "."]) == 1
+    assert "error[R030]: home exists already" in capsys.readouterr().err
+    assert {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["skill", "@Com.Example"], "genie-dp new skill com.example"),
+        (["skill", "com..example"], "genie-dp new skill com.example"),
+        (["skill", "../x"], "genie-dp new skill x"),
+        (["project", "My Home"], "genie-dp new project my_home"),
+        (["grammar", "en.us"], "genie-dp new grammar en_us"),
+        (["grammar", "2"], None),
+    ],
+)
+def test_a_name_that_will_not_do_is_answered_by_one_that_does(
+    arguments: list[str], hint: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", *arguments]) == 1
+    shown = capsys.readouterr().err
+    assert "error[R031]" in shown
+    assert f"for example: {hint}" in shown if hint else "hint" not in shown
+    assert list(Path().iterdir()) == []
+
+
+def test_a_skeleton_that_cannot_be_written_leaves_nothing_behind() -> None:
+    with pytest.raises(OSError, match="name too long|File name too long"):
+        write_files(Path("home"), {"a.txt": "a", "x" * 300: "b"})
+    assert list(Path().iterdir()) == []
