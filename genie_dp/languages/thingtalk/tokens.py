@@ -10,8 +10,9 @@ r"""The token form of programs: tokens separated by one space, as a neural model
 - Streams: `edge ( s ) on P`, `( s ) filter P`, `attimer time = v`, `timer base = v , interval = v`,
   and, as the stream of a rule or inside another one, `( s => q )` or `( s => ( q ) on .. )`.
 - Predicates are in conjunctive normal form; `and` is looser than `or`, `not` stands before atoms
-  only. Rules are joined by ` ; `. A policy is `policy P : now => q => notify`, `policy P : now => a`
-  or `policy P : q => a`; its functions q and a are `*`, `@c.*`, `@c.f` or `@c.f filter P`.
+  only. Rules are joined by ` ; `. A policy is `policy P : now => q => notify`,
+  `policy P : now => a` or `policy P : q => a`, with q and a one of `*`, `@c.*`, `@c.f` and
+  `@c.f filter P`.
 
 Values:
 

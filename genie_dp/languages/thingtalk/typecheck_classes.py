@@ -108,8 +108,6 @@ def _function(function: FunctionDecl) -> Iterator[Problem]:
         yield _problem("T038", message, function.span)
     if function.kind == "action":
         yield from _action(function)
-    yield from _annotations(function.annotations)
-    yield from _poll_interval(function)
     seen: set[str] = set()
     for param in function.params:
         if param.name in seen:
@@ -117,6 +115,8 @@ def _function(function: FunctionDecl) -> Iterator[Problem]:
         seen.add(param.name)
         yield from _type(param.type, param)
         yield from _annotations(param.annotations)
+    yield from _annotations(function.annotations)
+    yield from _poll_interval(function)
 
 
 def _action(function: FunctionDecl) -> Iterator[Problem]:
