@@ -63,7 +63,7 @@ def _hint(text: str, start: int, expected: set[str]) -> str | None:
         return "words stand in quotes; a child is name:CATEGORY, such as q:NP"
     if rest.startswith(("'", '"')) and "STRING" in expected:
         return "this text has no closing quote on its line"
-    if rest.startswith("=") and "_ARROW" in expected:
+    if "_ARROW" in expected and not re.search("->|→", rest):
         return "write -> between utterance and body"
     if rest.startswith("if") and before.endswith("]"):
         return "the guard stands before the annotations"
