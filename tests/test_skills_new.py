@@ -6,10 +6,6 @@ import pytest
 
 from genie_dp.cli import run
 from genie_dp.cli.new import write_files
-from genie_dp.languages import get_language
-from genie_dp.skills.check import check_library
-from genie_dp.skills.load import load_library
-from genie_dp.templates.load import load_grammar
 
 
 @pytest.fixture(autouse=True)
@@ -17,36 +13,26 @@ def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path)
 
 
-def check_of(skills: Path, grammar: Path) -> list[str]:
-    """Return codes of everything that is wrong or odd with a library and a grammar."""
-    library = load_library([skills])
-    files = [grammar, *(s.templates for s in library.skills if s.templates)]
-    read = load_grammar(files, get_language("thingtalk"), library=library)
-    assert read.templates
-    templated = {
-        f.qualified
-        for f in library.functions()
-        if any(f"{f.qualified}(" in text for text in read.sources.values())
-    }
-    return [p.code for p in [*library.warnings, *check_library(library, templated)]]
+IN_PROJECT = ["--skills", "home/thingpedia", "--grammar", "home/grammars/en"]
 
 
 def test_a_new_project_has_nothing_missing(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "project", "home"]) == 0
     assert "genie-dp synthesize" in capsys.readouterr().out
-    assert check_of(Path("home/thingpedia"), Path("home/grammars/en/main.genie")) == []
+    assert run(["check", *IN_PROJECT]) == 0
+    assert "0 errors, 0 warnings" in capsys.readouterr().out
 
 
-def test_a_new_skill_fits_into_a_new_project() -> None:
+def test_a_new_skill_fits_into_a_new_project(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "project", "home"]) == 0
     assert run(["new", "skill", "org.my-garden", "--in", "home/thingpedia"]) == 0
-    assert check_of(Path("home/thingpedia"), Path("home/grammars/en/main.genie")) == []
+    assert run(["check", *IN_PROJECT]) == 0
+    assert "2 skills, 6 functions, 33 templates: 0 errors, 0 warnings" in capsys.readouterr().out
 
 
 def test_a_new_project_synthesizes_at_once(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", "project", "home"]) == 0
-    options = ["--skills", "home/thingpedia", "--grammar", "home/grammars/en", "--size", "50"]
-    assert run(["synthesize", *options, "--output", "pairs.jsonl"]) == 0
+    assert run(["synthesize", *IN_PROJECT, "--size", "50", "--output", "pairs.jsonl"]) == 0
     assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
 
 
