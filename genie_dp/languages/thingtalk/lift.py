@@ -11,7 +11,7 @@ from genie_dp.languages.thingtalk.fills import fills, qualified
 from genie_dp.languages.thingtalk.keys import gap_keys, passing_key
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
-from genie_dp.languages.thingtalk.tokens import STYLE, _Writer, tokens
+from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
 from genie_dp.languages.thingtalk.traverse import functions_used
 from genie_dp.languages.thingtalk.types import (
     ANY,
@@ -160,7 +160,7 @@ class Lifter:
     def _constant(self, node: ast.Value) -> ConstantValue:
         type_ = _type_of(node)
         state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
-        writer = _Writer(self.library, STYLE)
+        writer = TokenWriter(self.library, STYLE)
         return ConstantValue(writer.value(node, EMPTY), state, node)
 
     def _canonical_action(self, call: ast.Call) -> ast.Call:
@@ -245,7 +245,7 @@ class Lifter:
                 gap_text = self.typed(signature.qualified, arg.name, arg)
             else:
                 kept.append(arg)
-        writer = _Writer(self.library, STYLE)
+        writer = TokenWriter(self.library, STYLE)
         writer.call(ast.Call(call.selector, call.function, tuple(kept), span=call.span), EMPTY)
         return " ".join(writer.out), gap, gap_text
 
@@ -253,7 +253,7 @@ class Lifter:
         """Return the piece of a canonical stream."""
         match node:
             case ast.AtTimer() | ast.Timer():
-                writer = _Writer(self.library, STYLE)
+                writer = TokenWriter(self.library, STYLE)
                 writer.stream(node)
                 slots = tuple(fills(self.library, node))
                 return StreamValue(
@@ -293,7 +293,7 @@ class Lifter:
         policy = canonical(ast.Policy(node, None, None), self.library)
         if not isinstance(policy, ast.Policy):
             raise TypeError("a policy stays a policy")
-        writer = _Writer(self.library, STYLE)
+        writer = TokenWriter(self.library, STYLE)
         writer.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
         return " ".join(writer.out)
 
@@ -311,7 +311,7 @@ class Lifter:
         )
 
     def _operand(self, node: ast.Predicate, fields: Scope) -> Operand:
-        writer = _Writer(self.library, STYLE)
+        writer = TokenWriter(self.library, STYLE)
         writer.atom(node, fields, fields)
         text = " ".join(writer.out)
         inner = node.operand if isinstance(node, ast.Not) else node

@@ -117,7 +117,7 @@ def tokens(
     """
     if signatures is None and (style.types or not style.keywords):
         raise GenieError(_style_problem(style))
-    writer = _Writer(signatures, style)
+    writer = TokenWriter(signatures, style)
     if isinstance(program, Policy):
         writer.policy(program)
     else:
@@ -127,7 +127,7 @@ def tokens(
 
 def query_tokens(query: Query, signatures: Signatures, style: TokenStyle = STYLE) -> str:
     """Return the token form of a query on its own."""
-    writer = _Writer(signatures, style)
+    writer = TokenWriter(signatures, style)
     writer.query(query, EMPTY)
     return " ".join(writer.out)
 
@@ -147,12 +147,13 @@ def _typed(prefix: str, name: str, type_: Type) -> str:
     return f"{prefix}:{name}:{type_}"
 
 
-class _Writer:
-    """Appends tokens to `out`; each method for a query or stream returns its outputs."""
+class TokenWriter:
+    """Writes pieces of programs as tokens, one after the other, to `out`."""
 
     __slots__ = ("out", "signatures", "style")
 
     def __init__(self, signatures: Signatures | None, style: TokenStyle):
+        """Start with no tokens."""
         self.out: list[str] = []
         self.signatures = signatures
         self.style = style
@@ -160,12 +161,14 @@ class _Writer:
     # ------------------------------------------------------------------ programs, policies
 
     def program(self, program: Program) -> None:
+        """Write the rules of a program."""
         for index, rule in enumerate(program.rules):
             if index:
                 self.out.append(";")
             self.rule(rule)
 
     def rule(self, rule: Rule) -> None:
+        """Write `s => q => a`."""
         scope = EMPTY
         if rule.stream is None:
             self.out.append("now =>")
@@ -186,6 +189,7 @@ class _Writer:
                 assert_never(rule.action)
 
     def policy(self, policy: Policy) -> None:
+        """Write `policy P : q => a`."""
         self.out.append("policy")
         self.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
         self.out.append(":")
@@ -200,6 +204,7 @@ class _Writer:
             self.out.append("notify")
 
     def policy_function(self, function: PolicyFunction | Hole) -> None:
+        """Write what a policy speaks of."""
         if isinstance(function, Hole):
             raise _no_hole(function)
         scope = EMPTY
@@ -218,6 +223,7 @@ class _Writer:
     # -------------------------------------------------------------------- streams, queries
 
     def stream(self, stream: Stream) -> Scope:
+        """Write a stream; return its outputs."""
         match stream:
             case AtTimer(time):
                 self.out.append(f"attimer time = {self.value(time, EMPTY)}")
@@ -247,6 +253,7 @@ class _Writer:
                 assert_never(stream)
 
     def monitor(self, stream: Monitor) -> Scope:
+        """Write `monitor ( q ) on new [ .. ]`; return its outputs."""
         self.out.append("monitor")
         scope = self.group(stream.query, EMPTY)
         if stream.on_new:
@@ -255,6 +262,7 @@ class _Writer:
         return scope
 
     def in_parentheses(self, stream: Stream) -> Scope:
+        """Write `( s )`, or `( s => q )` for a stream join; return its outputs."""
         self.out.append("(")
         if isinstance(stream, StreamJoin):
             left = self.stream(stream.stream)
@@ -269,6 +277,7 @@ class _Writer:
         return scope
 
     def query(self, query: Query, outer: Scope) -> Scope:
+        """Write a query that may use names of `outer`; return its outputs."""
         match query:
             case Call():
                 return self.call(query, outer)
@@ -291,12 +300,14 @@ class _Writer:
                 assert_never(query)
 
     def group(self, query: Query, outer: Scope) -> Scope:
+        """Write `( q )`; return its outputs."""
         self.out.append("(")
         scope = self.query(query, outer)
         self.out.append(")")
         return scope
 
     def aggregate(self, query: Aggregate, outer: Scope) -> Scope:
+        """Write `aggregate sum param:f:T of ( q )`; return its one output."""
         place = len(self.out)
         scope = self.group(query.query, outer)
         words = f"aggregate {query.operator} of"
@@ -310,6 +321,7 @@ class _Writer:
     # ------------------------------------------------------------------------------- calls
 
     def call(self, call: Call, scope: Scope) -> Scope:
+        """Write a function with its arguments; return its outputs."""
         selector = call.selector
         self.out.append(f"@{selector.class_name}.{call.function}")
         signature = self.signature(selector.class_name, call.function, call.span)
@@ -325,6 +337,7 @@ class _Writer:
         return scope_of(signature.outputs)
 
     def attributes(self, attributes: tuple[Arg, ...], scope: Scope) -> None:
+        """Write the attributes of a device."""
         for arg in self.sorted(attributes):
             name = f"attribute:{arg.name}"
             if self.style.types:
@@ -332,6 +345,7 @@ class _Writer:
             self.out.append(f"{name} = {self.value(arg.value, scope)}")
 
     def arguments(self, args: tuple[Arg, ...], inputs: Scope, scope: Scope) -> None:
+        """Write arguments by name."""
         ordered: Iterable[Arg] = args
         if self.style.canonical:
             ordered = sorted(args, key=_constants_first) if len(args) > 1 else args
@@ -341,6 +355,7 @@ class _Writer:
             self.out.append(f"{on}{name} = {self.value(arg.value, scope)}")
 
     def positions(self, args: tuple[Arg, ...], signature: Signature, scope: Scope) -> None:
+        """Write arguments by their place in the signature."""
         given = {arg.name: arg.value for arg in args}
         for parameter in signature.inputs:
             value = given.pop(parameter.name, None)
@@ -349,6 +364,7 @@ class _Writer:
             raise _unknown_name(next(iter(given)), signature.qualified, args[0].span)
 
     def passing(self, passing: tuple[Arg, ...], right: Query, left: Scope) -> None:
+        """Write the `on` of a join."""
         if not passing:
             return
         inputs = self.inputs_of(right)
@@ -366,11 +382,13 @@ class _Writer:
         return scope
 
     def sorted(self, args: tuple[Arg, ...]) -> Iterable[Arg]:
+        """Return arguments in the order of the style."""
         return sorted(args, key=_name) if self.style.canonical and len(args) > 1 else args
 
     # ---------------------------------------------------------------------------- predicates
 
     def predicate(self, predicate: Predicate, fields: Scope, outer: Scope) -> None:
+        """Write a predicate on `fields`; values may also use names of `outer`."""
         scope = outer.under(fields)
         clauses = predicate.operands if isinstance(predicate, And) else (predicate,)
         for index, clause in enumerate(clauses):
@@ -383,6 +401,7 @@ class _Writer:
                 self.atom(atom, fields, scope)
 
     def atom(self, atom: Predicate, fields: Scope, scope: Scope) -> None:
+        """Write a comparison or what it may stand for."""
         match atom:
             case Atom(name, operator, value):
                 left = self.name(name, fields, atom.span)
@@ -407,9 +426,11 @@ class _Writer:
     # --------------------------------------------------------------------- names and values
 
     def value(self, value: Value, scope: Scope, glue: str = " ") -> str:
+        """Return a value in token form."""
         return value_tokens(value, lambda name: self.name(name, scope, value.span), glue=glue)
 
     def name(self, name: str, scope: Scope, span: Span | None = None) -> str:
+        """Return the token of a name; with its type unless the style leaves types out."""
         if not self.style.types:
             return f"param:{name}"
         type_ = scope.get(name)

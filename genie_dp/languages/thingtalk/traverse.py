@@ -24,7 +24,12 @@ def _field_names(node: type[Any]) -> tuple[str, ...]:
 
 
 def children(node: Any) -> Iterator[Any]:
-    """Yield the nodes right below a node, in program order; plain fields are skipped."""
+    """Yield the nodes right below a node, in program order; plain fields are skipped.
+
+    >>> from genie_dp.languages.thingtalk.ast import Selector
+    >>> list(children(Call(Selector("com.gmail"), "inbox")))
+    [Selector(class_name='com.gmail', attributes=())]
+    """
     for name in _field_names(type(node)):
         value = getattr(node, name)
         for item in value if isinstance(value, tuple) else (value,):
@@ -33,7 +38,12 @@ def children(node: Any) -> Iterator[Any]:
 
 
 def functions_used(node: Any) -> Iterator[Call | PolicyFunction]:
-    """Yield every place of a program that names a function, in program order."""
+    """Yield every place of a program that names a function, in program order.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> [c.function for c in functions_used(parse("monitor @com.x.q => @com.x.a"))]
+    ['q', 'a']
+    """
     if isinstance(node, Call | PolicyFunction):
         yield node
     for child in children(node):
@@ -44,6 +54,11 @@ def source_calls(query: Query) -> Iterator[Call]:
     """Yield the calls that a query gets its results from, left to right.
 
     Those inside of its predicates (`@f() { .. }`) are not among them.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> rule = parse("now => @com.x.q join @com.x.r filter @com.x.s() { true } => notify").rules[0]
+    >>> [c.function for c in source_calls(rule.query)]
+    ['q', 'r']
     """
     match query:
         case Call():
@@ -61,6 +76,11 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     """Return the node with `change` applied to every node below it, innermost first.
 
     `change` returns a node as it is to keep it. Unchanged parts are shared with the input.
+
+    >>> from genie_dp.languages.thingtalk.ast import Atom, StringValue, Undefined
+    >>> atom = Atom("a", "==", StringValue("b"))
+    >>> rewrite(atom, lambda node: Undefined() if isinstance(node, StringValue) else node)
+    Atom(name='a', operator='==', value=Undefined())
     """
     changes: dict[str, Any] = {}
     for name in _field_names(type(node)):

@@ -87,6 +87,12 @@ def check(
             its own may be a query or an action; a predicate on its own may speak of any output.
         signatures: the skill library.
         parameters: names that are in scope everywhere, such as those of a lambda.
+
+    >>> from types import SimpleNamespace
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> nothing = SimpleNamespace(function=lambda class_name, name: None, class_names=tuple)
+    >>> [p.message for p in check(parse("now => @com.x.post(a = b)"), nothing)]
+    ["expected a class of the library, got '@com.x'", "expected an output in scope, got 'b'"]
     """
     report = Report(signatures)
     outer = Scope(dict(parameters or {}))
