@@ -131,6 +131,7 @@ def as_parameter(param: ParamDecl) -> Parameter:
     """Return the signature of a declared parameter."""
     accepts = find(param.annotations, "accepts")
     unique = find(param.annotations, "unique")
+    additive = find(param.annotations, "additive")
     return Parameter(
         param.name,
         param.direction,
@@ -138,6 +139,7 @@ def as_parameter(param: ParamDecl) -> Parameter:
         value_list=text_of(param.annotations, "string_values"),
         unique=unique is not None and unique.value is True,
         accepts=_names(accepts.value) if accepts else (),
+        is_additive=additive is not None and additive.value is True,
     )
 
 

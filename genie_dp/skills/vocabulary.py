@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
-from genie_dp.languages.thingtalk.types import Array, Type
+from genie_dp.languages.thingtalk.types import Array, Entity, Type
 from genie_dp.skills.model import Library
 
 # Words after which no head noun of a phrase stands: "number of likes" is singular.
 _AFTER_THE_HEAD = frozenset(
     ("of", "in", "on", "at", "for", "from", "to", "with", "by", "about", "per", "that", "#")
 )
+PICTURE = Entity("tt:picture")
 # Singular nouns in -s: "status", "news", "address", "analysis".
 _SINGULAR_ENDINGS = ("ss", "us", "is", "ws", "'s")
 _SINGULAR = frozenset(("series", "species", "gas", "canvas", "lens", "means", "s"))
@@ -22,7 +23,8 @@ class ParameterPhrase:
     """One way to speak of a parameter of one function.
 
     Attributes:
-        part: part of speech, one of annotations.PARTS.
+        part: part of speech, one of annotations.PARTS, or "self" for an output that is the thing
+            itself: its words are empty.
         words: tokens joined by one space; `#` is the place of the value, `{is/are}` agrees.
         number: "sg" or "pl", that of the phrase itself.
     """
@@ -56,6 +58,9 @@ def _phrases(
             for words in phrases:
                 number = "pl" if part == "plural" else number_of(words)
                 yield ParameterPhrase(signature, parameter, part, words, number)
+        if parameter.unique or parameter.type == PICTURE:
+            # "send my latest email to bob" passes the email itself: no word for it.
+            yield ParameterPhrase(signature, parameter, "self", "", "sg")
 
 
 def types_in_use(library: Library) -> tuple[Type, ...]:

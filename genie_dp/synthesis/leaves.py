@@ -48,7 +48,9 @@ def parameter_pieces(
             values[key] = language.parameter(phrase.signature, phrase.parameter)
         value = values[key]
         said = features(num=phrase.number, pos=phrase.part)
-        if "#" in phrase.words:
+        if not phrase.words:
+            yield Piece("", value, said)
+        elif "#" in phrase.words:
             yield Piece(phrase.words.replace("#", GAP), replace(value, gap="#"), said)
         else:
             yield Piece(phrase.words, value, said)

@@ -102,6 +102,8 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     if value is None:
         return None
     text = wording.text.format(*[printer(chosen) for printer in wording.printers])
+    if "  " in text or text[-1:] == " ":  # a child without words
+        text = " ".join(text.split())
     if "{" in text and rule.subject is not None:
         text = _agreed(text, chosen[rule.subject].features.num)
     slots = _slots(rule, chosen, value) if mask else ""

@@ -17,6 +17,7 @@ from genie_dp.languages.thingtalk.types import (
     NUMBER,
     STRING,
     TIME,
+    UNITS,
     Array,
     Entity,
     Enum,
@@ -89,6 +90,13 @@ def _uses(node: object, name: str) -> int:
     return int(_is(node, name)) + sum(_uses(child, name) for child in children(node))
 
 
+def _is_extensive(type_: Type) -> bool:
+    """Tell whether totals of such values make sense by nature: sizes, durations, money."""
+    if isinstance(type_, Measure):
+        return UNITS.get(type_.unit, type_.unit) in ("byte", "ms", "m", "kcal", "kg")
+    return type_ == CURRENCY
+
+
 def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValue:
     """Return the piece that stands for a parameter in template bodies."""
     type_ = parameter.type
@@ -107,6 +115,7 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
         is_boolean=type_ == BOOLEAN,
         is_enum=isinstance(type_, Enum),
         is_entity=isinstance(type_, Entity),
-        is_additive=parameter.is_additive,
+        is_additive=parameter.is_additive or _is_extensive(type_),
+        is_unique=parameter.unique,
     )
     return ParameterValue(signature, parameter.name, f"param:{parameter.name}:{type_}", state)

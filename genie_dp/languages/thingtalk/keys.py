@@ -50,7 +50,7 @@ def passing_key(parameter: Parameter) -> str:
 def gap_keys(parameter: Parameter, text_lists: tuple[str, ...]) -> Iterator[str]:
     """Yield the keys that an input takes: its own, and those it accepts.
 
-    An input of free text takes every value list of text in the library, `text_lists`.
+    An input of free text that names no lists takes every one of the library, `text_lists`.
     """
     own = passing_key(parameter)
     if not own:
@@ -58,7 +58,7 @@ def gap_keys(parameter: Parameter, text_lists: tuple[str, ...]) -> Iterator[str]
     found = dict.fromkeys([own])
     if parameter.type == STRING:
         found.update(dict.fromkeys(f"String {name}" for name in parameter.accepts))
-        if parameter.value_list in FREE_TEXT:
+        if parameter.value_list in FREE_TEXT and not parameter.accepts:
             found.update(dict.fromkeys(f"String {name}" for name in text_lists))
     else:
         found.update(dict.fromkeys(parameter.accepts))

@@ -151,10 +151,17 @@ class Lifter:
         if query.gap or not function:
             return None
         typed = self.typed(function, output, node)
+        parameter = self.signature(function).parameter(output)
         state = source_state(
-            function, output, typed.split(":", 2)[2], self.output_key(function, output),
-            query.state.is_list, query.state.is_monitorable, query.state.is_join,
-        )  # fmt: skip
+            function,
+            output,
+            typed.split(":", 2)[2],
+            self.output_key(function, output),
+            query.state.is_list,
+            query.state.is_monitorable,
+            query.state.is_join,
+            parameter is not None and parameter.unique,
+        )
         return SourceValue(query, typed, state, slots=query.slots)
 
     def _constant(self, node: ast.Value) -> ConstantValue:

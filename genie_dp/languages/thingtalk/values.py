@@ -87,6 +87,7 @@ class SourceState:
     is_list: bool
     is_monitorable: bool
     is_join: bool
+    is_unique: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +132,7 @@ class ParameterState:
     is_enum: bool
     is_entity: bool
     is_additive: bool
+    is_unique: bool
 
 
 @dataclass(frozen=True, slots=True)
