@@ -201,11 +201,12 @@ def test_positions_are_read_with_the_signatures():
 
 @settings(max_examples=200, deadline=None)
 @given(strategies.samples())
-def test_canonical_programs_read_back_equal(sample):
+def test_canonical_programs_read_back_and_are_canonical(sample):
     program = canonical(sample.program, sample.library)
     text = tokens(program, sample.library)
-    assert tokens(from_tokens(text), sample.library) == text
-    assert canonical(from_tokens(text), sample.library) == program
+    back = from_tokens(text)
+    assert tokens(back, sample.library) == text
+    assert tokens(canonical(back, sample.library), sample.library) == text
 
 
 @settings(max_examples=100, deadline=None)

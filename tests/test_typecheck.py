@@ -111,3 +111,25 @@ def test_names_may_be_put_in_scope_from_outside():
     assert check(call, example_library(), parameters={"x": NUMBER}) == []
     (problem,) = check(call, example_library(), parameters={"x": STRING})
     assert problem.code == "T010"
+
+
+def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed():
+    text = (
+        "now => @com.example.words.pictures() join"
+        " (@com.example.home.weather({}) join @com.example.words.day()) on {} => notify"
+    )
+    for args, passing, codes in (
+        ("", "count = picture", ["T010"]),
+        ("", "height = picture", ["T010"]),
+        ("height = 6ft", "height = picture", ["T007"]),
+    ):
+        problems = check(parse(text.format(args, passing)), example_library())
+        assert [p.code for p in problems] == codes
+    twice = (
+        "now => @com.example.mail.inbox() join (@com.example.words.translate({}) join"
+        " @com.example.words.translate({})) on text = subject => notify"
+    )
+    assert check(parse(twice.format("", "")), example_library()) == []
+    assert check(parse(twice.format('text = "a"', "")), example_library()) == []
+    problems = check(parse(twice.format('text = "a"', 'text = "b"')), example_library())
+    assert [p.code for p in problems] == ["T007"]

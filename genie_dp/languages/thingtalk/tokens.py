@@ -373,13 +373,15 @@ class TokenWriter:
             self.out.append(f"on {name} = {self.value(arg.value, left)}")
 
     def inputs_of(self, query: Query) -> Scope:
-        """Return the inputs of the calls of a query; of two with one name, the right one."""
-        scope = EMPTY
+        """Return the inputs of a query's calls: of one name, the left-most without a value."""
+        named = free = EMPTY
         for call in source_calls(query):
             found = self.signature(call.selector.class_name, call.function, call.span)
             if found is not None:
-                scope = scope.under(scope_of(found.inputs))
-        return scope
+                given = {arg.name for arg in call.args}
+                named = scope_of(found.inputs).under(named)
+                free = scope_of(p for p in found.inputs if p.name not in given).under(free)
+        return named.under(free)
 
     def sorted(self, args: tuple[Arg, ...]) -> Iterable[Arg]:
         """Return arguments in the order of the style."""

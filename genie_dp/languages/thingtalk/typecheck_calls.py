@@ -83,7 +83,7 @@ def arguments(
 
     Args:
         args: the arguments.
-        signatures: the functions that may take them; of two that can, the last one does.
+        signatures: the functions that may take them; of two that can, the first one does.
         scope: the names that values may refer to.
         report: where mistakes go.
         given: (place in `signatures`, input) that have their value already.
@@ -92,9 +92,9 @@ def arguments(
     for arg in args:
         takers = [i for i, s in enumerate(signatures) if _input(s, arg.name) is not None]
         free = [i for i in takers if (i, arg.name) not in taken]
-        parameter = _input(signatures[free[-1]], arg.name) if free else None
+        parameter = _input(signatures[free[0]], arg.name) if free else None
         if parameter is not None:
-            taken.add((free[-1], arg.name))
+            taken.add((free[0], arg.name))
             expect(arg.value, parameter.type, arg.name, scope, report)
             continue
         if takers:
