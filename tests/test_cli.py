@@ -143,6 +143,12 @@ def test_a_suffix_says_how_a_file_is_compressed_and_bytes_repeat(tmp_path, suffi
         assert lines.read() == "a\né\n"
 
 
+def test_a_compression_that_cannot_be_written_is_refused(tmp_path):
+    with pytest.raises(GenieError, match="R002"), output.open_text(str(tmp_path / "pairs.zst")):
+        pytest.fail("the block must not run")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_appears_only_when_it_is_complete(tmp_path):
     path = tmp_path / "pairs.jsonl"
     path.write_text("old")

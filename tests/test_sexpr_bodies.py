@@ -158,6 +158,11 @@ def test_a_tree_made_by_python_becomes_a_canonical_value():
     assert render(LANGUAGE.program(value)) == "(B Zoo NUMBER_0 NUMBER_1)"
 
 
+def test_python_is_given_one_expression_only():
+    with pytest.raises(GenieError, match="X051.*got 2: 1 ant"):
+        LANGUAGE.program(built("1 x", BAG, x="ant"))
+
+
 @pytest.mark.parametrize("case", cases("sexpr/bodies.txt"), ids=str)
 def test_a_mistake_in_a_body_is_shown_with_its_place(case, golden):
     with pytest.raises(GenieError) as caught:

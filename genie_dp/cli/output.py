@@ -14,7 +14,7 @@ from typing import IO, BinaryIO, Literal, TypeVar, cast
 
 import click
 
-from genie_dp.errors import Problem, problems_as_json, render_problem
+from genie_dp.errors import GenieError, Problem, problems_as_json, render_problem
 
 Format = Literal["text", "json"]
 Row = TypeVar("Row")
@@ -24,6 +24,8 @@ _COMPRESSORS: Mapping[str, Callable[[BinaryIO], BufferedIOBase]] = {
     ".bz2": partial(bz2.BZ2File, mode="wb"),
     ".xz": partial(lzma.LZMAFile, mode="wb"),
 }
+# Smart-open reads some of these; a file of that name that is not compressed would fool everybody.
+_NOT_WRITTEN = (".zst", ".zip", ".lz4", ".7z", ".Z")
 
 
 def show_problems(
@@ -91,7 +93,11 @@ def _local(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _compressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
-    wrap = _COMPRESSORS.get(Path(name).suffix)
+    suffix = Path(name).suffix
+    if suffix in _NOT_WRITTEN:
+        hint = f"use {', '.join(_COMPRESSORS)}, or leave {suffix} out"
+        raise GenieError(Problem("R002", f"cannot write {suffix} files: {name}", hint=hint))
+    wrap = _COMPRESSORS.get(suffix)
     if wrap is None:
         yield raw
         return

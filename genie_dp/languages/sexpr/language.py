@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from genie_dp.errors import Problem
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.sexpr import canonical as forms
 from genie_dp.languages.sexpr.ast import Expression
@@ -82,7 +82,12 @@ class SExpressions:
         raise TypeError("S-expressions have no OUTPUT and no INPUT: use categories or tables")
 
     def program(self, value: base.Value) -> Expression:
-        """Return the syntax tree of a value that is one expression."""
+        """Return the syntax tree of a value, or raise GenieError (X051) if it is no single one."""
+        assert isinstance(value, Value)
+        if len(value.items) != 1:
+            message = f"a Python function takes one expression, got {len(value.items)}"
+            hint = "call it on the node that holds them"
+            raise GenieError(Problem("X051", f"{message}: {value.text}", hint=hint))
         return from_tokens(value.text)
 
     def value(self, program: Expression, library: Declarations | None = None) -> Value:
