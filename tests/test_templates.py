@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.resources import data_folder
@@ -321,3 +321,15 @@ def test_every_shipped_template_file_can_be_read() -> None:
         templates += len(parsed.templates)
     assert len(shipped) >= 17
     assert templates >= 800
+
+
+def test_the_page_on_templates_shows_real_errors(here: Path, thingtalk: Language) -> None:
+    page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
+    blocks = re.findall(
+        r"(?:^    .*\n|^\n(?=    ))+", page.partition("\n## Errors\n")[2], re.MULTILINE
+    )
+    text, shown = (re.sub(r"^    ", "", b.strip("\n"), flags=re.MULTILINE) for b in blocks[:2])
+    (here / "letters.genie").write_text(text + "\n", encoding="utf-8")
+    grammar, problems = read_grammar(["letters.genie"], thingtalk)
+    problems += check_grammar(grammar, thingtalk, example_library())
+    assert "\n".join(render_problem(p, grammar.sources) for p in problems) == shown

@@ -62,6 +62,7 @@ def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Pr
     """Return every error and warning, in the order of the files."""
     checker = _Checker(grammar, language, library)
     problems = [problem for template in grammar.templates for problem in checker.template(template)]
+    problems += checker.categories()
     problems += checker.gaps()
     problems += _roots(grammar)
     problems += warnings(grammar, language, library, checker.fragments)
@@ -90,6 +91,7 @@ class _Checker:
     def __init__(self, grammar: Grammar, language: Language, library: Any):
         self.grammar, self.language, self.library = grammar, language, library
         self.fragments: dict[str, Fragment] = {}
+        self.unknown: dict[str, list[Span | None]] = {}
 
     def template(self, template: Template) -> Iterator[Problem]:
         yield from self._categories(template)
@@ -109,16 +111,23 @@ class _Checker:
     # ------------------------------------------------------------- categories and requests
 
     def _categories(self, template: Template) -> Iterator[Problem]:
-        known = self.grammar.categories
+        span = _name_span(template.span, template.category)
         if template.category in BUILT_IN:
             message = f"{template.category} is built in: no template can derive it"
-            yield Problem("G012", message, _name_span(template.span, template.category))
-        elif template.category not in known:
-            span = _name_span(template.span, template.category)
-            yield _unknown_category(template.category, known, span)
+            yield Problem("G012", message, span)
+        elif template.category not in self.grammar.categories:
+            self.unknown.setdefault(template.category, []).append(span)
         for child in children_of(template.utterance):
-            if not child.table and child.category not in known and child.category not in BUILT_IN:
-                yield _unknown_category(child.category, (*known, *BUILT_IN), child.span)
+            if not self._is_known(child):
+                self.unknown.setdefault(child.category, []).append(child.span)
+
+    def categories(self) -> Iterator[Problem]:
+        """Yield a problem for each unknown category, where it is first used."""
+        known = (*self.grammar.categories, *BUILT_IN)
+        for name, spans in self.unknown.items():
+            others = f" ({len(spans)} times)" if len(spans) > 1 else ""
+            hint = did_you_mean(name, known) or f'declare it: category {name} : KIND "..";'
+            yield Problem("G012", f"unknown category {name!r}{others}", spans[0], hint)
 
     def _request(self, child: Child, request: Request) -> Iterator[Problem]:
         allowed = self._allowed(child)
@@ -241,11 +250,6 @@ def _columns(table: Table | None) -> dict[str, tuple[str, ...]]:
 def is_primitive(template: Template) -> bool:
     """Tell whether a template has no children but built-in ones and tables."""
     return all(c.table or c.category in BUILT_IN for c in children_of(template.utterance))
-
-
-def _unknown_category(name: str, known: Any, span: Span | None) -> Problem:
-    hint = did_you_mean(name, known) or f'declare it: category {name} : KIND "..";'
-    return Problem("G012", f"unknown category {name!r}", span, hint)
 
 
 def _name_span(span: Span | None, name: str) -> Span | None:

@@ -1,0 +1,116 @@
+"""`genie-dp check` on the shipped files, on broken ones, and on another language."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from genie_dp.cli import run
+
+ROOT = Path(__file__).parent.parent
+
+SKILL = """\
+class @com.example.notes #_[canonical="notes"] {
+  monitorable list query notes(out text : String #[string_values="com.example.notes:text"]
+                                                 #_[canonical={base=["text"]}])
+    #_[canonical="notes"];
+}
+"""
+TEMPLATES = """\
+NP := 'my notes' -> @com.example.notes.notes();
+"""
+GRAMMAR = """\
+category COMMAND : program root "commands";
+category NP : query "noun phrases";
+COMMAND := 'get' q:NP -> now => q => notify;
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a skill with its values and a grammar, all without mistakes."""
+    skill = tmp_path / "skills" / "com.example.notes"
+    (skill / "values").mkdir(parents=True)
+    (skill / "skill.tt").write_text(SKILL)
+    (skill / "templates.genie").write_text(TEMPLATES)
+    (skill / "values" / "text.tsv").write_text("value\tweight\nbuy milk\t1\n")
+    (tmp_path / "main.genie").write_text(GRAMMAR)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+CHECK = ["check", "--skills", "skills", "--grammar", "main.genie"]
+
+
+def test_a_project_without_mistakes_is_a_line_and_0(project: Path, capsys) -> None:
+    assert run(CHECK) == 0
+    assert capsys.readouterr() == (
+        "1 skill, 1 function, 2 templates: 0 errors, 0 warnings\n",
+        "",
+    )
+
+
+def test_the_shipped_skills_and_grammar_have_no_errors(capsys) -> None:
+    assert run(["check"]) == 0
+    out, _ = capsys.readouterr()
+    assert "0 errors" in out
+    templates = int(out.split(" templates")[0].rpartition(" ")[2].replace(",", ""))
+    assert templates >= 800
+
+
+def test_mistakes_of_skills_and_templates_are_shown_together(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes"
+    (skill / "skill.tt").write_text(SKILL.replace("String", "Strin"))
+    (project / "main.genie").write_text(GRAMMAR.replace("q:NP", "q:NPP"))
+    assert run(CHECK) == 1
+    out, err = capsys.readouterr()
+    assert "skill.tt:2:43: error[S005]: unknown type 'Strin'" in err
+    assert (
+        "main.genie:3:18: error[G012]: unknown category 'NPP'\n"
+        " 3 | COMMAND := 'get' q:NPP -> now => q => notify;\n"
+        "   |                  ^^^^^\n"
+        "  hint: did you mean 'NP'?\n"
+    ) in err
+    assert ": 2 errors, " in out
+
+
+def test_with_skip_broken_the_mistakes_of_a_skill_are_warnings(project: Path, capsys) -> None:
+    other = project / "skills" / "com.example.other"
+    other.mkdir()
+    (other / "skill.tt").write_text("class @com.example.other {")
+    assert run(CHECK) == 1
+    assert run([*CHECK, "--skip-broken"]) == 0
+    out, err = capsys.readouterr()
+    assert "1 skill, 1 function, 2 templates: 0 errors, 1 warning\n" in out
+    assert "warning[S" in err
+
+
+def test_json_is_one_array_on_stdout(project: Path, capsys) -> None:
+    (project / "main.genie").write_text(GRAMMAR + "NP := 'get a note' -> q;\n")
+    assert run([*CHECK, "--format", "json"]) == 1
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert [(p["code"], p["file"], p["line"], p["severity"]) for p in found] == [
+        ("G106", "main.genie", 4, "warning"),
+        ("T009", "main.genie", 4, "error"),
+    ]
+    assert err == "1 skill, 1 function, 3 templates: 1 error, 1 warning\n"
+
+
+def test_a_function_that_no_template_speaks_of_is_a_warning(project: Path, capsys) -> None:
+    templates = project / "skills" / "com.example.notes" / "templates.genie"
+    templates.write_text("")
+    (project / "main.genie").write_text(GRAMMAR + "NP := 'notes' -> @com.example.notes.nodes();")
+    assert run(CHECK) == 1
+    assert (
+        "warning[K100]: no template speaks of @com.example.notes.notes" in capsys.readouterr().err
+    )
+
+
+def test_another_language_is_checked_the_same_way(capsys) -> None:
+    folder = ROOT / "examples" / "pizza-order"
+    arguments = ["--language", "sexpr", "--grammar", str(folder)]
+    assert run(["check", *arguments, "--skills", str(folder / "pizza.sexpr")]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith(" templates: 0 errors, 0 warnings\n")
+    assert err == ""
