@@ -94,7 +94,7 @@ class _Compiler:
             kind = self.grammar.categories[template.category].kind
             return PythonBody(
                 kind, template, function, template.python.arguments, self.language, self.library,
-                self.config.on_error == "skip",
+                self.placeholders, self.config.on_error == "skip",
             )  # fmt: skip
         holes = {
             child.name: self._kind(child.category) for child in children_of(template.utterance)

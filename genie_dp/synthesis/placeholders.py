@@ -41,6 +41,11 @@ class Placeholders:
         stem, number = divmod(ord(character) - FIRST, PER_STEM)
         return f"{self.stems[stem]}_{number}"
 
+    def names(self, text: str) -> list[tuple[str, str]]:
+        """Return (character, token) for every placeholder of a text."""
+        found = sorted({c for c in text if FIRST <= ord(c) < _SPARE})
+        return [(character, self.token(character)) for character in found]
+
     def count(self, characters: str) -> int:
         """Return the packed count of the distinct placeholders in a text."""
         total = 0

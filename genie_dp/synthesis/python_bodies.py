@@ -7,6 +7,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language, Value
+from genie_dp.synthesis.placeholders import Placeholders
 from genie_dp.templates.ast import Template
 
 
@@ -24,6 +25,7 @@ class PythonBody:
     arguments: Sequence[str]
     language: Language
     library: Any
+    placeholders: Placeholders
     skips: bool
     parameters: tuple[tuple[str, Any], ...] = ()
     fills: Mapping[str, str] = field(default_factory=dict)
@@ -31,7 +33,8 @@ class PythonBody:
 
     def build(self, children: Mapping[str, Value]) -> Value | None:
         """Return the value of what the function returns."""
-        programs = [self.language.program(children[name]) for name in self.arguments]
+        names = self.placeholders.names("".join(children[name].text for name in self.arguments))
+        programs = [self.language.program(children[name].shift(names)) for name in self.arguments]
         try:
             result = self.function(*programs)
         except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
@@ -43,7 +46,10 @@ class PythonBody:
             return None
         if isinstance(result, str):
             result = self.language.parse(result, file=str(self.template.span))
-        return self.language.value(result, self.library)
+        value = self.language.value(result, self.library)
+        # Longest first, so that NUMBER_0 is not found inside of PHONE_NUMBER_0.
+        back = sorted(((token, c) for c, token in names), key=lambda pair: -len(pair[0]))
+        return value.shift(back)
 
     def _problem(self, error: Exception, children: Mapping[str, Value]) -> Problem:
         given = "; ".join(f"{name} = {children[name].text}" for name in self.arguments)

@@ -1,6 +1,7 @@
 """Ways to say constants, and placeholders left open."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from genie_dp.languages.base import Constant
 from genie_dp.languages.thingtalk import ast
@@ -33,7 +34,17 @@ from genie_dp.languages.thingtalk.values import (
 )
 
 
-def constants(type_: Type) -> Iterator[Constant]:
+class SpokenEnums(Protocol):
+    """A library that knows how people say the values of enums; skills.Library does."""
+
+    def functions(self) -> Iterable[Signature]:
+        """Return all callable functions."""
+
+    def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
+        """Return the ways to say a value of a parameter's enum, the usual one first."""
+
+
+def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Constant]:
     """Yield the ways to say a constant of a type: a placeholder, or the words of an enum.
 
     >>> [c.words for c in constants(Enum(("on", "turned_off")))]
@@ -45,12 +56,27 @@ def constants(type_: Type) -> Iterator[Constant]:
     if isinstance(type_, Enum):
         for name in type_.values:
             value = ConstantValue(f"enum:{name}", state, ast.EnumValue(name))
-            yield Constant(name.replace("_", " "), value, "")
+            for words in _spoken(type_, name, library):
+                yield Constant(words, value, "")
         return
     stem = slot_stem(type_)
     if stem is not None:
         token = f"{stem}_0"
         yield Constant(token, ConstantValue(token, state, ast.SlotValue(token)), stem)
+
+
+def _spoken(type_: Enum, name: str, library: SpokenEnums | None) -> tuple[str, ...]:
+    """Return the ways to say an enum value: those of every parameter that has the type."""
+    if library is None:
+        return (name.replace("_", " "),)
+    found = {
+        words: None
+        for signature in library.functions()
+        for parameter in signature.parameters
+        if parameter.type == type_
+        for words in library.enum_phrases(signature.qualified, parameter.name, name)
+    }
+    return tuple(found) or (name.replace("_", " "),)
 
 
 def gaps(body: Body, name: str, lifter: Lifter) -> Iterator[GapValue]:

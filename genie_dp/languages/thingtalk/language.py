@@ -100,7 +100,8 @@ class ThingTalk:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
         from genie_dp.languages.thingtalk.constants import constants
 
-        return constants(type_)
+        spoken: Any = library if hasattr(library, "enum_phrases") else None
+        return constants(type_, spoken)
 
     def gaps(
         self, fragment: base.Fragment, name: str, library: Signatures | None = None
