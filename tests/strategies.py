@@ -140,11 +140,11 @@ def library(rng: Random) -> TestLibrary:
     return TestLibrary(functions)
 
 
-def _signature(rng: Random, name: str, kind: str) -> Signature:
+def _signature(rng: Random, name: str, kind: str, most: int = 10) -> Signature:
     inputs = rng.sample(sorted(INPUTS), rng.randint(0, 2))
     parameters = [Parameter(i, rng.choice(("in req", "in opt")), INPUTS[i]) for i in inputs]
     if kind == "query":
-        outputs = rng.sample(sorted(OUTPUTS), rng.randint(1, 3))
+        outputs = rng.sample(sorted(OUTPUTS)[:most], rng.randint(1, 3))
         parameters += [Parameter(o, "out", OUTPUTS[o]) for o in outputs]
     return Signature(CLASS, name, kind, tuple(parameters), is_monitorable=True, is_list=True)
 
@@ -165,13 +165,13 @@ def constant(rng: Random, type_: Type) -> Value:
         case Array(element):
             return ArrayValue(tuple(constant(rng, element) for _ in range(rng.randint(0, 2))))
         case _ if type_ == NUMBER:
-            return NumberValue(Decimal(rng.randint(0, 2)))
+            return NumberValue(Decimal(rng.choice((0, 1, 1, 2))))
         case _ if type_ == BOOLEAN:
             return BooleanValue(rng.random() < 0.5)
         case _ if type_ == DATE:
             return DateValue((STEPS[0] + timedelta(hours=rng.choice((-30, 0, 2, 20)))).isoformat())
         case _:
-            return StringValue(rng.choice(("a", "A", "ab", "")))
+            return StringValue(rng.choice(("a", "a", "A", "ab")))
 
 
 def value(rng: Random, type_: Type, scope: Scope) -> Value:
@@ -285,6 +285,21 @@ def join(
     return Join(left, right, passing), {**scope, **added}
 
 
+def chain(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[Query, Scope]:
+    """Return three or four calls joined from left to right, some filtered on the way.
+
+    Here names are hidden between the place of a filter and the next function.
+    """
+    result, scope = query(rng, lib, outer, 0)
+    for _ in range(rng.randint(2, 3)):
+        result, scope = join(rng, lib, result, scope, outer, 0)
+        if rng.random() < 0.5:
+            either = Or((atom(rng, scope, outer), atom(rng, scope, outer)))
+            condition = rng.choice((either, predicate(rng, lib, scope, outer, 1)))
+            result = Filter(result, condition)
+    return result, scope
+
+
 def passed(rng: Random, lib: TestLibrary, right: Query, scope: Scope) -> tuple[Arg, ...]:
     """Return an input on the right that has no value yet, with an output of the left."""
     open_inputs = [
@@ -345,7 +360,10 @@ def program(rng: Random, lib: TestLibrary) -> Program:
         begin, scope = stream(rng, lib)
     body: Query | None = None
     if begin is None or rng.random() < 0.5:
-        body, added = query(rng, lib, scope, rng.choice((1, 2, 3)))
+        if rng.random() < 0.3:
+            body, added = chain(rng, lib, scope)
+        else:
+            body, added = query(rng, lib, scope, rng.choice((1, 2, 3)))
         scope = {**scope, **added}
     if rng.random() < 0.5:
         return Program((Rule(begin, body, Notify()),))
@@ -395,8 +413,8 @@ def tables(rng: Random, lib: TestLibrary) -> dict[str, Table]:
 
 def _table(rng: Random, signature: Signature) -> Table:
     names = {p.name: p.type for p in signature.parameters}
-    rows = [{n: constant(rng, t) for n, t in names.items()} for _ in range(rng.randint(1, 4))]
-    snapshots = tuple(tuple(row for row in rows if rng.random() < 0.6) for _ in range(len(STEPS)))
+    rows = [{n: constant(rng, t) for n, t in names.items()} for _ in range(rng.randint(2, 6))]
+    snapshots = tuple(tuple(row for row in rows if rng.random() < 0.7) for _ in range(len(STEPS)))
     return Table(snapshots, tuple(p.name for p in signature.inputs))
 
 
@@ -413,6 +431,18 @@ def sample(rng: Random) -> Sample:
     """Return a program with its library and tables."""
     lib = library(rng)
     return Sample(lib, program(rng, lib), tables(rng, lib))
+
+
+def chain_sample(rng: Random) -> Sample:
+    """Return a program of one chain of joins, each filter about what is there so far."""
+    names = rng.sample("abcdefgh", 5)
+    lib = TestLibrary({name: _signature(rng, name, "query", 5) for name in names})
+    return Sample(lib, Program((Rule(None, chain(rng, lib, {})[0], Notify()),)), tables(rng, lib))
+
+
+def chains() -> st.SearchStrategy[Sample]:
+    """Return chains of joins that hypothesis chooses and shrinks."""
+    return st.randoms(use_true_random=False).map(chain_sample)
 
 
 def samples() -> st.SearchStrategy[Sample]:

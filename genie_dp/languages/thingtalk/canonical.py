@@ -395,9 +395,9 @@ def _policy(policy: Policy, signatures: Signatures | None) -> Policy:
 
 
 def _policy_function(
-    function: PolicyFunction | None, signatures: Signatures | None
-) -> PolicyFunction | None:
-    if function is None or isinstance(function.predicate, TrueP):
+    function: PolicyFunction | Hole | None, signatures: Signatures | None
+) -> PolicyFunction | Hole | None:
+    if not isinstance(function, PolicyFunction) or isinstance(function.predicate, TrueP):
         return function
     predicate = canonical_predicate(function.predicate, signatures)
     return PolicyFunction(function.class_name, function.function, predicate, span=function.span)

@@ -118,7 +118,7 @@ def _action_alone(rule: Rule, policy: Policy, moment: Moment) -> Rule | None:
     return rule if _decided(policy.action.predicate, _inputs(rule.action), moment) else None
 
 
-def _speaks_of(function: PolicyFunction | None, action: Action) -> bool:
+def _speaks_of(function: PolicyFunction | Hole | None, action: Action) -> bool:
     if isinstance(action, Notify):
         return function is None
     return (
