@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError, render_problem
 from genie_dp.languages import get_language
@@ -333,3 +335,25 @@ def test_the_page_on_templates_shows_real_errors(here: Path, thingtalk: Language
     grammar, problems = read_grammar(["letters.genie"], thingtalk)
     problems += check_grammar(grammar, thingtalk, example_library())
     assert "\n".join(render_problem(p, grammar.sources) for p in problems) == shown
+
+
+STATEMENTS = (
+    "NP[num=pl] := ('my {file/files}' | \"bob's\" q:NP[det=the])? '$x' -> \\(x : T) -> @a.b(c = x)"
+    " if q.num == 'pl' and q.key == q.own #[weight=2]; // why\n"
+    "category NP : query root 'x'; /* so */ import 'a'; X := t:'t.tsv' q.det -> python.f(q);\n"
+)
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(0, len(STATEMENTS)),
+    st.integers(0, 12),
+    st.text(st.sampled_from("'\"()[]{};:=->|$#/*\\ \n\x00aλ→.,"), max_size=8),
+)
+def test_no_text_breaks_the_reader(start: int, length: int, put: str) -> None:
+    text = STATEMENTS[:start] + put + STATEMENTS[start + length :]
+    _, problems = parse_file(text, file="x.genie")
+    for problem in problems:
+        assert problem.span is not None
+        assert 1 <= problem.span.line <= text.count("\n") + 1
+        assert render_problem(problem, {"x.genie": text})

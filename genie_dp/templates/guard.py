@@ -133,7 +133,10 @@ class _Reader:
             problem = Problem("G004", f"the guard cannot be read: {error.msg}", place)
             raise GenieError(_as_syntax(problem)) from None
         expression = self._expression(tree.body)
-        return _sort(tuple(_conjuncts(expression, negated=False)))
+        guard = _sort(tuple(_conjuncts(expression, negated=False)))
+        if any(not test.reads for test in guard.tests):
+            raise self._error(tree.body, "part of the guard looks at no child")
+        return guard
 
     def _expression(self, node: ast.expr) -> Expression:
         match node:
