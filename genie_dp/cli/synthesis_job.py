@@ -222,8 +222,7 @@ def _deliver(job: Job, work: WorkFolder) -> None:
     is_plain = job.format == job.line_format and format_is_plain(job.output)
     if job.target is not None and is_plain:
         job.target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(rows, rows.with_suffix(".done"))
-        rows.with_suffix(".done").replace(job.target)
+        rows.replace(job.target)
         return
     with open_bytes(job.output) as out:
         if job.format == job.line_format:

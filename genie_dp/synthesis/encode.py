@@ -1,6 +1,5 @@
 """Rows as text: one formatted string a row, placeholders put in at the very end."""
 
-import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -64,25 +63,22 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
 
 
 class _Encoder:
-    """Formats rows; remembers the JSON of function lists and the names of placeholders."""
+    """Formats rows; remembers the names of placeholders."""
 
     def __init__(self, engine: Engine, format: str):
         self.placeholders = engine.compiled.placeholders
         self.language = engine.compiled.language.name
-        self.functions: dict[tuple[str, ...], str] = {}
         self.names: dict[int, tuple[tuple[str, str], ...]] = {}
         self.encode: Callable[[int, Combined, str, int], str] = (
             self._tsv if format == "tsv" else self._jsonl
         )
 
     def _jsonl(self, place: int, row: Combined, program: str, depth: int) -> str:
-        functions = row.value.functions
-        if functions not in self.functions:
-            self.functions[functions] = json.dumps(functions, separators=(",", ":"))
+        functions = '","'.join(row.value.functions)
         line = (
             f'{{"id":"S{place}","utterance":"{_escaped(row.text)}","program":"{_escaped(program)}",'
             f'"language":"{self.language}","source":"synthetic","parent":"",'
-            f'"derivation":[{row.derivation}],"functions":{self.functions[functions]},'
+            f'"derivation":[{row.derivation}],"functions":["{functions}"],'
             f'"depth":{depth},"slots":{{{row.slots}}},"weight":1.0}}\n'
         )
         return self._named(line, row.count) if row.mask else line
