@@ -6,6 +6,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Value
+from genie_dp.synthesis.placeholders import GAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,7 @@ class Features:
 
 features = lru_cache(maxsize=None)(Features)
 ENGLISH = ("num", "det", "own", "form", "pos")
+WORDS = ("first", "last")  # of the utterance, without its determiner
 
 
 @dataclass(slots=True)
@@ -65,6 +67,8 @@ class Piece:
         for column, value in self.attributes:
             if column == name:
                 return value
+        if name in WORDS:
+            return self._word(0 if name == "first" else -1)
         if name == "function":  # read by every rule for balance
             return getattr(self.value.state, name, "")
         try:
@@ -74,3 +78,7 @@ class Piece:
             hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
             message = f"a {self.value.kind} has no attribute {name!r}"
             raise GenieError(Problem("Y001", message, hint=hint)) from None
+
+    def _word(self, index: int) -> str:
+        words = self.words.split()
+        return words[index].replace(GAP, "#") if words else ""
