@@ -104,10 +104,13 @@ def _filter(kind: type[Any], inner: Any, predicate: Any, rng: Random) -> tuple[A
 
 
 def _commutes(left: Any, right: Any, library: TestLibrary) -> bool:
-    """Tell whether the sides are single calls or filters that share and pass nothing."""
+    """Tell whether the sides are single calls or filters that share no name and pass nothing.
+
+    They share no input either: which of them takes a parameter would depend on their order.
+    """
     calls = [*source_calls(left), *source_calls(right)]
     found = [library.function(c.selector.class_name, c.function) for c in calls]
-    names = [p.name for s in found if s for p in s.outputs]
+    names = [p.name for s in found if s for p in s.parameters]
     plain = all(isinstance(side, Call | Filter) for side in (left, right)) and len(calls) == 2
     return plain and len(names) == len(set(names)) and not _references(left, right)
 

@@ -372,8 +372,27 @@ def program(rng: Random, lib: TestLibrary) -> Program:
     return Program((Rule(begin, body, action),))
 
 
-def policy(rng: Random, lib: TestLibrary) -> Policy:
-    """Return a policy."""
+def primitive(rng: Random, lib: TestLibrary) -> Program:
+    """Return a program of one query, one action, or one of each, as policies speak of them."""
+    found, scope = query(rng, lib, {}, 0)
+    signature = rng.choice(lib.actions)
+    if rng.random() < 0.3:
+        found = Filter(found, predicate(rng, lib, scope, {}))
+    done = Call(Selector(CLASS), signature.name, arguments(rng, signature, scope))
+    match rng.randrange(4):
+        case 0:
+            alone = Call(Selector(CLASS), signature.name, arguments(rng, signature, {}))
+            return Program((Rule(None, None, alone),))
+        case 1:
+            return Program((Rule(None, found, Notify()),))
+        case 2:
+            return Program((Rule(Monitor(found), None, done),))
+        case _:
+            return Program((Rule(None, found, done),))
+
+
+def policy_about(rng: Random, lib: TestLibrary, asked: Program) -> Policy:
+    """Return a policy that mostly speaks of what a primitive program does."""
     names = ("ann", "Bob")
 
     def person() -> Predicate:
@@ -381,14 +400,21 @@ def policy(rng: Random, lib: TestLibrary) -> Policy:
         known = EntityValue(None, "tt:contact", rng.choice(names))
         return Atom("source", "==", rng.choice((text, known)))
 
-    source = rng.choice(
-        (TrueP(), person(), Or((person(), person())), Not(person()), Not(Not(person())))
-    )
-    asked = _policy_function(rng, lib, lib.queries) if rng.random() < 0.7 else None
-    done = None
-    if asked is None or rng.random() < 0.3:
-        done = _policy_function(rng, lib, lib.actions)
-    return Policy(source, asked, done)
+    source = rng.choice((TrueP(), person(), Or((person(), person())), Not(Not(person()))))
+    rule = asked.rules[0]
+    gets = rule.query is not None or rule.stream is not None
+    does = isinstance(rule.action, Call)
+    if rng.random() < 0.1:
+        gets, does = rng.choice(((True, True), (True, False), (False, True)))
+    used = [lib.signatures[n] for n in _functions(rule)]
+    queries = [s for s in used if s.kind == "query"] or lib.queries
+    got = _policy_function(rng, lib, queries) if gets else None
+    return Policy(source, got, _policy_function(rng, lib, lib.actions) if does else None)
+
+
+def _functions(rule: Rule) -> list[str]:
+    source = rule.stream.query if isinstance(rule.stream, Monitor) else rule.query
+    return [call.function for call, _ in calls(source)] if source is not None else []
 
 
 def _policy_function(
@@ -398,7 +424,6 @@ def _policy_function(
         return PolicyFunction(rng.choice((None, CLASS)), None, TrueP())
     signature = rng.choice(functions)
     fields = {p.name: p.type for p in signature.parameters}
-    fields = {n: t for n, t in fields.items() if t in _OPERATORS}
     condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else TrueP()
     return PolicyFunction(CLASS, signature.name, condition)
 

@@ -253,6 +253,9 @@ def _split(stream: Stream, signatures: Signatures | None) -> tuple[Stream, Query
                 return StreamJoin(inner, form, left_over, span=stream.span), None
             first, before = _split(inner, signatures)
             return first, form if before is None else Join(before, form, span=query.span)
+        case StreamFilter(StreamFilter(inner, first_predicate), predicate):
+            both = And((first_predicate, predicate), span=predicate.span)
+            return _split(StreamFilter(inner, both, span=stream.span), signatures)
         case StreamFilter(inner, predicate):
             first, before = _split(inner, signatures)
             if before is None:

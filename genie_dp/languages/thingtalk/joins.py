@@ -38,7 +38,6 @@ from genie_dp.languages.thingtalk.predicates import (
     clauses,
     compared_names,
     conjunction,
-    keys_of,
     passed_names,
     simplify,
     sorted_args,
@@ -325,11 +324,8 @@ def _owners(name: str, place: Condition, outputs: list[Names | None]) -> tuple[i
 
 
 def _simplified(found: Iterable[Resolved]) -> list[Resolved]:
-    known = {keys_of((r.clause,)): r for r in found}
-    kept = simplify([r.clause for r in known.values()])
-    if kept == [()]:
-        return [Resolved((), ())]
-    return [known[keys_of((clause,))] for clause in kept]
+    kept = simplify([r.clause for r in found])
+    return [Resolved(c, tuple({n: o for key, _ in c for n, o in key[-1]}.items())) for c in kept]
 
 
 def lasting_facts(query: Query, signatures: Signatures | None = None) -> set[frozenset[Key]]:

@@ -43,7 +43,11 @@ from genie_dp.languages.thingtalk.ast import (
     VarRef,
 )
 from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
-from genie_dp.languages.thingtalk.predicates import canonical_predicate
+from genie_dp.languages.thingtalk.predicates import (
+    canonical_predicate,
+    passed_names,
+    value_names,
+)
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.traverse import source_calls
 
@@ -166,26 +170,47 @@ def _specialized(
                 return Or(tuple(map(visit, operands)), span=node.span)
             case Not(operand):
                 return Not(visit(operand), span=node.span)
-            case TrueP() | FalseP() | GetPredicate():
+            case GetPredicate():
+                if not outputs.issuperset(passed_names(node)):
+                    raise _Undecided
+                return node
+            case TrueP() | FalseP():
                 return node
             case _:
                 assert_never(node)
 
-    return canonical_predicate(visit(predicate))
+    # First in one form, so that what falls away there is never undecided.
+    return canonical_predicate(visit(canonical_predicate(predicate)))
 
 
 def _atom(
     atom: Atom, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
 ) -> Predicate:
-    given = inputs.get(atom.name)
-    if given is None:
-        if atom.name not in outputs:
-            raise _Undecided
-        return atom
-    if isinstance(given, VarRef):
-        return Atom(given.name, atom.operator, atom.value, span=atom.span)
-    left, right = evaluate(given, {}, moment), evaluate(atom.value, {}, moment)
+    left = _given(VarRef(atom.name, span=atom.span), inputs, outputs)
+    right = _given(atom.value, inputs, outputs)
+    if isinstance(left, VarRef):
+        return Atom(left.name, atom.operator, right, span=atom.span)
+    if isinstance(right, VarRef):
+        return Atom(right.name, _FLIPPED[atom.operator], left, span=atom.span)
+    left, right = evaluate(left, {}, moment), evaluate(right, {}, moment)
     return TrueP() if compare(left, atom.operator, right) else FalseP()
+
+
+# operator -> the one that holds of the same two values the other way round.
+_FLIPPED = {
+    "==": "==", ">=": "<=", "<=": ">=", ">": "<", "<": ">", "=~": "~=", "~=": "=~",
+    "contains": "in_array", "in_array": "contains", "starts_with": "prefix_of",
+    "prefix_of": "starts_with", "ends_with": "suffix_of", "suffix_of": "ends_with",
+}  # fmt: skip
+
+
+def _given(value: Value, inputs: Mapping[str, Value], outputs: frozenset[str]) -> Value:
+    """Return what an input is given; other values and outputs as they are."""
+    if isinstance(value, VarRef) and value.name in inputs:
+        return inputs[value.name]
+    if not outputs.issuperset(value_names(value)):
+        raise _Undecided
+    return value
 
 
 # ------------------------------------------------------------------------- putting it in

@@ -224,20 +224,31 @@ def complement(key: Key) -> Key:
 
 
 def simplify(found: list[Clause]) -> list[Clause]:
-    """Return the clauses that are not implied by another, sorted; `[()]` if they contradict."""
+    """Return the clauses that are not implied by another, sorted; `[()]` if they contradict.
+
+    A literal whose negation another clause leaves as the only way out falls away: `a || b` and
+    `!a` are `b` and `!a`, `a || b` and `a || !b` are `a`.
+    """
     if len(found) < 2:
         return found
-    unique = {tuple(map(_key, clause)): clause for clause in reversed(found)}
-    if () in unique or any((complement(k[0]),) in unique for k in unique if len(k) == 1):
-        return [()]
+    literals = dict(literal for clause in reversed(found) for literal in clause)
+    keys = {frozenset(map(_key, clause)) for clause in found}
+    if any(key[0] == _NOT and complement(key) in literals for key in literals):
+        keys = _without_refuted(keys)
     kept: list[frozenset[Key]] = []
-    result: list[tuple[tuple[Key, ...], Clause]] = []
-    for keys in sorted(unique, key=len):
-        mine = frozenset(keys)
+    for mine in sorted(keys, key=len):
         if not any(other <= mine for other in kept):
             kept.append(mine)
-            result.append((keys, unique[keys]))
-    return [clause for _, clause in sorted(result, key=_key)]
+    return [tuple((k, literals[k]) for k in mine) for mine in sorted(map(sorted, kept))]
+
+
+def _without_refuted(keys: set[frozenset[Key]]) -> set[frozenset[Key]]:
+    for mine in sorted(keys, key=lambda clause: (len(clause), sorted(clause))):
+        for key in sorted(mine):
+            rest, other = mine - {key}, complement(key)
+            if any(other in clause and clause - {other} <= rest for clause in keys):
+                return _without_refuted((keys - {mine}) | {rest})
+    return keys
 
 
 def conjunction(found: Iterable[Clause]) -> Predicate:
