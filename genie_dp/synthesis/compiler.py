@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.layout import BUILT_IN, Agreement, Layout, layouts, placeholder_of
@@ -15,8 +15,10 @@ from genie_dp.synthesis.placeholders import Placeholders
 from genie_dp.synthesis.python_bodies import PythonBody
 from genie_dp.synthesis.rules import Rule, slot_body
 from genie_dp.templates.ast import Placeholder, Template
+from genie_dp.templates.bodies import compile_body, placed
 from genie_dp.templates.expand import children_of, placeholders_of
-from genie_dp.templates.grammar import TABLE_KIND, Grammar
+from genie_dp.templates.grammar import Grammar
+from genie_dp.templates.guard import Guard
 
 
 @dataclass(slots=True)
@@ -63,7 +65,7 @@ class _Compiler:
             try:
                 found = list(self._rules(template))
             except GenieError as error:
-                self.problems.extend(_placed(p, template) for p in error.problems)
+                self.problems.extend(placed(p, template) for p in error.problems)
                 continue
             rules.setdefault(template.category, []).extend(found)
         if self.problems:
@@ -82,7 +84,8 @@ class _Compiler:
         said = {p.name: p for p in placeholders_of(template.utterance)}
         closed = {name: self._constants(types[name]) for name in said if name in types}
         gaps = self._gaps(template, body, said) if is_leaf else {}
-        for layout in layouts(template):
+        waits = self.grammar.kind(template.category) == "predicate"
+        for layout in layouts(template, waits=waits):
             yield self._rule(template, layout, body, closed)
             for name, pieces in gaps.items():
                 if any(placeholder_of(child.pool) == name for child in layout.children):
@@ -96,14 +99,7 @@ class _Compiler:
                 kind, template, function, template.python.arguments, self.language, self.library,
                 self.placeholders, self.config.on_error == "skip",
             )  # fmt: skip
-        holes = {
-            child.name: self._kind(child.category) for child in children_of(template.utterance)
-        }
-        body = template.body_text if template.tree is None else template.tree
-        return self.language.fragment(body, holes, self.library)
-
-    def _kind(self, category: str) -> str:
-        return self.grammar.kind(category) or TABLE_KIND
+        return compile_body(template, self.grammar, self.language, self.library)
 
     def _constants(self, type_: Any) -> Sequence[Piece]:
         name = str(type_)
@@ -155,6 +151,7 @@ class _Compiler:
         return Rule(
             template, layout, body, self.placeholders, guard,
             _reads(layout, guard), head, self._subject(layout), constants, fills,
+            _partners(layout, guard),
             dict(template.features),
         )  # fmt: skip
 
@@ -202,6 +199,18 @@ def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:
     return True
 
 
+def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
+    """Return constant -> the child that the guard gives the same type, both as indices."""
+    names = [child.name for child in layout.children]
+    found: dict[int, int] = {}
+    for join in guard.joins:
+        pair = names.index(join.left_child), names.index(join.right_child)
+        for one, other in (pair, pair[::-1]):
+            if layout.children[one].pool == "VALUE" and layout.children[other].pool != "VALUE":
+                found.setdefault(one, other)
+    return found
+
+
 def _reads(layout: Layout, guard: Any) -> tuple[tuple[str, ...], ...]:
     """Return, for every child, the attributes on which a rule's outcome depends."""
     found: list[dict[str, None]] = [{} for _ in layout.children]
@@ -216,19 +225,3 @@ def _reads(layout: Layout, guard: Any) -> tuple[tuple[str, ...], ...]:
     if first is not None:
         found[first].setdefault("function", None)
     return tuple(tuple(reads) for reads in found)
-
-
-def _placed(problem: Problem, template: Template) -> Problem:
-    """Return a problem of a body moved to its place in the template's file."""
-    start, span = template.body_span, problem.span
-    if span is None or start is None:
-        return replace(problem, span=span or template.span)
-    if span.file == start.file:
-        return problem
-
-    def moved(line: int, column: int) -> tuple[int, int]:
-        shift = start.column - 1 if line == 1 else 0
-        return start.line + line - 1, column + shift
-
-    place = Span(start.file, *moved(span.line, span.column), *moved(span.end_line, span.end_column))
-    return replace(problem, span=place)

@@ -24,6 +24,7 @@ class ChildSpec:
         print_as: the determiner to print: "own", "none", "the" or "a".
         after_article: the words before end in "a", to be matched to this child's first sound.
         gap: what stands in the gap: None for no gap asked, "" for a child (the next one), or words.
+        after: words at the beginning that are left out: "when" of a when phrase.
     """
 
     name: str
@@ -33,6 +34,7 @@ class ChildSpec:
     print_as: str = "own"
     after_article: bool = False
     gap: str | None = None
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +74,25 @@ def placeholder_of(pool: str) -> str | None:
     return pool.removeprefix(_CONSTANT) if pool.startswith(_CONSTANT) else None
 
 
-def layouts(template: ast.Template) -> Iterator[Layout]:
-    """Yield every way to say the template; more than MOST_LAYOUTS are a GenieError (Y002)."""
+def layouts(template: ast.Template, *, waits: bool = False) -> Iterator[Layout]:
+    """Yield every way to say the template; more than MOST_LAYOUTS are a GenieError (Y002).
+
+    With `waits`, agreeing words that name no child stay `{is/are}`, until a template with a noun
+    phrase takes the result: what predicates say of a noun.
+    """
     if count_utterances(template.utterance) > MOST_LAYOUTS:
         message = f"template {template.id!r} has more than {MOST_LAYOUTS} alternatives"
         hint = "write two templates, or move alternatives into a category of their own"
         raise GenieError(Problem("Y002", message, template.span, hint))
     for items in plain_utterances(template.utterance):
-        yield _Builder(template).build(items)
+        yield _Builder(template, waits).build(items)
 
 
 class _Builder:
     """Collects parts and children of one layout, then points names at indices."""
 
-    def __init__(self, template: ast.Template):
-        self.template = template
+    def __init__(self, template: ast.Template, waits: bool):
+        self.template, self.waits = template, waits
         self.parts: list[str | int | ast.Inflect | ast.Determiner] = []
         self.children: list[ChildSpec] = []
 
@@ -119,12 +125,15 @@ class _Builder:
                 self.parts.append(part)
 
     def _child(self, child: ast.Child) -> None:
-        asked, print_as, gap, filler = [], "own", None, None
+        asked, print_as, gap, filler, after = [], "own", None, None, ""
         for request in child.requests:
             match request.name:
                 case "gap":
                     filler = request.child
                     gap = "" if filler else request.values[0]
+                case "after":
+                    after = request.values[0]
+                    asked.append(("first", frozenset(after.split()[:1])))
                 case "det":
                     print_as = request.values[0]
                     asked.extend(_DETERMINERS[print_as])
@@ -134,7 +143,8 @@ class _Builder:
         is_leaf = bool(child.table) or pool in BUILT_IN
         if not is_leaf and "form" not in dict(asked):
             asked.append(("form", frozenset({"np"})))
-        self.children.append(ChildSpec(child.name, pool, is_leaf, tuple(asked), print_as, gap=gap))
+        spec = ChildSpec(child.name, pool, is_leaf, tuple(asked), print_as, gap=gap, after=after)
+        self.children.append(spec)
         if filler is not None:
             self._child(filler)
 
@@ -150,6 +160,8 @@ class _Builder:
 
     def _resolved(self, part: str | int | ast.Inflect | ast.Determiner) -> Part:
         match part:
+            case ast.Inflect(None, forms) if self.waits:
+                return f"{{{'/'.join(forms)}}}"
             case ast.Inflect(child, forms):
                 singular, plural = forms[0], forms[1]
                 mass = forms[2] if len(forms) > 2 else singular

@@ -16,7 +16,7 @@ class Pools:
     Attributes:
         leaves: pieces of built-in categories, constants and tables, by pool name.
         levels: category -> pieces of depth 0, of depth 1, ..
-        copies: function -> how often its pieces stand in a group: from the weights; "" is any other.
+        copies: function -> how often its pieces stand in a group: by weight; "" is any other.
         clashes: sentences of partial derivations that were met with two programs.
     """
 

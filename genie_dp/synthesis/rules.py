@@ -31,6 +31,7 @@ class Rule:
         subject: index of the noun phrase with which waiting words of other children agree.
         constants: placeholder -> the pieces of its constants, or of its gap.
         fills: JSON of what each placeholder child fills, by index of the child.
+        partners: constant -> the child whose parameter it is compared with, both as indices.
     """
 
     template: Template
@@ -43,6 +44,7 @@ class Rule:
     subject: int | None
     constants: Mapping[str, Sequence[Piece]]
     fills: Mapping[int, str]
+    partners: Mapping[int, int]
     fixed: Mapping[str, str] = field(default_factory=dict)
     label: str = ""
 
@@ -161,6 +163,10 @@ def _slots(rule: Rule, pieces: Sequence[Piece], value: Value) -> str:
             texts.append(piece.slots)
         elif piece.mask and index in rule.fills:
             texts.append(f'"{piece.words}":{rule.fills[index]}')
+        elif piece.mask and index in rule.partners:
+            of = pieces[rule.partners[index]]
+            parameter = f"{of.attribute('function')}:{of.attribute('name')}"
+            texts.append(slot_text(piece.words, piece.attribute("type"), parameter))
     return ",".join(texts)
 
 
@@ -208,7 +214,7 @@ def _determiner_printer(index: int) -> Callable[[Sequence[Piece]], str]:
 
 def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Piece]], str]:
     child = children[index]
-    said = _SAID[child.print_as]
+    said = _without(_SAID[child.print_as], child.after)
     if child.gap is None:
         plain = said
     elif child.gap:
@@ -228,6 +234,12 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
         return plain(pieces[index])
 
     return _with_article(printer) if child.after_article else printer
+
+
+def _without(said: Callable[[Piece], str], after: str) -> Callable[[Piece], str]:
+    if not after:
+        return said
+    return lambda piece: said(piece).removeprefix(after).lstrip()
 
 
 def _with_article(

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.skills.words import spoken
+from genie_dp.templates import english
 from genie_dp.templates.ast import Category, Child, Import, Template, Using
 from genie_dp.templates.expand import children_of
 from genie_dp.templates.grammar import BUILT_IN, Grammar, Row, Table
@@ -214,7 +215,7 @@ class _Loader:
             Template(
                 id=primitive.identifier,
                 category=primitive.category,
-                features=(),
+                features=_form_of(primitive),
                 utterance=(words,),
                 body_text=str(self.language.render(primitive.body)),
                 body_span=primitive.span,
@@ -270,6 +271,18 @@ class _Loader:
                 message = f"python.{function_name} is defined in two files"
                 self._report("G010", message, using.span)
             self.functions[function_name] = function
+
+
+def _form_of(primitive: PrimitiveTemplate) -> tuple[tuple[str, str], ...]:
+    """Return the form where a real data set calls a noun phrase what is none.
+
+    "whether the lights are on" and "get my status" stand among its noun phrases.
+    """
+    if primitive.category != "NP":
+        return ()
+    if english.is_clause(primitive.utterance):
+        return (("form", "clause"),)
+    return (("form", "vp"),) if english.starts_with_verb(primitive.utterance) else ()
 
 
 def _functions(path: str) -> Iterator[tuple[str, Callable[..., Any]]]:
