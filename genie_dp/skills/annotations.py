@@ -13,6 +13,9 @@ PARTS = (
     "adjective_true", "adjective_false", "predicate_true", "predicate_false",
     "more", "less", "after", "before", "reverse",
 )  # fmt: skip
+# Made from those: the output that is the thing itself, a verb denied ("{does/do} not mention #"),
+# and what is said of dates without the date ("modified", "{starts/start}").
+DERIVED_PARTS = ("self", "verb_false", "during", "verb_during")
 # Parts of speech whose phrase has a place for the value, written "#".
 WITH_VALUE = frozenset(
     ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before")

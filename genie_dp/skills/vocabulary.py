@@ -1,11 +1,12 @@
 """What the built-in categories of templates range over: parameters with their phrases, types."""
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
-from genie_dp.languages.thingtalk.types import Array, Entity, Type
+from genie_dp.languages.thingtalk.types import DATE, Array, Entity, Type
 from genie_dp.skills.model import Library
 
 # Words after which no head noun of a phrase stands: "number of likes" is singular.
@@ -58,9 +59,36 @@ def _phrases(
             for words in phrases:
                 number = "pl" if part == "plural" else number_of(words)
                 yield ParameterPhrase(signature, parameter, part, words, number)
+                derived = _derived(part, words, parameter)
+                if derived is not None:
+                    yield ParameterPhrase(signature, parameter, *derived, number)
         if parameter.unique or parameter.type == PICTURE:
             # "send my latest email to bob" passes the email itself: no word for it.
             yield ParameterPhrase(signature, parameter, "self", "", "sg")
+
+
+_AGREEING = re.compile(r"\{[^{}/]*/([^{}/]*)\} ?")
+
+
+def _derived(part: str, words: str, parameter: Parameter) -> tuple[str, str] | None:
+    """Return the part of speech and the words that follow from a phrase, or None.
+
+    >>> from genie_dp.languages.thingtalk.types import STRING
+    >>> text, date = Parameter("text", "out", STRING), Parameter("date", "out", DATE)
+    >>> _derived("verb", "{mentions/mention} #", text), _derived("verb", "{is/are} about #", text)
+    (('verb_false', '{does/do} not mention #'), ('verb_false', '{is/are} not about #'))
+    >>> _derived("passive_verb", "sent on #", date)
+    ('during', 'sent')
+    """
+    if parameter.type == DATE and words.endswith(" on #"):
+        during = {"passive_verb": "during", "verb": "verb_during"}.get(part)
+        return (during, words.removesuffix(" on #")) if during else None
+    match = _AGREEING.match(words)
+    if part != "verb" or match is None:
+        return None
+    plural, rest = match[1], words[match.end() :]
+    denied = f"{{is/are}} not {rest}" if plural == "are" else f"{{does/do}} not {plural} {rest}"
+    return "verb_false", denied.strip()
 
 
 def types_in_use(library: Library) -> tuple[Type, ...]:

@@ -54,8 +54,13 @@ REQUESTS: Mapping[str, tuple[str, ...]] = {
     "own": _SORTS,
     "form": _FORMS,
 }
+# Requests that hold words: what is expected.
+TEXTS: Mapping[str, str] = {
+    "gap": "one text or one child in the gap",
+    "after": "the text of the words that are left out",
+}
 # What guards may ask of every child, beside what the language says of its kind.
-ENGLISH = ("num", "det", "own", "form", "pos", "gap")
+ENGLISH = ("num", "det", "own", "form", "pos", "gap", "first", "last")
 
 
 def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
@@ -131,9 +136,9 @@ class _Checker:
 
     def _request(self, child: Child, request: Request) -> Iterator[Problem]:
         allowed = self._allowed(child)
-        if request.name == "gap":
-            if len(request.values) > 1:
-                message = "expected one text or one child in the gap"
+        if request.name in TEXTS:
+            if len(request.values) > 1 or (request.child and request.name != "gap"):
+                message = f"expected {TEXTS[request.name]}"
                 yield Problem("G020", message, request.span)
         elif request.child is not None:
             message = f"only a gap holds a child, not {request.name!r}"
@@ -147,9 +152,9 @@ class _Checker:
 
     def _allowed(self, child: Child) -> dict[str, tuple[str, ...]]:
         if child.category in ("OUTPUT", "INPUT"):
-            from genie_dp.skills.annotations import PARTS
+            from genie_dp.skills.annotations import DERIVED_PARTS, PARTS
 
-            return {"pos": PARTS, "num": _NUMBERS}
+            return {"pos": (*PARTS, *DERIVED_PARTS), "num": _NUMBERS, "det": REQUESTS["det"]}
         if child.category == "VALUE":
             return {}
         if child.table:

@@ -152,7 +152,7 @@ class _Compiler:
         known: dict[tuple[str, ...], Any] = {}
 
         def build(pieces: Children) -> Any:
-            key = tuple([pieces[name].text + pieces[name].gap for name in names])
+            key = tuple([_name_of(pieces[name]) for name in names])
             owner = function(pieces) if function else ""
             if (owner, *key) not in known:
                 known[(owner, *key)] = self._lifted(node, names, pieces, owner)
@@ -245,8 +245,7 @@ class _Compiler:
 
     def _typed(self, name: str, pieces: Children, function: str) -> str:
         if name in self.holes:
-            typed: str = pieces[name].typed
-            return typed
+            return _output(pieces[name])[0]
         return self.lifter.typed(function, name)
 
     def _projection(self, query: Any, output: str) -> Build:
@@ -378,6 +377,14 @@ class _Compiler:
 
 def _is_closed(query: QueryValue) -> bool:
     return query.state.is_aggregate
+
+
+def _name_of(piece: Any) -> str:
+    """Return what tells a constant or parameter from all others."""
+    if isinstance(piece, SourceValue):
+        return f"{piece.state.function}:{piece.state.name}"
+    text: str = piece.text + piece.gap
+    return text
 
 
 def _map(build: Build, operation: Callable[[Any], Any]) -> Build:

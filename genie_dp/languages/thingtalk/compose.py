@@ -37,11 +37,10 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
     if clauses is None:
         return None
     state = query.state
-    if not state.is_filtered:
-        state = query_state(
-            state.function, state.class_name, state.is_list, state.is_monitorable,
-            state.is_join, state.is_aggregate, True,
-        )  # fmt: skip
+    state = query_state(
+        state.function, state.class_name, state.is_list, state.is_monitorable,
+        state.is_join, state.is_aggregate, True, len(clauses),
+    )  # fmt: skip
     return QueryValue(
         query.call,
         query.functions + predicate.functions,
@@ -148,7 +147,7 @@ def _beside(left: QueryValue, right: QueryValue, tail: str) -> QueryValue:
     a, b = left.state, right.state
     state = query_state(
         b.function, b.class_name, a.is_list or b.is_list, a.is_monitorable and b.is_monitorable,
-        True, False, a.is_filtered or b.is_filtered,
+        True, False, a.is_filtered or b.is_filtered, b.filters,
     )  # fmt: skip
     return QueryValue(
         right.call,

@@ -24,6 +24,7 @@ from genie_dp.languages.thingtalk.types import (
     Enum,
     Measure,
     Type,
+    is_number,
 )
 from genie_dp.languages.thingtalk.values import (
     ConstantState,
@@ -127,7 +128,7 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
     """Return the piece that stands for a parameter in template bodies."""
     type_ = parameter.type
     element = type_.element if isinstance(type_, Array) else None
-    is_numeric = type_ in (NUMBER, CURRENCY) or isinstance(type_, Measure)
+    is_numeric = is_number(type_)
     is_date = type_ in (DATE, TIME)
     state = ParameterState(
         function=signature.qualified,

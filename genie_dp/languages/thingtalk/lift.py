@@ -26,6 +26,7 @@ from genie_dp.languages.thingtalk.types import (
     Enum,
     Measure,
     Type,
+    is_number,
 )
 from genie_dp.languages.thingtalk.values import (
     POLICY,
@@ -152,6 +153,8 @@ class Lifter:
             return None
         typed = self.typed(function, output, node)
         parameter = self.signature(function).parameter(output)
+        type_ = STRING if parameter is None else parameter.type
+        is_numeric = is_number(type_)
         state = source_state(
             function,
             output,
@@ -161,6 +164,9 @@ class Lifter:
             query.state.is_monitorable,
             query.state.is_join,
             parameter is not None and parameter.unique,
+            is_numeric,
+            is_numeric or type_ in (DATE, TIME),
+            isinstance(type_, Enum),
         )
         return SourceValue(query, typed, state, slots=query.slots)
 

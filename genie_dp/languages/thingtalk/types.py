@@ -90,3 +90,12 @@ ANY = Basic("Any")
 BASICS: dict[str, Basic] = {
     t.name: t for t in (STRING, NUMBER, BOOLEAN, CURRENCY, DATE, TIME, LOCATION, ANY)
 }
+
+
+def is_number(type_: Type) -> bool:
+    """Tell whether values of a type are more or less: numbers, measures, money.
+
+    >>> is_number(Measure("C")), is_number(STRING)
+    (True, False)
+    """
+    return type_ in (NUMBER, CURRENCY) or isinstance(type_, Measure)

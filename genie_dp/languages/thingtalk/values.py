@@ -65,7 +65,10 @@ def shift_clauses(clauses: tuple[Clause, ...], names: Names) -> tuple[Clause, ..
 
 @dataclass(frozen=True, slots=True)
 class QueryState:
-    """What guards may ask of a query; `function` is the right-most one, "" after aggregation."""
+    """What guards may ask of a query; `function` is the right-most one, "" after aggregation.
+
+    `filters` counts the clauses of the right-most function's filter.
+    """
 
     function: str
     class_name: str
@@ -74,6 +77,7 @@ class QueryState:
     is_join: bool = False
     is_aggregate: bool = False
     is_filtered: bool = False
+    filters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,9 @@ class SourceState:
     is_monitorable: bool
     is_join: bool
     is_unique: bool
+    is_numeric: bool
+    is_ordered: bool
+    is_enum: bool
 
 
 @dataclass(frozen=True, slots=True)
