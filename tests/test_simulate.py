@@ -18,7 +18,6 @@ from genie_dp.languages.thingtalk.ast import (
     Filter,
     MeasureValue,
     NumberValue,
-    Policy,
     Program,
     Rule,
     Selector,
@@ -29,10 +28,8 @@ from genie_dp.languages.thingtalk.ast import (
 )
 from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
 from genie_dp.languages.thingtalk.parser import parse
-from genie_dp.languages.thingtalk.policies import allowed
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.simulate import Effect, Table, simulate
-from tests.test_canonical import skills
 
 START = datetime(2026, 11, 20, 8)
 HOURLY = [START + timedelta(hours=h) for h in range(4)]
@@ -436,81 +433,3 @@ def test_a_missing_table_offers_the_nearest() -> None:
 def test_the_event_of_a_program_is_in_scope() -> None:
     scope = {"$event": text("rain")}
     assert evaluate(EventValue(), scope, Moment(START)) == text("rain")
-
-
-# --------------------------------------------------------------------------------- policies
-
-ALLOWED = [
-    # policy, program, what is left of it
-    (
-        'source == "ann" : now => @shop.list filter level > 1 => notify',
-        "now => @shop.list() => notify",
-        "now => (@shop.list()) filter level > 1 => notify",
-    ),
-    (
-        "true : now => @shop.list filter level > 1 => notify",
-        "monitor (@shop.list() filter views > 2) => notify",
-        "monitor (((@shop.list()) filter level > 1) filter views > 2) => notify",
-    ),
-    (
-        "true : now => @shop.list filter level > 1 => notify",
-        "now => agg count of (@shop.list()) => notify",
-        "now => agg count of ((@shop.list()) filter level > 1) => notify",
-    ),
-    (
-        'true : now => @shop.list filter text == "a" => notify',
-        'now => @shop.list(text="a") => notify',
-        'now => @shop.list(text = "a") => notify',
-    ),
-    (
-        "true : now => @shop.list filter name =~ text => notify",
-        'now => @shop.list(text="a") => notify',
-        'now => (@shop.list(text = "a")) filter name =~ "a" => notify',
-    ),
-    ("true : now => @light.set filter level <= 3", "now => @light.set(level=2)", "same"),
-    ("true : now => *", "now => @light.set(level=2)", "same"),
-    ("true : now => @light.*", "now => @light.set(level=2)", "same"),
-    ("true : * => notify", "now => @shop.list() => notify", "same"),
-    (
-        "true : @shop.list => @light.set filter level <= 3",
-        "now => @shop.list() => @light.set(level=views)",
-        "now => (@shop.list()) filter views <= 3 => @light.set(level = views)",
-    ),
-    (
-        "true : @shop.list => @light.set filter level <= 3",
-        "monitor (@shop.list()) => @light.set(level=views)",
-        "(monitor (@shop.list())) filter views <= 3 => @light.set(level = views)",
-    ),
-]
-REFUSED = [
-    ('source == "bob" : now => @shop.list => notify', "now => @shop.list() => notify"),
-    ("true : now => @news.front => notify", "now => @shop.list() => notify"),
-    ("true : now => @news.* => notify", "now => @shop.list() => notify"),
-    ("true : now => @shop.list => notify", "now => @shop.list() => @light.set(level=1)"),
-    ("true : now => @light.set", "now => @shop.list() => @light.set(level=1)"),
-    ("true : @shop.list => @light.set", "now => @light.set(level=1)"),
-    ("true : now => @light.set filter level <= 3", "now => @light.set(level=4)"),
-    ("true : now => @light.set filter !(level > 3)", "now => @light.set(power=enum(on))"),
-    ("true : * => notify", "now => @shop.list() join @news.front() => notify"),
-    ("true : now => *", "{ now => @light.set(level=1); now => @light.set(level=1); }"),
-]
-
-
-def part_of(policy: str, program: str) -> str | None:
-    rules, asked, ann = parse(policy), parse(program), constant('"a1"^^tt:contact("Ann")')
-    assert isinstance(rules, Policy)
-    assert isinstance(asked, Program)
-    found = allowed(rules, ann, asked, skills(), moment=Moment(START))
-    return None if found is None else render(found)
-
-
-@pytest.mark.parametrize(("policy", "program", "expected"), ALLOWED)
-def test_a_policy_lets_a_program_run_as_far_as_it_says(
-    policy: str, program: str, expected: str
-) -> None:
-    assert part_of(policy, program) == (render(parse(program)) if expected == "same" else expected)
-
-
-@pytest.mark.parametrize(("policy", "program"), REFUSED)
-def test_a_policy_refuses_what_it_does_not_speak_of(policy: str, program: str) -> None:
-    assert part_of(policy, program) is None
