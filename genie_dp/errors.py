@@ -74,6 +74,14 @@ class GenieError(Exception):
         self.sources = dict(sources or {})
         super().__init__("\n".join(render_problem(p, self.sources) for p in self.problems))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep problems and sources when workers hand an error over."""
+        return _rebuilt, (self.problems, self.sources)
+
+
+def _rebuilt(problems: tuple[Problem, ...], sources: Mapping[str, str]) -> GenieError:
+    return GenieError(problems, sources=sources)
+
 
 def problem_at(problem: Problem, span: Span) -> Problem:
     """Return the problem with its place set."""

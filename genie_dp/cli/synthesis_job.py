@@ -1,11 +1,15 @@
 """One run of synthesis: from options to a finished file, or as far as it got."""
 
 import json
+import os
 import shutil
 import sys
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +17,11 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.inputs import Inputs, load_inputs
-from genie_dp.cli.output import open_bytes, progress
-from genie_dp.dataset.formats import format_of, from_json, lines_of, write_parquet
+from genie_dp.cli.output import open_text, progress
+from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.dataset.formats import format_of, lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.synthesis.checkpoint import WorkFolder, open_work, work_folder_of
+from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import Engine, build_engine
@@ -58,9 +63,8 @@ class Job:
             **{name: options[name] for name in _PLAIN},
         )
         format_ = options["format_"] or format_of(options["output"])
-        if format_ == "parquet" and options["output"] == "-":
-            hint = "give a file with --output pairs.parquet"
-            raise GenieError(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
+        if options["output"] == "-":
+            _check_pipe(options, format_)
         return cls(
             config=config,
             format=format_,
@@ -71,6 +75,11 @@ class Job:
     def target(self) -> Path | None:
         """Return the local file, or None for stdout and URLs."""
         return None if self.output == "-" or "://" in self.output else Path(self.output)
+
+    @property
+    def work_folder(self) -> Path:
+        """Return where the rows lie until they are complete; for URLs it is a local folder."""
+        return work_folder_of(self.target or Path(self.output.rsplit("/", 1)[-1]))
 
     @property
     def line_format(self) -> str:
@@ -86,6 +95,19 @@ _OTHERS = (
     "language", "skills", "grammar", "skip_broken", "output", "jobs", "shard", "resume",
     "overwrite", "report",
 )  # fmt: skip
+
+
+def _check_pipe(options: Mapping[str, Any], format_: str) -> None:
+    problems = []
+    if format_ == "parquet":
+        hint = "give a file with --output pairs.parquet"
+        problems.append(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
+    for name in ("report", "resume"):
+        if options[name] and options["preview"] is None:
+            message = f"--{name} needs the rows in a file"
+            problems.append(Problem("Y024", message, hint="give one with --output pairs.jsonl"))
+    if problems:
+        raise GenieError(problems)
 
 
 def _weights(path: Path) -> dict[str, float]:
@@ -112,7 +134,7 @@ def prepare(job: Job) -> tuple[Inputs, Engine]:
 
 
 def _check_names(job: Job, inputs: Inputs) -> None:
-    """Refuse subsets and weights that name nothing: a misspelling would be silent otherwise."""
+    """Refuse names of nothing: a misspelling would be silent otherwise."""
     flags = {name for t in inputs.grammar.templates for name, _ in t.flags} | {DEFAULT_SUBSET}
     problems = [
         Problem(
@@ -123,6 +145,8 @@ def _check_names(job: Job, inputs: Inputs) -> None:
     ]
     if hasattr(inputs.library, "functions"):
         known = {signature.qualified for signature in inputs.library.functions()}
+        problems.extend(_idle_globs("--include", job.config.include, known))
+        problems.extend(_idle_globs("--exclude", job.config.exclude, known))
         problems.extend(
             Problem(
                 "Y032", f"unknown function {name!r} in --weights", hint=did_you_mean(name, known)
@@ -132,6 +156,13 @@ def _check_names(job: Job, inputs: Inputs) -> None:
         )
     if problems:
         raise GenieError(problems)
+
+
+def _idle_globs(option: str, globs: Collection[str], known: Collection[str]) -> Iterator[Problem]:
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in known):
+            hint = did_you_mean(glob, known) or "functions are written @com.gmail.inbox"
+            yield Problem("Y033", f"no function is named {glob!r}, given to {option}", hint=hint)
 
 
 def preview(job: Job, count: int) -> None:
@@ -153,21 +184,27 @@ def preview(job: Job, count: int) -> None:
 def run(job: Job) -> None:
     """Make the rows and say what was made."""
     started = time.monotonic()
-    if job.target is not None:
+    if job.output != "-":
         _refuse_or_clear(job)
     inputs, engine = prepare(job)
-    tally = _to_stdout(job, engine) if job.output == "-" else _to_file(job, inputs, engine)
-    _say(job, engine, tally, time.monotonic() - started)
+    in_pools = engine.compiled.raised()
+    if job.output == "-":
+        tally = _to_stdout(job, engine)
+    else:
+        tally = _to_file(job, inputs, engine, in_pools)
+    _say(job, tally, time.monotonic() - started)
+    _say_raised(inputs, tally.raised + in_pools)
 
 
 def _refuse_or_clear(job: Job) -> None:
-    if job.target is None:
-        return
-    if job.target.exists() and not job.overwrite:
+    work = job.work_folder
+    # A run that was let in goes on, even if its file is there and its manifest is not.
+    goes_on = job.resume and work.exists()
+    if job.target is not None and job.target.exists() and not (job.overwrite or goes_on):
         hint = "give another --output, or --overwrite"
         raise GenieError(Problem("Y022", f"{job.target} exists already", hint=hint))
     if job.overwrite:
-        shutil.rmtree(work_folder_of(job.target), ignore_errors=True)
+        shutil.rmtree(work, ignore_errors=True)
 
 
 def _to_stdout(job: Job, engine: Engine) -> Tally:
@@ -186,20 +223,30 @@ def _limit(job: Job) -> int | None:
     return job.config.size if job.shard[1] == 1 else None
 
 
-def _to_file(job: Job, inputs: Inputs, engine: Engine) -> Tally:
-    name = job.target or Path(job.output.rsplit("/", 1)[-1])
+def _to_file(job: Job, inputs: Inputs, engine: Engine, in_pools: Counter[str]) -> Tally:
     settings = _settings(job, inputs)
-    work = open_work(work_folder_of(name), settings, resume=job.resume)
-    try:
-        _make_rows(job, engine, work)
-    finally:
-        work.close()
-    if job.report is not None:
-        _write_report(job, inputs, engine, work)
-    _deliver(job, work)
-    _write_manifest(job, inputs, engine, work.tally)
+    work = open_work(job.work_folder, settings, resume=job.resume)
+    with _interruptible(work.path):
+        try:
+            _make_rows(job, engine, work)
+        finally:
+            work.close()
+        if job.report is not None:
+            _write_report(job, inputs, engine, work, in_pools)
+        _deliver(job, work)
+        write_json(manifest_of(job.output), _manifest(job, settings, work.tally, in_pools))
     shutil.rmtree(work.path)
     return work.tally
+
+
+@contextmanager
+def _interruptible(work: Path) -> Iterator[None]:
+    """Say how to go on when the run is interrupted: the work folder stays."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(f"the rows so far are in {work}; go on with --resume", err=True)
+        raise
 
 
 def _make_rows(job: Job, engine: Engine, work: WorkFolder) -> None:
@@ -219,23 +266,19 @@ def _make_rows(job: Job, engine: Engine, work: WorkFolder) -> None:
 
 def _deliver(job: Job, work: WorkFolder) -> None:
     rows = work.path / "rows"
-    is_plain = job.format == job.line_format and format_is_plain(job.output)
-    if job.target is not None and is_plain:
-        job.target.parent.mkdir(parents=True, exist_ok=True)
-        rows.replace(job.target)
+    if job.target is None or job.format != job.line_format or not format_is_plain(job.output):
+        with lines_of(rows) as lines:
+            write_rows(lines, job.line_format, job.output, job.format)
         return
-    with open_bytes(job.output) as out:
-        if job.format == job.line_format:
-            with rows.open("rb") as made:
-                shutil.copyfileobj(made, out)
-        elif job.format == "parquet":
-            with lines_of(rows) as lines:
-                write_parquet((from_json(line) for line in lines), out)
-        else:
-            with lines_of(rows) as lines:
-                for line in lines:
-                    row = from_json(line)
-                    out.write(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
+    job.target.parent.mkdir(parents=True, exist_ok=True)
+    done = rows.with_suffix(".done")
+    done.unlink(missing_ok=True)
+    # A second name, not a move: a run killed before its manifest is written finds its rows again.
+    try:
+        os.link(rows, done)
+    except OSError:
+        shutil.copyfile(rows, done)
+    done.replace(job.target)
 
 
 def format_is_plain(output: str) -> bool:
@@ -266,41 +309,58 @@ def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:
     return settings
 
 
-def _write_manifest(job: Job, inputs: Inputs, engine: Engine, tally: Tally) -> None:
-    manifest = {
+def _manifest(
+    job: Job, settings: Mapping[str, Any], tally: Tally, in_pools: Counter[str]
+) -> dict[str, Any]:
+    raised = tally.raised.total()
+    rejected = tally.drawn.total() - tally.kept.total() - raised
+    return {
         "command": "synthesize",
-        **_settings(job, inputs),
+        **settings,
         "format": job.format,
         "counts": {
             "rows": tally.rows,
-            "draws": sum(tally.drawn.values()),
-            "rejected": sum(tally.drawn.values()) - sum(tally.kept.values()),
+            "draws": tally.drawn.total(),
+            "rejected": rejected,
+            "raised": raised,
             "repeated": tally.repeated,
             "ambiguous": tally.ambiguous,
-            "raised": sum(_raised(engine).values()),
         },
+        "raised": dict(sorted((tally.raised + in_pools).items())),
     }
-    with open_bytes(f"{job.output}.manifest.json") as out:
-        out.write(json.dumps(manifest, indent=2).encode() + b"\n")
 
 
-def _write_report(job: Job, inputs: Inputs, engine: Engine, work: WorkFolder) -> None:
-    from genie_dp.synthesis.report import write_report
+def _write_report(
+    job: Job, inputs: Inputs, engine: Engine, work: WorkFolder, in_pools: Counter[str]
+) -> None:
+    from genie_dp.synthesis.report import make_report
+    from genie_dp.synthesis.report_page import page
 
-    write_report(job.report, work.path, work.tally, engine, inputs)
+    with (
+        lines_of(work.path / "rows") as rows,
+        lines_of(work.path / "ambiguous") as ambiguous,
+    ):
+        report = make_report(
+            engine, work.tally, inputs.grammar, inputs.library,
+            rows=rows, ambiguous=ambiguous, settings=_settings(job, inputs),
+            distinct_programs=distinct_programs(work.path), raised_in_pools=in_pools,
+        )  # fmt: skip
+    write_json(f"{job.report}/report.json", report)
+    with open_text(f"{job.report}/report.html") as out:
+        out.write(page(report))
 
 
-def _raised(engine: Engine) -> dict[str, int]:
-    return {}
-
-
-def _say(job: Job, engine: Engine, tally: Tally, seconds: float) -> None:
+def _say(job: Job, tally: Tally, seconds: float) -> None:
     where = "stdout" if job.output == "-" else job.output
-    rejected = sum(tally.drawn.values()) - sum(tally.kept.values())
+    raised = tally.raised.total()
+    left_out = [
+        f"{tally.drawn.total() - tally.kept.total() - raised:,} that do not go together",
+        f"{tally.repeated:,} repeated",
+        f"{tally.ambiguous:,} ambiguous",
+    ]
     click.echo(
         f"{tally.rows:,} pairs -> {where} ({seconds:.1f} s, {len(tally.kept)} root templates; "
-        f"left out: {rejected:,} that do not go together, {tally.repeated:,} repeated, "
-        f"{tally.ambiguous:,} ambiguous)",
+        f"left out: {', '.join(left_out)})",
         err=True,
     )
     asked = job.config.size
@@ -310,3 +370,14 @@ def _say(job: Job, engine: Engine, tally: Tally, seconds: float) -> None:
             f"{job.config.max_depth} with pools of {job.config.pool_size:,}",
             err=True,
         )
+
+
+def _say_raised(inputs: Inputs, raised: Counter[str]) -> None:
+    """Say which Python functions raised, with the places of their templates."""
+    if not raised:
+        return
+    places = {t.id: t.body_span or t.span for t in inputs.grammar.templates}
+    click.echo(f"{raised.total():,} derivations left out since a Python function raised:", err=True)
+    for name, count in raised.most_common():
+        template, _, exception = name.rpartition(": ")
+        click.echo(f"  {places[template]}: {template}: {count:,} x {exception}", err=True)

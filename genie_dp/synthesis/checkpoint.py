@@ -6,7 +6,6 @@ or hashes, was written by a run that was killed in between, and is cut off.
 
 import json
 import os
-from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -93,21 +92,35 @@ def _open(path: Path) -> WorkFolder:
     files = []
     for name, size in (("rows", "bytes"), ("hashes", "hashes"), ("ambiguous", "ambiguous_bytes")):
         file = open(path / name, "ab")  # noqa: SIM115 - closed by WorkFolder.close
-        file.truncate(last[size] if last else 0)
+        _cut(file, last[size] if last else 0)
         file.seek(0, os.SEEK_END)
         files.append(file)
     journal = open(path / "journal.jsonl", "ab")  # noqa: SIM115
     tally, seen, position = Tally(), Seen(), 0
     if last:
-        counts = last["tally"]
-        tally = Tally(
-            counts["rows"], Counter(counts["drawn"]), Counter(counts["kept"]),
-            counts["repeated"], counts["ambiguous"],
-        )  # fmt: skip
+        tally = Tally.from_dict(last["tally"])
         pairs = np.fromfile(path / "hashes", np.uint64).reshape(-1, 2)
         seen.add(pairs[:, 0].copy(), pairs[:, 1].copy())
         position = last["position"] + 1
     return WorkFolder(path, files[0], files[1], journal, files[2], position, tally, seen)
+
+
+def _cut(file: BinaryIO, size: int) -> None:
+    """Cut off what the journal does not know; what it knows must be there."""
+    if file.tell() < size:
+        hint = "start again with --overwrite"
+        raise GenieError(Problem("Y026", f"{file.name} is shorter than it was", hint=hint))
+    file.truncate(size)
+
+
+def distinct_programs(path: Path) -> int:
+    """Return how many different programs the rows of a work folder have, in 8 bytes a row."""
+    file = path / "hashes"
+    if not file.stat().st_size:
+        return 0
+    programs = np.memmap(file, np.uint64, "r")[1::2].copy()
+    programs.sort()
+    return int(np.count_nonzero(programs[1:] != programs[:-1])) + 1
 
 
 def _last_line(journal: Path) -> dict[str, Any] | None:

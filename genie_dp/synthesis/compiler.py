@@ -1,5 +1,6 @@
 """From a grammar and a library to rules and leaves."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
@@ -12,7 +13,7 @@ from genie_dp.synthesis.layout import BUILT_IN, Agreement, Layout, layouts, plac
 from genie_dp.synthesis.leaves import constant_pieces, gap_pieces, parameter_pieces, table_pieces
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import Placeholders
-from genie_dp.synthesis.python_bodies import PythonBody
+from genie_dp.synthesis.python_bodies import PythonBody, raised_in
 from genie_dp.synthesis.rules import Rule, slot_body
 from genie_dp.templates.ast import Placeholder, Template
 from genie_dp.templates.bodies import compile_body, placed
@@ -38,6 +39,10 @@ class Compiled:
     roots: tuple[str, ...]
     placeholders: Placeholders
     failures: list[Problem] = field(default_factory=list)
+
+    def raised(self) -> Counter[str]:
+        """Return how often Python functions raised in this process so far (`raised_in`)."""
+        return raised_in(rule.body for rules in self.rules.values() for rule in rules)
 
 
 def compile_grammar(

@@ -8,8 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
+from genie_dp.errors import GenieError
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.placeholders import FIRST, PER_STEM, Placeholders
+from genie_dp.synthesis.python_bodies import with_derivation
 from genie_dp.synthesis.rules import Combined, combine
 
 BLOCK = 4096  # draws in one block: small enough to balance workers, large enough for numpy
@@ -25,6 +27,7 @@ class Block:
         lines: the rows, each with its line end.
         sentences, programs: 64-bit hashes, shape (rows,).
         drawn, kept: template -> how many draws, and how many of them gave a row.
+        raised: "template: exception" -> how often a Python function raised.
     """
 
     number: int
@@ -33,6 +36,7 @@ class Block:
     programs: U64
     drawn: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
+    raised: Counter[str] = field(default_factory=Counter)
 
 
 def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
@@ -43,13 +47,17 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     programs: list[int] = []
     drawn: Counter[str] = Counter()
     kept: Counter[str] = Counter()
+    raised_before = engine.compiled.raised()
     hashed = xxhash.xxh3_64_intdigest
     for place, (cell, pieces) in enumerate(
         engine.plan.draws(number * BLOCK, BLOCK), number * BLOCK
     ):
         name = cell.rule.template.id
         drawn[name] += 1
-        combined = combine(cell.rule, cell.wording, pieces)
+        try:
+            combined = combine(cell.rule, cell.wording, pieces)
+        except GenieError as error:
+            raise with_derivation(error, cell.rule.template, pieces) from error
         if combined is None:
             continue
         kept[name] += 1
@@ -57,9 +65,9 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
         sentences.append(hashed(combined.text.encode()))
         programs.append(hashed(program.encode()))
         lines.append(encode(place, combined, program, cell.depth))
-    return Block(
-        number, lines, np.array(sentences, np.uint64), np.array(programs, np.uint64), drawn, kept
-    )
+    raised = engine.compiled.raised() - raised_before
+    hashes = np.array(sentences, np.uint64), np.array(programs, np.uint64)
+    return Block(number, lines, *hashes, drawn, kept, raised)
 
 
 class _Encoder:

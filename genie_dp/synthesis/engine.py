@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.errors import GenieError
 from genie_dp.synthesis.cells import Cell, cells
 from genie_dp.synthesis.compiler import Compiled, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import mask_of
 from genie_dp.synthesis.pools import Pools
+from genie_dp.synthesis.python_bodies import with_derivation
 from genie_dp.synthesis.quotas import fill
 from genie_dp.synthesis.rules import Rule, combine, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
@@ -82,7 +84,10 @@ def _level(
     chosen = plan(found, quotas, config.seed, "pool", category, depth)
     met: dict[str, str] = {}
     for cell, pieces in chosen.draws(0, chosen.total):
-        combined = combine(cell.rule, cell.wording, pieces)
+        try:
+            combined = combine(cell.rule, cell.wording, pieces)
+        except GenieError as error:
+            raise with_derivation(error, cell.rule.template, pieces) from error
         if combined is None or (depth == 0 and not takes_part(combined.value.functions, config)):
             continue
         name = f"{combined.text}\0{combined.value.gap}"

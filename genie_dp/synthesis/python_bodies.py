@@ -1,12 +1,14 @@
 """Python semantic functions as template bodies."""
 
+import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language, Value
+from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import Placeholders
 from genie_dp.templates.ast import Template
 
@@ -16,7 +18,8 @@ class PythonBody:
     """Calls a user's function with the programs of the children; implements Fragment.
 
     The function returns a program (a syntax tree or its text), or None to reject. What it raises
-    stops the run with the template's place and the children; with `skips` it is counted instead.
+    stops the run with the template's place and the children; with `skips` it is counted instead,
+    by the name of the exception.
     """
 
     kind: str
@@ -40,7 +43,7 @@ class PythonBody:
         except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
             if not self.skips:
                 raise GenieError(self._problem(error, children)) from error
-            self.raised[f"{type(error).__name__}: {error}"] += 1
+            self.raised[type(error).__name__] += 1
             return None
         if result is None:
             return None
@@ -59,3 +62,22 @@ class PythonBody:
         )
         hint = "mend the function, return None to reject, or go on with --on-error skip"
         return Problem("Y010", message, self.template.body_span or self.template.span, hint)
+
+
+def raised_in(bodies: Iterable[Any]) -> Counter[str]:
+    """Return how often the Python bodies among these raised: "template: exception" -> times."""
+    found: Counter[str] = Counter()
+    for body in {id(b): b for b in bodies if isinstance(b, PythonBody)}.values():
+        for name, count in body.raised.items():
+            found[f"{body.template.id}: {name}"] = count
+    return found
+
+
+def with_derivation(error: GenieError, template: Template, pieces: Sequence[Piece]) -> GenieError:
+    """Return an error of a body with the templates of the derivation, outermost first."""
+    names = [template.id]
+    for piece in pieces:
+        names.extend(json.loads(f"[{piece.derivation}]"))
+    shown = " ".join(names)
+    problems = [replace(p, message=f"{p.message}\n  derivation: {shown}") for p in error.problems]
+    return GenieError(problems, sources=error.sources)

@@ -1,8 +1,9 @@
 """Blocks in order, from one process or several; repeats and ambiguous sentences dropped."""
 
 import os
+import signal
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.synthesis.encode import BLOCK, Block, make_block
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.seen import Seen
@@ -25,6 +27,7 @@ class Tally:
         drawn, kept: template -> draws, and draws that gave a row.
         repeated: rows dropped since their sentence and program were there.
         ambiguous: rows dropped since their sentence was there with another program.
+        raised: "template: exception" -> draws dropped since a Python function raised.
     """
 
     rows: int = 0
@@ -32,6 +35,7 @@ class Tally:
     kept: Counter[str] = field(default_factory=Counter)
     repeated: int = 0
     ambiguous: int = 0
+    raised: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts as plain data, for the journal."""
@@ -41,7 +45,14 @@ class Tally:
             "kept": dict(self.kept),
             "repeated": self.repeated,
             "ambiguous": self.ambiguous,
+            "raised": dict(self.raised),
         }
+
+    @classmethod
+    def from_dict(cls, counts: Mapping[str, Any]) -> "Tally":
+        """Return the tally of a line of the journal."""
+        counters = {name: Counter(counts[name]) for name in ("drawn", "kept", "raised")}
+        return cls(**{**counts, **counters})
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +112,7 @@ def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
     fresh, ambiguous = seen.add(block.sentences, block.programs)
     tally.drawn.update(block.drawn)
     tally.kept.update(block.kept)
+    tally.raised.update(block.raised)
     chosen = np.flatnonzero(fresh)
     if room is not None:
         chosen = chosen[:room]
@@ -134,7 +146,7 @@ def _in_processes(
         workers.append(worker)
     try:
         for position in range(len(numbers)):
-            result = ends[position % jobs].recv()
+            result = _received(ends[position % jobs])
             if isinstance(result, Exception):
                 raise result
             yield result
@@ -146,6 +158,15 @@ def _in_processes(
             worker.join()
 
 
+def _received(end: Connection) -> Block | Exception:
+    try:
+        result: Block | Exception = end.recv()
+    except EOFError:
+        hint = "was it short of memory? go on with --resume and fewer --jobs"
+        raise GenieError(Problem("Y012", "a worker process was killed", hint=hint)) from None
+    return result
+
+
 def _work(
     engine: Engine,
     numbers: Sequence[int],
@@ -153,6 +174,8 @@ def _work(
     sender: Connection,
     inherited: Sequence[Connection],
 ) -> None:
+    # Ctrl-C goes to the whole group of processes; the coordinator answers it and ends its workers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The reading ends must live in the coordinator alone: when it dies, sending fails, we leave.
     for end in inherited:
         end.close()
@@ -163,5 +186,5 @@ def _work(
             except Exception as error:  # noqa: BLE001 - raised again by the coordinator
                 result = error
             sender.send(result)
-    except (BrokenPipeError, KeyboardInterrupt):
+    except BrokenPipeError:
         os._exit(1)
