@@ -391,6 +391,11 @@ def primitive(rng: Random, lib: TestLibrary) -> Program:
             return Program((Rule(None, found, done),))
 
 
+def policy(rng: Random, lib: TestLibrary) -> Policy:
+    """Return a policy."""
+    return policy_about(rng, lib, primitive(rng, lib))
+
+
 def policy_about(rng: Random, lib: TestLibrary, asked: Program) -> Policy:
     """Return a policy that mostly speaks of what a primitive program does."""
     names = ("ann", "Bob")
