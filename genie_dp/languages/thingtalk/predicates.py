@@ -26,12 +26,14 @@ from genie_dp.languages.thingtalk.ast import (
     Or,
     Predicate,
     Selector,
+    SlotValue,
     TrueP,
     Undefined,
     Value,
     VarRef,
 )
 from genie_dp.languages.thingtalk.signatures import Signatures
+from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.languages.thingtalk.token_values import value_tokens
 
 Key = tuple[Any, ...]
@@ -271,12 +273,28 @@ def _disjunction(clause: Clause) -> Predicate:
 
 
 def value_text(value: Value) -> str:
-    """Return a value as tokens write it, names without their types.
+    """Return a value as tokens write it, names without their types; placeholders sort last.
+
+    The engine of synthesis writes a placeholder as one private character until a row is finished.
+    So that the order is the same in both spellings, a placeholder begins with such a character
+    here too, and ends in its number.
 
     >>> value_text(VarRef("title")), value_text(DateNow())
     ('param:title', 'now')
+    >>> sorted(["z", *map(value_text, (SlotValue("NUMBER_10"), SlotValue("NUMBER_2")))])
+    ['z', '\uf000NUMBER_0002', '\uf000NUMBER_0010']
     """
-    return value_tokens(value, "param:{}".format)
+    if isinstance(value, SlotValue):
+        return _slot_text(value.token)
+    text = value_tokens(value, "param:{}".format)
+    if isinstance(value, ArrayValue | DateOffset):
+        return " ".join(_slot_text(token) if is_slot(token) else token for token in text.split(" "))
+    return text
+
+
+def _slot_text(token: str) -> str:
+    stem, _, number = token.rpartition("_")
+    return f"\uf000{stem}_{number.zfill(4)}" if number.isdecimal() else token
 
 
 def value_names(value: Value) -> Iterator[str]:

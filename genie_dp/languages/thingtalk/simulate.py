@@ -68,7 +68,7 @@ from genie_dp.languages.thingtalk.operators import (
     evaluate,
     lookup,
 )
-from genie_dp.languages.thingtalk.predicates import value_text
+from genie_dp.languages.thingtalk.token_values import value_tokens
 
 Row = Mapping[str, Value]
 Rows = list[dict[str, Value]]
@@ -360,7 +360,7 @@ def _events(stream: Stream | None, world: World) -> list[Rows]:
 
 def _event(row: Row) -> dict[str, Value]:
     """Return a row as an event: `$event` is its text."""
-    text = ", ".join(f"{name}: {value_text(value)}" for name, value in _sorted(row))
+    text = ", ".join(f"{name}: {value_tokens(value, str)}" for name, value in _sorted(row))
     return {**row, "$event": StringValue(text)}
 
 
