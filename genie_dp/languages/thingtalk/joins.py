@@ -44,7 +44,7 @@ from genie_dp.languages.thingtalk.predicates import (
     value_names,
 )
 from genie_dp.languages.thingtalk.signatures import Signatures
-from genie_dp.languages.thingtalk.traverse import source_calls
+from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
 
 Names = frozenset[str]
 _NOTHING: Names = frozenset()
@@ -163,7 +163,10 @@ def settle(
     if pushed is not None:
         return pushed, ()
     if any(_takers(right, a.name, signatures) > 1 for a in passing):
-        return right, sorted_args(passing)
+        calls = rewrite(
+            right, lambda n: canonical_call(n, signatures) if isinstance(n, Call) else n
+        )
+        return calls, sorted_args(passing)
     form = canonical_query(right, signatures)
     pushed = push(form, passing, signatures)
     return (form, sorted_args(passing)) if pushed is None else (pushed, ())
