@@ -33,6 +33,8 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
     """Return `query filter predicate`; None if a name is filtered twice the same way."""
     if predicate.state.function not in (query.state.function, ""):
         return None
+    if query.left and any(operand[0] == 0 for clause in predicate.clauses for operand in clause):
+        return None  # a get-predicate would move to the first function of the join
     clauses = conjunction(query.clauses, predicate.clauses)
     if clauses is None:
         return None
@@ -138,7 +140,7 @@ def joined(
         return _beside(left, right, f" on {right.gap_text} = {output}")
     if left.left:
         return None
-    if may_commute and (right.functions, right.text) < (left.functions, left.text):
+    if may_commute and (right.state.function, right.text) < (left.state.function, left.text):
         left, right = right, left
     return _beside(left, right, "")
 
