@@ -15,13 +15,16 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_tree
 from genie_dp.languages.thingtalk.syntax_errors import (
     Failure,
+    token_span,
     unexpected_character,
     unexpected_token,
 )
 from genie_dp.languages.thingtalk.transform import ProgramReader
 from genie_dp.languages.thingtalk.transform_library import LibraryReader
+from genie_dp.languages.thingtalk.transform_values import has_half_character
 from genie_dp.languages.thingtalk.types import Type
 
 _STARTS = ("input", "library", "lone_type", "fragment")
@@ -170,11 +173,12 @@ def _tree(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[To
         for token in parser.lexer_thread.lex(parser.parser_state):  # type: ignore[no-untyped-call]
             if token.type.startswith("HOLE_"):
                 token.type = _HOLES.get(holes.get(str(token), ""), "NAME")
+            elif token.type == "STRING" and has_half_character(token):
+                raise _half_character(token, file)
             parser.feed_token(token)
             tokens.append(token)
         last = tokens[-1] if tokens else None
         tree: Tree[Token] = parser.feed_eof(last)  # type: ignore[no-untyped-call]
-        return tree
     except UnexpectedToken as error:
         failure = Failure(
             token=error.token,
@@ -190,6 +194,18 @@ def _tree(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[To
     except UnexpectedCharacters as error:
         at = error.pos_in_stream or 0
         raise _SyntaxProblem(unexpected_character(error, text, file), at) from None
+    deep = too_deep_tree(tree) if len(tokens) > DEEPEST else None
+    if deep is not None:
+        problem = Problem("S007", TOO_DEEP, token_span(deep.meta, file), HINT, stage="syntax")
+        raise _SyntaxProblem(problem, deep.meta.start_pos)
+    return tree
+
+
+def _half_character(token: Token, file: str) -> _SyntaxProblem:
+    message = "this text holds half of a character"
+    hint = "write both halves, such as \\ud83d\\ude00, or the character itself"
+    problem = Problem("S002", message, token_span(token, file), hint, stage="syntax")
+    return _SyntaxProblem(problem, token.start_pos or 0)
 
 
 def _accepted(tokens: list[Token], start: str) -> frozenset[str]:

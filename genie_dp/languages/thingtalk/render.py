@@ -6,6 +6,7 @@ from decimal import Decimal
 from typing import assert_never, get_args
 
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.token_values import number_token
 from genie_dp.languages.thingtalk.types import Array, Basic, Entity, Enum, Measure, Type
 
 Node = (
@@ -278,15 +279,15 @@ def _value(value: ast.Value) -> str:
         case ast.StringValue(text):
             return quote(text)
         case ast.NumberValue(number):
-            return _decimal(number)
+            return number_token(number)
         case ast.BooleanValue(truth):
             return "true" if truth else "false"
         case ast.EnumValue(name):
             return f"enum({name})"
         case ast.MeasureValue(parts):
-            return " + ".join(f"{_decimal(amount)}{unit}" for amount, unit in parts)
+            return " + ".join(f"{number_token(amount)}{unit}" for amount, unit in parts)
         case ast.CurrencyValue(amount, code):
-            return f"makeCurrency({_decimal(amount)}, {code})"
+            return f"makeCurrency({number_token(amount)}, {code})"
         case ast.EntityValue(text, kind, display):
             shown = "" if display is None else f"({quote(display)})"
             return f"{'null' if text is None else quote(text)}^^{kind}{shown}"
@@ -319,7 +320,7 @@ def _situated(
             return ".".join(("$context", *path))
         case ast.LocationValue(latitude, longitude, display):
             shown = "" if display is None else f", {quote(display)}"
-            return f"makeLocation({_decimal(latitude)}, {_decimal(longitude)}{shown})"
+            return f"makeLocation({number_token(latitude)}, {number_token(longitude)}{shown})"
         case _:
             return _date(value)
 
@@ -344,10 +345,6 @@ def _date(
             return f"makeTime({hour}, {minute}, {second})"
         case _:
             assert_never(value)
-
-
-def _decimal(number: Decimal) -> str:
-    return format(number, "f")
 
 
 # -------------------------------------------------------------------- classes and datasets
@@ -433,7 +430,7 @@ def _data(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case Decimal():
-            return _decimal(value)
+            return number_token(value)
         case tuple():
             return f"[{', '.join(_data(item) for item in value)}]"
         case dict() if value and all(isinstance(item, _TYPES) for item in value.values()):

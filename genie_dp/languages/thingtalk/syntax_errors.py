@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from lark import Token
 from lark.exceptions import UnexpectedCharacters
 from lark.lexer import PatternStr, TerminalDef
+from lark.tree import Meta
 
 from genie_dp.errors import Problem, Span, did_you_mean
 from genie_dp.languages.thingtalk.types import UNITS
@@ -146,7 +147,7 @@ def unexpected_token(failure: Failure) -> Problem:
     if not failure.word:
         span, got, code = _end_span(failure.text, failure.file), "the end", "S003"
     else:
-        span, got, code = _token_span(failure.token, failure.file), _got(failure), "S001"
+        span, got, code = token_span(failure.token, failure.file), _got(failure), "S001"
     hint = next(filter(None, (find(failure) for find in _HINTS)), None)
     return Problem(code, f"expected {expected}, got {got}", span, hint, stage="syntax")
 
@@ -218,7 +219,8 @@ def _got(failure: Failure) -> str:
     return f"the {kind} {quoted}" if kind else quoted
 
 
-def _token_span(token: Token, file: str) -> Span:
+def token_span(token: Token | Meta, file: str) -> Span:
+    """Return the place of a token or tree."""
     line, column = token.line or 1, token.column or 1
     return Span(file, line, column, token.end_line or line, token.end_column or column + 1)
 
@@ -240,7 +242,7 @@ def _misspelt_before(failure: Failure) -> Problem | None:
     hint = did_you_mean(str(previous), _STATEMENTS)
     if hint is None or str(previous) in _STATEMENTS:
         return None
-    span = _token_span(previous, failure.file)
+    span = token_span(previous, failure.file)
     message = f"expected an operator such as == after the name {str(previous)!r}"
     return Problem("S001", f"{message}, got {_got(failure)}", span, hint, stage="syntax")
 

@@ -30,6 +30,7 @@ from genie_dp.languages.thingtalk.ast import (
     Value,
     VarRef,
 )
+from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.languages.thingtalk.token_values import PLACES, unescape_word, unquoted
@@ -160,6 +161,9 @@ class TokenReader:
         self.word = self.words[0]
         self.style = style
         self.signatures = signatures
+        deep = too_deep_word(self.words) if len(self.words) > DEEPEST else None
+        if deep is not None:
+            raise self.problem_at(deep, "S007", TOO_DEEP, HINT)
 
     def advance(self) -> None:
         """Go to the next token."""
@@ -175,15 +179,17 @@ class TokenReader:
 
     def error(self, expected: str, hint: str | None = None) -> GenieError:
         """Return the error that the next token is not what was expected."""
+        got = repr(self.word) if self.word else "the end"
+        return self.problem_at(self.at, "S020", f"expected {expected}, got {got}", hint)
+
+    def problem_at(self, at: int, code: str, message: str, hint: str | None) -> GenieError:
+        """Return an error at a token."""
         # The words were split at any white space; find the place in the text as it is.
         starts = [found.start() for found in re.finditer(r"\S+", self.text)]
-        start = starts[self.at] if self.at < len(starts) else len(self.text)
-        got = repr(self.word) if self.word else "the end"
-        place = Span("<tokens>", 1, start + 1, 1, start + 1 + max(1, len(self.word)))
-        return GenieError(
-            Problem("S020", f"expected {expected}, got {got}", place, hint, stage="syntax"),
-            sources={"<tokens>": self.text},
-        )
+        start = starts[at] if at < len(starts) else len(self.text)
+        place = Span("<tokens>", 1, start + 1, 1, start + 1 + max(1, len(self.words[at])))
+        problem = Problem(code, message, place, hint, stage="syntax")
+        return GenieError(problem, sources={"<tokens>": self.text})
 
     # ------------------------------------------------------------------------ names, calls
 
@@ -277,7 +283,11 @@ class TokenReader:
     def value(self) -> Value:
         """Read a value."""
         value = self.simple_value()
+        moved = 0
         while self.word in ("+", "-"):
+            moved += 1
+            if moved > DEEPEST:
+                raise self.problem_at(self.at, "S007", TOO_DEEP, HINT)
             sign = self.word
             self.advance()
             value = DateOffset(value, sign, self.simple_value())

@@ -110,8 +110,8 @@ class LibraryReader(ProgramReader):
     def null(self, _meta: Meta, _children: list[Token]) -> None:
         return None
 
-    def decimal(self, _meta: Meta, children: list[Token]) -> Decimal:
-        return Decimal(children[0])
+    def decimal(self, meta: Meta, children: list[Token]) -> Decimal:
+        return self.amount(children[0], self.span(meta))
 
     def true_flag(self, _meta: Meta, _children: list[Token]) -> bool:
         return True

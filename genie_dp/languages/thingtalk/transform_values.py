@@ -29,9 +29,11 @@ from genie_dp.languages.thingtalk.types import (
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[\s\S])")
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
+_HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
+_MOST_DIGITS = 100
 _TIME_UNITS = tuple(unit for unit, base in UNITS.items() if base == "ms")
 _UNIT_ALIASES = {"month": "mon", "hour": "h", "minute": "min", "second": "s"}
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
@@ -54,6 +56,15 @@ def unquote(literal: str) -> str:
     text = _ESCAPE.sub(_unescape, body)
     # Real files write characters beyond U+FFFF as JavaScript does, in two halves.
     return _HALVES.sub(lambda m: m[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
+
+
+def has_half_character(literal: str) -> bool:
+    r"""Tell whether a string literal holds a half of a character without the other.
+
+    >>> has_half_character(r'"\ud83d"'), has_half_character(r'"\ud83d\ude00"')
+    (True, False)
+    """
+    return "\\" in literal and _HALF.search(unquote(literal)) is not None
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -106,7 +117,18 @@ class ValueReader(Transformer[Token, Any]):
         return ast.StringValue(unquote(children[0]), span=self.span(meta))
 
     def number(self, meta: Meta, children: list[Token]) -> ast.Value:
-        return ast.NumberValue(Decimal(children[0]), span=self.span(meta))
+        span = self.span(meta)
+        return ast.NumberValue(self.amount(children[0], span), span=span)
+
+    def amount(self, text: str, span: Span) -> Decimal:
+        """Return a number; one that takes a page to write is a problem and becomes 0."""
+        exponent = text.lower().partition("e")[2] or "0"
+        if len(text) <= _MOST_DIGITS and abs(int(exponent)) <= _MOST_DIGITS:
+            number = Decimal(text)
+            if len(f"{number:f}") <= _MOST_DIGITS:
+                return number
+        self.problem("S004", f"expected a number of at most {_MOST_DIGITS} digits", span)
+        return Decimal(0)
 
     def true_value(self, meta: Meta, _children: list[Token]) -> ast.Value:
         return ast.BooleanValue(True, span=self.span(meta))
@@ -139,7 +161,8 @@ class ValueReader(Transformer[Token, Any]):
 
     def currency(self, meta: Meta, children: list[Token]) -> ast.Value:
         amount, _, code = children[0].partition("$")
-        return ast.CurrencyValue(Decimal(amount), code.lower(), span=self.span(meta))
+        span = self.span(meta)
+        return ast.CurrencyValue(self.amount(amount, span), code.lower(), span=span)
 
     def variable(self, meta: Meta, children: list[Token]) -> ast.Value:
         name, span = str(children[0]), self.span(meta)
@@ -157,8 +180,9 @@ class ValueReader(Transformer[Token, Any]):
     def measure(self, meta: Meta, children: list[Token]) -> ast.Value:
         match = _MEASURE.fullmatch(children[0])
         assert match is not None
-        unit = self._unit(match[2], tuple(UNITS), self.span(meta))
-        return ast.MeasureValue(((Decimal(match[1]), unit),), span=self.span(meta))
+        span = self.span(meta)
+        unit = self._unit(match[2], tuple(UNITS), span)
+        return ast.MeasureValue(((self.amount(match[1], span), unit),), span=span)
 
     def _unit(self, name: str, known: Sequence[str], span: Span) -> str:
         name = name if name in known else _UNIT_ALIASES.get(name, name)
