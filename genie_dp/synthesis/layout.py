@@ -142,7 +142,7 @@ class _Builder:
         pool = child.category or child.table
         is_leaf = bool(child.table) or pool in BUILT_IN
         if not is_leaf and "form" not in dict(asked):
-            asked.append(("form", frozenset({"np"})))
+            asked.append(("form", frozenset({"np", "long"})))
         spec = ChildSpec(child.name, pool, is_leaf, tuple(asked), print_as, gap=gap, after=after)
         self.children.append(spec)
         if filler is not None:

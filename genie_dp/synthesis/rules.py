@@ -304,6 +304,8 @@ def _number(rule: Rule, pieces: Sequence[Piece], text: str) -> str:
     if rule.head is not None:
         return pieces[rule.head].features.num
     for piece in pieces:
+        if piece.features.pos == "self" and rule.subject is not None:
+            return pieces[rule.subject].features.num
         if piece.features.pos:
             return piece.features.num
     return english.number_of(text) if rule.is_leaf else "sg"

@@ -46,7 +46,7 @@ MOST_ALTERNATIVES = 256
 
 _NUMBERS = ("sg", "pl", "mass")
 _SORTS = ("a", "the", "my", "none", "fixed")
-_FORMS = ("np", "vp", "clause")
+_FORMS = ("np", "long", "vp", "clause")
 FEATURES: Mapping[str, tuple[str, ...]] = {"num": _NUMBERS, "det": _SORTS, "form": _FORMS}
 REQUESTS: Mapping[str, tuple[str, ...]] = {
     "num": _NUMBERS,
