@@ -16,7 +16,7 @@ from genie_dp.synthesis.placeholders import mask_of
 from genie_dp.synthesis.pools import Pools
 from genie_dp.synthesis.python_bodies import with_derivation
 from genie_dp.synthesis.quotas import fill
-from genie_dp.synthesis.rules import Rule, combine, piece_of
+from genie_dp.synthesis.rules import Combined, Rule, combine, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
@@ -90,7 +90,7 @@ def _level(
             raise with_derivation(error, cell.rule.template, pieces) from error
         if combined is None or (depth == 0 and not takes_part(combined.value.functions, config)):
             continue
-        name = f"{combined.text}\0{combined.value.gap}"
+        name = _said(combined)
         text = combined.value.text
         if name in met:
             if met[name] != text:
@@ -101,6 +101,16 @@ def _level(
             combined.count = compiled.placeholders.count(combined.text)
             combined.mask = mask_of(combined.count)
         yield piece_of(cell.rule, pieces, combined)
+
+
+def _said(combined: Combined) -> str:
+    """Return what may not stand for two programs: the words, with what their place tells apart.
+
+    "from Alice" is one thing of mails and another of files: the noun before it says which.
+    """
+    value = combined.value
+    of = getattr(value.state, "function", "") if value.kind == "predicate" else ""
+    return f"{combined.text}\0{value.gap}\0{of}"
 
 
 def _cells_of(
