@@ -27,3 +27,13 @@ def test_every_relative_link_leads_to_a_file(page):
 def test_every_command_that_is_named_exists(page):
     named = set(re.findall(r"genie-dp ([a-z][a-z-]+)", page.read_text(encoding="utf-8")))
     assert named <= set(COMMANDS)
+
+
+def test_every_code_of_thingtalk_is_explained_and_no_other():
+    folder = ROOT / "genie_dp" / "languages" / "thingtalk"
+    sources = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
+    page = (ROOT / "docs" / "thingtalk.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| ([STC]\d{3}) \|", page, flags=re.MULTILINE)
+    raised = set(re.findall(r'"([STC]\d{3})"', sources))
+    assert len(raised) > 50
+    assert sorted(explained) == sorted(raised)
