@@ -193,3 +193,18 @@ def test_progress_counts_on_a_terminal(monkeypatch):
     with output.progress(iter(range(200)), label="pairs", total=200) as rows:
         assert list(rows) == list(range(200))
     assert "200/200" in terminal.getvalue()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_disk_is_an_error_without_traceback():
+    with Path("/dev/full").open("w") as full:
+        code = "from genie_dp.cli import main; main(['--help'])"
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == "error[R001]: cannot write: No space left on device\n"

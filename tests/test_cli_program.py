@@ -137,6 +137,15 @@ def test_the_token_form_is_type_checked_when_it_is_read():
     assert answer["errors"][0]["line"] == 1
 
 
+def test_a_line_that_is_no_utf8_is_an_answer_and_the_others_are_read():
+    text = "\ufeffnow => @a.b(x = 'é') => notify\r\n".encode() + b"now => @\xe4\nnow => @a.b\n"
+    code, answers = run("render", text=text, skills=())
+    assert code == 1
+    assert [answer["ok"] for answer in answers] == [True, False, True]
+    (error,) = answers[1]["errors"]
+    assert (error["code"], error["line"], error["column"]) == ("R003", 2, 9)
+
+
 def test_text_beyond_ascii_stays_readable():
     text = 'now => @com.example.mail.send(subject="für mich")\n'
     result = CliRunner().invoke(command, ["render", *SKILLS, "-"], input=text)

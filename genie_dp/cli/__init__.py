@@ -1,5 +1,6 @@
 """The command line: one group whose commands are imported only when they run."""
 
+import errno
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -24,6 +25,9 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Check programs, and bring them into another form.",
     ),
 }
+
+# What a write says that fails; it knows no name of the file.
+_DISK_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class LazyGroup(click.Group):
@@ -95,21 +99,23 @@ def run(args: Sequence[str] | None = None) -> int:
         click.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:
-        return _reader_gone()
+        _drop_stdout()
+        return 1
     except OSError as error:
         return _file_trouble(error)
     return result if isinstance(result, int) else 0
 
 
-def _reader_gone() -> int:
+def _drop_stdout() -> None:
     # What is still buffered would raise again when the interpreter closes stdout.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 1
 
 
 def _file_trouble(error: OSError) -> int:
-    if error.filename is None:
+    if error.filename is None and error.errno not in _DISK_TROUBLE:
         raise error
-    message = f"{error.filename}: {error.strerror or error}"
+    if error.filename is None:
+        _drop_stdout()
+    message = f"{error.filename or 'cannot write'}: {error.strerror or error}"
     click.echo(str(GenieError(Problem("R001", message))), err=True)
     return 1

@@ -1,5 +1,6 @@
 """`genie-dp program`: check, rewrite and print programs, one a line."""
 
+import codecs
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
@@ -9,7 +10,7 @@ from typing import IO, Any
 import click
 
 from genie_dp.cli.inputs import library_options, load_library_of
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import Language, get_language
 
 Answer = dict[str, Any]
@@ -32,14 +33,14 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
     """Add a command that reads programs, with the options that all of them take."""
 
     def add(function: Callable[..., None]) -> click.Command:
-        file = click.argument("file", type=click.File("r", encoding="utf-8"))
+        file = click.argument("file", type=click.File("rb"))
         return command.command(name)(library_options(file(function)))
 
     return add
 
 
 @_subcommand("check")
-def check(file: IO[str], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
+def check(file: IO[bytes], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
     """Say what is wrong with programs."""
     target = get_language(language)
     library = load_library_of(language, skills, skip_broken=skip_broken)
@@ -52,7 +53,7 @@ def check(file: IO[str], language: str, skills: Sequence[Path], skip_broken: boo
 
 
 @_subcommand("canonical")
-def canonical(file: IO[str], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
+def canonical(file: IO[bytes], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
     """Print the one program that stands for all with the same meaning."""
     target = get_language(language)
     library = load_library_of(language, skills, skip_broken=skip_broken)
@@ -71,7 +72,7 @@ def canonical(file: IO[str], language: str, skills: Sequence[Path], skip_broken:
     "--positional", is_flag=True, help="Inputs by position instead of by name (thingtalk)."
 )
 def tokens(
-    file: IO[str],
+    file: IO[bytes],
     language: str,
     skills: Sequence[Path],
     skip_broken: bool,
@@ -116,14 +117,14 @@ def _styled(language: str, *, types: bool, keywords: bool) -> Language:
 
 
 @_subcommand("render")
-def render(file: IO[str], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
+def render(file: IO[bytes], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
     """Print programs as people write them; types are not checked."""
     target = get_language(language)
     _run(file, lambda text, name: {"program": target.render(target.parse(text, file=name))})
 
 
 @_subcommand("functions")
-def functions(file: IO[str], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
+def functions(file: IO[bytes], language: str, skills: Sequence[Path], skip_broken: bool) -> None:
     """Count the functions of programs; types are not checked."""
     target = get_language(language)
     _run(file, lambda text, name: {"functions": target.functions(target.parse(text, file=name))})
@@ -139,7 +140,7 @@ def _well_typed(program: Any, target: Language, library: Any) -> Any:
     return program
 
 
-def _run(file: IO[str], work: Callable[[str, str], Answer]) -> None:
+def _run(file: IO[bytes], work: Callable[[str, str], Answer]) -> None:
     """Answer every program of a file; leave with exit code 1 if one has a mistake."""
     is_wrong = False
     for answer in _answers(file, work, getattr(file, "name", "<stdin>")):
@@ -150,16 +151,29 @@ def _run(file: IO[str], work: Callable[[str, str], Answer]) -> None:
 
 
 def _answers(
-    lines: Iterable[str], work: Callable[[str, str], Answer], name: str
+    lines: Iterable[bytes], work: Callable[[str, str], Answer], name: str
 ) -> Iterator[Answer]:
     for number, line in enumerate(lines, start=1):
-        text = line.rstrip("\r\n")
-        if not text.strip() or text.lstrip().startswith("//"):
-            continue
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
         try:
+            text = _decoded(line, name).rstrip("\r\n")
+            if not text.strip() or text.lstrip().startswith("//"):
+                continue
             yield {"ok": True, **work(text, name)}
         except GenieError as error:
             yield {"ok": False, "errors": [_as_json(p, number) for p in error.problems]}
+
+
+def _decoded(line: bytes, name: str) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        column = len(line[: error.start].decode("utf-8")) + 1
+        message = f"expected UTF-8 text, got byte 0x{line[error.start]:02X}"
+        place = Span(name, 1, column, 1, column + 1)
+        hint = "save the programs as UTF-8"
+        raise GenieError(Problem("R003", message, place, hint, stage="syntax")) from None
 
 
 def _as_json(problem: Problem, line: int) -> dict[str, Any]:
