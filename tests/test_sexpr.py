@@ -212,3 +212,7 @@ def test_declarations_are_read_or_answered_by_all_their_mistakes(case, golden):
 
 def test_the_language_is_registered_under_its_name():
     assert get_language("sexpr").render(get_language("sexpr").parse("(a b )")) == "(a b )"
+
+
+def test_a_character_may_be_written_in_two_halves():
+    assert parse(r'(a "\ud83d\ude00")') == parse('(a "😀")')

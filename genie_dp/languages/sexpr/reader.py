@@ -141,7 +141,12 @@ def _unescape(match: re.Match[str], places: "_Places") -> str:
             )
         return _UNESCAPED[code]
 
-    return _ESCAPE.sub(one, raw)
+    text = _ESCAPE.sub(one, raw)
+    try:  # characters beyond U+FFFF may be written in two halves, as JSON does
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        message, hint = "this string holds half of a character", "write the character itself"
+        raise places.error("X006", message, match.start(), match.end(), hint) from None
 
 
 class _Places:

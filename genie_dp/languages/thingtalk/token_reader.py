@@ -324,9 +324,8 @@ class TokenReader:
     def measure(self, number: Decimal) -> Value:
         """Read the units and further parts of a measure whose first number is read."""
         parts = [(number, self.unit())]
-        words, glue = self.words, 0 if self.style.keywords else 1
-        while self.at + glue + 1 < len(words) and words[self.at + glue + 1].startswith("unit:"):
-            if glue:
+        while self.is_further_part():
+            if not self.style.keywords:
                 self.take("plus")
             following = single_token(self.word)
             if not isinstance(following, NumberValue):
@@ -334,6 +333,12 @@ class TokenReader:
             self.advance()
             parts.append((following.value, self.unit()))
         return MeasureValue(tuple(parts))
+
+    def is_further_part(self) -> bool:
+        """Tell whether another part of a measure follows; by position, "plus" begins it."""
+        if not self.style.keywords:
+            return self.word == "plus"
+        return self.at + 1 < len(self.words) and self.words[self.at + 1].startswith("unit:")
 
     def array(self) -> Value:
         """Read `[ v , v ]`."""

@@ -359,7 +359,7 @@ class TokenWriter:
         given = {arg.name: arg.value for arg in args}
         for parameter in signature.inputs:
             value = given.pop(parameter.name, None)
-            self.out.append("_" if value is None else self.value(value, scope, glue=" plus "))
+            self.out.append("_" if value is None else self.value(value, scope))
         if given:
             raise _unknown_name(next(iter(given)), signature.qualified, args[0].span)
 
@@ -427,8 +427,9 @@ class TokenWriter:
 
     # --------------------------------------------------------------------- names and values
 
-    def value(self, value: Value, scope: Scope, glue: str = " ") -> str:
+    def value(self, value: Value, scope: Scope) -> str:
         """Return a value in token form."""
+        glue = " " if self.style.keywords else " plus "
         return value_tokens(value, lambda name: self.name(name, scope, value.span), glue=glue)
 
     def name(self, name: str, scope: Scope, span: Span | None = None) -> str:
