@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.synthesize:command",
         "Make (utterance, program) pairs from a skill library and template files.",
     ),
+    "merge": ("genie_dp.cli.merge:command", "Join the shards of one synthesis run."),
     "program": (
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",

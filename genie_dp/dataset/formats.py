@@ -15,8 +15,8 @@ _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_BATCH = 10_000
 
 
-def format_of(target: str) -> str:
-    """Return the format that a file's name says, before a compression suffix; jsonl if none.
+def format_of(target: str, default: str = "jsonl") -> str:
+    """Return the format that a file's name says, before a compression suffix; else the default.
 
     >>> format_of("pairs.tsv.gz"), format_of("-"), format_of("s3://b/pairs.parquet")
     ('tsv', 'jsonl', 'parquet')
@@ -25,7 +25,7 @@ def format_of(target: str) -> str:
     for suffix in _COMPRESSED:
         name = name.removesuffix(suffix)
     ending = name.rpartition(".")[2]
-    return ending if ending in FORMATS else "jsonl"
+    return ending if ending in FORMATS else default
 
 
 def to_json(example: Example) -> str:

@@ -1,0 +1,138 @@
+"""`genie-dp merge`: the shards of a run become the file that one run would have made."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.dataset.formats import format_of
+from genie_dp.errors import GenieError, Problem
+
+
+@click.command("merge")
+@click.argument("parts", nargs=-1, required=True, metavar="PART...")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="FILE|URL|-",
+    help="Where the rows of the whole run go.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace the output.")
+def command(parts: Sequence[str], output: str, overwrite: bool) -> None:
+    """Join the shards of one synthesis run.
+
+    Gives the bytes that the run would have written without --shard, cut at its --size. Each part
+    needs its manifest beside it: a shard without one is not finished.
+
+    \b
+    genie-dp synthesize --shard 0/2 --output part0.jsonl
+    genie-dp synthesize --shard 1/2 --output part1.jsonl
+    genie-dp merge part0.jsonl part1.jsonl --output pairs.jsonl
+    """
+    from genie_dp.synthesis.merge import Merged, check_shards, merged
+
+    if "://" not in output and Path(output).exists() and not overwrite:
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("Y022", f"{output} exists already", hint=hint))
+    shards = _shards(parts)
+    problems = check_shards(shards) or _formats(shards, output)
+    if problems:
+        raise GenieError(problems)
+    first = shards[0].manifest
+    counts = Merged()
+    lines = merged(shards, _lines, counts, limit=first["config"]["size"])
+    write_rows(lines, first["format"], output, _wanted(shards, output))
+    if output != "-":
+        write_json(manifest_of(output), _manifest(shards, counts, output))
+    click.echo(
+        f"{counts.rows:,} pairs of {len(shards)} shards -> {'stdout' if output == '-' else output} "
+        f"(left out: {counts.repeated:,} repeated, {counts.ambiguous:,} ambiguous)",
+        err=True,
+    )
+
+
+def _shards(parts: Sequence[str]) -> list[Any]:
+    """Return the parts with their manifests, or raise GenieError for all that have none."""
+    from genie_dp.synthesis.merge import Shard
+
+    found, problems = [], []
+    for part in parts:
+        manifest = _manifest_of_part(part)
+        if isinstance(manifest, Problem):
+            problems.append(manifest)
+        else:
+            found.append(Shard(part, manifest))
+    if problems:
+        raise GenieError(problems)
+    return found
+
+
+def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
+    import smart_open
+
+    name = manifest_of(part)
+    try:
+        with smart_open.open(name, encoding="utf-8") as text:
+            manifest = json.load(text)
+    except FileNotFoundError:
+        hint = f"a shard is finished when {name} is there; is it still being made?"
+        return Problem("Y040", f"{part} has no manifest", hint=hint)
+    except ValueError as error:
+        return Problem("Y040", f"{name} cannot be read: {error}")
+    if not isinstance(manifest, dict) or manifest.get("command") != "synthesize":
+        hint = "merge takes what genie-dp synthesize --shard made"
+        return Problem("Y040", f"{name} is no manifest of synthesize", hint=hint)
+    return manifest
+
+
+def _formats(shards: Sequence[Any], output: str) -> list[Problem]:
+    """Return what keeps these formats from being read and written."""
+    made = shards[0].manifest["format"]
+    if len({shard.manifest["format"] for shard in shards}) > 1 or made == "parquet":
+        hint = "make the shards as .jsonl or .tsv; the merged file may be .parquet"
+        return [Problem("Y044", "shards are joined as JSON lines or as TSV, all alike", hint=hint)]
+    wanted = _wanted(shards, output)
+    if made == "tsv" and wanted != "tsv":
+        hint = "write .tsv, or make the shards as .jsonl"
+        return [Problem("Y044", f"rows of TSV hold too little for {wanted}", hint=hint)]
+    if wanted == "parquet" and output == "-":
+        hint = "give a file with --output pairs.parquet"
+        return [Problem("Y023", "Parquet cannot be written to a pipe", hint=hint)]
+    return []
+
+
+def _wanted(shards: Sequence[Any], output: str) -> str:
+    return format_of(output, shards[0].manifest["format"])
+
+
+def _lines(part: str) -> Iterator[str]:
+    import smart_open
+
+    with smart_open.open(part, encoding="utf-8", newline="\n") as lines:
+        yield from lines
+
+
+def _manifest(shards: Sequence[Any], counts: Any, output: str) -> dict[str, Any]:
+    parts = [shard.manifest for shard in shards]
+    total = {name: sum(part["counts"][name] for part in parts) for name in parts[0]["counts"]}
+    return {
+        **parts[0],
+        "shard": [0, 1],
+        "format": _wanted(shards, output),
+        "merged": len(parts),
+        "counts": {
+            **total,
+            "rows": counts.rows,
+            "repeated": total["repeated"] + counts.repeated,
+            "ambiguous": total["ambiguous"] + counts.ambiguous,
+        },
+        "raised": _summed([part["raised"] for part in parts]),
+    }
+
+
+def _summed(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(part.get(name, 0) for part in parts) for name in sorted(set().union(*parts))}
