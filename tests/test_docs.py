@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli import COMMANDS
+from genie_dp.languages.thingtalk.values import ATTRIBUTES
+from genie_dp.templates.check import ENGLISH, REQUESTS, TEXTS
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.md")])
@@ -37,3 +39,15 @@ def test_every_code_of_thingtalk_is_explained_and_no_other():
     raised = set(re.findall(r'"([STC]\d{3})"', sources))
     assert len(raised) > 50
     assert sorted(explained) == sorted(raised)
+
+
+def test_the_template_language_names_every_attribute_and_request():
+    page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
+    asked = {name for names in ATTRIBUTES.values() for name in names} | {
+        *ENGLISH,
+        *REQUESTS,
+        *TEXTS,
+    }
+    values = {value for values in REQUESTS.values() for value in values}
+    assert len(asked) > 25
+    assert not [name for name in asked | values if not re.search(rf"[`=|]{name}\b", page)]
