@@ -1,11 +1,12 @@
 """Links in the documentation lead somewhere, and commands named there exist."""
 
 import re
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from genie_dp.cli import COMMANDS
+from genie_dp.cli import COMMANDS, run
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
 from genie_dp.templates.check import ENGLISH, REQUESTS, TEXTS
 
@@ -31,23 +32,38 @@ def test_every_command_that_is_named_exists(page):
     assert named <= set(COMMANDS)
 
 
-def test_every_code_of_thingtalk_is_explained_and_no_other():
-    folder = ROOT / "genie_dp" / "languages" / "thingtalk"
-    sources = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.py"))
-    page = (ROOT / "docs" / "thingtalk.md").read_text(encoding="utf-8")
-    explained = re.findall(r"^\| ([STC]\d{3}) \|", page, flags=re.MULTILINE)
-    raised = set(re.findall(r'"([STC]\d{3})"', sources))
-    assert len(raised) > 50
+@pytest.mark.parametrize(
+    ("page", "letters", "folder"),
+    [
+        ("thingtalk.md", "STC", "languages/thingtalk"),
+        ("template-language.md", "G", "templates"),
+    ],
+)
+def test_every_code_is_explained_and_no_other(page, letters, folder):
+    sources = "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "genie_dp" / folder).glob("*.py")
+    )
+    rows = re.findall(r"^\| ([A-Z]\d.*?) \|", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+    explained = [code for row in rows for code in row.split(", ")]
+    raised = set(re.findall(rf'"([{letters}]\d{{3}})"', sources))
+    assert len(raised) > 25
     assert sorted(explained) == sorted(raised)
 
 
 def test_the_template_language_names_every_attribute_and_request():
     page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
-    asked = {name for names in ATTRIBUTES.values() for name in names} | {
-        *ENGLISH,
-        *REQUESTS,
-        *TEXTS,
-    }
+    asked = {*ENGLISH, *REQUESTS, *TEXTS}.union(*ATTRIBUTES.values())
     values = {value for values in REQUESTS.values() for value in values}
     assert len(asked) > 25
     assert not [name for name in asked | values if not re.search(rf"[`=|]{name}\b", page)]
+
+
+def test_the_mistakes_of_the_template_language_are_shown_as_they_are(tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs" / "template-language.md").read_text(encoding="utf-8")
+    _, file, _, shown, *_ = page.split("Of this file `letters.genie`")[1].split("\n\n")
+    (tmp_path / "letters.genie").write_text(textwrap.dedent(file))
+    skill = ROOT / "tests" / "data" / "typecheck" / "skills" / "com.example.mail"
+    monkeypatch.chdir(tmp_path)
+    assert run(["check", "--skills", str(skill), "--grammar", "letters.genie"]) == 1
+    said = capsys.readouterr().err
+    assert said[said.index("letters.genie") :].rstrip() == textwrap.dedent(shown).rstrip()
