@@ -67,3 +67,10 @@ def test_the_mistakes_of_the_template_language_are_shown_as_they_are(tmp_path, m
     assert run(["check", "--skills", str(skill), "--grammar", "letters.genie"]) == 1
     said = capsys.readouterr().err
     assert said[said.index("letters.genie") :].rstrip() == textwrap.dedent(shown).rstrip()
+
+
+def test_the_readme_leads_to_every_page():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")}
+    assert pages
+    assert not [page for page in sorted(pages) if f"]({page})" not in readme]
