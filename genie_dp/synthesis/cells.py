@@ -11,7 +11,7 @@ from math import prod
 
 from genie_dp.synthesis.layout import Agreement, placeholder_of
 from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.pools import Key, Pools, group
+from genie_dp.synthesis.pools import Key, Pools
 from genie_dp.synthesis.rules import Rule, Wording, wording
 
 Groups = Mapping[Key, Sequence[Piece]]
@@ -31,15 +31,20 @@ class Cell:
 
 
 def cells(rule: Rule, depth: int, pools: Pools) -> Iterator[Cell]:
-    """Yield the cells of a rule at an exact depth.
+    """Yield the cells of a rule at an exact depth."""
+    return family_cells((rule,), depth, pools)
+
+
+def family_cells(family: Sequence[Rule], depth: int, pools: Pools) -> Iterator[Cell]:
+    """Yield the cells of rules that have the same children, at an exact depth.
 
     One child, the pivot, has depth - 1; those left of it are less deep, those right of it at most
     as deep: so no combination of depths comes twice.
     """
-    inner = [i for i, child in enumerate(rule.layout.children) if not child.is_leaf]
+    inner = [i for i, child in enumerate(family[0].layout.children) if not child.is_leaf]
     if not inner:
         if depth == 0:
-            yield from _enumerate(rule, {}, depth, pools)
+            yield from _enumerate(family, {}, depth, pools)
         return
     if depth < 1:
         return
@@ -49,39 +54,54 @@ def cells(rule: Rule, depth: int, pools: Pools) -> Iterator[Cell]:
             for i in inner
         }
         if all(lowest <= highest for lowest, highest in ranges.values()):
-            yield from _enumerate(rule, ranges, depth, pools)
+            yield from _enumerate(family, ranges, depth, pools)
 
 
 def _enumerate(
-    rule: Rule, ranges: Mapping[int, tuple[int, int]], depth: int, pools: Pools
+    family: Sequence[Rule], ranges: Mapping[int, tuple[int, int]], depth: int, pools: Pools
 ) -> Iterator[Cell]:
+    rule = family[0]
     groups = [_groups_of(rule, index, ranges, pools) for index in range(len(rule.layout.children))]
     if not all(groups):
         return
-    numbered = [part.child for part in rule.layout.parts if isinstance(part, Agreement)]
-    wordings: dict[tuple[object, ...], Wording] = {}
+    speakers = [_Speaker(member) for member in family]
     for keys in _Joiner(rule, groups).bind():
-        lists = tuple(groups[i][key] for i, key in enumerate(keys))
-        numbers = {i: str(keys[i][rule.reads[i].index("num")]) for i in numbered}
-        name = tuple(numbers.items())
-        if name not in wordings:
-            wordings[name] = wording(rule, numbers)
-        size = min(prod(len(pieces) for pieces in lists), LARGEST)
-        yield Cell(rule, wordings[name], lists, size, _function(rule, keys), depth)
+        lists = tuple([of_child[key] for of_child, key in zip(groups, keys, strict=True)])
+        size = min(prod([len(pieces) for pieces in lists]), LARGEST)
+        function = _function(rule, keys)
+        for speaker in speakers:
+            yield Cell(speaker.rule, speaker.wording(keys), lists, size, function, depth)
+
+
+class _Speaker:
+    """Knows how to say a rule, by the numbers of the children with which its words agree."""
+
+    def __init__(self, rule: Rule):
+        self.rule = rule
+        agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
+        self.places = [(i, rule.reads[i].index("num")) for i in sorted(agreeing)]
+        self.known: dict[tuple[object, ...], Wording] = {}
+
+    def wording(self, keys: Sequence[Key]) -> Wording:
+        numbers = tuple([keys[i][place] for i, place in self.places])
+        if numbers not in self.known:
+            of_child = {i: str(n) for (i, _), n in zip(self.places, numbers, strict=True)}
+            self.known[numbers] = wording(self.rule, of_child)
+        return self.known[numbers]
 
 
 def _groups_of(
     rule: Rule, index: int, ranges: Mapping[int, tuple[int, int]], pools: Pools
 ) -> Groups:
-    child, reads = rule.layout.children[index], rule.reads[index]
+    child, reads, tests = rule.layout.children[index], rule.reads[index], rule.tests[index]
     has_gap = child.gap is not None
     if index in ranges:
-        return pools.groups(child.pool, *ranges[index], reads, child.asked, has_gap)
+        return pools.groups(child.pool, *ranges[index], reads, child.asked, has_gap, tests)
     name = placeholder_of(child.pool)
     if name is not None:
         pieces = rule.constants[name]
         return {(): pieces} if pieces else {}
-    return group(pools.leaves[child.pool], reads, child.asked, has_gap)
+    return pools.leaf_groups(child.pool, reads, child.asked, has_gap, tests)
 
 
 def _function(rule: Rule, keys: Sequence[Key]) -> str:
@@ -108,9 +128,9 @@ class _Joiner:
                 if a < b
                 else self.equal[a].append((left, b, right))
             )
-        self.tests = [
-            [t for t in rule.guard.tests if _last(t.reads, names) == i] for i in range(len(names))
-        ]
+        alone = {test for tests in rule.tests for test in tests}
+        shared = [test for test in rule.guard.tests if test not in alone]
+        self.tests = [[t for t in shared if _last(t.reads, names) == i] for i in range(len(names))]
         self.names = names
         self.index = [self._indexed(i) for i in range(len(names))]
 

@@ -19,7 +19,7 @@ from genie_dp.templates.ast import Placeholder, Template
 from genie_dp.templates.bodies import compile_body, placed
 from genie_dp.templates.expand import children_of, placeholders_of
 from genie_dp.templates.grammar import Grammar
-from genie_dp.templates.guard import Guard
+from genie_dp.templates.guard import Guard, Test
 
 
 @dataclass(slots=True)
@@ -63,6 +63,7 @@ class _Compiler:
         self.placeholders = Placeholders()
         self.problems: list[Problem] = []
         self.constants: dict[str, Sequence[Piece]] = {}
+        self.families = 0
 
     def compile(self) -> Compiled:
         rules: dict[str, list[Rule]] = {}
@@ -72,6 +73,7 @@ class _Compiler:
             except GenieError as error:
                 self.problems.extend(placed(p, template) for p in error.problems)
                 continue
+            self._form_families(found)
             rules.setdefault(template.category, []).extend(found)
         if self.problems:
             raise GenieError(self.problems, sources=self.grammar.sources)
@@ -95,6 +97,21 @@ class _Compiler:
             for name, pieces in gaps.items():
                 if any(placeholder_of(child.pool) == name for child in layout.children):
                     yield self._rule(template, layout, body, {**closed, name: pieces})
+
+    def _form_families(self, rules: Sequence[Rule]) -> None:
+        """Number the rules of a template by their children; a family reads what any of it does."""
+        families: dict[tuple[object, ...], list[Rule]] = {}
+        for rule in rules:
+            pools = tuple(id(pieces) for pieces in rule.constants.values())
+            families.setdefault((rule.layout.children, pools), []).append(rule)
+        for family in families.values():
+            self.families += 1
+            reads = tuple(
+                tuple(dict.fromkeys(name for read in of_child for name in read))
+                for of_child in zip(*(rule.reads for rule in family), strict=True)
+            )
+            for rule in family:
+                rule.family, rule.reads = self.families, reads
 
     def _body(self, template: Template) -> Fragment:
         if template.python is not None:
@@ -154,7 +171,7 @@ class _Compiler:
             None,
         )
         return Rule(
-            template, layout, body, self.placeholders, guard,
+            template, layout, body, self.placeholders, guard, _lone_tests(layout, guard),
             _reads(layout, guard), head, self._subject(layout), constants, fills,
             _partners(layout, guard),
             dict(template.features),
@@ -216,11 +233,22 @@ def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
     return found
 
 
-def _reads(layout: Layout, guard: Any) -> tuple[tuple[str, ...], ...]:
+def _lone_tests(layout: Layout, guard: Guard) -> tuple[tuple[Test, ...], ...]:
+    """Return, for every child, the tests that look at it and at no other."""
+    return tuple(
+        tuple(t for t in guard.tests if {name for name, _ in t.reads} == {child.name})
+        for child in layout.children
+    )
+
+
+def _reads(layout: Layout, guard: Guard) -> tuple[tuple[str, ...], ...]:
     """Return, for every child, the attributes on which a rule's outcome depends."""
     found: list[dict[str, None]] = [{} for _ in layout.children]
     names = [child.name for child in layout.children]
-    for child, attribute in guard.attributes():
+    shared = replace(
+        guard, tests=tuple(t for t in guard.tests if len({name for name, _ in t.reads}) > 1)
+    )
+    for child, attribute in shared.attributes():
         if child in names:
             found[names.index(child)][attribute] = None
     for part in layout.parts:

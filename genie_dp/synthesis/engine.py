@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError
-from genie_dp.synthesis.cells import Cell, cells
+from genie_dp.synthesis.cells import Cell, family_cells
 from genie_dp.synthesis.compiler import Compiled, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.pieces import Piece
@@ -119,8 +119,12 @@ def _cells_of(
     """Return the cells of all rules, and for each template the range of its cells."""
     found: list[Cell] = []
     by_template: dict[str, list[Cell]] = {}
+    families: dict[int, list[Rule]] = {}
     for rule in rules:
-        by_template.setdefault(rule.template.id, []).extend(cells(rule, depth, pools))
+        families.setdefault(rule.family, []).append(rule)
+    for family in families.values():
+        of_template = by_template.setdefault(family[0].template.id, [])
+        of_template.extend(family_cells(family, depth, pools))
     spans = []
     for members in by_template.values():
         spans.append((len(found), len(found) + len(members)))

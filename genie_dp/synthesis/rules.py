@@ -15,7 +15,7 @@ from genie_dp.synthesis.pieces import Piece, features
 from genie_dp.synthesis.placeholders import GAP, Placeholders, in_sentence_order
 from genie_dp.templates import english
 from genie_dp.templates.ast import Template
-from genie_dp.templates.guard import Guard
+from genie_dp.templates.guard import Guard, Test
 
 _NUMBERS = {"sg": 0, "pl": 1, "mass": 2}
 
@@ -26,9 +26,11 @@ class Rule:
 
     Attributes:
         reads: for every child, the attributes on which the rule depends: two pieces that agree in
-            them are alike for this rule.
+            them, and pass the child's own tests, are alike for this rule.
         head: index of the child that hands on its English features, or None.
         subject: index of the noun phrase with which waiting words of other children agree.
+        tests: for every child, the tests of the guard that look at it alone.
+        family: rules with the same children, which differ in words only, share a number.
         constants: placeholder -> the pieces of its constants, or of its gap.
         fills: JSON of what each placeholder child fills, by index of the child.
         partners: constant -> the child whose parameter it is compared with, both as indices.
@@ -39,6 +41,7 @@ class Rule:
     body: Fragment
     placeholders: Placeholders
     guard: Guard
+    tests: tuple[tuple[Test, ...], ...]
     reads: tuple[tuple[str, ...], ...]
     head: int | None
     subject: int | None
@@ -46,6 +49,7 @@ class Rule:
     fills: Mapping[int, str]
     partners: Mapping[int, int]
     fixed: Mapping[str, str] = field(default_factory=dict)
+    family: int = 0
     label: str = ""
 
     def __post_init__(self) -> None:
@@ -221,7 +225,7 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
         words = child.gap
 
         def plain(piece: Piece) -> str:
-            return said(piece).replace(GAP, words)
+            return _PARTICLE.sub(rf"\1 {GAP} \2", said(piece)).replace(GAP, words)
     else:
         inner = _printer(children, index + 1)
 
@@ -234,6 +238,10 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
         return plain(pieces[index])
 
     return _with_article(printer) if child.after_article else printer
+
+
+# A pronoun comes before the particle: "look it up", where a noun comes after, "look up the news".
+_PARTICLE = re.compile(rf"^(\w+) (away|back|down|in|off|on|out|over|up) {GAP}(?= |$)")
 
 
 def _without(said: Callable[[Piece], str], after: str) -> Callable[[Piece], str]:
