@@ -19,7 +19,7 @@ from genie_dp import __version__
 from genie_dp.cli.inputs import Inputs, load_inputs
 from genie_dp.cli.output import open_text, progress
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
-from genie_dp.dataset.formats import format_of, lines_of
+from genie_dp.dataset.formats import check_parquet, format_of, lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
 from genie_dp.synthesis.compiler import compile_grammar
@@ -65,6 +65,8 @@ class Job:
         format_ = options["format_"] or format_of(options["output"])
         if options["output"] == "-":
             _check_pipe(options, format_)
+        if format_ == "parquet":
+            check_parquet()
         return cls(
             config=config,
             format=format_,
@@ -193,6 +195,7 @@ def run(job: Job) -> None:
     else:
         tally = _to_file(job, inputs, engine, in_pools)
     _say(job, tally, time.monotonic() - started)
+    _say_short(job, engine, tally)
     _say_raised(inputs, tally.raised + in_pools)
 
 
@@ -363,13 +366,21 @@ def _say(job: Job, tally: Tally, seconds: float) -> None:
         f"left out: {', '.join(left_out)})",
         err=True,
     )
+
+
+def _say_short(job: Job, engine: Engine, tally: Tally) -> None:
+    """Say why there are fewer rows than were asked for."""
     asked = job.config.size
-    if asked is not None and tally.rows < asked and job.shard[1] == 1:
-        click.echo(
-            f"note: {asked:,} were asked for; the templates give no more up to depth "
-            f"{job.config.max_depth} with pools of {job.config.pool_size:,}",
-            err=True,
+    if asked is None or tally.rows >= asked or job.shard[1] > 1:
+        return
+    if engine.plan.total < sum(cell.size for cell in engine.plan.cells):
+        why = "too many draws were left out; a greater --size gives more"
+    else:
+        why = (
+            f"the templates give no more up to depth {job.config.max_depth} "
+            f"with pools of {job.config.pool_size:,}"
         )
+    click.echo(f"note: {asked:,} were asked for; {why}", err=True)
 
 
 def _say_raised(inputs: Inputs, raised: Counter[str]) -> None:

@@ -90,6 +90,11 @@ def _read_parquet(path: str) -> Iterator[Example]:
             yield Example(**row, slots=slots)
 
 
+def check_parquet() -> None:
+    """Raise GenieError (R013) where Parquet cannot be written: before the work, not after it."""
+    _pyarrow()
+
+
 def write_parquet(rows: Iterable[Example], out: BinaryIO) -> None:
     """Write rows as Parquet, a batch at a time."""
     arrow, parquet = _pyarrow()

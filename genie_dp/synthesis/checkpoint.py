@@ -6,6 +6,7 @@ or hashes, was written by a run that was killed in between, and is cut off.
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -80,11 +81,27 @@ def open_work(path: Path, settings: dict[str, Any], *, resume: bool) -> WorkFold
 
 
 def _compare(old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
-    differing = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
-    if differing:
-        message = f"the unfinished run in {path} has other settings: {', '.join(differing)}"
+    names = differing(old, new)
+    if names:
+        message = f"the unfinished run in {path} has other settings: {', '.join(names)}"
         hint = "give the same settings and inputs, or start again with --overwrite"
         raise GenieError(Problem("Y020", message, hint=hint))
+
+
+def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    """Return the names of settings that two runs do not share.
+
+    >>> differing({"shard": [0, 2], "config": {"seed": 1}}, {"config": {"seed": 2}})
+    ['config seed', 'shard']
+    """
+    found: list[str] = []
+    for name in sorted(one.keys() | other.keys()):
+        a, b = one.get(name), other.get(name)
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found.extend(f"{name} {inner}" for inner in differing(a, b))
+        elif a != b:
+            found.append(name)
+    return found
 
 
 def _open(path: Path) -> WorkFolder:

@@ -16,6 +16,7 @@ import numpy as np
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.synthesis.checkpoint import differing
 from genie_dp.synthesis.encode import BLOCK
 from genie_dp.synthesis.seen import Seen
 
@@ -60,28 +61,18 @@ def check_shards(shards: Sequence[Shard]) -> list[Problem]:
     first = shards[0]
     problems = []
     for shard in shards[1:]:
-        differing = _differing(first.manifest, shard.manifest)
-        if shard.count != first.count:
-            differing.append("the number of shards")
-        if differing:
-            message = f"{first.name} and {shard.name} are of different runs: {', '.join(differing)}"
+        names = differing(_shared(first), _shared(shard))
+        if names:
+            message = f"{first.name} and {shard.name} are of different runs: {', '.join(names)}"
             hint = "make all shards with the same skills, grammar, options and version"
             problems.append(Problem("Y041", message, hint=hint))
     return problems or list(_gaps(shards))
 
 
-def _differing(one: Mapping[str, Any], other: Mapping[str, Any], prefix: str = "") -> list[str]:
-    """Return the names of settings that differ, those inside of `config` by themselves."""
-    found = []
-    for name in sorted(one.keys() | other.keys()):
-        a, b = one.get(name), other.get(name)
-        if a == b or (not prefix and name in _OWN):
-            continue
-        if isinstance(a, Mapping) and isinstance(b, Mapping) and name == "config":
-            found.extend(_differing(a, b, "config "))
-        else:
-            found.append(prefix + name)
-    return found
+def _shared(shard: Shard) -> dict[str, Any]:
+    """Return what all shards of a run have in common."""
+    common = {name: value for name, value in shard.manifest.items() if name not in _OWN}
+    return {**common, "number of shards": shard.count}
 
 
 def _gaps(shards: Sequence[Shard]) -> Iterator[Problem]:

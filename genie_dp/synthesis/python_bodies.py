@@ -19,7 +19,7 @@ class PythonBody:
 
     The function returns a program (a syntax tree or its text), or None to reject. What it raises
     stops the run with the template's place and the children; with `skips` it is counted instead,
-    by the name of the exception.
+    by the name of the exception. Text that cannot be read is as bad.
     """
 
     kind: str
@@ -42,24 +42,32 @@ class PythonBody:
             result = self.function(*programs)
         except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
             if not self.skips:
-                raise GenieError(self._problem(error, children)) from error
+                what = f"raised {type(error).__name__}"
+                raise GenieError(self._problem(str(error), what, children)) from error
             self.raised[type(error).__name__] += 1
             return None
         if result is None:
             return None
-        if isinstance(result, str):
-            result = self.language.parse(result, file=str(self.template.span))
-        value = self.language.value(result, self.library)
+        try:
+            value = self._value(result)
+        except GenieError as error:
+            if not self.skips:
+                problem = self._problem(error.problems[0].message, "returned no program", children)
+                raise GenieError(problem) from error
+            self.raised["no program"] += 1
+            return None
         # Longest first, so that NUMBER_0 is not found inside of PHONE_NUMBER_0.
         back = sorted(((token, c) for c, token in names), key=lambda pair: -len(pair[0]))
         return value.shift(back)
 
-    def _problem(self, error: Exception, children: Mapping[str, Value]) -> Problem:
+    def _value(self, result: Any) -> Value:
+        if isinstance(result, str):
+            result = self.language.parse(result)
+        return self.language.value(result, self.library)
+
+    def _problem(self, told: str, what: str, children: Mapping[str, Value]) -> Problem:
         given = "; ".join(f"{name} = {children[name].text}" for name in self.arguments)
-        message = (
-            f"the function of template {self.template.id!r} raised "
-            f"{type(error).__name__}: {error} (given {given})"
-        )
+        message = f"the function of template {self.template.id!r} {what}: {told}\n  given: {given}"
         hint = "mend the function, return None to reject, or go on with --on-error skip"
         return Problem("Y010", message, self.template.body_span or self.template.span, hint)
 

@@ -1,0 +1,427 @@
+"""What `genie-dp synthesize` promises whoever calls it: bytes, files, messages, exit codes."""
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from genie_dp.cli import synthesis_job
+from genie_dp.synthesis.checkpoint import work_folder_of
+from tests.synthesis_project import RAISING, Project, errands, journal_lines, notes, workers_of
+
+SIZE = 16_000  # five blocks: enough to be killed in between
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory) -> Project:
+    return errands(tmp_path_factory.mktemp("errands"))
+
+
+@pytest.fixture(scope="module")
+def raising(tmp_path_factory) -> Project:
+    return errands(tmp_path_factory.mktemp("raising"), RAISING)
+
+
+@pytest.fixture(scope="module")
+def thingtalk(tmp_path_factory) -> Project:
+    return notes(tmp_path_factory.mktemp("notes"))
+
+
+@pytest.fixture(scope="module")
+def whole(project, tmp_path_factory) -> bytes:
+    """Return the bytes of a run that nobody disturbs."""
+    output = tmp_path_factory.mktemp("whole") / "pairs.jsonl"
+    assert project.run("--size", SIZE, "--output", output) == 0
+    return output.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def few(project, tmp_path_factory) -> bytes:
+    """Return the bytes of 500 rows."""
+    output = tmp_path_factory.mktemp("few") / "pairs.jsonl"
+    assert project.run("--size", 500, "--output", output) == 0
+    return output.read_bytes()
+
+
+def start(project: Project, output: Path, jobs: int) -> subprocess.Popen:
+    """Start a run in a process group of its own."""
+    command = project.command("--size", SIZE, "--jobs", jobs, "--output", output)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+
+
+def wait_for_blocks(process: subprocess.Popen, output: Path, blocks: int) -> None:
+    end = time.monotonic() + 60
+    while journal_lines(work_folder_of(output)) < blocks:
+        assert process.poll() is None, process.stderr.read().decode()
+        assert time.monotonic() < end
+        time.sleep(0.001)
+
+
+def wait_until_gone(output: Path) -> None:
+    end = time.monotonic() + 20
+    while alive := workers_of([str(output)]):
+        assert time.monotonic() < end, f"processes {alive} outlived the run"
+        time.sleep(0.01)
+
+
+# ------------------------------------------------------------------------- killed and resumed
+
+
+@pytest.mark.parametrize(
+    ("seed", "jobs", "jobs_after"), [(1, 1, 1), (2, 2, 2), (3, 1, 2), (4, 2, 1)]
+)
+def test_a_killed_run_resumes_to_the_same_bytes(project, whole, tmp_path, seed, jobs, jobs_after):
+    moment = random.Random(seed)
+    output = tmp_path / "pairs.jsonl"
+    process = start(project, output, jobs)
+    wait_for_blocks(process, output, moment.randint(1, 3))
+    time.sleep(moment.uniform(0, 0.05))
+    process.kill()
+    assert process.wait() == -signal.SIGKILL
+    wait_until_gone(output)
+    assert not output.exists()
+    assert project.run("--size", SIZE, "--jobs", jobs_after, "--output", output, "--resume") == 0
+    assert output.read_bytes() == whole
+    assert not work_folder_of(output).exists()
+
+
+def test_what_a_killed_run_wrote_behind_its_last_journal_line_is_cut_off(project, whole, tmp_path):
+    output = tmp_path / "pairs.jsonl"
+    process = start(project, output, 1)
+    wait_for_blocks(process, output, 2)
+    process.kill()
+    process.wait()
+    for file in ("rows", "hashes", "ambiguous", "journal.jsonl"):
+        with (work_folder_of(output) / file).open("ab") as torn:
+            torn.write(b'{"position": 1, "half a li')
+    assert project.run("--size", SIZE, "--output", output, "--resume") == 0
+    assert output.read_bytes() == whole
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_an_interrupted_run_says_how_to_go_on_and_resumes_to_the_same_bytes(
+    project, whole, tmp_path, jobs
+):
+    output = tmp_path / "pairs.jsonl"
+    process = start(project, output, jobs)
+    wait_for_blocks(process, output, 1)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    message = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130
+    assert "go on with --resume" in message
+    assert "Traceback" not in message
+    wait_until_gone(output)
+    assert project.run("--size", SIZE, "--output", output, "--resume") == 0
+    assert output.read_bytes() == whole
+
+
+def test_a_run_killed_between_its_file_and_its_manifest_resumes(project, tmp_path, monkeypatch):
+    output = tmp_path / "pairs.jsonl"
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(synthesis_job, "write_json", killed)
+        assert project.run("--size", 500, "--output", output) == 130
+    rows = output.read_bytes()
+    assert project.run("--size", 500, "--output", output, "--resume") == 0
+    assert output.read_bytes() == rows
+    assert json.loads(Path(f"{output}.manifest.json").read_text())["counts"]["rows"] == 500
+
+
+def test_a_killed_worker_is_named_and_the_run_resumes(project, whole, tmp_path):
+    output = tmp_path / "pairs.jsonl"
+    process = start(project, output, 2)
+    wait_for_blocks(process, output, 1)
+    worker = next(pid for pid in workers_of([str(output)]) if pid != process.pid)
+    os.kill(worker, signal.SIGKILL)
+    message = process.communicate(timeout=60)[1].decode()
+    if process.returncode != 0:  # it may have been done already
+        assert process.returncode == 1
+        assert "error[Y012]: a worker process was killed" in message
+        assert project.run("--size", SIZE, "--output", output, "--resume") == 0
+    wait_until_gone(output)
+    assert output.read_bytes() == whole
+
+
+# ----------------------------------------------------------------------------------- refusals
+
+
+@pytest.fixture
+def unfinished(raising, tmp_path) -> Path:
+    """Leave the work of a run that an error stopped; return its output."""
+    output = tmp_path / "pairs.jsonl"
+    assert raising.run("--size", 500, "--output", output) == 1
+    return output
+
+
+def test_an_unfinished_run_is_neither_gone_on_with_nor_dropped_unasked(raising, unfinished, capsys):
+    assert raising.run("--size", 500, "--output", unfinished) == 1
+    message = capsys.readouterr().err
+    assert "error[Y021]: an unfinished run lies in" in message
+    assert "hint: go on with --resume, or start again with --overwrite" in message
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (["--size", 600], "config size"),
+        (["--size", 500, "--seed", 1], "config seed"),
+        (["--size", 500, "--shard", "0/2"], "shard"),
+        (["--size", 500, "--format", "tsv"], "rows"),
+    ],
+)
+def test_other_settings_are_not_resumed(raising, unfinished, capsys, options, named):
+    assert raising.run(*options, "--output", unfinished, "--resume") == 1
+    message = capsys.readouterr().err
+    assert f"has other settings: {named}\n" in message
+    assert "hint: give the same settings and inputs, or start again with --overwrite" in message
+
+
+def test_changed_inputs_are_not_resumed(unfinished, tmp_path, capsys):
+    mended = errands(tmp_path / "mended")
+    assert mended.run("--size", 500, "--output", unfinished, "--resume") == 1
+    assert "has other settings: inputs\n" in capsys.readouterr().err
+    assert mended.run("--size", 500, "--output", unfinished, "--overwrite") == 0
+
+
+def test_rows_lost_from_the_work_folder_are_noticed(project, tmp_path, capsys):
+    output = tmp_path / "pairs.jsonl"
+    process = start(project, output, 1)
+    wait_for_blocks(process, output, 1)
+    process.kill()
+    process.wait()
+    (work_folder_of(output) / "rows").write_bytes(b"")
+    assert project.run("--size", SIZE, "--output", output, "--resume") == 1
+    assert "error[Y026]" in capsys.readouterr().err
+
+
+def test_an_existing_output_is_replaced_only_with_overwrite(project, tmp_path, capsys):
+    output = tmp_path / "pairs.jsonl"
+    output.write_text("mine")
+    assert project.run("--size", 100, "--output", output) == 1
+    assert "error[Y022]" in capsys.readouterr().err
+    assert output.read_text() == "mine"
+    assert project.run("--size", 100, "--output", output, "--overwrite") == 0
+    assert len(output.read_text().splitlines()) == 100
+
+
+def test_all_names_of_nothing_are_told_at_once_with_the_nearest(thingtalk, tmp_path, capsys):
+    weights = tmp_path / "weights.yaml"
+    weights.write_text("'@com.example.diary.note': 2\n")
+    globs = ["--include", "@com.exmple.*", "--exclude", "@com.example.dairy.notes"]
+    options = ["--subset", "trainning", "--weights", weights, *globs]
+    assert thingtalk.run(*options, "--output", tmp_path / "pairs.jsonl") == 1
+    message = capsys.readouterr().err
+    assert "error[Y031]: no template speaks of the subset 'trainning'\n" in message
+    assert "hint: did you mean 'training'?" in message
+    assert "error[Y032]: unknown function '@com.example.diary.note' in --weights" in message
+    assert "hint: did you mean '@com.example.diary.notes'" in message
+    assert "error[Y033]: no function is named '@com.exmple.*', given to --include" in message
+    assert "'@com.example.dairy.notes', given to --exclude" in message
+
+
+def test_a_weights_file_that_is_no_map_is_a_mistake(thingtalk, tmp_path, capsys):
+    weights = tmp_path / "weights.yaml"
+    weights.write_text("- 1\n")
+    assert thingtalk.run("--weights", weights) == 1
+    assert "error[R022]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--shard", "3/3"],
+        ["--shard", "half"],
+        ["--size", "0"],
+        ["--max-depth", "0"],
+        ["--format", "xml"],
+        ["--resume", "--overwrite"],
+        ["--nope"],
+    ],
+)
+def test_wrong_usage_exits_with_2(project, options, capsys):
+    assert project.run(*options) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--format", "parquet"], "Y023"),
+        (["--report", "there"], "Y024"),
+        (["--resume"], "Y024"),
+    ],
+)
+def test_what_needs_a_file_is_refused_for_a_pipe(project, options, code, capsys):
+    assert project.run(*options) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert f"error[{code}]" in captured.err
+
+
+# -------------------------------------------------------------------------------------- bytes
+
+
+def test_other_hash_seeds_give_the_same_bytes(thingtalk, tmp_path):
+    made = []
+    for seed in ("1", "2"):
+        output, report = tmp_path / f"{seed}.jsonl", tmp_path / seed
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = thingtalk.process("--output", output, "--report", report, env=environment)
+        assert done.returncode == 0, done.stderr
+        made.append([output.read_bytes(), *(p.read_bytes() for p in sorted(report.iterdir()))])
+    assert made[0] == made[1]
+    assert len(made[0]) == 3
+
+
+def test_stdout_gets_the_rows_and_nothing_else(project, whole):
+    done = project.process("--size", SIZE, text=False)
+    assert done.returncode == 0
+    assert done.stdout == whole
+    assert b"16,000 pairs -> stdout" in done.stderr
+
+
+def test_compressed_files_have_the_same_bytes_twice(project, few, tmp_path):
+    outputs = [tmp_path / "a" / "pairs.jsonl.gz", tmp_path / "b" / "pairs.jsonl.gz"]
+    for output in outputs:
+        assert project.run("--size", 500, "--output", output) == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert gzip.decompress(outputs[0].read_bytes()) == few
+
+
+def test_tsv_has_id_sentence_and_program(project, few, tmp_path):
+    output = tmp_path / "pairs.tsv"
+    assert project.run("--size", 500, "--output", output) == 0
+    rows = [json.loads(line) for line in few.splitlines()]
+    expected = "".join(f"{r['id']}\t{r['utterance']}\t{r['program']}\n" for r in rows)
+    assert output.read_text() == expected
+
+
+def test_a_report_does_not_change_the_rows_of_tsv(project, tmp_path):
+    plain, reported = tmp_path / "plain.tsv", tmp_path / "reported.tsv"
+    assert project.run("--size", 500, "--output", plain) == 0
+    assert project.run("--size", 500, "--output", reported, "--report", tmp_path / "report") == 0
+    assert plain.read_bytes() == reported.read_bytes()
+
+
+def test_parquet_has_all_columns(thingtalk, tmp_path):
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert thingtalk.run("--output", tmp_path / "pairs.jsonl") == 0
+    assert thingtalk.run("--output", tmp_path / "pairs.parquet") == 0
+    rows = parquet.read_table(tmp_path / "pairs.parquet").to_pylist()
+    expected = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    for row in rows:
+        row["slots"] = {slot.pop("token"): slot for slot in row["slots"]}
+    assert rows == expected
+
+
+def test_parquet_without_pyarrow_is_refused_before_any_work(project, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert project.run("--output", tmp_path / "pairs.parquet") == 1
+    assert "error[R013]: Parquet needs pyarrow" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_url_gets_rows_and_manifest(project, few, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bucket").mkdir()
+    url = f"file://{tmp_path}/bucket/pairs.jsonl.gz"
+    assert project.run("--size", 500, "--output", url) == 0
+    assert gzip.decompress((tmp_path / "bucket" / "pairs.jsonl.gz").read_bytes()) == few
+    assert (tmp_path / "bucket" / "pairs.jsonl.gz.manifest.json").exists()
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_the_manifest_says_what_was_made_of_what(project, tmp_path):
+    output = tmp_path / "pairs.jsonl"
+    assert project.run("--size", 500, "--seed", 7, "--output", output) == 0
+    manifest = json.loads(Path(f"{output}.manifest.json").read_text())
+    assert manifest["config"]["seed"] == 7
+    assert manifest["shard"] == [0, 1]
+    assert len(manifest["inputs"]) == 64
+    counts = manifest["counts"]
+    assert counts["rows"] == 500
+    left_out = counts["rejected"] + counts["raised"] + counts["repeated"] + counts["ambiguous"]
+    assert counts["draws"] - left_out >= counts["rows"]
+
+
+def test_fewer_rows_than_asked_for_are_explained(project, thingtalk, capsys):
+    assert thingtalk.run("--size", 100_000) == 0
+    assert "note: 100,000 were asked for; the templates give no more" in capsys.readouterr().err
+    assert project.run("--size", 8500, "--max-depth", 2) == 0
+    assert "a greater --size gives more" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------- Python functions
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_python_function_that_raises_stops_with_place_and_derivation(
+    raising, tmp_path, capsys, jobs
+):
+    assert raising.run("--size", 500, "--jobs", jobs, "--output", tmp_path / "pairs.jsonl") == 1
+    message = capsys.readouterr().err
+    assert f"{raising.folder}/main.genie:12:31: error[Y010]: " in message
+    assert "the function of template 'check' raised ArithmeticError: seven is too many" in message
+    assert "  given: l = ( " in message
+    assert "  derivation: check " in message
+    assert "--on-error skip" in message
+    assert not (tmp_path / "pairs.jsonl").exists()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_errors_of_python_functions_are_skipped_and_counted(raising, tmp_path, capsys, jobs):
+    output = tmp_path / "pairs.jsonl"
+    options = ["--size", 9000, "--on-error", "skip", "--jobs", jobs, "--output", output]
+    assert raising.run(*options) == 0
+    manifest = json.loads(Path(f"{output}.manifest.json").read_text())
+    times = manifest["raised"]["check: ArithmeticError"]
+    assert times == manifest["counts"]["raised"] > 0
+    message = capsys.readouterr().err
+    assert f"{times} derivations left out since a Python function raised:\n" in message
+    assert f"main.genie:12:31: check: {times} x ArithmeticError\n" in message
+    rows = [json.loads(line) for line in output.read_text().splitlines()]
+    assert not any("( CHECK" in r["program"] and "W7 )" in r["program"] for r in rows)
+    assert Counter(r["derivation"][0] for r in rows)["check"] > 1000
+
+
+def test_text_of_a_python_function_that_is_no_program_is_its_error(tmp_path, capsys):
+    broken = "def checked(things):\n    return '(CHECK'\n"
+    project = errands(tmp_path / "broken", broken)
+    assert project.run("--size", 500, "--output", tmp_path / "pairs.jsonl") == 1
+    message = capsys.readouterr().err
+    assert "error[Y010]: the function of template 'check' returned no program" in message
+    assert project.run("--size", 500, "--on-error", "skip") == 0
+    assert " x no program\n" in capsys.readouterr().err
+
+
+# ---------------------------------------------------------------------------- light and ready
+
+
+def test_help_imports_nothing_that_trains():
+    program = (
+        "import sys; from genie_dp import cli; code = cli.run(['synthesize', '--help']); "
+        "heavy = {'torch', 'transformers', 'opacus', 'nltk', 'pyarrow', 'numpy', 'jinja2'}; "
+        "sys.exit(code or ', '.join(heavy & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "--shard" in done.stdout
+
+
+def test_preview_prints_pairs_of_each_template_with_its_place(project, capsys):
+    assert project.run("--preview", 2) == 0
+    shown = capsys.readouterr().out
+    assert "main.genie:9:1  bring\n" in shown
+    assert shown.count("( HIDE ") == 2
+    assert "(nothing" not in shown.split("  lost\n")[0]
