@@ -5,13 +5,14 @@ file the definition that holds it is skipped, so that one run reports the mistak
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedCharacters, UnexpectedToken
+from lark.lark import PostLex
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.thingtalk import ast
@@ -37,6 +38,7 @@ _HOLES = {
     "program": "HOLE_PROGRAM",
     "policy": "HOLE_PROGRAM",
 }
+_HALF_CHARACTER = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 _MOST_PROBLEMS = 20  # of form, in one file: each costs another reading
 _STRUCTURE = re.compile(
     r"//[^\n]*|/\*[\s\S]*?\*/|\"(?:\\[\s\S]|[^\"\\])*\"|'(?:\\[\s\S]|[^'\\])*'|[][(){};]"
@@ -135,6 +137,26 @@ class _SyntaxProblem(Exception):
         self.position = position
 
 
+class _Holes(PostLex):
+    """Gives the names of children the terminal of their kind, on the way to the parser.
+
+    Attributes:
+        kinds: the children of the body that is being read.
+    """
+
+    always_accept = ()
+    kinds: Mapping[str, str] = {}
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        for token in stream:
+            if token.type.startswith("HOLE_"):
+                token.type = _HOLES.get(self.kinds.get(str(token), ""), "NAME")
+            yield token
+
+
+_CHILDREN = _Holes()
+
+
 @cache
 def _lark() -> Lark:
     grammar = files("genie_dp.languages.thingtalk") / "grammar.lark"
@@ -145,6 +167,7 @@ def _lark() -> Lark:
         start=list(_STARTS),
         propagate_positions=True,
         maybe_placeholders=False,
+        postlex=_CHILDREN,
     )
 
 
@@ -166,7 +189,22 @@ def _raise_if_any(problems: list[Problem], text: str, file: str) -> None:
 
 
 def _tree(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[Token]:
-    """Return the parse tree; names of children get the terminal of their kind on the way in."""
+    """Return the parse tree; names of children get the terminal of their kind on the way in.
+
+    What is wrong with a text is found by reading it once more, token by token, which is slower.
+    """
+    _CHILDREN.kinds = holes
+    if _HALF_CHARACTER.search(text) is None:
+        try:
+            quick = _lark().parse(text, start=start)
+        except (UnexpectedToken, UnexpectedCharacters):
+            quick = None
+        if quick is not None and too_deep_tree(quick) is None:
+            return quick
+    return _tree_by_tokens(text, start, file, holes)
+
+
+def _tree_by_tokens(text: str, start: str, file: str, holes: Mapping[str, str]) -> Tree[Token]:
     parser = _lark().parse_interactive(text, start=start)
     tokens: list[Token] = []
     try:
