@@ -108,7 +108,7 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     if value is None:
         return None
     text = wording.text.format(*[printer(chosen) for printer in wording.printers])
-    if "  " in text or text[-1:] == " ":  # a child without words
+    if "  " in text or " " in (text[:1], text[-1:]):  # a child without words
         text = " ".join(text.split())
     if "{" in text and rule.subject is not None:
         text = _agreed(text, chosen[rule.subject].features.num)
@@ -159,7 +159,7 @@ def _renumber(combined: Combined) -> None:
 
 
 def _slots(rule: Rule, pieces: Sequence[Piece], value: Value) -> str:
-    if rule.is_leaf:
+    if rule.is_leaf and value.slots:
         return ",".join(slot_text(*slot) for slot in value.slots)
     texts = []
     for index, piece in enumerate(pieces):
