@@ -6,6 +6,7 @@ merged rows are those of that run, byte for byte.
 """
 
 import json
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge as merge_sorted
@@ -119,6 +120,8 @@ def merged(
         counts.repeated += int((~fresh & ~ambiguous).sum())
         for place in np.flatnonzero(fresh).tolist():
             if limit is not None and counts.rows >= limit:
+                # Read on to the end: a row that was lost before would have moved the limit.
+                deque(ordered, maxlen=0)
                 return
             counts.rows += 1
             yield batch[place][3]

@@ -181,11 +181,9 @@ def _child_text(child: ChildSpec) -> str:
     name = placeholder_of(child.pool)
     if name is not None:
         return f"constant for ${name}"
-    asked = [
-        f"{key}={'|'.join(sorted(values))}"
-        for key, values in child.asked
-        if (key, values) != ("form", frozenset({"np"}))  # asked of every child that says nothing else
-    ]
+    # What is asked of every child that says nothing else is not shown.
+    default = ("form", frozenset({"np"}))
+    asked = [f"{key}={'|'.join(sorted(v))}" for key, v in child.asked if (key, v) != default]
     if child.gap is not None:
         asked.append("gap")
     return f"{child.name}:{child.pool}" + (f"[{', '.join(asked)}]" if asked else "")
