@@ -43,12 +43,15 @@ def whole_tree(body: Body, children: dict[str, Any]) -> Any:
                     if argument
                     else as_tree(children[name])
                 )
+            case ast.Policy(source, query, action):
+                query, action = (None if n is None else allowed(n) for n in (query, action))
+                return ast.Policy(source, query, action)
             case ast.Atom(name) if name in children:
-                return replace(node, name=children[name].name)
+                return replace(node, name=children[name].state.name)
             case ast.Aggregate(_, str() as name) if name in children:
                 return replace(node, field=children[name].name)
             case ast.Monitor(_, on_new) if on_new:
-                names = tuple(children[n].name if n in children else n for n in on_new)
+                names = tuple(children[n].state.name if n in children else n for n in on_new)
                 return replace(node, on_new=names)
             case ast.VarRef(name) if name in children:
                 return as_tree(children[name])
@@ -56,6 +59,18 @@ def whole_tree(body: Body, children: dict[str, Any]) -> Any:
                 return node
 
     return rewrite(body.node, fill)
+
+
+def allowed(node: Any) -> ast.PolicyFunction:
+    """Return a query or action as a policy speaks of it: its arguments are conditions."""
+    conditions: list[Any] = []
+    while isinstance(node, ast.Filter):
+        conditions.append(node.predicate)
+        node = node.query
+    conditions.extend(ast.Atom(arg.name, "==", arg.value) for arg in node.args)
+    predicate = ast.And(tuple(conditions)) if len(conditions) > 1 else None
+    predicate = predicate or (conditions[0] if conditions else ast.TrueP())
+    return ast.PolicyFunction(node.selector.class_name, node.function, predicate)
 
 
 def passed(value: Any, source: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Literal
 
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 from genie_dp.languages.thingtalk.types import DATE, Array, Entity, Type
-from genie_dp.skills.model import Library
+from genie_dp.skills.model import Library, Phrases
 
 # Words after which no head noun of a phrase stands: "number of likes" is singular.
 _AFTER_THE_HEAD = frozenset(
@@ -55,16 +55,41 @@ def _phrases(
     library: Library, signature: Signature, parameters: Iterable[Parameter]
 ) -> Iterator[ParameterPhrase]:
     for parameter in parameters:
-        for part, phrases in library.phrases(signature.qualified, parameter.name).items():
+        found = library.phrases(signature.qualified, parameter.name)
+        for part, phrases in _as_said(parameter, found).items():
             for words in phrases:
                 number = "pl" if part == "plural" else number_of(words)
                 yield ParameterPhrase(signature, parameter, part, words, number)
                 derived = _derived(part, words, parameter)
                 if derived is not None:
                     yield ParameterPhrase(signature, parameter, *derived, number)
-        if parameter.unique or parameter.type == PICTURE:
+        if parameter.unique or _is_picture(parameter):
             # "send my latest email to bob" passes the email itself: no word for it.
             yield ParameterPhrase(signature, parameter, "self", "", "sg")
+
+
+def _as_said(parameter: Parameter, phrases: Phrases) -> Phrases:
+    """Return the phrases; a date that real skills name by a participle is what was done then.
+
+    >>> _as_said(Parameter("updated", "out", DATE), {"base": ("updated",)})["after"]
+    ('updated after #',)
+    """
+    words = phrases.get("base", ("",))[0]
+    if parameter.type != DATE or tuple(phrases) != ("base",) or not _PARTICIPLE.fullmatch(words):
+        return phrases
+    return {
+        "passive_verb": (f"{words} on #",),
+        "after": (f"{words} after #",),
+        "before": (f"{words} before #",),
+    }
+
+
+_PARTICIPLE = re.compile(r"[a-z]+ed")
+
+
+def _is_picture(parameter: Parameter) -> bool:
+    """Tell whether a parameter is the picture that a real query is about; not an icon beside it."""
+    return parameter.type == PICTURE and parameter.name == "picture_url"
 
 
 _AGREEING = re.compile(r"\{[^{}/]*/([^{}/]*)\} ?")

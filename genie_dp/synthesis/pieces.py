@@ -7,6 +7,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Value
 from genie_dp.synthesis.placeholders import GAP
+from genie_dp.templates import english
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ class Piece:
                 return value
         if name in WORDS:
             return self._word(0 if name == "first" else -1)
+        if name == "takes_pronoun":
+            return english.takes_pronoun(self.words.partition(GAP)[0])
         if name == "function":  # read by every rule for balance
             return getattr(self.value.state, name, "")
         try:

@@ -19,6 +19,7 @@ G014 come from reading the files.
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
@@ -60,7 +61,7 @@ TEXTS: Mapping[str, str] = {
     "after": "the text of the words that are left out",
 }
 # What guards may ask of every child, beside what the language says of its kind.
-ENGLISH = ("num", "det", "own", "form", "pos", "gap", "first", "last")
+ENGLISH = ("num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun")
 
 
 def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
@@ -70,8 +71,14 @@ def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Pr
     problems += checker.categories()
     problems += checker.gaps()
     problems += _roots(grammar)
-    problems += warnings(grammar, language, library, checker.fragments)
+    problems += warnings(_sayable(grammar), language, library, checker.fragments)
     return _in_order(problems, grammar)
+
+
+def _sayable(grammar: Grammar) -> Grammar:
+    """Return the grammar without the templates that can be said in too many ways."""
+    short = [t for t in grammar.templates if count_utterances(t.utterance) <= MOST_ALTERNATIVES]
+    return replace(grammar, templates=tuple(short))
 
 
 def _in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:

@@ -422,6 +422,25 @@ def is_clause(words: str) -> bool:
     return words.split(" ", 1)[0] in lists.CLAUSES
 
 
+def is_question(words: str) -> bool:
+    """Tell whether the words ask with a verb in front: "is this song live".
+
+    >>> is_question("are my lights on"), is_question("my lights")
+    (True, False)
+    """
+    return words.split(" ", 1)[0] in lists.AUXILIARIES
+
+
+def takes_pronoun(before: str) -> bool:
+    """Tell whether "it" reads well after these words, for what stands there otherwise.
+
+    >>> [takes_pronoun(w) for w in ("post", "send a message saying", "tell NUMBER_0")]
+    [True, False, False]
+    """
+    last = before.split()[-1:] or [""]
+    return not (last[0] in lists.BEFORE_QUOTES or _SLOT.fullmatch(last[0]))
+
+
 # ----------------------------------------------------------------------------- display
 
 _CLOSES_UP = re.compile(r" ([,.;:!?%)\]}]|'(?:s|re|ve|ll|d|m)?(?= |$)|n't\b)")

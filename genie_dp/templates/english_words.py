@@ -226,6 +226,13 @@ BEFORE_NAMES = _words(
     comment name test roll block answer review"""
 )
 
+# A quotation or a name follows: "a message saying hello", never "saying it".
+BEFORE_QUOTES = _words(
+    """about body called caption captioned entitled following line message name named note
+    question reading reads say saying says statement status subject task term text title titled
+    topic word words writing"""
+)
+AUXILIARIES = _words("is are was were am does do did has have had can could will would should")
 CLAUSES = _words("if whether when how what who whom whose where why which whenever")
 
 VERBS_IN_LY = _words("reply apply rely supply comply fly imply multiply rally tally")

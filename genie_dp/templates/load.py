@@ -4,6 +4,7 @@ import ast as python
 import csv
 import importlib.util
 import os.path
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType
@@ -19,6 +20,7 @@ from genie_dp.templates.grammar import BUILT_IN, Grammar, Row, Table
 from genie_dp.templates.source import Source
 from genie_dp.templates.syntax import beside, parse_file
 from genie_dp.templates.words import parse_words
+from genie_dp.texts import read_text
 
 
 class PrimitiveTemplate(Protocol):
@@ -159,9 +161,10 @@ class _Loader:
 
     def _read(self, name: str, span: Span | None, code: str) -> str | None:
         try:
-            text = Path(name).read_text(encoding="utf-8")
-        except UnicodeDecodeError as error:
-            self._report(code, f"{name} is not UTF-8: {error.reason} at byte {error.start}", span)
+            text = read_text(name, code=code)
+        except GenieError as error:
+            self.problems += error.problems
+            self.sources |= error.sources
             return None
         except OSError as error:
             hint = _nearest_file(name)
@@ -266,7 +269,13 @@ class _Loader:
             span = Span(path, line, column, line, column + 1)
             self._report("G010", f"not Python: {error.msg}", span)
             return
-        for function_name, function in _functions(path):
+        try:
+            functions = dict(_functions(path))
+        except Exception as error:  # noqa: BLE001 - any error of the user's file is the user's
+            message = f"running the file raised {type(error).__name__}: {error}"
+            self._report("G010", message, _place_of(error, path))
+            return
+        for function_name, function in functions.items():
             if self.functions.get(function_name, function) is not function:
                 message = f"python.{function_name} is defined in two files"
                 self._report("G010", message, using.span)
@@ -274,19 +283,22 @@ class _Loader:
 
 
 def _form_of(primitive: PrimitiveTemplate) -> tuple[tuple[str, str], ...]:
-    """Return the form where a real data set calls a noun phrase what is none.
+    """Return the form where a real data set calls a phrase what it is not.
 
-    "whether the lights are on" and "get my status" stand among its noun phrases.
+    "whether the lights are on" and "get my status" stand among its noun phrases, "is this song
+    live" among the commands.
     """
-    if primitive.category != "NP":
+    if primitive.category not in ("NP", "QVP"):
         return ()
-    if english.is_clause(primitive.utterance):
+    if english.is_clause(primitive.utterance) or english.is_question(primitive.utterance):
         return (("form", "clause"),)
+    if primitive.category == "QVP":
+        return ()
     return (("form", "vp"),) if english.starts_with_verb(primitive.utterance) else ()
 
 
 def _functions(path: str) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """Yield the public functions of a Python file, running it; its own errors keep a traceback."""
+    """Yield the public functions of a Python file, running it."""
     module_name = f"genie_dp_functions_{Path(path).stem}"
     spec = importlib.util.spec_from_file_location(module_name, path)
     if spec is None or spec.loader is None:
@@ -298,8 +310,16 @@ def _functions(path: str) -> Iterator[tuple[str, Callable[..., Any]]]:
             yield name, value
 
 
+def _place_of(error: Exception, path: str) -> Span:
+    """Return the last line of the file that the error came through."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == path]
+    line = (lines[-1] if lines else None) or 1
+    return Span(path, line, 1, line, 2)
+
+
 def _nearest_file(name: str) -> str | None:
     folder = Path(name).parent
     if not folder.is_dir():
         return None
-    return did_you_mean(Path(name).name, [p.name for p in folder.iterdir()])
+    return did_you_mean(Path(name).name, [p.name for p in folder.iterdir() if p.is_file()])

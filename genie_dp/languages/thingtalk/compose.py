@@ -41,7 +41,7 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
     state = query.state
     state = query_state(
         state.function, state.class_name, state.is_list, state.is_monitorable,
-        state.is_join, state.is_aggregate, True, len(clauses),
+        state.is_join, state.is_aggregate, True, len(clauses), state.is_dated,
     )  # fmt: skip
     return QueryValue(
         query.call,
@@ -56,27 +56,15 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
 
 
 def conjunction(left: tuple[Clause, ...], right: tuple[Clause, ...]) -> tuple[Clause, ...] | None:
-    """Return the sorted union; None if both compare one name (except the two ends of a range)."""
+    """Return the sorted union; None if both compare one name: nobody says it in two places."""
     if not left:
         return right
     if len(left) + len(right) > MOST_CLAUSES:
         return None
-    taken = {operand[:3] for clause in left for operand in clause}
-    names = {operand[1] for operand in taken}
-    for clause in right:
-        for operand in clause:
-            if operand[1] in names and not _is_other_end(operand, taken):
-                return None
+    names = {operand[1] for clause in left for operand in clause}
+    if any(operand[1] in names for clause in right for operand in clause):
+        return None
     return tuple(sorted(left + right))
-
-
-_RANGES = {">=": ("<=",), "<=": (">=",), ">": ("<",), "<": (">",)}
-
-
-def _is_other_end(operand: Operand, taken: set[tuple[int, str, str]]) -> bool:
-    rank, name, operator = operand[:3]
-    same = {o for r, n, o in taken if n == name and r == rank}
-    return same <= set(_RANGES.get(operator, ())) and bool(same)
 
 
 def disjunction(left: PredicateValue, right: PredicateValue) -> PredicateValue | None:
@@ -149,7 +137,7 @@ def _beside(left: QueryValue, right: QueryValue, tail: str) -> QueryValue:
     a, b = left.state, right.state
     state = query_state(
         b.function, b.class_name, a.is_list or b.is_list, a.is_monitorable and b.is_monitorable,
-        True, False, a.is_filtered or b.is_filtered, b.filters,
+        True, False, a.is_filtered or b.is_filtered, b.filters, b.is_dated,
     )  # fmt: skip
     return QueryValue(
         right.call,
@@ -230,10 +218,11 @@ def policy(
     source: str, query: tuple[str, tuple[Clause, ...]] | None,
     action: tuple[str, tuple[Clause, ...]] | None, functions: tuple[str, ...],
 ) -> ProgramValue:  # fmt: skip
-    """Return `policy source : query => action`; None is `now` before and `notify` after."""
-    first = "now" if query is None else _policy_function(*query)
-    second = NOTIFY if action is None else _policy_function(*action)
-    return ProgramValue(f"policy {source} : {first} => {second}", functions, POLICY)
+    """Return `policy source : query => action`, or `policy source : now => ..` with one of them."""
+    parts = [_policy_function(*part) for part in (query, action) if part is not None]
+    allowed = " => ".join(parts) if len(parts) > 1 else f"now => {parts[0]}"
+    end = f" => {NOTIFY}" if action is None else ""
+    return ProgramValue(f"policy {source} : {allowed}{end}", functions, POLICY)
 
 
 _NEXT_ARGUMENT = re.compile(r" (?=param:\w+:\S+ = )")

@@ -167,6 +167,7 @@ class Lifter:
             is_numeric,
             is_numeric or type_ in (DATE, TIME),
             isinstance(type_, Enum),
+            query.state.filters,
         )
         return SourceValue(query, typed, state, slots=query.slots)
 
@@ -233,8 +234,9 @@ class Lifter:
         signature = self.signature(qualified(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
         state = query_state(
-            signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable
-        )
+            signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable,
+            is_dated=any(p.type == DATE and "date" in p.name for p in signature.outputs),
+        )  # fmt: skip
         slots = tuple(fills(self.library, call))
         return QueryValue(
             text, (signature.qualified,), state, gap=gap, gap_text=gap_text, slots=slots

@@ -67,7 +67,8 @@ def shift_clauses(clauses: tuple[Clause, ...], names: Names) -> tuple[Clause, ..
 class QueryState:
     """What guards may ask of a query; `function` is the right-most one, "" after aggregation.
 
-    `filters` counts the clauses of the right-most function's filter.
+    `filters` counts the clauses of the right-most function's filter. `is_dated`: the members of
+    the list have a date, so that there are new ones from time to time.
     """
 
     function: str
@@ -78,6 +79,7 @@ class QueryState:
     is_aggregate: bool = False
     is_filtered: bool = False
     filters: int = 0
+    is_dated: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,7 @@ class SourceState:
     is_numeric: bool
     is_ordered: bool
     is_enum: bool
+    filters: int
 
 
 @dataclass(frozen=True, slots=True)
