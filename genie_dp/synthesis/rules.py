@@ -30,6 +30,8 @@ class Rule:
         head: index of the child that hands on its English features, or None.
         subject: index of the noun phrase with which waiting words of other children agree.
         tests: for every child, the tests of the guard that look at it alone.
+        late: tests that two children differ: decided for each draw, since a cell for each pair of
+            different values would be more cells than draws, and nearly all draws pass.
         family: rules with the same children, which differ in words only, share a number.
         constants: placeholder -> the pieces of its constants, or of its gap.
         fills: JSON of what each placeholder child fills, by index of the child.
@@ -49,6 +51,7 @@ class Rule:
     fills: Mapping[int, str]
     partners: Mapping[int, int]
     fixed: Mapping[str, str] = field(default_factory=dict)
+    late: tuple[Test, ...] = ()
     family: int = 0
     label: str = ""
 
@@ -92,6 +95,8 @@ class Combined:
 
 def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined | None:
     """Return the pieces joined, or None where they do not go together."""
+    if rule.late and not _differ(rule, pieces):
+        return None
     total = mask = 0
     chosen: list[Piece] = []
     for piece in pieces:
@@ -119,6 +124,13 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     if mask and any(child.gap == "" for child in children):
         _renumber(combined)
     return combined
+
+
+def _differ(rule: Rule, pieces: Sequence[Piece]) -> bool:
+    by_name = {c.name: p for c, p in zip(rule.layout.children, pieces, strict=True)}
+    return all(
+        test.evaluate(lambda child, name: by_name[child].attribute(name)) for test in rule.late
+    )
 
 
 _WAITING = re.compile(r"\{([^{}/]*)/([^{}/]*)(?:/([^{}/]*))?\}")
@@ -225,7 +237,7 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
         words = child.gap
 
         def plain(piece: Piece) -> str:
-            return _PARTICLE.sub(rf"\1 {GAP} \2", said(piece)).replace(GAP, words)
+            return PARTICLE.sub(rf"\1 {GAP} \2", said(piece)).replace(GAP, words)
     else:
         inner = _printer(children, index + 1)
 
@@ -241,7 +253,7 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
 
 
 # A pronoun comes before the particle: "look it up", where a noun comes after, "look up the news".
-_PARTICLE = re.compile(rf"^(\w+) (away|back|down|in|off|on|out|over|up) {GAP}(?= |$)")
+PARTICLE = re.compile(rf"^(\w+) (away|back|down|in|off|on|out|over|up) {GAP}(?= |$)")
 
 
 def _without(said: Callable[[Piece], str], after: str) -> Callable[[Piece], str]:
