@@ -10,6 +10,7 @@ from genie_dp.templates.expand import count_utterances, plain_utterances
 
 MOST_LAYOUTS = 256
 BUILT_IN = ("OUTPUT", "INPUT", "VALUE")
+DEFAULT_FORMS = frozenset({"np", "long"})  # asked of children that ask for no form themselves
 _CONSTANT = "constant of "
 
 
@@ -142,7 +143,7 @@ class _Builder:
         pool = child.category or child.table
         is_leaf = bool(child.table) or pool in BUILT_IN
         if not is_leaf and "form" not in dict(asked):
-            asked.append(("form", frozenset({"np", "long"})))
+            asked.append(("form", DEFAULT_FORMS))
         spec = ChildSpec(child.name, pool, is_leaf, tuple(asked), print_as, gap=gap, after=after)
         self.children.append(spec)
         if filler is not None:

@@ -10,7 +10,7 @@ from genie_dp.errors import GenieError
 from genie_dp.synthesis.cells import Cell, cells
 from genie_dp.synthesis.compiler import takes_part
 from genie_dp.synthesis.engine import Engine
-from genie_dp.synthesis.layout import ChildSpec, placeholder_of
+from genie_dp.synthesis.layout import DEFAULT_FORMS, ChildSpec, placeholder_of
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.pools import group
 from genie_dp.synthesis.quotas import even
@@ -22,6 +22,7 @@ from genie_dp.templates.ast import Template
 from genie_dp.templates.bodies import functions_in_bodies, names_in_body
 from genie_dp.templates.grammar import Grammar
 
+_NEVER = 1_000_000  # more than any depth
 _TRIES = 100  # combinations of a template to look at before it is said never to fit
 
 
@@ -48,6 +49,7 @@ class TemplateReasons:
     _rules: dict[str, list[Rule]] = field(default_factory=dict)
     _reached: set[str] = field(default_factory=set)
     _pooled: Counter[str] = field(default_factory=Counter)
+    _least: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Sort rules by template, follow the categories from the roots, count partial results."""
@@ -55,6 +57,7 @@ class TemplateReasons:
             for rule in rules:
                 self._rules.setdefault(rule.template.id, []).append(rule)
         self._reached = _reached(self.engine)
+        self._least = _least_depths(self.engine)
         for levels in self.engine.pools.levels.values():
             for level in levels:
                 self._pooled.update(json.loads(f"[{piece.derivation}]")[0] for piece in level)
@@ -81,19 +84,23 @@ class TemplateReasons:
     def _root(self, template: Template, found: Sequence[Cell]) -> Reason:
         drawn, kept = self.tally.drawn[template.id], self.tally.kept[template.id]
         if kept:
-            return Reason("repeats", "all of its rows repeat sentences, or were beyond the size")
+            detail = f"all {kept:,} of its rows repeat sentences, or came after the last row"
+            return Reason("left out", detail)
         if drawn:
             return self._outcome(template, found) or Reason(
                 "never fits", f"the parts of all {drawn:,} draws do not go together"
             )
-        return self._outcome(template, found) or _rare(template, found)
+        return self._outcome(template, found) or _rare(found)
 
     def _inner(self, template: Template, found: Sequence[Cell]) -> Reason:
         pooled = self._pooled[template.id]
         if pooled:
             detail = f"it is in {pooled:,} partial derivations, and no row was drawn with them"
             return Reason("rare", detail)
-        return self._outcome(template, found) or _rare(template, found)
+        outcome = self._outcome(template, found)
+        if outcome is None and found[0].depth == 0:
+            return Reason("left out", "other templates say all of it in the same words")
+        return outcome or _rare(found)
 
     def _outcome(self, template: Template, found: Sequence[Cell]) -> Reason | None:
         """Return what is wrong with all of some combinations; None if some are good."""
@@ -129,6 +136,9 @@ class TemplateReasons:
         return self.engine.config.max_depth - (0 if is_root else 1)
 
     def _without_cells(self, rules: Sequence[Rule]) -> Reason:
+        needed = min(self._needed(rule) for rule in rules)
+        if self.engine.config.max_depth < needed < _NEVER:
+            return Reason("depth", f"it needs a --max-depth of at least {needed}")
         missing = [self._missing(rule) for rule in rules]
         if all(missing):
             return Reason("no child", str(missing[0]))
@@ -137,6 +147,11 @@ class TemplateReasons:
         if any(True for rule in complete for _ in cells(rule, deepest, self.engine.pools)):
             return Reason("depth", f"it needs a --max-depth of more than {deepest}")
         return Reason("guard", f"nothing meets its condition: {self._guard(rules[0].template)}")
+
+    def _needed(self, rule: Rule) -> int:
+        """Return the least depth of a sentence that holds the rule, guards left aside."""
+        own = _least_depth(rule, self._least)
+        return own + (0 if rule.category in self.engine.compiled.roots else 1)
 
     def _missing(self, rule: Rule) -> str:
         for index, child in enumerate(rule.layout.children):
@@ -167,9 +182,27 @@ class TemplateReasons:
         return " ".join(" ".join(lines).split())
 
 
-def _rare(template: Template, found: Sequence[Cell]) -> Reason:
+def _rare(found: Sequence[Cell]) -> Reason:
     total = sum(cell.size for cell in found)
     return Reason("rare", f"none of its {total:,} combinations was drawn or stayed")
+
+
+def _least_depth(rule: Rule, least: Mapping[str, int]) -> int:
+    inner = [least.get(c.pool, _NEVER) for c in rule.layout.children if not c.is_leaf]
+    return 1 + max(inner) if inner else 0
+
+
+def _least_depths(engine: Engine) -> dict[str, int]:
+    """Return category -> the depth of its least deep derivation, guards left aside."""
+    found: dict[str, int] = {}
+    while True:
+        new = {
+            name: min([_NEVER, *(_least_depth(rule, found) for rule in rules)])
+            for name, rules in engine.compiled.rules.items()
+        }
+        if new == found:
+            return found
+        found = new
 
 
 def _child_text(child: ChildSpec) -> str:
@@ -182,7 +215,7 @@ def _child_text(child: ChildSpec) -> str:
     if name is not None:
         return f"constant for ${name}"
     # What is asked of every child that says nothing else is not shown.
-    default = ("form", frozenset({"np"}))
+    default = ("form", DEFAULT_FORMS)
     asked = [f"{key}={'|'.join(sorted(v))}" for key, v in child.asked if (key, v) != default]
     if child.gap is not None:
         asked.append("gap")
