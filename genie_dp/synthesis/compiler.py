@@ -19,7 +19,7 @@ from genie_dp.templates.ast import Placeholder, Template
 from genie_dp.templates.bodies import compile_body, placed
 from genie_dp.templates.expand import children_of, placeholders_of
 from genie_dp.templates.grammar import Grammar
-from genie_dp.templates.guard import Guard, Test
+from genie_dp.templates.guard import Attribute, Compare, Guard, Test
 
 
 @dataclass(slots=True)
@@ -170,11 +170,13 @@ class _Compiler:
             ),
             None,
         )
+        late = tuple(test for test in guard.tests if _is_late(test))
+        guard = replace(guard, tests=tuple(test for test in guard.tests if test not in late))
         return Rule(
             template, layout, body, self.placeholders, guard, _lone_tests(layout, guard),
             _reads(layout, guard), head, self._subject(layout), constants, fills,
             _partners(layout, guard),
-            dict(template.features),
+            dict(template.features), late,
         )  # fmt: skip
 
     def _subject(self, layout: Layout) -> int | None:
@@ -231,6 +233,15 @@ def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
             if layout.children[one].pool == "VALUE" and layout.children[other].pool != "VALUE":
                 found.setdefault(one, other)
     return found
+
+
+def _is_late(test: Test) -> bool:
+    """Tell whether a test says that attributes of two children differ."""
+    match test.expression:
+        case Compare("!=", Attribute(left), Attribute(right)):
+            return left != right
+        case _:
+            return False
 
 
 def _lone_tests(layout: Layout, guard: Guard) -> tuple[tuple[Test, ...], ...]:
