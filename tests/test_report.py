@@ -126,6 +126,12 @@ def test_ambiguous_sentences_come_with_both_derivations_and_programs(report, fol
             assert {dropped["derivation"][0], stays["derivation"][0]} == {"bring", "take"}
 
 
+def test_the_templates_at_which_derivations_part_are_counted(report):
+    told = report["ambiguous"]
+    dropped = sum(len(item["dropped"]) for item in told["shown"])
+    assert told["templates"] == [{"templates": ["bring", "take"], "sentences": dropped}]
+
+
 def test_what_python_functions_raised_is_told_with_the_place(report, folder):
     assert report["raised"] == [
         {
@@ -413,7 +419,7 @@ def test_a_run_without_rows_has_a_page(report):
         "functions": {**report["functions"], "seen": [], "top_ten_share": 0.0},
         "templates": [],
         "pairs": {"possible": None, "seen": 0, "top": []},
-        "ambiguous": {"count": 0, "shown": []},
+        "ambiguous": {"count": 0, "templates": [], "shown": []},
         "raised": [],
     }
     assert "None was met." in page(empty)

@@ -6,6 +6,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import zip_longest
 from typing import Any
 
 from genie_dp.synthesis.compiler import takes_part
@@ -80,7 +81,11 @@ class _Report:
             "parameters": self._parameters(named),
             "templates": [self._template(t, reasons[t.id]) for t in self.grammar.templates],
             "pairs": self._pairs(),
-            "ambiguous": {"count": self.counts.ambiguous, "shown": self._ambiguous()},
+            "ambiguous": {
+                "count": self.counts.ambiguous,
+                "templates": _rivals(self.counts.conflicts),
+                "shown": self._ambiguous(),
+            },
             "pool_conflicts": self._pool_conflicts(),
             "raised": self._raised(),
             "skipped": [
@@ -212,6 +217,22 @@ class _Report:
                  "times": count}
             )  # fmt: skip
         return found
+
+
+def _rivals(conflicts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the pairs of templates at which two derivations of a sentence part, with counts.
+
+    >>> rows = [{"derivation": ["get", "my files"]}, {"derivation": ["get", "all files"]}]
+    >>> _rivals({"get files": rows})
+    [{'templates': ['all files', 'my files'], 'sentences': 1}]
+    """
+    pairs: Counter[tuple[str, ...]] = Counter()
+    for kept, *dropped in conflicts.values():
+        for other in dropped:
+            both = zip_longest(kept["derivation"], other["derivation"], fillvalue="")
+            parting = next((pair for pair in both if pair[0] != pair[1]), None)
+            pairs[tuple(sorted(parting or kept["derivation"][:1]))] += 1
+    return [{"templates": list(pair), "sentences": count} for pair, count in _ranked(pairs)]
 
 
 def _ranked(counts: Counter[Any]) -> list[tuple[Any, int]]:
