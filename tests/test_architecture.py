@@ -15,6 +15,7 @@ LAYERS = {
     "rng": 0,
     "resources": 0,
     "records": 0,
+    "texts": 0.5,
     "recipe": 0,
     "languages": 1,
     "learn": 1,

@@ -11,6 +11,7 @@ import click
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language, language_names
 from genie_dp.resources import data_folder
+from genie_dp.texts import read_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 MAIN = "main.genie"
@@ -108,20 +109,24 @@ def load_inputs(
     Raises:
         GenieError: mistakes in any of the files.
     """
-    from genie_dp.templates.load import load_grammar
+    from genie_dp.templates.check import errors_of
+    from genie_dp.templates.load import read_grammar
 
     found = get_language(language)
     library = load_library_of(language, skills, skip_broken=skip_broken)
     files = grammar_files(grammar)
     extra: Sequence[Any] = ()
-    sources = {str(path): path.read_text(encoding="utf-8") for path in skills if path.is_file()}
+    sources = {str(path): read_text(path) for path in skills if path.is_file()}
     if language == "thingtalk":
         from genie_dp.skills.thingpedia import convert
 
         files += [skill.templates for skill in library.skills if skill.templates is not None]
         extra = convert(library).templates
         sources |= library.sources
-    read = load_grammar(files, found, extra=extra)
+    read, problems = read_grammar(files, found, extra=extra)
+    problems += errors_of(read, found, library)
+    if problems:
+        raise GenieError(problems, sources=read.sources)
     return Inputs(found, library, read, {**sources, **read.sources})
 
 

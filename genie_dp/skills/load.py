@@ -10,7 +10,6 @@ Codes of mistakes:
 | K012 folder and class have different names | K013 unknown parent of an entity type |
 """
 
-import codecs
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -23,6 +22,7 @@ from genie_dp.skills.entities import entity_types
 from genie_dp.skills.inherit import link
 from genie_dp.skills.model import Example, Library, Skill, Skipped, ValueList
 from genie_dp.skills.values import parse_values
+from genie_dp.texts import read_text
 
 SKILL_FILE, MANIFEST_FILE, DATASET_FILE = "skill.tt", "manifest.tt", "dataset.tt"
 TEMPLATES_FILE, EVALUATION_FILE, VALUES_FOLDER = "templates.genie", "eval.tsv", "values"
@@ -140,47 +140,12 @@ class _Read:
     def text(self, path: Path) -> str | None:
         """Return the text of a file and keep it; None, with its problem noted, if it has none."""
         try:
-            text = read_text(path)
+            text = read_text(path, code="K003")
         except GenieError as error:
             self.note(error)
             return None
         self.sources[str(path)] = text
         return text
-
-
-def read_text(path: Path) -> str:
-    """Return a file as text: UTF-8 with or without byte order mark, any line ends as `\\n`.
-
-    Raises:
-        GenieError: the bytes are no UTF-8; the place is that of the first bad one.
-    """
-    data = path.read_bytes().removeprefix(codecs.BOM_UTF8)
-    try:
-        text = data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _undecodable(path, data, error.start) from None
-    return _lines(text)
-
-
-def _lines(text: str) -> str:
-    return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _undecodable(path: Path, data: bytes, position: int) -> GenieError:
-    before = _lines(data[:position].decode("utf-8"))
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-    utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    what = "UTF-16 text" if utf16 else f"byte 0x{data[position]:02X}"
-    return GenieError(
-        Problem(
-            "K003",
-            f"expected UTF-8 text, got {what}",
-            Span(str(path), line, column, line, column + 1),
-            "save the file as UTF-8",
-            stage="syntax",
-        ),
-        sources={str(path): _lines(data.decode("utf-8", errors="replace"))},
-    )
 
 
 def _read_folder(folder: Path) -> _Read:

@@ -61,18 +61,20 @@ TEXTS: Mapping[str, str] = {
     "after": "the text of the words that are left out",
 }
 # What guards may ask of every child, beside what the language says of its kind.
-ENGLISH = ("num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun")
+ENGLISH = ("num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase")
 
 
 def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
     """Return every error and warning, in the order of the files."""
     checker = _Checker(grammar, language, library)
-    problems = [problem for template in grammar.templates for problem in checker.template(template)]
-    problems += checker.categories()
-    problems += checker.gaps()
-    problems += _roots(grammar)
+    problems = checker.errors()
     problems += warnings(_sayable(grammar), language, library, checker.fragments)
     return _in_order(problems, grammar)
+
+
+def errors_of(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
+    """Return every error, in the order of the files; that is quicker than with the warnings."""
+    return _in_order(_Checker(grammar, language, library).errors(), grammar)
 
 
 def _sayable(grammar: Grammar) -> Grammar:
@@ -104,6 +106,14 @@ class _Checker:
         self.grammar, self.language, self.library = grammar, language, library
         self.fragments: dict[str, Fragment] = {}
         self.unknown: dict[str, list[Span | None]] = {}
+
+    def errors(self) -> list[Problem]:
+        templates = self.grammar.templates
+        problems = [problem for template in templates for problem in self.template(template)]
+        problems += self.categories()
+        problems += self.gaps()
+        problems += _roots(self.grammar)
+        return problems
 
     def template(self, template: Template) -> Iterator[Problem]:
         yield from self._categories(template)

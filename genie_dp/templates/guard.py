@@ -11,6 +11,8 @@ from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 
+# Guards are written by hand; the functions over them call themselves once a level.
+DEEPEST = 50
 Constant = str | bool | int | float | None
 Lookup = Callable[[str, str], object]
 
@@ -117,6 +119,15 @@ def parse_guard(text: str, children: Collection[str], *, span: Span | None = Non
     return _Reader(origin, frozenset(children)).read(text)
 
 
+def _depth(tree: ast.expr) -> int:
+    level: list[ast.AST] = [tree]
+    depth = 0
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     origin: Span
@@ -132,11 +143,18 @@ class _Reader:
             place = self._place(line, max(column, 0), line, max(column, 0) + 1)
             problem = Problem("G004", f"the guard cannot be read: {error.msg}", place)
             raise GenieError(_as_syntax(problem)) from None
-        expression = self._expression(tree.body)
-        guard = _sort(tuple(_conjuncts(expression, negated=False)))
+        except (RecursionError, MemoryError):  # what ast.parse says of a text that is too deep
+            raise self._too_deep() from None
+        if _depth(tree.body) > DEEPEST:
+            raise self._too_deep()
+        guard = _sort(tuple(_conjuncts(self._expression(tree.body), negated=False)))
         if any(not test.reads for test in guard.tests):
             raise self._error(tree.body, "part of the guard looks at no child")
         return guard
+
+    def _too_deep(self) -> GenieError:
+        place = self._place(1, 0, 1, 1)
+        return GenieError(_as_syntax(Problem("G004", "the guard is nested too deep", place)))
 
     def _expression(self, node: ast.expr) -> Expression:
         match node:

@@ -64,9 +64,9 @@ def load_grammar(
     """
     grammar, problems = read_grammar(paths, language, extra=extra)
     if library is not None:
-        from genie_dp.templates.check import check_grammar
+        from genie_dp.templates.check import errors_of
 
-        problems += [p for p in check_grammar(grammar, language, library) if p.severity == "error"]
+        problems += errors_of(grammar, language, library)
     if problems:
         raise GenieError(problems, sources=grammar.sources)
     return grammar
@@ -313,7 +313,8 @@ def _functions(path: str) -> Iterator[tuple[str, Callable[..., Any]]]:
 def _place_of(error: Exception, path: str) -> Span:
     """Return the last line of the file that the error came through."""
     frames = traceback.extract_tb(error.__traceback__)
-    lines = [frame.lineno for frame in frames if frame.filename == path]
+    whole = os.path.abspath(path)  # as importlib names it
+    lines = [frame.lineno for frame in frames if frame.filename == whole]
     line = (lines[-1] if lines else None) or 1
     return Span(path, line, 1, line, 2)
 

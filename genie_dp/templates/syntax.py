@@ -33,6 +33,9 @@ from genie_dp.templates.source import Source, statements, without_comments
 from genie_dp.templates.syntax_errors import syntax_problem
 from genie_dp.templates.words import parse_words, unquoted
 
+# The functions over utterances call themselves once a bracket; nobody nests three.
+DEEPEST = 50
+
 
 @lru_cache(maxsize=1)
 def _parser() -> Lark:
@@ -103,6 +106,10 @@ class _Reader:
         except UnexpectedInput as error:
             raise GenieError(syntax_problem(error, self.source, start, end)) from None
         span = self.source.span(start, end)
+        deep = _too_deep(tree)
+        if deep is not None:
+            message = f"expected at most {DEEPEST} brackets in each other, got more"
+            raise self._error("G001", message, deep)
         children = tree.children
         match tree.data:
             case "import":
@@ -251,6 +258,17 @@ class _Reader:
         self, code: str, message: str, tree: Tree[Token], hint: str | None = None
     ) -> GenieError:
         return GenieError(Problem(code, message, self._span(tree), hint, stage="syntax"))
+
+
+def _too_deep(tree: Tree[Token]) -> Tree[Token] | None:
+    rest = [(tree, 0)]
+    while rest:
+        node, depth = rest.pop()
+        depth += node.data in ("choice", "optional", "child")
+        if depth > DEEPEST:
+            return node
+        rest.extend((child, depth) for child in node.children if isinstance(child, Tree))
+    return None
 
 
 def beside(file: str, path: str) -> str:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.texts import read_text
 
 Order = Literal["ordered", "unordered", "set"]
 Arity = Literal["", "?", "*", "+"]
@@ -59,7 +60,7 @@ NONE = Declarations()
 
 def load_declarations(path: Path) -> Declarations:
     """Return the declarations of a file."""
-    return read_declarations(path.read_text(encoding="utf-8"), file=str(path))
+    return read_declarations(read_text(path), file=str(path))
 
 
 def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:

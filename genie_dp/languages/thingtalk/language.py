@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 from genie_dp.errors import GenieError, Problem
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 KINDS = frozenset(
     {"program", "policy", "query", "stream", "action", "predicate", "value", "source"}
 )
+
+
+@lru_cache(maxsize=8192)  # a grammar is checked before it is compiled: each body is read twice
+def _body(text: str, holes: tuple[tuple[str, str], ...]) -> Lambda:
+    return texts.parse_fragment(text, dict(holes))
 
 
 class ThingTalk:
@@ -89,7 +95,7 @@ class ThingTalk:
         """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
-        tree = texts.parse_fragment(text, holes) if isinstance(text, str) else text
+        tree = _body(text, tuple(holes.items())) if isinstance(text, str) else text
         if isinstance(text, str) and not holes and library is not None:
             problems = check(tree, library)
             if problems:
