@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.cli import COMMANDS, run
+from genie_dp.cli import COMMANDS, load_command, run
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
 from genie_dp.templates.check import ENGLISH, REQUESTS, TEXTS
 
@@ -30,6 +30,23 @@ def test_every_relative_link_leads_to_a_file(page):
 def test_every_command_that_is_named_exists(page):
     named = set(re.findall(r"genie-dp ([a-z][a-z-]+)", page.read_text(encoding="utf-8")))
     assert named <= set(COMMANDS)
+
+
+def options_of(command):
+    """Yield every option of a command and of those below it."""
+    yield from (name for option in command.params for name in option.opts)
+    for inner in getattr(command, "commands", {}).values():
+        yield from options_of(inner)
+
+
+OPTIONS = {option for place, _ in COMMANDS.values() for option in options_of(load_command(place))}
+OF_OTHERS = {"--help", "--version", "--update-golden", "--number"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_option_that_is_named_exists(page):
+    named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]*", page.read_text(encoding="utf-8")))
+    assert named <= OPTIONS | OF_OTHERS
 
 
 @pytest.mark.parametrize(
