@@ -4,15 +4,20 @@ import gzip
 import json
 import os
 import random
+import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
+import textwrap
 import time
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from genie_dp import cli
 from genie_dp.cli import synthesis_job
 from genie_dp.synthesis.checkpoint import work_folder_of
 from tests.synthesis_project import RAISING, Project, errands, journal_lines, notes, workers_of
@@ -230,11 +235,46 @@ def test_all_names_of_nothing_are_told_at_once_with_the_nearest(thingtalk, tmp_p
     assert "'@com.example.dairy.notes', given to --exclude" in message
 
 
-def test_a_weights_file_that_is_no_map_is_a_mistake(thingtalk, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("", ""),
+        ("- 1\n", ""),
+        ("a: 1\n@com.example.notes: 1\n", "weights.yaml:2:1: "),
+        ("a: [1", "weights.yaml:1:6: "),
+        ('"@com.example.notes": -1', ""),
+        ('"@com.example.notes": .nan', ""),
+        ('"@com.example.notes": yes', ""),
+        ("a: \0", ""),
+    ],
+)
+def test_a_weights_file_that_is_no_map_of_numbers_is_a_mistake(
+    thingtalk, tmp_path, capsys, text, place
+):
     weights = tmp_path / "weights.yaml"
-    weights.write_text("- 1\n")
+    weights.write_text(text)
     assert thingtalk.run("--weights", weights) == 1
-    assert "error[R022]" in capsys.readouterr().err
+    assert f"{place}error[R022]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("output", "code"),
+    [("pairs.zip", "R002"), ("pairs.jsonl.zst", "R002"), ("", "R004"), (".", "R004")],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_any_work(
+    project, tmp_path, monkeypatch, capsys, output, code
+):
+    monkeypatch.chdir(tmp_path)
+    assert project.run("--output", output, "--overwrite") == 1
+    assert f"error[{code}]" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/null").exists(), reason="this system has no /dev/null")
+def test_a_device_is_not_replaced_by_a_file(project, capsys):
+    assert project.run("--output", "/dev/null", "--overwrite") == 1
+    assert "error[R004]" in capsys.readouterr().err
+    assert Path("/dev/null").is_char_device()
 
 
 @pytest.mark.parametrize(
@@ -425,3 +465,35 @@ def test_preview_prints_pairs_of_each_template_with_its_place(project, capsys):
     assert "main.genie:9:1  bring\n" in shown
     assert shown.count("( HIDE ") == 2
     assert "(nothing" not in shown.split("  lost\n")[0]
+
+
+# ---------------------------------------------------------------------------------- its page
+
+
+def shape(text: str) -> str:
+    """Return a text without its numbers, which change with the templates."""
+    return re.sub(r"\d[\d,.]*", "N", text)
+
+
+def test_the_commands_of_the_page_print_what_it_shows(tmp_path, monkeypatch, capsys):
+    root = Path(__file__).parent.parent
+    shutil.copytree(root / "examples/pizza-order", tmp_path / "pizza-order")
+    monkeypatch.chdir(tmp_path)
+    page = (root / "docs/synthesis.md").read_text()
+    blocks = re.findall(r"^    \$ genie-dp (.*)\n((?:    (?!\$).*\n)*)", page, re.MULTILINE)
+    assert len(blocks) == 8
+    for command, shown in blocks:
+        cli.run(shlex.split(command))
+        captured = capsys.readouterr()
+        if command.startswith("new "):
+            continue
+        assert shape(captured.out + captured.err) == shape(textwrap.dedent(shown)), command
+
+
+def test_the_page_lists_every_code(project):
+    root = Path(__file__).parent.parent
+    files = [*root.glob("genie_dp/synthesis/*.py"), *root.glob("genie_dp/cli/*.py")]
+    codes = {code for file in files for code in re.findall(r'"(Y\d{3})"', file.read_text())}
+    page = (root / "docs/synthesis.md").read_text()
+    assert len(codes) >= 20
+    assert codes == set(re.findall(r"Y\d{3}", page[page.index("## Mistakes") :]))
