@@ -42,6 +42,28 @@ def show_problems(
         click.echo(render_problem(problem, sources), err=True)
 
 
+def check_output(target: str) -> None:
+    """Refuse an output that could not be written when all work is done.
+
+    Raises:
+        GenieError: no name, a folder or a device, or a compression that is not written.
+    """
+    if target == "-":
+        return
+    _check_suffix(target)
+    path = Path(target)
+    if "://" not in target and (not path.name or (path.exists() and not path.is_file())):
+        hint = "name a file, or - for standard output"
+        raise GenieError(Problem("R004", f"expected a file to write, got {target!r}", hint=hint))
+
+
+def _check_suffix(name: str) -> None:
+    suffix = Path(name).suffix
+    if suffix in _NOT_WRITTEN:
+        hint = f"use {', '.join(_COMPRESSORS)}, or leave {suffix} out"
+        raise GenieError(Problem("R002", f"cannot write {suffix} files: {name}", hint=hint))
+
+
 @contextmanager
 def open_bytes(target: str) -> Iterator[BinaryIO]:
     """Open an output for bytes: a path, a URL that smart-open knows, or "-" for stdout.
@@ -93,11 +115,8 @@ def _local(path: Path) -> Iterator[BinaryIO]:
 
 @contextmanager
 def _compressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
-    suffix = Path(name).suffix
-    if suffix in _NOT_WRITTEN:
-        hint = f"use {', '.join(_COMPRESSORS)}, or leave {suffix} out"
-        raise GenieError(Problem("R002", f"cannot write {suffix} files: {name}", hint=hint))
-    wrap = _COMPRESSORS.get(suffix)
+    _check_suffix(name)
+    wrap = _COMPRESSORS.get(Path(name).suffix)
     if wrap is None:
         yield raw
         return

@@ -17,8 +17,9 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.inputs import Inputs, load_inputs
-from genie_dp.cli.output import open_text, progress
+from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.cli.weights import read_weights
 from genie_dp.dataset.formats import check_parquet, format_of, lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
@@ -59,9 +60,10 @@ class Job:
         config = SynthesisConfig(
             size=size,
             subsets=options["subsets"] or (DEFAULT_SUBSET,),
-            weights=_weights(options["weights"]) if options["weights"] else {},
+            weights=read_weights(options["weights"]) if options["weights"] else {},
             **{name: options[name] for name in _PLAIN},
         )
+        check_output(options["output"])
         format_ = options["format_"] or format_of(options["output"])
         if options["output"] == "-":
             _check_pipe(options, format_)
@@ -110,16 +112,6 @@ def _check_pipe(options: Mapping[str, Any], format_: str) -> None:
             problems.append(Problem("Y024", message, hint="give one with --output pairs.jsonl"))
     if problems:
         raise GenieError(problems)
-
-
-def _weights(path: Path) -> dict[str, float]:
-    import yaml
-
-    read = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(read, dict) or not all(isinstance(v, int | float) for v in read.values()):
-        message = f"{path}: expected function: number on each line"
-        raise GenieError(Problem("R022", message, hint="for example @com.gmail.inbox: 2.5"))
-    return {str(name): float(weight) for name, weight in read.items()}
 
 
 def prepare(job: Job) -> tuple[Inputs, Engine]:
