@@ -72,6 +72,8 @@ class Piece:
             return self._word(0 if name == "first" else -1)
         if name == "takes_pronoun":
             return english.takes_pronoun(self.words.partition(GAP)[0])
+        if name == "takes_phrase":
+            return english.takes_phrase(self.words.partition(GAP)[0])
         if name == "function":  # read by every rule for balance
             return getattr(self.value.state, name, "")
         try:

@@ -242,7 +242,7 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
         inner = _printer(children, index + 1)
 
         def filled(pieces: Sequence[Piece]) -> str:
-            return said(pieces[index]).replace(GAP, inner(pieces))
+            return _filled(said(pieces[index]), inner(pieces))
 
         return _with_article(filled) if child.after_article else filled
 
@@ -252,6 +252,14 @@ def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Pi
     return _with_article(printer) if child.after_article else printer
 
 
+def _filled(text: str, words: str) -> str:
+    """Return a text with words in its gap: "a #" fits its article to them."""
+    if _ARTICLE in text:
+        text = text.replace(_ARTICLE, f" {english.article(words)} {GAP}")
+    return text.replace(GAP, words)
+
+
+_ARTICLE = f" a {GAP}"
 # A pronoun comes before the particle: "look it up", where a noun comes after, "look up the news".
 PARTICLE = re.compile(rf"^(\w+) (away|back|down|in|off|on|out|over|up) {GAP}(?= |$)")
 

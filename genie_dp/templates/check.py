@@ -61,7 +61,9 @@ TEXTS: Mapping[str, str] = {
     "after": "the text of the words that are left out",
 }
 # What guards may ask of every child, beside what the language says of its kind.
-ENGLISH = ("num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase")
+ENGLISH = (
+    "num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase"
+)  # fmt: skip
 
 
 def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Problem]:

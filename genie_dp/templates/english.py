@@ -123,7 +123,7 @@ def number_of(words: str) -> Number:
 
     >>> [number_of(w) for w in ("my dropbox files", "my latest email", "the weather in $x")]
     ['pl', 'sg', 'mass']
-    >>> number_of("files in my folder"), number_of("the title and the link")
+    >>> number_of("files larger than $x"), number_of("the title and the link")
     ('pl', 'pl')
     """
     tokens = words.split()
@@ -184,6 +184,8 @@ def _is_after_head(tokens: list[str], position: int) -> bool:
     token, rest = tokens[position], tokens[position + 1 :]
     if token in lists.PREPOSITIONS or token in lists.RELATIVES or token in lists.SUBJECTS:
         return True
+    if rest[:1] == ["than"] or (rest[:1] == ["to"] and token in lists.BEFORE_TO):
+        return True  # "files larger than $x", "words similar to $x"
     if token in lists.PARTICIPLES:
         # "saved posts" but "posts saved by bob", "files shared".
         return not rest or _is_after_head(tokens, position + 1) or _is_determiner(rest[0])
@@ -431,6 +433,16 @@ def is_question(words: str) -> bool:
     return words.split(" ", 1)[0] in lists.AUXILIARIES
 
 
+def takes_phrase(before: str) -> bool:
+    """Tell whether "the title of the news" reads well after these words.
+
+    >>> [takes_phrase(w) for w in ("text", "send an email saying", "send an email with the text")]
+    [True, True, False]
+    """
+    words = before.split()
+    return len(words) < 2 or words[-1] not in lists.BEFORE_QUOTES
+
+
 def takes_pronoun(before: str) -> bool:
     """Tell whether "it" reads well after these words, for what stands there otherwise.
 
@@ -438,7 +450,8 @@ def takes_pronoun(before: str) -> bool:
     [True, False, False]
     """
     last = before.split()[-1:] or [""]
-    return not (last[0] in lists.BEFORE_QUOTES or _SLOT.fullmatch(last[0]))
+    spoken = last[0] in lists.BEFORE_SPEECH or _SLOT.fullmatch(last[0])
+    return takes_phrase(before) and not spoken
 
 
 # ----------------------------------------------------------------------------- display

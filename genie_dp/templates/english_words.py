@@ -72,14 +72,16 @@ PARTICIPLES = _words(
     """added addressed assigned attached belonging bought called caused changed checked coming
     concerning containing costing created dated deleted described directed due edited ending
     featuring filed followed following found given going having hosted identified including
-    involving kept known labeled labelled lasting left liked linking listed located made
+    involving kept known labeled labelled lasting led left liked linking listed located made
     marked matching measured mentioned mentioning modified moved named needed owned paid
     performed played playing posted produced published received recommended recorded regarding
-    related released reported retweeted running saved saying scheduled seen sent shared
+    related released reported retweeted running saved saying scheduled seen sent shared shot
     showing shown sold sorted spent sponsored starred starring starting stored sung tagged
     taken titled tracked trending tweeted updated uploaded used using visited watched weighing
     written"""
 )
+
+BEFORE_TO = _words("close similar related equal due next")
 
 # Of these it is what follows "of" that counts: "a couple of songs".
 PARTITIVES = _words(
@@ -226,12 +228,13 @@ BEFORE_NAMES = _words(
     comment name test roll block answer review"""
 )
 
-# A quotation or a name follows: "a message saying hello", never "saying it".
+# As nouns before a quotation or a name: "a task called milk", not "called the title of the news".
 BEFORE_QUOTES = _words(
-    """about body called caption captioned entitled following line message name named note
-    question reading reads say saying says statement status subject task term text title titled
-    topic word words writing"""
+    """body called caption captioned entitled following line message name named note question
+    statement subject task term text title titled topic word words"""
 )
+# What is said follows: "saying the title of the news", never "saying it".
+BEFORE_SPEECH = _words("about and reading reads say saying says writing")
 AUXILIARIES = _words("is are was were am does do did has have had can could will would should")
 CLAUSES = _words("if whether when how what who whom whose where why which whenever")
 
