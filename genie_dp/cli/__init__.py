@@ -20,6 +20,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.synthesize:command",
         "Make (utterance, program) pairs from a skill library and template files.",
     ),
+    "explain": (
+        "genie_dp.cli.explain:command",
+        "Show how the templates derive a sentence, or what is missing.",
+    ),
     "merge": ("genie_dp.cli.merge:command", "Join the shards of one synthesis run."),
     "program": (
         "genie_dp.cli.program:command",

@@ -93,6 +93,7 @@ class ChartGrammar:
         self.empty = empty_names(everything, [n for n, found in self.leaves.items() if "" in found])
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
+        self.vocabulary = frozenset(self._words(everything))
         stems = len(compiled.placeholders.stems)
         self._alike = {
             FIRST + PER_STEM * stem + number: chr(FIRST + PER_STEM * stem)
@@ -103,6 +104,21 @@ class ChartGrammar:
     def alike(self, text: str) -> str:
         """Return a text in which the placeholders of one sort look alike."""
         return text.translate(self._alike)
+
+    def _words(self, patterns: Sequence[Pattern]) -> Iterator[str]:
+        """Yield every token that a sentence can have."""
+        for pattern in patterns:
+            for step in pattern.steps:
+                match step:
+                    case Fixed(tokens):
+                        yield from tokens
+                    case Forms(ways):
+                        yield from (token for way in ways for token in way)
+                    case Place(index):
+                        yield from (pattern.rule.layout.children[index].gap or "").split()
+        for leaves in self.leaves.values():
+            for text in leaves:
+                yield from text.split()
 
     def _slots(self, rule: Rule) -> Iterator[Slot]:
         filled_by: Slot | None = None
@@ -278,7 +294,8 @@ class Chart:
         texts = " ".join(tokens)
         checks = self.grammar.checks[id(pattern)]
         agreeing = [p.child for p in rule.layout.parts if isinstance(p, Agreement)]
-        for lists, said in _Matcher(self, pattern, tokens).matches():
+        slots = self.grammar.slots_of[id(pattern)]
+        for lists, said in matches(self, pattern, tokens, slots):
             lists = [_agreeing(i, of_child, said) for i, of_child in enumerate(lists)]
             for chosen in _bound(lists, checks):
                 pieces = [piece for piece, _ in chosen]
@@ -352,12 +369,23 @@ def signature(piece: Piece) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-class _Matcher:
-    """Lays a pattern over tokens in all possible ways."""
+Lists = list[Sequence[Candidate]]
+Said = list[tuple[Forms, Tokens]]
 
-    def __init__(self, chart: Chart, pattern: Pattern, tokens: Tokens):
-        self.chart, self.pattern, self.tokens = chart, pattern, tokens
-        self.slots = chart.grammar.slots_of[id(pattern)]
+
+def matches(
+    chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[Slot]
+) -> Iterator[tuple[Lists, Said]]:
+    """Yield the ways to lay a pattern over tokens.
+
+    Each is (candidates for every child, what was said of the words that hang on a child).
+    """
+    yield from _Matcher(chart, pattern, tokens, slots).walk(0, 0, [], [])
+
+
+class _Matcher:
+    def __init__(self, chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[Slot]):
+        self.chart, self.pattern, self.tokens, self.slots = chart, pattern, tokens, slots
         self.rest = [0]  # least tokens of the steps from here to the end, last first
         for step in reversed(pattern.steps):
             self.rest.append(self.rest[-1] + self._least(step))
@@ -372,16 +400,9 @@ class _Matcher:
             case Place(index):
                 return self.slots[index].least
 
-    def matches(self) -> Iterator[tuple[list[Sequence[Candidate]], list[tuple[Forms, Tokens]]]]:
-        yield from self._from(0, 0, [], [])
-
-    def _from(
-        self,
-        number: int,
-        start: int,
-        lists: list[Sequence[Candidate]],
-        said: list[tuple[Forms, Tokens]],
-    ) -> Iterator[tuple[list[Sequence[Candidate]], list[tuple[Forms, Tokens]]]]:
+    def walk(
+        self, number: int, start: int, lists: Lists, said: Said
+    ) -> Iterator[tuple[Lists, Said]]:
         if number == len(self.pattern.steps):
             if start == len(self.tokens):
                 yield lists, said
@@ -392,16 +413,16 @@ class _Matcher:
         match step:
             case Fixed(tokens):
                 if self._stand_at(tokens, start):
-                    yield from self._from(number + 1, start + len(tokens), lists, said)
+                    yield from self.walk(number + 1, start + len(tokens), lists, said)
             case Forms(ways, part):
                 for tokens in ways:
                     if self._stand_at(tokens, start):
                         more = [*said, (step, tokens)] if part else said
-                        yield from self._from(number + 1, start + len(tokens), lists, more)
+                        yield from self.walk(number + 1, start + len(tokens), lists, more)
             case Place(index):
                 for end in self._ends(number, start):
                     for option in self._options(index, start, end):
-                        yield from self._from(number + 1, end, [*lists, *option], said)
+                        yield from self.walk(number + 1, end, [*lists, *option], said)
 
     def _stand_at(self, tokens: Tokens, start: int) -> bool:
         return self.tokens[start : start + len(tokens)] == tokens

@@ -1,0 +1,259 @@
+"""`genie-dp explain`: how the templates derive a sentence, or why they do not."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from genie_dp.cli.inputs import Inputs, grammar_option, library_options, load_inputs
+from genie_dp.errors import GenieError, Problem, Span
+
+if TYPE_CHECKING:
+    from genie_dp.synthesis.chart_miss import Miss
+    from genie_dp.synthesis.explain import Explainer, Explanation, Node
+
+_SHOWN = 3  # derivations of one program
+
+
+@click.command("explain")
+@click.argument("sentence", required=False)
+@library_options
+@grammar_option
+@click.option(
+    "--subset",
+    "subsets",
+    multiple=True,
+    metavar="NAME",
+    help="Subset of flagged templates [training]. May be repeated.",
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 12),
+    default=8,
+    show_default=True,
+    help="Construct templates inside each other, at most.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="text for people; json as one object.",
+)
+@click.option("--expect", metavar="PROGRAM", help="Fail unless the sentence has this program.")
+@click.option(
+    "--file",
+    "pairs",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="TSV",
+    help="Check each line, utterance and program, instead of one sentence.",
+)
+def command(**options: Any) -> int:
+    """Show how the templates derive a sentence, or what is missing.
+
+    Placeholders stand for values (NUMBER_0, QUOTED_STRING_0, ..); words in double quotes, numbers,
+    mail addresses, links, @names and #tags may be written out. The exit code is 0 if the sentence
+    is derived, with the program of --expect if that is given.
+
+    \b
+    genie-dp explain "get my dropbox files"
+    genie-dp explain --file pairs.tsv
+    """
+    if (options["sentence"] is None) == (options["pairs"] is None):
+        raise click.UsageError("give one sentence, or a file with --file")
+    if options["pairs"] is not None and (options["expect"] or options["format_"] == "json"):
+        raise click.UsageError("--expect and --format json are for one sentence")
+    inputs, explainer = _prepare(options)
+    if options["pairs"] is not None:
+        return _check_file(inputs, explainer, options["pairs"])
+    return _explain_one(inputs, explainer, options)
+
+
+def _prepare(options: dict[str, Any]) -> "tuple[Inputs, Explainer]":
+    from genie_dp.synthesis.compiler import compile_grammar
+    from genie_dp.synthesis.config import SynthesisConfig
+    from genie_dp.synthesis.explain import Explainer
+    from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
+
+    inputs = load_inputs(
+        options["language"], options["skills"], options["grammar"],
+        skip_broken=options["skip_broken"],
+    )  # fmt: skip
+    grammar = subset(inputs.grammar, options["subsets"] or (DEFAULT_SUBSET,))
+    config = SynthesisConfig(on_error="skip")
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    return inputs, Explainer(compiled, options["max_depth"])
+
+
+def as_tokens(text: str, inputs: Inputs) -> str:
+    """Return the token form of a program: it is given so, or as people write it.
+
+    Raises:
+        GenieError: it is neither.
+    """
+    language = inputs.language
+    try:
+        program = language.parse(text, file="<program>")
+    except GenieError as error:
+        try:
+            program = language.from_tokens(text)
+        except GenieError:
+            raise error from None
+    return language.tokens(language.canonical(program, inputs.library), inputs.library)
+
+
+# --------------------------------------------------------------------------------- one sentence
+
+
+def _explain_one(inputs: Inputs, explainer: "Explainer", options: dict[str, Any]) -> int:
+    expected = as_tokens(options["expect"], inputs) if options["expect"] else None
+    explanation = explainer.explain(options["sentence"])
+    miss = None if explanation.readings else _miss(explainer, explanation)
+    is_right = expected is None or expected in explanation.programs
+    if options["format_"] == "json":
+        click.echo(json.dumps(_as_json(explanation, miss, expected), ensure_ascii=False, indent=2))
+    else:
+        for line in _lines(explanation, miss):
+            click.echo(line)
+        if explanation.readings and not is_right:
+            click.echo(f"expected: {expected}")
+    return 0 if explanation.readings and is_right else 1
+
+
+def _miss(explainer: "Explainer", explanation: "Explanation") -> "Miss":
+    from genie_dp.synthesis.chart_miss import nearest_miss
+
+    _, chart = explainer.parse(explanation.sentence)
+    return nearest_miss(explainer, explanation.sentence, chart)
+
+
+def _as_json(
+    explanation: "Explanation", miss: "Miss | None", expected: str | None
+) -> dict[str, Any]:
+    return {
+        "sentence": explanation.sentence.text,
+        "values": dict(explanation.sentence.values),
+        "ambiguous": explanation.is_ambiguous,
+        "expected": None if expected is None else expected in explanation.programs,
+        "readings": [
+            {"program": reading.program, "derivations": [asdict(tree) for tree in reading.trees]}
+            for reading in explanation.readings
+        ],
+        "cut": list(explanation.cut),
+        "miss": None if miss is None else {**asdict(miss), "unknown": dict(miss.unknown)},
+    }
+
+
+def _lines(explanation: "Explanation", miss: "Miss | None") -> Iterator[str]:
+    yield explanation.sentence.text
+    for token, value in explanation.sentence.values:
+        yield f"  {token} is {value}"
+    for part in explanation.cut:
+        yield f"  note: some readings of a part are left out, it has too many: {part}"
+    if miss is not None:
+        yield from _of_miss(miss)
+        return
+    if explanation.is_ambiguous:
+        yield f"ambiguous: {len(explanation.readings)} programs"
+    for reading in explanation.readings:
+        yield ""
+        yield reading.program
+        for tree in reading.trees[:_SHOWN]:
+            yield from _tree_lines(tree, 1)
+        if len(reading.trees) > _SHOWN:
+            yield f"  and {len(reading.trees) - _SHOWN} more derivations"
+
+
+def _tree_lines(node: "Node", level: int) -> Iterator[str]:
+    indent = "  " * level
+    if node.template:
+        yield f'{indent}{node.category} "{node.words}"  {node.template}  {_short(node.place)}'
+    else:
+        yield f'{indent}{_leaf(node.category)} "{node.words}"  {node.program}'
+    for child in node.children:
+        yield from _tree_lines(child, level + 1)
+
+
+def _leaf(pool: str) -> str:
+    return Path(pool).name if "/" in pool else pool
+
+
+def _short(place: str) -> str:
+    """Return a place with its path from the working directory, where it lies in there."""
+    path, _, line = place.rpartition(":")
+    try:
+        return f"{Path(path).resolve().relative_to(Path.cwd())}:{line}"
+    except ValueError:
+        return place
+
+
+def _of_miss(miss: "Miss") -> Iterator[str]:
+    yield "not derived"
+    for word, near in miss.unknown:
+        hint = f": did you mean {' or '.join(map(repr, near[:2]))}?" if near else ""
+        yield f"  no template says {word!r}{hint}"
+    for title, lines in (
+        (
+            "these parts are derived:",
+            [f'"{p.words}"  {", ".join(p.categories)}' for p in miss.parts],
+        ),
+        ("these sentences are derived:", list(miss.edits)),
+    ):
+        if lines:
+            yield f"  {title}"
+            yield from (f"    {line}" for line in lines)
+    if miss.fits:
+        yield "  these templates would fit:"
+    for fit in miss.fits:
+        yield f'    {fit.category} "{fit.words}"  {fit.template}  {_short(fit.place)}'
+        yield from (f"      but {reason}" for reason in fit.reasons)
+
+
+# --------------------------------------------------------------------------------- many pairs
+
+
+def read_pairs(path: Path) -> Iterator[tuple[Span, str, str]]:
+    """Yield (place, utterance, program) for each line of a TSV file, a header left out.
+
+    Raises:
+        GenieError: a line has not two columns (R030).
+    """
+    from genie_dp.texts import read_text
+
+    for number, line in enumerate(read_text(path).splitlines(), start=1):
+        if not line.strip() or line.startswith("#") or line == "utterance\tprogram":
+            continue
+        cells = line.split("\t")
+        place = Span(str(path), number, 1, number, len(line) + 1)
+        if len(cells) != 2:
+            message = f"expected utterance and program with a tab between, got {len(cells)} columns"
+            raise GenieError(Problem("R030", message, place))
+        yield place, cells[0], cells[1]
+
+
+def _check_file(inputs: Inputs, explainer: "Explainer", path: Path) -> int:
+    total = wrong = ambiguous = 0
+    for place, utterance, program in read_pairs(path):
+        total += 1
+        found = explainer.explain(utterance)
+        ambiguous += found.is_ambiguous
+        fault = _fault(found.programs, as_tokens(program, inputs))
+        if fault:
+            wrong += 1
+            click.echo(f"{place.file}:{place.line}: {utterance}\n  {fault}")
+    click.echo(
+        f"{total:,} pairs: {total - wrong:,} derived, {wrong:,} not, {ambiguous:,} ambiguous"
+    )
+    return 1 if wrong or not total else 0
+
+
+def _fault(programs: Sequence[str], expected: str) -> str | None:
+    if not programs:
+        return "not derived"
+    if expected not in programs:
+        return f"expected {expected}, got {' and '.join(programs)}"
+    return None
