@@ -166,7 +166,7 @@ class _Compiler:
             (
                 i
                 for i, child in enumerate(layout.children)
-                if child.pool == template.category and not child.is_leaf
+                if not child.is_leaf and (child.pool == template.category or layout.parts == (0,))
             ),
             None,
         )

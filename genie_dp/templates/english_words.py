@@ -231,7 +231,7 @@ BEFORE_NAMES = _words(
 # As nouns before a quotation or a name: "a task called milk", not "called the title of the news".
 BEFORE_QUOTES = _words(
     """body called caption captioned entitled following line message name named note question
-    statement subject task term text title titled topic word words"""
+    statement status subject task term text title titled topic word words"""
 )
 # What is said follows: "saying the title of the news", never "saying it".
 BEFORE_SPEECH = _words("about and reading reads say saying says writing")

@@ -120,7 +120,7 @@ def _uses(node: object, name: str) -> int:
 def _is_extensive(type_: Type) -> bool:
     """Tell whether totals of such values make sense by nature: sizes, durations, money."""
     if isinstance(type_, Measure):
-        return UNITS.get(type_.unit, type_.unit) in ("byte", "ms", "m", "kcal", "kg")
+        return UNITS.get(type_.unit, type_.unit) in ("byte", "ms", "kcal")
     return type_ == CURRENCY
 
 
