@@ -114,3 +114,10 @@ def test_another_language_is_checked_the_same_way(capsys) -> None:
     out, err = capsys.readouterr()
     assert out.endswith(" templates: 0 errors, 0 warnings\n")
     assert err == ""
+
+
+def test_a_skill_without_actions_has_no_errors_under_the_shipped_grammar(capsys):
+    skill = ROOT / "thingpedia" / "com.nytimes"
+    assert run(["check", "--skills", str(skill), "--format", "json"]) == 0
+    codes = {problem["code"] for problem in json.loads(capsys.readouterr().out)}
+    assert "G109" in codes  # nothing of another skill can be passed into an action

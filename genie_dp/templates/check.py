@@ -9,13 +9,14 @@
 | G019 | the body's kind is not the category's |
 | G020 | unknown request or feature, or an unknown value of one |
 | G021 | unknown attribute in a guard |
-| G022 | a gap is asked of a category that never has one |
+| G022 | a gap is asked of a table or of VALUE, which never have one |
 | G023 | no root category |
 | G024 | unknown Python function |
 | G026 | too many alternatives |
 
 Mistakes inside bodies have the codes of the target language. Warnings are in warnings.py; G001 to
-G014 come from reading the files.
+G014 come from reading the files. G109, a warning, is found here: a gap asked of a category that has
+none with these skills.
 """
 
 from collections.abc import Iterator, Mapping
@@ -69,14 +70,15 @@ ENGLISH = (
 def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
     """Return every error and warning, in the order of the files."""
     checker = _Checker(grammar, language, library)
-    problems = checker.errors()
+    problems = checker.problems()
     problems += warnings(_sayable(grammar), language, library, checker.fragments)
     return _in_order(problems, grammar)
 
 
 def errors_of(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
     """Return every error, in the order of the files; that is quicker than with the warnings."""
-    return _in_order(_Checker(grammar, language, library).errors(), grammar)
+    found = _Checker(grammar, language, library).problems()
+    return _in_order([problem for problem in found if problem.severity == "error"], grammar)
 
 
 def _sayable(grammar: Grammar) -> Grammar:
@@ -109,7 +111,7 @@ class _Checker:
         self.fragments: dict[str, Fragment] = {}
         self.unknown: dict[str, list[Span | None]] = {}
 
-    def errors(self) -> list[Problem]:
+    def problems(self) -> list[Problem]:
         templates = self.grammar.templates
         problems = [problem for template in templates for problem in self.template(template)]
         problems += self.categories()
@@ -181,20 +183,28 @@ class _Checker:
         return dict(REQUESTS)
 
     def gaps(self) -> Iterator[Problem]:
-        """Yield requests for a gap of categories that never have one."""
+        """Yield requests for a gap of what never has one; of a category that is a warning.
+
+        A grammar serves many skills, and some have nothing to fill.
+        """
         open_ = {"OUTPUT", "INPUT"}
         for template in self.grammar.templates:
             if template.category not in open_ and self._has_gap(template):
                 open_.add(template.category)
+        asked: dict[str, list[Span | None]] = {}
         for template in self.grammar.templates:
             for child in children_of(template.utterance):
                 request = child.request("gap")
-                known = child.category in self.grammar.categories or child.category in BUILT_IN
-                if request and child.category not in open_ and (known or child.table):
-                    what = child.category or child.table
-                    message = f"{what} never has a gap: no template of it leaves a placeholder open"
-                    hint = "placeholders written $x, of types that can be passed, may stay open"
-                    yield Problem("G022", message, request.span, hint)
+                if request and child.category in self.grammar.categories.keys() - open_:
+                    asked.setdefault(child.category, []).append(request.span)
+                elif request and (child.table or child.category in BUILT_IN.keys() - open_):
+                    message = f"{child.category or child.table} never has a gap"
+                    yield Problem("G022", message, request.span)
+        for name, spans in asked.items():
+            times = f" ({len(spans)} times)" if len(spans) > 1 else ""
+            message = f"{name} has no gap: no template of it leaves a placeholder open{times}"
+            hint = "placeholders written $x, of types that can be passed, may stay open"
+            yield Problem("G109", message, spans[0], hint, severity="warning")
 
     def _has_gap(self, template: Template) -> bool:
         fragment = self.fragments.get(template.id)
