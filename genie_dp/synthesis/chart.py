@@ -20,7 +20,6 @@ from genie_dp.synthesis.chart_patterns import (
     Pattern,
     PatternIndex,
     Place,
-    Step,
     Tokens,
     empty_names,
     pattern_of,
@@ -93,6 +92,8 @@ class ChartGrammar:
         self.empty = empty_names(everything, [n for n, found in self.leaves.items() if "" in found])
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
+        self.least = {id(p): self._least(p) for p in everything}
+        self.gaps = {name: gap_places(pieces) for name, pieces in self.leaves.items()}
         self.vocabulary = frozenset(self._words(everything))
         stems = len(compiled.placeholders.stems)
         self._alike = {
@@ -104,6 +105,21 @@ class ChartGrammar:
     def alike(self, text: str) -> str:
         """Return a text in which the placeholders of one sort look alike."""
         return text.translate(self._alike)
+
+    def _least(self, pattern: Pattern) -> Sequence[int]:
+        """Return how many tokens the steps from each one on need at least."""
+        slots = self.slots_of[id(pattern)]
+        found = [0]
+        for step in reversed(pattern.steps):
+            match step:
+                case Fixed(tokens):
+                    least = len(tokens)
+                case Forms(ways):
+                    least = min(map(len, ways))
+                case Place(index):
+                    least = slots[index].least
+            found.append(found[-1] + least)
+        return found[::-1]
 
     def _words(self, patterns: Sequence[Pattern]) -> Iterator[str]:
         """Yield every token that a sentence can have."""
@@ -152,6 +168,16 @@ def by_words(pieces: Sequence[Piece]) -> dict[str, list[Piece]]:
         for text in resolved(piece.text):
             found.setdefault(text, []).append(piece)
     return found
+
+
+def gap_places(leaves: Mapping[str, Sequence[Piece]]) -> dict[Tokens, list[Tokens]]:
+    """Return what stands before the gaps of leaves -> what stands after them."""
+    found: dict[Tokens, dict[Tokens, None]] = {}
+    for text in leaves:
+        before, gap, after = text.partition(GAP)
+        if gap:
+            found.setdefault(tuple(before.split()), {})[tuple(after.split())] = None
+    return {before: list(after) for before, after in found.items()}
 
 
 class Checks:
@@ -222,6 +248,25 @@ class Chart:
         if slot.is_cell:
             return [entry.piece for entry in self.cell(slot.pool, tokens)]
         return self.grammar.leaves[slot.pool].get(" ".join(tokens), ())
+
+    def gaps(self, slot: Slot, tokens: Tokens) -> Iterator[tuple[int, int]]:
+        """Yield the (start, end) that may stand in the gap of what a slot says with the tokens."""
+        length = len(tokens)
+        if not slot.is_cell:
+            places = self.grammar.gaps[slot.pool]
+            for start in range(length + 1):
+                for after in places.get(tokens[:start], ()):
+                    if start <= length - len(after) and tokens[length - len(after) :] == after:
+                        yield start, length - len(after)
+            return
+        found: dict[tuple[int, int], None] = {}
+        for pattern in self.grammar.index[slot.pool, True].found(tokens):
+            first, last = len(pattern.head), length - len(pattern.tail)
+            if sum(isinstance(step, Place) for step in pattern.steps) == 1:
+                found[first, last] = None
+            else:
+                found |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
+        yield from found
 
     def options(self, slot: Slot, tokens: Tokens) -> Sequence[Option]:
         """Return the choices for a slot and for what stands in its gap, remembered."""
@@ -386,19 +431,7 @@ def matches(
 class _Matcher:
     def __init__(self, chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[Slot]):
         self.chart, self.pattern, self.tokens, self.slots = chart, pattern, tokens, slots
-        self.rest = [0]  # least tokens of the steps from here to the end, last first
-        for step in reversed(pattern.steps):
-            self.rest.append(self.rest[-1] + self._least(step))
-        self.rest.reverse()
-
-    def _least(self, step: Step) -> int:
-        match step:
-            case Fixed(tokens):
-                return len(tokens)
-            case Forms(ways):
-                return min(map(len, ways))
-            case Place(index):
-                return self.slots[index].least
+        self.rest = chart.grammar.least[id(pattern)]
 
     def walk(
         self, number: int, start: int, lists: Lists, said: Said
@@ -433,7 +466,8 @@ class _Matcher:
             yield last
             return
         step = self.pattern.steps[number + 1]
-        for end in range(start + self._least(self.pattern.steps[number]), last + 1):
+        least = self.rest[number] - self.rest[number + 1]
+        for end in range(start + least, last + 1):
             if not isinstance(step, Fixed) or self._stand_at(step.tokens, end):
                 yield end
 

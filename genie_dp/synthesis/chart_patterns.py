@@ -52,12 +52,23 @@ class Pattern:
     Attributes:
         words: the tokens that every sentence of the rule has.
         has_gap: the rule leaves a placeholder open: its sentences have a GAP.
+        head, tail: the tokens that its sentences begin and end with.
     """
 
     rule: Rule
     steps: tuple[Step, ...]
     words: frozenset[str]
     has_gap: bool
+    head: Tokens
+    tail: Tokens
+
+    def may_say(self, tokens: Tokens, present: frozenset[str]) -> bool:
+        """Tell at a glance whether the tokens can be a sentence of the rule."""
+        return (
+            self.words <= present
+            and tokens[: len(self.head)] == self.head
+            and (not self.tail or tokens[-len(self.tail) :] == self.tail)
+        )
 
 
 def pattern_of(rule: Rule) -> Pattern:
@@ -65,7 +76,12 @@ def pattern_of(rule: Rule) -> Pattern:
     steps = tuple(_joined(_steps(rule)))
     words = frozenset(token for step in steps if isinstance(step, Fixed) for token in step.tokens)
     has_gap = any(_is_open(rule, child.pool) for child in rule.layout.children)
-    return Pattern(rule, steps, words, has_gap)
+    head, tail = (_fixed(step) for step in (steps[:1], steps[-1:]))
+    return Pattern(rule, steps, words, has_gap, head, tail)
+
+
+def _fixed(steps: Sequence[Step]) -> Tokens:
+    return steps[0].tokens if steps and isinstance(steps[0], Fixed) else ()
 
 
 def _is_open(rule: Rule, pool: str) -> bool:
@@ -160,11 +176,11 @@ class PatternIndex:
         return index
 
     def found(self, tokens: Tokens) -> Iterator[Pattern]:
-        """Yield the patterns whose words are all among the tokens."""
-        present = set(tokens)
+        """Yield the patterns that may say the tokens, as far as their fixed words tell."""
+        present = frozenset(tokens)
         for token in dict.fromkeys(tokens):
             for pattern in self.by_word.get(token, ()):
-                if pattern.words <= present:
+                if pattern.may_say(tokens, present):
                     yield pattern
         yield from self.without
 

@@ -28,6 +28,9 @@ class Source(Protocol):
     def pieces(self, slot: "Slot", tokens: Tokens) -> Sequence[Piece]:
         """Return what the slot's category or pool says with the tokens."""
 
+    def gaps(self, slot: "Slot", tokens: Tokens) -> Iterator[tuple[int, int]]:
+        """Yield where something may stand in the gap of what the slot says."""
+
     def options(self, slot: "Slot", tokens: Tokens) -> Sequence[Option]:
         """Return the choices for another slot."""
 
@@ -87,14 +90,27 @@ class Slot:
     def _around_filler(self, tokens: Tokens, places: View, source: Source) -> Iterator[Option]:
         filler = self.filler
         assert filler is not None
-        for at in range(len(tokens)):
-            for end in range(at + filler.least, len(tokens) + 1):
-                host = self._said(*_opened(tokens, places, at, end), source)
-                if not host:
-                    continue
-                for option in source.options(filler, tokens[at:end]):
-                    shift = at + (places[0] if isinstance(places[0], int) else 0)
-                    yield [host, *([_later(c, shift) for c in of_child] for of_child in option)]
+        for at, end in self._gaps(tokens, source):
+            if end - at < filler.least:
+                continue
+            host = self._said(*_opened(tokens, places, at, end), source)
+            if not host:
+                continue
+            for option in source.options(filler, tokens[at:end]):
+                shift = at + (places[0] if isinstance(places[0], int) else 0)
+                yield [host, *([_later(c, shift) for c in of_child] for of_child in option)]
+
+    def _gaps(self, tokens: Tokens, source: Source) -> Iterator[tuple[int, int]]:
+        """Yield where the filler may stand; what is made of other words is looked at everywhere."""
+        if self.child.print_as not in ("own", "any"):
+            yield from ((a, b) for a in range(len(tokens)) for b in range(a, len(tokens) + 1))
+            return
+        after = tuple(self.child.after.split())
+        found = dict.fromkeys(source.gaps(self, tokens))
+        if after:
+            moved = source.gaps(self, after + tokens)
+            found |= dict.fromkeys((a - len(after), b - len(after)) for a, b in moved)
+        yield from ((a, b) for a, b in found if a >= 0)
 
     # ------------------------------------------------------------------- one child's words
 
