@@ -81,8 +81,11 @@ class _Speaker:
         agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
         self.places = [(i, rule.reads[i].index("num")) for i in sorted(agreeing)]
         self.known: dict[tuple[object, ...], Wording] = {}
+        self.only = None if self.places else wording(rule, {})
 
     def wording(self, keys: Sequence[Key]) -> Wording:
+        if self.only is not None:
+            return self.only
         numbers = tuple([keys[i][place] for i, place in self.places])
         if numbers not in self.known:
             of_child = {i: str(n) for (i, _), n in zip(self.places, numbers, strict=True)}
@@ -145,10 +148,15 @@ class _Joiner:
         if child == len(self.groups):
             yield bound
             return
-        wanted = tuple(bound[other][attribute] for _, other, attribute in self.equal[child])
-        for key in self.index[child].get(wanted, ()):
+        wanted = tuple([bound[other][attribute] for _, other, attribute in self.equal[child]])
+        found, tests = self.index[child].get(wanted, ()), self.tests[child]
+        if not tests and child == len(self.groups) - 1:
+            for key in found:
+                yield (*bound, key)
+            return
+        for key in found:
             chosen = (*bound, key)
-            if all(test.evaluate(self._lookup(chosen)) for test in self.tests[child]):
+            if all(test.evaluate(self._lookup(chosen)) for test in tests):
                 yield from self.bind(chosen)
 
     def _lookup(self, bound: tuple[Key, ...]):  # type: ignore[no-untyped-def]

@@ -36,7 +36,7 @@ class Engine:
 
 def build_engine(compiled: Compiled, config: SynthesisConfig) -> Engine:
     """Return the engine: pools sampled, cells of the root listed, quotas shared out."""
-    pools = Pools(leaves=compiled.leaves, copies=copies_of(config.weights))
+    pools = Pools(leaves=compiled.leaves, balance=config.balance, copies=copies_of(config.weights))
     inner = _used_as_children(compiled)
     for depth in range(config.max_depth):
         for category in sorted(inner):

@@ -27,6 +27,7 @@ class Features:
 features = lru_cache(maxsize=None)(Features)
 ENGLISH = ("num", "det", "own", "form", "pos")
 WORDS = ("first", "last")  # of the utterance, without its determiner
+COMPUTED = ("gap", *WORDS, "takes_pronoun", "takes_phrase")  # not a field of features or state
 
 
 @dataclass(slots=True)
