@@ -74,10 +74,22 @@ class Pattern:
 def pattern_of(rule: Rule) -> Pattern:
     """Return the pattern of a rule."""
     steps = tuple(_joined(_steps(rule)))
-    words = frozenset(token for step in steps if isinstance(step, Fixed) for token in step.tokens)
+    words = frozenset(token for step in steps for token in _needed(rule, step))
     has_gap = any(_is_open(rule, child.pool) for child in rule.layout.children)
     head, tail = (_fixed(step) for step in (steps[:1], steps[-1:]))
     return Pattern(rule, steps, words, has_gap, head, tail)
+
+
+def _needed(rule: Rule, step: Step) -> Iterator[str]:
+    """Yield the tokens that a step always has: words, and placeholders of constants."""
+    match step:
+        case Fixed(tokens):
+            yield from tokens
+        case Place(index):
+            name = placeholder_of(rule.layout.children[index].pool)
+            said = {piece.words for piece in rule.constants.get(name or "", ())}
+            if len(said) == 1 and said != {GAP}:
+                yield from said.pop().split()
 
 
 def _fixed(steps: Sequence[Step]) -> Tokens:
