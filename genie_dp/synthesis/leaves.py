@@ -9,6 +9,7 @@ from genie_dp.languages.base import Fragment, Language
 from genie_dp.skills import vocabulary
 from genie_dp.synthesis.pieces import Piece, features
 from genie_dp.synthesis.placeholders import GAP, Placeholders, mask_of
+from genie_dp.templates import english
 from genie_dp.templates.grammar import Table
 
 PLAIN = features()
@@ -42,7 +43,7 @@ def parameter_pieces(
     A phrase without `#` is there twice: as it is, and with the gap after it.
     """
     values: dict[tuple[str, str], Any] = {}
-    for phrase in phrases:
+    for phrase in with_plurals(phrases):
         key = (phrase.signature.qualified, phrase.parameter.name)
         if key not in values:
             values[key] = language.parameter(phrase.signature, phrase.parameter)
@@ -55,6 +56,26 @@ def parameter_pieces(
         else:
             yield Piece(phrase.words, value, said)
             yield Piece(f"{phrase.words} {GAP}", replace(value, gap="#"), said)
+
+
+def with_plurals(
+    phrases: Sequence[vocabulary.ParameterPhrase],
+) -> Iterator[vocabulary.ParameterPhrase]:
+    """Yield the phrases, and plurals where a list's output has nothing but its name.
+
+    Real skills name outputs only: "the titles of articles" needs "titles". A skill that gives
+    other parts of speech gives the plurals that it wants.
+    """
+    parts: dict[tuple[str, str], set[str]] = {}
+    for phrase in phrases:
+        key = (phrase.signature.qualified, phrase.parameter.name)
+        parts.setdefault(key, set()).add(phrase.part)
+    for phrase in phrases:
+        yield phrase
+        key = (phrase.signature.qualified, phrase.parameter.name)
+        if parts[key] == {"base"} and phrase.signature.is_list:
+            words = english.plural(phrase.words)
+            yield replace(phrase, part="plural", words=words, number="pl")
 
 
 def table_pieces(table: Table, language: Language, library: Any) -> Iterator[Piece]:
