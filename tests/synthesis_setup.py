@@ -6,6 +6,7 @@ from typing import Any
 from genie_dp.cli.inputs import Inputs, load_inputs
 from genie_dp.dataset.formats import from_json
 from genie_dp.records import Example
+from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import Engine, build_engine
@@ -20,10 +21,31 @@ def shipped() -> Inputs:
     return load_inputs("thingtalk", (), (), skip_broken=False)
 
 
-def engine(**settings: Any) -> Engine:
-    """Return an engine over the shipped inputs."""
+@cache
+def few() -> Inputs:
+    """Return some of the shipped skills, where a test builds an engine of its own."""
+    folder = data_folder("thingpedia")
+    skills = tuple(folder / name for name in FEW)
+    return load_inputs("thingtalk", skills, (), skip_broken=False)
+
+
+FEW = (
+    "common",
+    "com.gmail",
+    "com.twitter",
+    "com.nytimes",
+    "com.slack",
+    "com.thecatapi",
+    "org.thingpedia.light-bulb",
+    "org.thingpedia.thermostat",
+    "org.thingpedia.weather",
+)
+
+
+def engine(inputs: Inputs | None = None, **settings: Any) -> Engine:
+    """Return an engine, over a few skills unless others are given."""
     config = SynthesisConfig(**{"size": 6000, "max_depth": 4, "pool_size": 300, **settings})
-    inputs = shipped()
+    inputs = inputs or few()
     grammar = subset(inputs.grammar, config.subsets)
     return build_engine(compile_grammar(grammar, inputs.language, inputs.library, config), config)
 
@@ -38,4 +60,4 @@ def text_of(made: Engine, **options: Any) -> str:
 @cache
 def rows() -> tuple[Example, ...]:
     """Return some thousand rows of the shipped skills, up to depth 4."""
-    return tuple(from_json(line) for line in text_of(engine()).splitlines())
+    return tuple(from_json(line) for line in text_of(engine(shipped())).splitlines())

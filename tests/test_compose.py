@@ -133,7 +133,7 @@ WRAPPERS = {
 @pytest.fixture(scope="module")
 def made() -> Engine:
     """An engine of the shipped skills with small pools."""
-    return engine(size=100, pool_size=100, max_depth=4)
+    return engine(shipped(), size=100, pool_size=100, max_depth=4)
 
 
 def test_every_construct_template_composes_what_its_tree_says(made: Engine) -> None:

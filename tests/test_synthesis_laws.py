@@ -63,7 +63,8 @@ def test_a_slot_has_the_type_of_the_parameter_that_it_fills() -> None:
             if function.startswith("@"):
                 class_name, _, local = function[1:].rpartition(".")
                 signature = library.function(class_name, local)
-                assert signature is not None and signature.parameter(name) is not None, slot
+                assert signature is not None, slot
+                assert signature.parameter(name) is not None, slot
                 checked += 1
     assert checked > 1000
 
@@ -90,7 +91,7 @@ def test_derivations_name_templates_outermost_first() -> None:
 
 
 def test_all_depths_up_to_the_greatest_appear() -> None:
-    assert {row.depth for row in rows()} == {1, 2, 3, 4}
+    assert {row.depth for row in rows()} - {0} == {1, 2, 3, 4}  # 0: a template without children
 
 
 def test_ids_are_unique_and_rise() -> None:
@@ -111,7 +112,9 @@ def test_shards_are_disjoint_and_together_the_whole() -> None:
         for index in range(3)
     ]
     ids = [{from_json(line).id for line in lines} for lines in shards]
-    assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
+    assert not ids[0] & ids[1]
+    assert not ids[0] & ids[2]
+    assert not ids[1] & ids[2]
     assert set(whole) <= set().union(*shards)
 
 
@@ -123,13 +126,15 @@ def test_excluded_functions_never_appear() -> None:
     made = engine(size=2000, max_depth=3, exclude=("@com.twitter.*", "@com.gmail.inbox"))
     for line in text_of(made).splitlines():
         for function in from_json(line).functions:
-            assert not function.startswith("@com.twitter.") and function != "@com.gmail.inbox"
+            assert not function.startswith("@com.twitter.")
+            assert function != "@com.gmail.inbox"
 
 
 def test_included_functions_are_the_only_ones() -> None:
     made = engine(size=500, max_depth=3, include=("@com.gmail.*",))
     functions = {f for line in text_of(made).splitlines() for f in from_json(line).functions}
-    assert functions and all(f.startswith("@com.gmail.") for f in functions)
+    assert functions
+    assert all(f.startswith("@com.gmail.") for f in functions)
 
 
 def _uses(function: str, **settings: object) -> int:
@@ -144,9 +149,11 @@ def test_weights_steer_how_often_a_function_appears(function: str) -> None:
     assert _uses(function, weights={function: 10.0}) > 3 * plain
 
 
-@pytest.mark.parametrize("balance", [0.0, 1.0])
-def test_balance_zero_spreads_functions_more_evenly_than_one(balance: float) -> None:
+def _top_three(balance: float) -> float:
     text = text_of(engine(size=3000, max_depth=2, balance=balance))
     counts = Counter(f for line in text.splitlines() for f in from_json(line).functions)
-    share = sum(n for _, n in counts.most_common(10)) / counts.total()
-    assert (share < 0.45) if balance == 0.0 else (share > 0.2)
+    return sum(n for _, n in counts.most_common(3)) / counts.total()
+
+
+def test_balance_zero_spreads_functions_more_evenly_than_one() -> None:
+    assert _top_three(0.0) < 0.9 * _top_three(1.0)

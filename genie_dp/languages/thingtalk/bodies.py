@@ -270,7 +270,7 @@ class _Compiler:
             if value is None or not value.state.function:
                 return None
             names = [self._typed(name, pieces, value.state.function) for name in on_new]
-            return compose.monitored(value, tuple(sorted(names)))
+            return self.lifter.monitored(value, names)
 
         return build
 

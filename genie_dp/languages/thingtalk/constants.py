@@ -15,7 +15,6 @@ from genie_dp.languages.thingtalk.types import (
     BOOLEAN,
     CURRENCY,
     DATE,
-    NUMBER,
     STRING,
     TIME,
     UNITS,

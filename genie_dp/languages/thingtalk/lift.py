@@ -1,6 +1,6 @@
 """From syntax trees to the pieces of synthesis: what a template body says without its children."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -78,6 +78,16 @@ class Lifter:
     def may_commute(self, left: QueryValue, right: QueryValue) -> bool:
         """Tell whether two queries share no output name."""
         return not self._outputs_of(left.functions) & self._outputs_of(right.functions)
+
+    def monitored(self, query: QueryValue, on_new: Iterable[str]) -> StreamValue | None:
+        """Return `monitor (query) on new [names]`; all outputs of one function are no restriction.
+
+        `on_new` holds typed names, in any order.
+        """
+        names = tuple(sorted(set(on_new)))
+        if not query.left and len(names) == len(self._outputs_of((query.state.function,))):
+            names = ()
+        return compose.monitored(query, names)
 
     def _outputs_of(self, functions: tuple[str, ...]) -> frozenset[str]:
         if functions not in self._outputs:
@@ -278,10 +288,8 @@ class Lifter:
                 value = self.query(query, {})
                 if value is None:
                     return None
-                names = tuple(
-                    sorted(self.typed(value.state.function, name, node) for name in on_new)
-                )
-                return compose.monitored(value, names)
+                names = [self.typed(value.state.function, name, node) for name in on_new]
+                return self.monitored(value, names)
             case ast.Edge(inner, predicate):
                 stream = self.stream(inner)
                 if stream is None:

@@ -11,9 +11,7 @@ UNITS: dict[str, str] = {
     **dict.fromkeys(("Pa", "bar", "psi", "mmHg", "inHg", "atm"), "Pa"),
     **dict.fromkeys(("C", "F", "K"), "C"),
     **dict.fromkeys(("kcal", "kJ"), "kcal"),
-    **dict.fromkeys(
-        ("byte", "bytes", "KB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"), "byte"
-    ),
+    **dict.fromkeys(("byte", "bytes", "KB", "KiB", "MB", "MiB", "GB", "GiB", "TB", "TiB"), "byte"),
     "bpm": "bpm",
     "dB": "dB",
     "lx": "lx",
