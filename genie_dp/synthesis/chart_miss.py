@@ -27,6 +27,7 @@ MOST_EDITS = 4
 _MOST_CHOICES = 200  # of children, tried for one template and one part of the sentence
 _MOST_TRIES = 40  # sentences with one word changed
 _LONGEST = 30  # words of a sentence whose parts are all looked at
+_OTHER_ARTICLE = {"a": "an", "an": "a"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,9 +265,12 @@ def _changed(explainer: Explainer, sentence: Sentence) -> Iterator[tuple[Tokens,
     if len(unknown) > 1:
         return
     for place, token in enumerate(tokens):
+        if token in _OTHER_ARTICLE:
+            word = _OTHER_ARTICLE[token]
+            yield _with(shown, place, place + 1, word), _with(tokens, place, place + 1, word)
         if token == shown[place] and GAP not in token:
             yield _with(shown, place, place + 1), _with(tokens, place, place + 1)
-    for start, end, word in _hinted(explainer, tokens):
+    for start, end, word in [] if unknown else _hinted(explainer, tokens):
         yield _with(shown, start, end, word), _with(tokens, start, end, word)
 
 
