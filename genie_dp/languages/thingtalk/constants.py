@@ -49,6 +49,7 @@ def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Const
 
     >>> [c.words for c in constants(Enum(("on", "turned_off")))]
     ['on', 'turned off']
+    >>> from genie_dp.languages.thingtalk.types import NUMBER
     >>> [c.words for c in constants(NUMBER)]
     ['NUMBER_0']
     """
