@@ -438,8 +438,12 @@ def takes_phrase(before: str) -> bool:
 
     >>> [takes_phrase(w) for w in ("text", "send an email saying", "send an email with the text")]
     [True, True, False]
+    >>> takes_phrase("list the")
+    False
     """
     words = before.split()
+    if words[-1:] and words[-1] in lists.ARTICLES:
+        return False
     return len(words) < 2 or words[-1] not in lists.BEFORE_QUOTES
 
 
