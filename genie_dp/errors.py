@@ -4,6 +4,7 @@ import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 Severity = Literal["error", "warning"]
@@ -108,7 +109,7 @@ def render_problem(problem: Problem, sources: Mapping[str, str] | None = None) -
 
 
 def _excerpt(span: Span, text: str) -> Iterator[str]:
-    rows = text.splitlines()
+    rows = _lines(text)
     if not 1 <= span.line <= len(rows):
         return
     row = rows[span.line - 1]
@@ -118,6 +119,12 @@ def _excerpt(span: Span, text: str) -> Iterator[str]:
     margin = "".join("\t" if c == "\t" else " " for c in row[: span.column - 1])
     yield f" {number} | {row}"
     yield f" {' ' * len(number)} | {margin}{'^' * max(1, end - span.column)}"
+
+
+@lru_cache(maxsize=4)
+def _lines(text: str) -> list[str]:
+    """Return the lines as spans count them: a form feed or U+2028 begins none."""
+    return text.removesuffix("\n").split("\n") if text else []
 
 
 def nearest(name: str, known: Iterable[str], *, most: int = 3) -> tuple[str, ...]:

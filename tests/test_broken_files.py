@@ -1,11 +1,13 @@
 """Broken skills and grammars: every command says where and why, exits with 1 and writes nothing."""
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from genie_dp import cli
+from genie_dp.errors import GenieError, Problem, Span
 
 SKILL = """class @com.x {
   monitorable list query q(in opt a : String #_[canonical={base=["a"]}], out b : Number);
@@ -130,3 +132,23 @@ def test_byte_order_marks_and_line_ends_of_windows_are_read(folder):
     assert cli.run(["check", *INPUTS]) == 0
     assert cli.run(["synthesize", *INPUTS, "--output", "pairs.jsonl"]) == 0
     assert len(Path("pairs.jsonl").read_text().splitlines()) == 2
+
+
+def test_only_line_feeds_end_lines(folder, capsys):
+    """A form feed or U+2028 inside a text moves neither the line that is shown nor table rows."""
+    words = "words\tprogram\na\u2028b\x0cc\t@com.x.q()\n"
+    grammar = GRAMMAR + "// \x0c \u2028\nCOMMAND := t:'words.tsv' q:NPP -> now => q => notify;\n"
+    write(FILES | {"main.genie": grammar, "words.tsv": words}, folder)
+    assert cli.run(["check", *INPUTS]) == 1
+    shown = capsys.readouterr().err
+    assert "error[G009]" not in shown
+    assert " 7 | COMMAND := t:'words.tsv' q:NPP" in shown
+
+
+def test_thousands_of_mistakes_are_shown_in_time_that_grows_with_their_number(folder):
+    rows = 4000
+    span = Span("x.genie", rows, 1, rows, 2)
+    text = ("x" * 300 + "\n") * rows
+    begin = time.process_time()
+    GenieError([Problem("G001", "expected y", span)] * rows, sources={"x.genie": text})
+    assert time.process_time() - begin < 0.5  # 3 seconds where each problem splits the text again

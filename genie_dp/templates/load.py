@@ -1,7 +1,6 @@
 """Reads template files and everything that they name into a Grammar."""
 
 import ast as python
-import csv
 import importlib.util
 import os.path
 import traceback
@@ -238,8 +237,8 @@ class _Loader:
         self.tables[child.table] = Table(child.table, columns, tuple(rows))
 
     def _rows(self, name: str, text: str) -> tuple[tuple[str, ...], list[Row]]:
-        lines = csv.reader(text.splitlines(), delimiter="\t", quoting=csv.QUOTE_NONE)
-        header = tuple(cell.strip() for cell in next(lines, []))
+        lines = (line.split("\t") for line in text.split("\n"))
+        header = tuple(cell.strip() for cell in next(lines)) if text else ()
         if len(header) < 2:
             message = f"expected a header with two columns or more, got {len(header)}"
             self._report("G009", message, Span(name, 1, 1, 1, 2), "columns are tab separated")
