@@ -7,7 +7,10 @@ import pytest
 
 from genie_dp.cli import COMMANDS
 
-HEAVY = ("torch", "transformers", "opacus", "nltk", "safetensors", "dp_accounting")
+HEAVY = (
+    "torch", "transformers", "opacus", "nltk", "safetensors", "dp_accounting", "distributed",
+    "dask",
+)  # fmt: skip
 
 # Runs in a fresh interpreter, where looking for a heavy module is an error, installed or not.
 GUARD = f"""

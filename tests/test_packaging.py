@@ -77,7 +77,7 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 
 
 # Imported inside functions, for users who installed the extra.
-OPTIONAL = {"pyarrow"}
+OPTIONAL = {"pyarrow", "distributed"}
 
 
 def imported(path):

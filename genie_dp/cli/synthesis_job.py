@@ -6,27 +6,29 @@ import shutil
 import sys
 import time
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.cli.inputs import Inputs, grammar_files, load_inputs
 from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.cli.weights import read_weights
 from genie_dp.dataset.formats import check_parquet, format_of, lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.resources import data_folder
 from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import Engine, build_engine
-from genie_dp.synthesis.run import Tally, block_numbers, parts
+from genie_dp.synthesis.run import Source, Tally, block_numbers, parts
 from genie_dp.synthesis.seen import Seen
 from genie_dp.templates.english import surface
 from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
@@ -46,6 +48,7 @@ class Job:
     output: str
     format: str
     jobs: int
+    scheduler: str | None
     shard: tuple[int, int]
     resume: bool
     overwrite: bool
@@ -96,8 +99,8 @@ _PLAIN = (
     "seed", "on_error",
 )  # fmt: skip
 _OTHERS = (
-    "language", "skills", "grammar", "skip_broken", "output", "jobs", "shard", "resume",
-    "overwrite", "report",
+    "language", "skills", "grammar", "skip_broken", "output", "jobs", "scheduler", "shard",
+    "resume", "overwrite", "report",
 )  # fmt: skip
 
 
@@ -180,15 +183,52 @@ def run(job: Job) -> None:
     started = time.monotonic()
     if job.output != "-":
         _refuse_or_clear(job)
-    inputs, engine = prepare(job)
-    in_pools = engine.compiled.raised()
-    if job.output == "-":
-        tally = _to_stdout(job, engine)
-    else:
-        tally = _to_file(job, inputs, engine, in_pools)
+    with _cluster(job) as client:
+        inputs, engine = prepare(job)
+        in_pools = engine.compiled.raised()
+        source = _source(job, inputs, engine, client) if client else None
+        if job.output == "-":
+            tally = _to_stdout(job, engine, source)
+        else:
+            tally = _to_file(job, inputs, engine, in_pools, source)
     _say(job, tally, time.monotonic() - started)
     _say_short(job, engine, tally)
     _say_raised(inputs, tally.raised + in_pools)
+
+
+def _cluster(job: Job) -> AbstractContextManager[Any]:
+    """Return the connection to the job's cluster, before anything that takes time."""
+    if job.scheduler is None:
+        return nullcontext()
+    from genie_dp.synthesis.distributed import connected
+
+    return connected(job.scheduler)
+
+
+def _source(job: Job, inputs: Inputs, engine: Engine, client: Any) -> Source:
+    from genie_dp.synthesis.distributed import parcel_of, remote_blocks
+
+    parcel = parcel_of(inputs.sources, partial(engine_at, _with_files(job, inputs)), engine)
+    return partial(remote_blocks, client, parcel, format=job.line_format)
+
+
+def _with_files(job: Job, inputs: Inputs) -> Job:
+    """Return the job with its inputs by absolute paths, the shipped ones as well."""
+    read = {Path(os.path.abspath(file)) for file in inputs.sources}
+    shipped = [data_folder("thingpedia")] if job.language == "thingtalk" else []
+    skills = [Path(os.path.abspath(path)) for path in job.skills or shipped]
+    return replace(
+        job,
+        # Of a folder that gave nothing, since all in it is broken, nothing travels.
+        skills=tuple(path for path in skills if any(f.is_relative_to(path) for f in read)),
+        grammar=tuple(Path(os.path.abspath(path)) for path in grammar_files(job.grammar)),
+    )
+
+
+def engine_at(job: Job, place: Callable[[Path], Path]) -> Engine:
+    """Return the engine of a job whose inputs lie elsewhere; a worker of a cluster calls it."""
+    skills, grammar = (tuple(map(place, paths)) for paths in (job.skills, job.grammar))
+    return prepare(replace(job, skills=skills, grammar=grammar))[1]
 
 
 def _refuse_or_clear(job: Job) -> None:
@@ -202,12 +242,12 @@ def _refuse_or_clear(job: Job) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _to_stdout(job: Job, engine: Engine) -> Tally:
+def _to_stdout(job: Job, engine: Engine, source: Source | None) -> Tally:
     tally = Tally()
     numbers = block_numbers(engine, job.shard)
     for part in parts(
         engine, numbers, Seen(), tally, jobs=job.jobs, format=job.line_format,
-        limit=_limit(job),
+        limit=_limit(job), source=source,
     ):  # fmt: skip
         sys.stdout.write(part.text)
     return tally
@@ -218,12 +258,14 @@ def _limit(job: Job) -> int | None:
     return job.config.size if job.shard[1] == 1 else None
 
 
-def _to_file(job: Job, inputs: Inputs, engine: Engine, in_pools: Counter[str]) -> Tally:
+def _to_file(
+    job: Job, inputs: Inputs, engine: Engine, in_pools: Counter[str], source: Source | None
+) -> Tally:
     settings = _settings(job, inputs)
     work = open_work(job.work_folder, settings, resume=job.resume)
     with _interruptible(work.path):
         try:
-            _make_rows(job, engine, work)
+            _make_rows(job, engine, work, source)
         finally:
             work.close()
         if job.report is not None:
@@ -244,14 +286,14 @@ def _interruptible(work: Path) -> Iterator[None]:
         raise
 
 
-def _make_rows(job: Job, engine: Engine, work: WorkFolder) -> None:
+def _make_rows(job: Job, engine: Engine, work: WorkFolder, source: Source | None) -> None:
     numbers = block_numbers(engine, job.shard)
     limit = _limit(job)
     if limit is not None and work.tally.rows >= limit:
         return
     made = parts(
         engine, numbers[work.next_position :], work.seen, work.tally, jobs=job.jobs,
-        format=job.line_format, limit=limit,
+        format=job.line_format, limit=limit, source=source,
     )  # fmt: skip
     total = len(numbers) - work.next_position
     with progress(made, label="synthesize", total=total) as counted:

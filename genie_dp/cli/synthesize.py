@@ -99,6 +99,12 @@ class Shard(click.ParamType[Any]):
     help="Processes; the bytes do not depend on it.",
 )
 @click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Let the workers of this Dask scheduler make the rows, such as tcp://host:8786; the "
+    "bytes do not depend on it.",
+)
+@click.option(
     "--shard",
     type=Shard(),
     default=(0, 1),
@@ -154,6 +160,8 @@ def command(**options: Any) -> None:
 
     if options["resume"] and options["overwrite"]:
         raise click.UsageError("--resume and --overwrite exclude each other")
+    if options["scheduler"] and options["jobs"] > 1:
+        raise click.UsageError("--scheduler and --jobs exclude each other")
     job = Job.of(options)
     if options["preview"] is not None:
         preview(job, options["preview"])

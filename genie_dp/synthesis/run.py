@@ -3,7 +3,7 @@
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
@@ -81,6 +81,10 @@ def block_numbers(engine: Engine, shard: tuple[int, int] = (0, 1)) -> range:
     return range(index, -(-engine.plan.total // BLOCK), count)
 
 
+Source = Callable[[Sequence[int]], Iterator[Block]]
+"""Makes blocks of these numbers, in this order."""
+
+
 def parts(
     engine: Engine,
     numbers: Sequence[int],
@@ -90,17 +94,19 @@ def parts(
     jobs: int = 1,
     format: str = "jsonl",
     limit: int | None = None,
+    source: Source | None = None,
 ) -> Iterator[Part]:
     """Yield the new rows of the blocks, in order, until `limit` rows were made.
 
     Whatever the number of jobs, the same parts come: blocks are pure functions of their number,
-    and one process drops repeats in their order.
+    and one process drops repeats in their order. A `source` makes the blocks elsewhere.
     """
-    blocks = (
-        _in_processes(engine, numbers, jobs, format)
-        if jobs > 1
-        else (make_block(engine, number, format=format) for number in numbers)
-    )
+    if source is not None:
+        blocks = source(numbers)
+    elif jobs > 1:
+        blocks = _in_processes(engine, numbers, jobs, format)
+    else:
+        blocks = (make_block(engine, number, format=format) for number in numbers)
     for block in blocks:
         room = None if limit is None else limit - tally.rows
         yield _part(block, seen, tally, room)

@@ -1,0 +1,354 @@
+"""Blocks from a Dask cluster: the same as from here, for a block is a function of its number.
+
+Workers need not see the coordinator's disk. The texts of all inputs travel; each worker process
+lays them out in a temporary folder, builds its engine from them once, and compares it with the
+coordinator's. A worker that dies has its blocks made again by another: Dask sees to that.
+"""
+
+import asyncio
+import logging
+import os
+import pickle
+import platform
+import tempfile
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+import xxhash
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.synthesis.encode import Block, make_block
+from genie_dp.synthesis.engine import Engine
+from genie_dp.synthesis.pieces import Piece
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS = 5
+# After so long without a block the coordinator looks whether there are workers at all.
+PATIENCE_SECONDS = 30
+# In flight: one block a thread in the making, one waiting, and some that came before their turn.
+PER_THREAD, LEAST = 3, 4
+
+Place = Callable[[Path], Path]
+"""A path of the coordinator -> where it lies on the worker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A file that was read: its name then, its path, what links lead to, and its content."""
+
+    name: str
+    path: str
+    real: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """All that a worker needs to build the engine.
+
+    Attributes:
+        texts: the files.
+        build: builds the engine of files at other places; travels as a name, so it must be a
+            function of a module.
+        mark: that of the coordinator's engine (see `mark_of`).
+    """
+
+    texts: tuple[Text, ...]
+    build: Callable[[Place], Engine]
+    mark: str
+
+
+def parcel_of(
+    sources: Mapping[str, str], build: Callable[[Place], Engine], engine: Engine
+) -> Parcel:
+    """Return the parcel of an engine that was built from these texts (file -> content)."""
+    texts = tuple(
+        Text(name, os.path.abspath(name), os.path.realpath(name), content)
+        for name, content in sources.items()
+    )
+    return Parcel(texts, build, mark_of(engine))
+
+
+def mark_of(engine: Engine) -> str:
+    """Return a hash of all that an engine draws from; equal ones make equal blocks.
+
+    It sees what differs for reasons that no version tells: another release of the inflection
+    library, another rounding of quotas.
+    """
+    digest = xxhash.xxh3_128()
+    for numbers in (engine.plan.ends, engine.plan.sizes, engine.plan.keys):
+        digest.update(numbers.tobytes())
+    for cell in engine.plan.cells:
+        digest.update(f"{cell.rule.template.id}\0{cell.wording.text}\0{cell.depth}\n".encode())
+    for name in sorted(engine.pools.levels):
+        for level in engine.pools.levels[name]:
+            digest.update(_mark_of_pieces(level))
+    # Their names have the paths of tables, so the order is that of what is in them.
+    for mark in sorted(map(_mark_of_pieces, engine.pools.leaves.values())):
+        digest.update(mark)
+    return digest.hexdigest()
+
+
+def _mark_of_pieces(pieces: Sequence[Piece]) -> bytes:
+    digest = xxhash.xxh3_128()
+    for piece in pieces:
+        digest.update(f"{piece.text}\0{piece.value.text}\0{piece.derivation}\n".encode())
+    return digest.digest()
+
+
+# ------------------------------------------------------------------------------ coordinator
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Connect to the scheduler at an address and yield the client.
+
+    Raises:
+        GenieError: Dask is not installed (Y050), no scheduler answers there (Y051), or a worker has
+            no genie_dp or another version of it (Y052).
+    """
+    distributed = _distributed()
+    _check_scheduler(address)
+    with distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
+        _check_versions(client.run(_version()))
+        yield client
+
+
+def _distributed() -> Any:
+    try:
+        import distributed
+    except ImportError:
+        hint = "pip install 'genie_dp[distributed]'"
+        raise GenieError(Problem("Y050", "a cluster needs Dask", hint=hint)) from None
+    return distributed
+
+
+def _check_scheduler(address: str) -> None:
+    """Ask who is there: a client that cannot connect would take ten seconds more to give up."""
+    try:
+        found = asyncio.run(asyncio.wait_for(_identity(address), CONNECT_SECONDS))
+        told = f"a {found['type']} is there"
+    except TimeoutError:
+        found, told = {}, f"no answer in {CONNECT_SECONDS} seconds"
+    except Exception as error:  # noqa: BLE001 - what strangers answer can be anything
+        found, told = {}, str(error).partition("\n")[0] or type(error).__name__
+    if found.get("type") != "Scheduler":
+        message = f"no Dask scheduler answers at {address!r}: {told}"
+        hint = "start one with `dask scheduler`; it prints its address, such as tcp://host:8786"
+        raise GenieError(Problem("Y051", message, hint=hint))
+
+
+async def _identity(address: str) -> Any:
+    distributed = _distributed()
+    security = distributed.Security().get_connection_args("client")
+    async with distributed.rpc(address, connection_args=security) as there:
+        return await there.identity()
+
+
+def _version() -> Callable[[], str | None]:
+    """Return a function that travels as code: a worker without genie_dp can run it, too."""
+
+    def version() -> str | None:
+        try:
+            from genie_dp import __version__ as found
+        except ImportError:
+            return None
+        return found
+
+    return version
+
+
+def _check_versions(found: Mapping[str, str | None]) -> None:
+    problems = [
+        _mismatch(worker, version, __version__)
+        for worker, version in sorted(found.items())
+        if version != __version__
+    ]
+    if problems:
+        raise GenieError(problems)
+
+
+def _mismatch(worker: str, version: str | None, wanted: str) -> Problem:
+    has = f"has genie_dp {version}" if version else "has no genie_dp"
+    message = f"the worker {worker} {has}, the coordinator {wanted}"
+    return Problem("Y052", message, hint=f"install genie_dp {wanted} there and start it again")
+
+
+def remote_blocks(
+    client: Any, parcel: Parcel, numbers: Sequence[int], *, format: str
+) -> Iterator[Block]:
+    """Yield the blocks in order, made by the workers of a cluster.
+
+    A bounded number is asked for ahead, by how many threads the cluster has at the time.
+
+    Raises:
+        GenieError: as making a block here; a block that ends its workers (Y053); the scheduler went
+            away (Y054); a worker builds another engine of the same inputs (Y055).
+    """
+    packed = zlib.compress(pickle.dumps(parcel))
+    # A task and not scattered data: it is made again when the worker that holds it dies.
+    given = client.submit(bytes, packed, pure=False)
+    work = _traveller()
+    rest = iter(numbers)
+    flying: deque[tuple[int, Any]] = deque()
+    while True:
+        for number in islice(rest, max(0, _window(client) - len(flying))):
+            made = client.submit(
+                work, __version__, given, number, format, pure=False, priority=-number
+            )
+            flying.append((number, made))
+        if not flying:
+            return
+        yield _taken(client, *flying.popleft())
+
+
+def _traveller() -> Callable[..., Block | GenieError]:
+    """Return `_work` as a function that travels as code: the scheduler needs no genie_dp.
+
+    Its types travel with it, so they must not be ours.
+    """
+
+    def work(*arguments: Any) -> Any:
+        from genie_dp.synthesis.distributed import _work
+
+        return _work(*arguments)
+
+    return work
+
+
+def _window(client: Any) -> int:
+    threads: Mapping[str, int] = client.nthreads()
+    return max(LEAST, PER_THREAD * sum(threads.values()))
+
+
+def _taken(client: Any, number: int, made: Any) -> Block:
+    """Return the block of a future, waiting for it."""
+    distributed = _distributed()
+    try:
+        _wait(client, made)
+        result: Block | GenieError = made.result()
+    except distributed.KilledWorker:
+        hint = "were they short of memory? give them more, and go on with --resume"
+        message = f"block {number} ended every worker that made it"
+        raise GenieError(Problem("Y053", message, hint=hint)) from None
+    except ImportError as error:
+        if not (error.name or "").startswith("genie_dp"):
+            raise
+        raise GenieError(_mismatch("that came later", None, __version__)) from None
+    except (CancelledError, OSError):
+        hint = "start the cluster again, and go on with --resume"
+        raise GenieError(Problem("Y054", "the Dask scheduler went away", hint=hint)) from None
+    if isinstance(result, GenieError):
+        raise result
+    return result
+
+
+def _wait(client: Any, made: Any) -> None:
+    while True:
+        try:
+            with client.as_current():
+                _distributed().wait([made], timeout=PATIENCE_SECONDS)
+        except TimeoutError:
+            if not client.nthreads():
+                logger.warning("the cluster has no worker; waiting for one (Ctrl-C stops)")
+        else:
+            return
+
+
+# ----------------------------------------------------------------------------------- worker
+
+# Blocks count what they drop on the engine, so two threads of a process must not make any at once.
+_ALONE = Lock()
+
+
+def _work(version: str, packed: bytes, number: int, format: str) -> Block | GenieError:
+    """Return a block, or what the user has to mend; bugs are raised and keep their traceback."""
+    try:
+        if version != __version__:
+            raise GenieError(_mismatch(_here(), __version__, version))
+        with _ALONE:
+            built = _built(packed)
+            with built.names.given_back():
+                return make_block(built.engine, number, format=format)
+    except GenieError as error:
+        # Causes stay here: they may be of classes that only the user's files define.
+        return GenieError(error.problems, sources=error.sources)
+
+
+def _here() -> str:
+    return f"{platform.node()} (process {os.getpid()})"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """The coordinator's names of files in a folder of this machine."""
+
+    folder: str
+    known: Mapping[str, str]
+
+    @contextmanager
+    def given_back(self) -> Iterator[None]:
+        """Let an error speak of the coordinator's files."""
+        try:
+            yield
+        except GenieError as error:
+            sources = {self._name(file): text for file, text in error.sources.items()}
+            problems = [self._renamed(problem) for problem in error.problems]
+            raise GenieError(problems, sources=sources) from error
+
+    def _renamed(self, problem: Problem) -> Problem:
+        span = problem.span and replace(problem.span, file=self._name(problem.span.file))
+        return replace(problem, span=span, message=problem.message.replace(self.folder, ""))
+
+    def _name(self, file: str) -> str:
+        return self.known.get(file, file.removeprefix(self.folder))
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    engine: Engine
+    names: _Names
+
+
+@lru_cache(maxsize=1)  # an engine takes hundreds of megabytes; blocks of one run come together
+def _built(packed: bytes) -> _Built:
+    """Return the engine of a parcel: built by the first block of a run in this process."""
+    parcel: Parcel = pickle.loads(zlib.decompress(packed))
+    with tempfile.TemporaryDirectory(prefix="genie-dp-") as name:
+        folder = Path(name).resolve()
+        names = _lay_out(parcel.texts, folder)
+        with names.given_back():
+            engine = parcel.build(lambda path: _below(folder / "given", os.path.abspath(path)))
+    if mark_of(engine) != parcel.mark:
+        message = f"the worker {_here()} builds another engine from the same inputs"
+        hint = "install the same code and the same libraries there (constraints.txt lists them)"
+        raise GenieError(Problem("Y055", message, hint=hint))
+    return _Built(engine, names)
+
+
+def _lay_out(texts: Sequence[Text], folder: Path) -> _Names:
+    """Write the files as they lie to each other, links as links: ids speak of what they lead to."""
+    known = {}
+    for text in texts:
+        real, given = _below(folder / "real", text.real), _below(folder / "given", text.path)
+        for path in (real, given):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        real.write_text(text.content, encoding="utf-8", newline="\n")
+        given.symlink_to(real)
+        known[str(given)] = text.name
+    return _Names(str(folder / "given"), known)
+
+
+def _below(folder: Path, path: str) -> Path:
+    return folder.joinpath(*Path(path).parts[1:])
