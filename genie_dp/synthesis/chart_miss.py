@@ -141,6 +141,12 @@ def _near_fits(explainer: Explainer, chart: Chart, sentence: Sentence) -> Iterat
                 return
 
 
+def _says_much(pattern: Pattern) -> bool:
+    """Tell whether a rule fits only some sentences: it has words, or two children of cells."""
+    children = pattern.rule.layout.children
+    return bool(pattern.words) or sum(not child.is_leaf for child in children) > 1
+
+
 class _Loose:
     """Reads rules over tokens without their requests and guards, and says what was missed."""
 
@@ -151,6 +157,8 @@ class _Loose:
     def fits(self, category: str, tokens: Tokens) -> Iterator[tuple[Pattern, list[str]]]:
         index = self.chart.grammar.index[category, False]
         for pattern in index.found(tokens):
+            if not _says_much(pattern):
+                continue
             slots = [self._loose(slot) for slot in self.chart.grammar.slots_of[id(pattern)]]
             best: list[str] | None = None
             for lists, _ in matches(self.chart, pattern, tokens, slots):

@@ -10,7 +10,6 @@ import xxhash
 
 from genie_dp.errors import GenieError
 from genie_dp.synthesis.engine import Engine
-from genie_dp.synthesis.placeholders import FIRST, PER_STEM, Placeholders
 from genie_dp.synthesis.python_bodies import with_derivation
 from genie_dp.synthesis.rules import Combined, combine
 
@@ -71,12 +70,11 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
 
 
 class _Encoder:
-    """Formats rows; remembers the names of placeholders."""
+    """Formats rows."""
 
     def __init__(self, engine: Engine, format: str):
         self.placeholders = engine.compiled.placeholders
         self.language = engine.compiled.language.name
-        self.names: dict[int, tuple[tuple[str, str], ...]] = {}
         self.encode: Callable[[int, Combined, str, int], str] = (
             self._tsv if format == "tsv" else self._jsonl
         )
@@ -96,20 +94,9 @@ class _Encoder:
         return self._named(line, row.count) if row.mask else line
 
     def _named(self, line: str, count: int) -> str:
-        if count not in self.names:
-            self.names[count] = tuple(placeholder_names(self.placeholders, count))
-        for character, token in self.names[count]:
+        for character, token in self.placeholders.names_in(count):
             line = line.replace(character, token)
         return line
-
-
-def placeholder_names(placeholders: Placeholders, count: int) -> Sequence[tuple[str, str]]:
-    """Return (character, token) for every placeholder of a packed count."""
-    return [
-        (chr(FIRST + PER_STEM * stem + k), f"{name}_{k}")
-        for stem, name in enumerate(placeholders.stems)
-        for k in range(count >> (4 * stem) & 15)
-    ]
 
 
 def _escaped(text: str) -> str:

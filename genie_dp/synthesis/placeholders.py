@@ -25,6 +25,7 @@ class Placeholders:
 
     stems: list[str] = field(default_factory=list)
     _index: dict[str, int] = field(default_factory=dict)
+    _names: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     _shifts: dict[tuple[int, int], tuple[tuple[str, str], ...] | None] = field(default_factory=dict)
 
     def character(self, stem: str, number: int = 0) -> str:
@@ -45,6 +46,16 @@ class Placeholders:
         """Return (character, token) for every placeholder of a text."""
         found = sorted({c for c in text if FIRST <= ord(c) < _SPARE})
         return [(character, self.token(character)) for character in found]
+
+    def names_in(self, count: int) -> tuple[tuple[str, str], ...]:
+        """Return (character, token) for every placeholder of a packed count, remembered."""
+        if count not in self._names:
+            self._names[count] = tuple(
+                (chr(FIRST + PER_STEM * stem + k), f"{name}_{k}")
+                for stem, name in enumerate(self.stems)
+                for k in range(count >> (_BITS * stem) & 15)
+            )
+        return self._names[count]
 
     def count(self, characters: str) -> int:
         """Return the packed count of the distinct placeholders in a text."""

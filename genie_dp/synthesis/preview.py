@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from genie_dp.synthesis.cells import Cell, cells
-from genie_dp.synthesis.encode import placeholder_names
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import GAP
@@ -61,6 +60,6 @@ def _pairs(engine: Engine, found: list[Cell], count: int, name: str) -> Iterator
 def _said(engine: Engine, piece: Piece, text: str) -> str:
     placeholders = engine.compiled.placeholders
     count = placeholders.count(piece.text)
-    for character, token in placeholder_names(placeholders, count):
+    for character, token in placeholders.names_in(count):
         text = text.replace(character, token)
     return text.replace(GAP, "____")

@@ -37,13 +37,14 @@ class PythonBody:
     def build(self, children: Mapping[str, Value]) -> Value | None:
         """Return the value of what the function returns."""
         names = self.placeholders.names("".join(children[name].text for name in self.arguments))
-        programs = [self.language.program(children[name].shift(names)) for name in self.arguments]
+        given = [children[name].shift(names) for name in self.arguments]
+        programs = [self.language.program(value) for value in given]
         try:
             result = self.function(*programs)
         except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
             if not self.skips:
                 what = f"raised {type(error).__name__}"
-                raise GenieError(self._problem(str(error), what, children)) from error
+                raise GenieError(self._problem(str(error), what, given)) from error
             self.raised[type(error).__name__] += 1
             return None
         if result is None:
@@ -52,7 +53,7 @@ class PythonBody:
             value = self._value(result)
         except GenieError as error:
             if not self.skips:
-                problem = self._problem(error.problems[0].message, "returned no program", children)
+                problem = self._problem(error.problems[0].message, "returned no program", given)
                 raise GenieError(problem) from error
             self.raised["no program"] += 1
             return None
@@ -65,9 +66,10 @@ class PythonBody:
             result = self.language.parse(result)
         return self.language.value(result, self.library)
 
-    def _problem(self, told: str, what: str, children: Mapping[str, Value]) -> Problem:
-        given = "; ".join(f"{name} = {children[name].text}" for name in self.arguments)
-        message = f"the function of template {self.template.id!r} {what}: {told}\n  given: {given}"
+    def _problem(self, told: str, what: str, given: Sequence[Value]) -> Problem:
+        named = zip(self.arguments, given, strict=True)
+        shown = "; ".join(f"{name} = {value.text}" for name, value in named)
+        message = f"the function of template {self.template.id!r} {what}: {told}\n  given: {shown}"
         hint = "mend the function, return None to reject, or go on with --on-error skip"
         return Problem("Y010", message, self.template.body_span or self.template.span, hint)
 

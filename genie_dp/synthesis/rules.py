@@ -54,20 +54,25 @@ class Rule:
     late: tuple[Test, ...] = ()
     family: int = 0
     label: str = ""
+    names: tuple[str, ...] = ()
+    is_leaf: bool = False
+    is_nested: bool = False
 
     def __post_init__(self) -> None:
-        """Keep the id as JSON text."""
+        """Keep what the inner loop asks for: the id as JSON text, names, two facts.
+
+        A rule is a leaf if it has no child but built-in ones: its results have depth 0. It is
+        nested if one child stands in the gap of another.
+        """
         self.label = json.dumps(self.template.id)
+        self.names = tuple(child.name for child in self.layout.children)
+        self.is_leaf = all(child.is_leaf for child in self.layout.children)
+        self.is_nested = any(child.gap == "" for child in self.layout.children)
 
     @property
     def category(self) -> str:
         """Return the category of the result."""
         return self.template.category
-
-    @property
-    def is_leaf(self) -> bool:
-        """Tell whether the rule has no child but built-in ones: its results have depth 0."""
-        return all(child.is_leaf for child in self.layout.children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +113,7 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
         total += piece.count
         mask |= piece.mask
         chosen.append(piece)
-    children = rule.layout.children
-    value = rule.body.build({c.name: p.value for c, p in zip(children, chosen, strict=True)})
+    value = rule.body.build(dict(zip(rule.names, [p.value for p in chosen], strict=True)))
     if value is None:
         return None
     text = wording.text.format(*[printer(chosen) for printer in wording.printers])
@@ -121,7 +125,7 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     derivation = [rule.label]
     derivation.extend(piece.derivation for piece in chosen if piece.derivation)
     combined = Combined(text, value, total, mask, slots, ",".join(derivation))
-    if mask and any(child.gap == "" for child in children):
+    if mask and rule.is_nested:
         _renumber(combined)
     return combined
 
