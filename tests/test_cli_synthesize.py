@@ -419,6 +419,19 @@ def test_a_python_function_that_raises_stops_with_place_and_derivation(
     assert not (tmp_path / "pairs.jsonl").exists()
 
 
+def test_the_error_of_a_python_function_shows_the_placeholders_that_it_was_given(tmp_path, capsys):
+    project = notes(tmp_path)
+    grammar = tmp_path / "grammars" / "en" / "main.genie"
+    (grammar.parent / "functions.py").write_text("def bad(a):\n    raise ValueError('no')\n")
+    bad = "COMMAND := 'badly' a:VP -> python.bad(a);\n"
+    grammar.write_text('using "functions.py";\n' + grammar.read_text() + bad)
+    assert project.run("--size", 100) == 1
+    given = re.search(r"given: a = (.*)", capsys.readouterr().err)
+    assert given
+    assert given[1].isprintable()
+    assert re.search(r"[A-Z]+_[\w.:]*\d", given[1])
+
+
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_errors_of_python_functions_are_skipped_and_counted(raising, tmp_path, capsys, jobs):
     output = tmp_path / "pairs.jsonl"
