@@ -149,7 +149,7 @@ def test_articles_fit_what_follows_them():
     [
         r"\b(the|my|a|an) (the|my|a|an)\b",
         r"[{}]",
-        r"\b(it|this) are\b",
+        r"\b(and|if|when|whether|that|,) (it|this) are\b",
         r"\b(them|they|these) is\b",
         r"\bthere is new [a-z]+ (change|are)\b",
         r"\b(the|of|when|every|get|new|with) \1\b",

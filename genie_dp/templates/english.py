@@ -450,12 +450,20 @@ def takes_phrase(before: str) -> bool:
 def takes_pronoun(before: str) -> bool:
     """Tell whether "it" reads well after these words, for what stands there otherwise.
 
-    >>> [takes_pronoun(w) for w in ("post", "send a message saying", "tell NUMBER_0")]
-    [True, False, False]
+    It follows a verb, or a preposition other than "about" and "at".
+
+    >>> [takes_pronoun(w) for w in ("post", "use gmail to forward", "start playing", "reply to")]
+    [True, True, True, True]
+    >>> [takes_pronoun(w) for w in ("send a message saying", "tell NUMBER_0", "send to bob")]
+    [False, False, False]
     """
-    last = before.split()[-1:] or [""]
-    spoken = last[0] in lists.BEFORE_SPEECH or _SLOT.fullmatch(last[0])
-    return takes_phrase(before) and not spoken
+    *others, last = before.split() or [""]
+    if last in lists.BEFORE_SPEECH:
+        return False
+    may_be_verb = last in lists.VERBS or last in lists.VERBS_OR_NOUNS
+    after_to = others[-1:] in (["to"], ["and"]) and may_be_verb
+    is_verb = not others or after_to or last.endswith("ing")
+    return is_verb or last in lists.PREPOSITIONS or last in lists.CONNECTING
 
 
 # ----------------------------------------------------------------------------- display

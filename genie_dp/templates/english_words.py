@@ -233,8 +233,9 @@ BEFORE_QUOTES = _words(
     """body called caption captioned entitled following line message name named note question
     statement status subject task term text title titled topic word words"""
 )
+CONNECTING = _words("away back forward out")
 # What is said follows: "saying the title of the news", never "saying it".
-BEFORE_SPEECH = _words("about and reading reads say saying says writing")
+BEFORE_SPEECH = _words("about at and reading reads say saying says writing")
 AUXILIARIES = _words("is are was were am does do did has have had can could will would should")
 CLAUSES = _words("if whether when how what who whom whose where why which whenever")
 
