@@ -9,7 +9,14 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.synthesis.config import SynthesisConfig
-from genie_dp.synthesis.layout import BUILT_IN, Agreement, Layout, layouts, placeholder_of
+from genie_dp.synthesis.layout import (
+    BUILT_IN,
+    Agreement,
+    ChildSpec,
+    Layout,
+    layouts,
+    placeholder_of,
+)
 from genie_dp.synthesis.leaves import constant_pieces, gap_pieces, parameter_pieces, table_pieces
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import Placeholders
@@ -88,14 +95,14 @@ class _Compiler:
             child.table or child.category in BUILT_IN for child in children_of(template.utterance)
         )
         types = dict(body.parameters)
-        said = {p.name: p for p in placeholders_of(template.utterance)}
-        closed = {name: self._constants(types[name]) for name in said if name in types}
-        gaps = self._gaps(template, body, said) if is_leaf else {}
+        said = tuple(placeholders_of(template.utterance))
+        closed = {p.name: self._constants(types[p.name]) for p in said if p.name in types}
+        gaps = self._gaps(body, said) if is_leaf else {}
         waits = self.grammar.kind(template.category) == "predicate"
         for layout in layouts(template, waits=waits):
             yield self._rule(template, layout, body, closed)
             for name, pieces in gaps.items():
-                if any(placeholder_of(child.pool) == name for child in layout.children):
+                if any(_may_stay_open(child, name) for child in layout.children):
                     yield self._rule(template, layout, body, {**closed, name: pieces})
 
     def _form_families(self, rules: Sequence[Rule]) -> None:
@@ -130,15 +137,12 @@ class _Compiler:
             self.constants[name] = tuple(pieces)
         return self.constants[name]
 
-    def _gaps(
-        self, template: Template, body: Fragment, said: Mapping[str, Placeholder]
-    ) -> dict[str, Sequence[Piece]]:
+    def _gaps(self, body: Fragment, said: Iterable[Placeholder]) -> dict[str, Sequence[Piece]]:
         gaps: dict[str, Sequence[Piece]] = {}
-        for name, placeholder in said.items():
-            if not placeholder.is_const:
-                pieces = tuple(gap_pieces(body, name, self.language, self.library))
-                if pieces:
-                    gaps[name] = pieces
+        for name in dict.fromkeys(p.name for p in said if not p.is_const):
+            pieces = tuple(gap_pieces(body, name, self.language, self.library))
+            if pieces:
+                gaps[name] = pieces
         return gaps
 
     def _rule(
@@ -205,6 +209,10 @@ class _Compiler:
 
     def _takes_part(self, phrase: Any) -> bool:
         return takes_part((phrase.signature.qualified,), self.config)
+
+
+def _may_stay_open(child: ChildSpec, placeholder: str) -> bool:
+    return placeholder_of(child.pool) == placeholder and not child.is_const
 
 
 def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:

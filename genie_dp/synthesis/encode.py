@@ -1,7 +1,7 @@
 """Rows as text: one formatted string a row, placeholders put in at the very end."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np

@@ -26,6 +26,7 @@ class ChildSpec:
         after_article: the words before end in "a", to be matched to this child's first sound.
         gap: what stands in the gap: None for no gap asked, "" for a child (the next one), or words.
         after: words at the beginning that are left out: "when" of a when phrase.
+        is_const: written `${x:const}` in this layout: it is never left open.
     """
 
     name: str
@@ -36,6 +37,7 @@ class ChildSpec:
     after_article: bool = False
     gap: str | None = None
     after: str = ""
+    is_const: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +121,9 @@ class _Builder:
         match part:
             case ast.Literal(text):
                 self.parts.append(text)
-            case ast.Placeholder(name):
+            case ast.Placeholder(name, is_const):
                 self.parts.append(len(self.children))
-                self.children.append(ChildSpec(name, constant_pool(name), True))
+                self.children.append(ChildSpec(name, constant_pool(name), True, is_const=is_const))
             case ast.Inflect():
                 self.parts.append(part)
 
