@@ -77,9 +77,9 @@ def test_a_run_goes_on_when_a_worker_is_killed_in_the_middle(
     project, cluster, client, whole, tmp_path
 ):
     output = tmp_path / "pairs.jsonl"
+    killed = min(client.run(os.getpid).values())
     with start(project, cluster, output) as process:
         wait_for_blocks(process, output, 1)
-        killed = min(client.run(os.getpid).values())
         os.kill(killed, signal.SIGKILL)
         assert journal_lines(work_folder_of(output)) < BLOCKS
         said = process.communicate()[1]
@@ -201,9 +201,15 @@ def test_a_scheduler_that_goes_away_ends_the_run_and_it_is_resumed_without(
     project, whole, tmp_path
 ):
     output = tmp_path / "pairs.jsonl"
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster:
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        [worker] = client.run(os.getpid).values()
         process = start(project, cluster, output)
         wait_for_blocks(process, output, 1)
+        # Else it might be done before the scheduler has closed.
+        os.kill(worker, signal.SIGKILL)
     said = process.communicate()[1]
     assert process.returncode == 1
     assert "error[Y054]: the Dask scheduler went away" in said
