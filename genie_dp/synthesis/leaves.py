@@ -73,7 +73,8 @@ def with_plurals(
     for phrase in phrases:
         yield phrase
         key = (phrase.signature.qualified, phrase.parameter.name)
-        if parts[key] == {"base"} and phrase.signature.is_list:
+        is_said = phrase.parameter.type != vocabulary.PICTURE
+        if parts[key] == {"base"} and phrase.signature.is_list and is_said:
             words = english.plural(phrase.words)
             yield replace(phrase, part="plural", words=words, number="pl")
 

@@ -75,6 +75,8 @@ class Piece:
             return english.takes_pronoun(self.words.partition(GAP)[0])
         if name == "takes_phrase":
             return english.takes_phrase(self.words.partition(GAP)[0])
+        if name == "takes_many":  # not "put $x on tumblr and caption it $y"
+            return "it" not in self.words.split()
         if name == "function":  # read by every rule for balance
             return getattr(self.value.state, name, "")
         try:

@@ -63,7 +63,8 @@ TEXTS: Mapping[str, str] = {
 }
 # What guards may ask of every child, beside what the language says of its kind.
 ENGLISH = (
-    "num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase"
+    "num", "det", "own", "form", "pos", "gap", "first", "last", "takes_pronoun", "takes_phrase",
+    "takes_many",
 )  # fmt: skip
 
 

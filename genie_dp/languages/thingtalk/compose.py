@@ -42,6 +42,7 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
     state = query_state(
         state.function, state.class_name, state.is_list, state.is_monitorable,
         state.is_join, state.is_aggregate, True, len(clauses), state.is_dated,
+        state.only_before or any(map(_is_before, predicate.clauses)),
     )  # fmt: skip
     return QueryValue(
         query.call,
@@ -53,6 +54,11 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
         query.gap,
         query.gap_text,
     )
+
+
+def _is_before(clause: Clause) -> bool:
+    """Tell whether a condition lets through only what is before a date."""
+    return any(o[2] == "<" and f"param:{o[1]}:Date " in o[4] for o in clause)
 
 
 def conjunction(left: tuple[Clause, ...], right: tuple[Clause, ...]) -> tuple[Clause, ...] | None:

@@ -68,7 +68,8 @@ class QueryState:
     """What guards may ask of a query; `function` is the right-most one, "" after aggregation.
 
     `filters` counts the clauses of the right-most function's filter. `is_dated`: the members of
-    the list have a date, so that there are new ones from time to time.
+    the list have a date, so that there are new ones from time to time; `only_before`: only those
+    before some date, so that there are none.
     """
 
     function: str
@@ -80,6 +81,7 @@ class QueryState:
     is_filtered: bool = False
     filters: int = 0
     is_dated: bool = False
+    only_before: bool = False
 
 
 @dataclass(frozen=True, slots=True)
