@@ -1,5 +1,6 @@
 """One run of synthesis: from options to a finished file, or as far as it got."""
 
+import gc
 import json
 import os
 import shutil
@@ -118,7 +119,20 @@ def _check_pipe(options: Mapping[str, Any], format_: str) -> None:
 
 
 def prepare(job: Job) -> tuple[Inputs, Engine]:
-    """Return the inputs and the engine: everything before the first row."""
+    """Return the inputs and the engine: everything before the first row.
+
+    What is made here stays to the end. So the collector, which would look at all of it again and
+    again (a fifth of the time, measured November 2026), rests meanwhile and leaves it alone later.
+    """
+    gc.disable()
+    try:
+        return _prepare(job)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def _prepare(job: Job) -> tuple[Inputs, Engine]:
     inputs = load_inputs(job.language, job.skills, job.grammar, skip_broken=job.skip_broken)
     _check_names(job, inputs)
     grammar = subset(inputs.grammar, job.config.subsets)
