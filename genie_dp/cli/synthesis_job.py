@@ -242,7 +242,7 @@ def _with_files(job: Job, inputs: Inputs) -> Job:
 def engine_at(job: Job, place: Callable[[Path], Path]) -> Engine:
     """Return the engine of a job whose inputs lie elsewhere; a worker of a cluster calls it."""
     skills, grammar = (tuple(map(place, paths)) for paths in (job.skills, job.grammar))
-    return prepare(replace(job, skills=skills, grammar=grammar))[1]
+    return _prepare(replace(job, skills=skills, grammar=grammar))[1]
 
 
 def _refuse_or_clear(job: Job) -> None:
