@@ -1,15 +1,18 @@
 """What the English grammar must derive: sentences that people say, with their programs."""
 
+import re
+import textwrap
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from genie_dp.cli.explain import as_tokens, read_pairs
+from genie_dp.cli.explain import as_tokens, read_pairs, said_of
 from genie_dp.resources import data_folder
 from tests.golden import DATA
 from tests.test_explain_laws import explainer, shipped
 
+ROOT = Path(__file__).parent.parent
 FILE = DATA / "explain" / "sentences.txt"
 
 
@@ -75,3 +78,33 @@ def test_every_file_of_the_grammar_is_used():
     assert {file.name for file in files} - {file.name for file, _ in used} == set()
     constructs = {name for file, name in used if file.parent == folder}
     assert len(constructs) >= 180
+
+
+def shown_in_the_page():
+    """Return (sentence, output) of every example of docs/explain.md that explains one."""
+    page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"(?:^    .*\n|^\n)+", page, re.MULTILINE)
+    texts = [textwrap.dedent(block).strip("\n") for block in blocks if "$ genie-dp" in block]
+    for text in texts:
+        command, _, said = text.partition("\n")
+        if "--file" not in command:
+            yield command.split('"')[1], said
+
+
+def without_lines(text):
+    return re.sub(r"(\.genie):\d+$", r"\1", text, flags=re.MULTILINE)
+
+
+def test_the_page_shows_what_the_command_says(monkeypatch):
+    monkeypatch.chdir(ROOT)
+    shown = list(shown_in_the_page())
+    assert len(shown) == 2
+    for sentence, said in shown:
+        now = "\n".join(said_of(explainer(), sentence))
+        assert without_lines(now) == without_lines(said)
+
+
+def test_the_page_counts_the_sentences():
+    page = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8")
+    count = sum(map(len, GROUPS.values()))
+    assert f"{count} pairs: {count} derived, 0 not, 0 ambiguous" in page

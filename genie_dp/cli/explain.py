@@ -111,8 +111,7 @@ def as_tokens(text: str, inputs: Inputs) -> str:
 
 def _explain_one(inputs: Inputs, explainer: "Explainer", options: dict[str, Any]) -> int:
     expected = as_tokens(options["expect"], inputs) if options["expect"] else None
-    explanation = explainer.explain(options["sentence"])
-    miss = None if explanation.readings else _miss(explainer, explanation)
+    explanation, miss = _explained(explainer, options["sentence"])
     is_right = expected is None or expected in explanation.programs
     if options["format_"] == "json":
         click.echo(json.dumps(_as_json(explanation, miss, expected), ensure_ascii=False, indent=2))
@@ -124,11 +123,19 @@ def _explain_one(inputs: Inputs, explainer: "Explainer", options: dict[str, Any]
     return 0 if explanation.readings and is_right else 1
 
 
-def _miss(explainer: "Explainer", explanation: "Explanation") -> "Miss":
+def said_of(explainer: "Explainer", sentence: str) -> Iterator[str]:
+    """Yield the lines that are shown of a sentence."""
+    yield from _lines(*_explained(explainer, sentence))
+
+
+def _explained(explainer: "Explainer", text: str) -> "tuple[Explanation, Miss | None]":
     from genie_dp.synthesis.chart_miss import nearest_miss
 
+    explanation = explainer.explain(text)
+    if explanation.readings:
+        return explanation, None
     _, chart = explainer.parse(explanation.sentence)
-    return nearest_miss(explainer, explanation.sentence, chart)
+    return explanation, nearest_miss(explainer, explanation.sentence, chart)
 
 
 def _as_json(

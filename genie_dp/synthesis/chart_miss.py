@@ -12,6 +12,7 @@ from genie_dp.synthesis.explain import Explainer, Sentence, named, unknown_words
 from genie_dp.synthesis.layout import Agreement
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.rules import combine, wording
+from genie_dp.templates import english
 from genie_dp.templates.guard import (
     Attribute,
     Combination,
@@ -126,7 +127,7 @@ def _near_fits(explainer: Explainer, chart: Chart, sentence: Sentence) -> Iterat
             if chart.cell(category, tokens):
                 continue
             found += list(loose.fits(category, tokens))
-        found.sort(key=lambda fit: (len(fit[1]), fit[0].rule.template.id))
+        found.sort(key=lambda fit: (_weight(fit[1]), fit[0].rule.template.id))
         for pattern, reasons in found:
             template = pattern.rule.template
             if template.id in seen:
@@ -147,6 +148,14 @@ def _says_much(pattern: Pattern) -> bool:
     return bool(pattern.words) or sum(not child.is_leaf for child in children) > 1
 
 
+_SAID = "it would be said "
+
+
+def _weight(reasons: Sequence[str]) -> tuple[int, int]:
+    """Return how far a template is from fitting: words that only have another form are nearest."""
+    return len(reasons), sum(not reason.startswith(_SAID) for reason in reasons)
+
+
 class _Loose:
     """Reads rules over tokens without their requests and guards, and says what was missed."""
 
@@ -164,7 +173,7 @@ class _Loose:
             for lists, _ in matches(self.chart, pattern, tokens, slots):
                 for chosen in islice(product(*lists), _MOST_CHOICES):
                     reasons = self._reasons(pattern, tokens, chosen)
-                    if reasons and (best is None or len(reasons) < len(best)):
+                    if reasons and (best is None or _weight(reasons) < _weight(best)):
                         best = reasons
             if best:
                 yield pattern, best
@@ -222,7 +231,7 @@ class _Loose:
             return ["the programs of its children do not go together"]
         text = self.chart.grammar.alike(combined.text)
         if " ".join(tokens) not in resolved(text):
-            return [f"it would be said '{resolved(combined.text)[-1]}'"]
+            return [f"{_SAID}'{resolved(combined.text)[-1]}'"]
         return []
 
 
@@ -273,13 +282,22 @@ def _changed(explainer: Explainer, sentence: Sentence) -> Iterator[tuple[Tokens,
     if len(unknown) > 1:
         return
     for place, token in enumerate(tokens):
-        if token in _OTHER_ARTICLE:
-            word = _OTHER_ARTICLE[token]
+        for word in _other_forms(token) & explainer.grammar.vocabulary:
             yield _with(shown, place, place + 1, word), _with(tokens, place, place + 1, word)
         if token == shown[place] and GAP not in token:
             yield _with(shown, place, place + 1), _with(tokens, place, place + 1)
     for start, end, word in [] if unknown else _hinted(explainer, tokens):
         yield _with(shown, start, end, word), _with(tokens, start, end, word)
+
+
+def _other_forms(token: str) -> frozenset[str]:
+    """Return the same word in the other number, the other article."""
+    if token in _OTHER_ARTICLE:
+        return frozenset((_OTHER_ARTICLE[token],))
+    if not token.isalpha():
+        return frozenset()
+    other = english.plural(token)
+    return frozenset((other if other != token else english.singular(token),)) - {token}
 
 
 def _with(tokens: Tokens, start: int, end: int, *words: str) -> Tokens:

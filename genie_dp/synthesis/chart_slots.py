@@ -90,18 +90,32 @@ class Slot:
     def _around_filler(self, tokens: Tokens, places: View, source: Source) -> Iterator[Option]:
         filler = self.filler
         assert filler is not None
-        for at, end in self._gaps(tokens, source):
+        for words, at, end in self._gaps(tokens, source):
             if end - at < filler.least:
                 continue
-            host = self._said(*_opened(tokens, places, at, end), source)
+            host = self._said(*_opened(words, places, at, end), source)
             if not host:
                 continue
             for option in source.options(filler, tokens[at:end]):
                 shift = at + (places[0] if isinstance(places[0], int) else 0)
                 yield [host, *([_later(c, shift) for c in of_child] for of_child in option)]
 
-    def _gaps(self, tokens: Tokens, source: Source) -> Iterator[tuple[int, int]]:
-        """Yield where the filler may stand; what is made of other words is looked at everywhere."""
+    def _gaps(self, tokens: Tokens, source: Source) -> Iterator[tuple[Tokens, int, int]]:
+        """Yield (tokens, start, end): where the filler may stand.
+
+        In the tokens, the article before it is as it was before the filler came: "a" for "an".
+        """
+        for at, end in self._plain_gaps(tokens, source):
+            yield tokens, at, end
+        for place, token in enumerate(tokens):
+            if token == "an":
+                words = (*tokens[:place], "a", *tokens[place + 1 :])
+                for at, end in self._plain_gaps(words, source):
+                    if at == place + 1:
+                        yield words, at, end
+
+    def _plain_gaps(self, tokens: Tokens, source: Source) -> Iterator[tuple[int, int]]:
+        """Yield where a gap may be; what is made of other words is looked at everywhere."""
         if self.child.print_as not in ("own", "any"):
             yield from ((a, b) for a in range(len(tokens)) for b in range(a, len(tokens) + 1))
             return
