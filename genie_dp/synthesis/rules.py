@@ -7,7 +7,7 @@ string, the program is one call of the compiled body, placeholders are renamed o
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from genie_dp.languages.base import Fragment, Value
 from genie_dp.synthesis.layout import Agreement, ChildSpec, Layout, OwnDeterminer
@@ -79,11 +79,12 @@ class Rule:
 class Wording:
     """How the pieces of a cell are said: a format string and what to put into it.
 
-    `printers` has one function for each place of the format: pieces -> words.
+    `printers` has one function for each place of the format: pieces -> words. Where every child
+    is simply said, in order, there are none and the places are the children's own texts.
     """
 
     text: str
-    printers: tuple[Callable[[Sequence[Piece]], str], ...]
+    printers: tuple[Callable[[Sequence[Piece]], str], ...] = ()
 
 
 @dataclass(slots=True)
@@ -116,15 +117,20 @@ def combine(rule: Rule, wording: Wording, pieces: Sequence[Piece]) -> Combined |
     value = rule.body.build(dict(zip(rule.names, [p.value for p in chosen], strict=True)))
     if value is None:
         return None
-    text = wording.text.format(*[printer(chosen) for printer in wording.printers])
+    if wording.printers:
+        text = wording.text.format(*[printer(chosen) for printer in wording.printers])
+    else:
+        text = wording.text.format(*[piece.text for piece in chosen])
     if "  " in text or " " in (text[:1], text[-1:]):  # a child without words
         text = " ".join(text.split())
     if "{" in text and rule.subject is not None:
         text = _agreed(text, chosen[rule.subject].features.num)
     slots = _slots(rule, chosen, value) if mask else ""
-    derivation = [rule.label]
-    derivation.extend(piece.derivation for piece in chosen if piece.derivation)
-    combined = Combined(text, value, total, mask, slots, ",".join(derivation))
+    derivation = rule.label
+    for piece in chosen:
+        if piece.derivation:
+            derivation = f"{derivation},{piece.derivation}"
+    combined = Combined(text, value, total, mask, slots, derivation)
     if mask and rule.is_nested:
         _renumber(combined)
     return combined
@@ -225,6 +231,12 @@ def wording(rule: Rule, numbers: Mapping[int, str]) -> Wording:
             case int():
                 texts.append("{}")
                 printers.append(_printer(rule.layout.children, part))
+    said = [part for part in rule.layout.parts if isinstance(part, int | OwnDeterminer)]
+    if said == list(range(len(rule.layout.children))) and all(
+        child == replace(child, print_as="own", after_article=False, gap=None, after="")
+        for child in rule.layout.children
+    ):
+        return Wording(" ".join(texts))
     return Wording(" ".join(texts), tuple(printers))
 
 
@@ -346,4 +358,7 @@ def _number(rule: Rule, pieces: Sequence[Piece], text: str) -> str:
 def _form(rule: Rule, pieces: Sequence[Piece]) -> str:
     if "form" in rule.fixed:
         return rule.fixed["form"]
-    return "np" if rule.head is None else pieces[rule.head].features.form
+    if rule.head is not None:
+        return pieces[rule.head].features.form
+    around = "np" if rule.subject is None else pieces[rule.subject].features.form
+    return "long" if around == "long" else "np"
