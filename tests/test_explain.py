@@ -139,7 +139,7 @@ def test_values_become_placeholders(written, read):
 
 @pytest.mark.parametrize("text", ["to NUMBER_1", "NUMBER_0 to NUMBER_0", "NUMBER_0 to 5 NUMBER_1"])
 def test_placeholders_out_of_order_are_refused(text):
-    with pytest.raises(GenieError, match="Y050"):
+    with pytest.raises(GenieError, match="Y060"):
         read_sentence(text, SHAPES)
 
 

@@ -127,7 +127,7 @@ class Explainer:
         """Return the sentence, and where numbers may be words of a template, with these as words.
 
         Raises:
-            GenieError: the placeholders are not numbered from left to right (Y050).
+            GenieError: the placeholders are not numbered from left to right (Y060).
         """
         placeholders = self.compiled.placeholders
         plain = read_sentence(text, placeholders)
@@ -214,7 +214,7 @@ def read_sentence(text: str, placeholders: Placeholders, words: Collection[str] 
     `words` stay as they are.
 
     Raises:
-        GenieError: the placeholders are not numbered from left to right (Y050).
+        GenieError: the placeholders are not numbered from left to right (Y060).
 
     >>> known = Placeholders(["NUMBER", "QUOTED_STRING"])
     >>> read_sentence('Post "Good morning" 5 times on QUOTED_STRING_1', known).text
@@ -266,7 +266,7 @@ class _Reader:
         if number != self.counts[stem]:
             message = f"expected {stem}_{self.counts[stem]}, got {stem}_{number}"
             hint = "placeholders of one sort are numbered from left to right, beginning with 0"
-            raise GenieError(Problem("Y050", message, hint=hint))
+            raise GenieError(Problem("Y060", message, hint=hint))
 
 
 def unknown_words(sentence: Sentence, vocabulary: Collection[str]) -> dict[str, tuple[str, ...]]:
