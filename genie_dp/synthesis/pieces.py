@@ -27,7 +27,8 @@ class Features:
 features = lru_cache(maxsize=None)(Features)
 ENGLISH = ("num", "det", "own", "form", "pos")
 WORDS = ("first", "last")  # of the utterance, without its determiner
-COMPUTED = ("gap", *WORDS, "takes_pronoun", "takes_phrase")  # not a field of features or state
+# Not a field of features or state.
+COMPUTED = ("gap", *WORDS, "takes_pronoun", "takes_phrase", "takes_many")
 
 
 @dataclass(slots=True)
@@ -74,7 +75,7 @@ class Piece:
         if name == "takes_pronoun":
             return english.takes_pronoun(self.words.partition(GAP)[0])
         if name == "takes_phrase":
-            return english.takes_phrase(self.words.partition(GAP)[0])
+            return english.takes_phrase(self.text.partition(GAP)[0])
         if name == "takes_many":  # not "put $x on tumblr and caption it $y"
             return "it" not in self.words.split()
         if name == "function":  # read by every rule for balance
