@@ -40,7 +40,16 @@ def options_of(command):
 
 
 OPTIONS = {option for place, _ in COMMANDS.values() for option in options_of(load_command(place))}
-OF_OTHERS = {"--help", "--version", "--update-golden", "--number", "--nworkers", "--nthreads"}
+OF_OTHERS = {
+    "--runs",
+    "--sizes",
+    "--help",
+    "--version",
+    "--update-golden",
+    "--number",
+    "--nworkers",
+    "--nthreads",
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
