@@ -46,7 +46,8 @@ from genie_dp.skills.model import Library
 _ANNOTATIONS = frozenset(
     (
         "accepts", "additive", "canonical", "confirm", "confirmation", "confirmation_remote",
-        "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label", "license",
+        "default", "description", "doc", "enum", "filterable", "formatted", "json_key", "label",
+        "license",
         "max_number", "min_number", "name", "poll_interval", "prompt", "string_values",
         "subcategory", "thingpedia_description", "thingpedia_name", "unique", "url", "website",
     )
