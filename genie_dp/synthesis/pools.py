@@ -99,11 +99,6 @@ class Pools:
             for _ in range(self.copies.get(piece.attribute("function"), others))
         ]
 
-    def forget_groups(self) -> None:
-        """Drop the indices; they are made again on demand."""
-        self._groups.clear()
-        self._by_level.clear()
-
 
 def thinned(pieces: list[Piece], balance: float) -> list[Piece]:
     """Return the pieces with functions of many pieces thinned out, evenly, in the same order.
