@@ -25,6 +25,20 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Show how the templates derive a sentence, or what is missing.",
     ),
     "merge": ("genie_dp.cli.merge:command", "Join the shards of one synthesis run."),
+    "paraphrase": (
+        "genie_dp.cli.paraphrase:group",
+        "Choose sentences, have them paraphrased, and check what comes back.",
+    ),
+    "augment": (
+        "genie_dp.cli.augment:command",
+        "Make many rows of each row: values for placeholders, other words, noise.",
+    ),
+    "split": (
+        "genie_dp.cli.split:command",
+        "Split rows into parts for training and evaluation.",
+    ),
+    "stats": ("genie_dp.cli.stats:command", "Count what a data set is made of."),
+    "convert": ("genie_dp.cli.convert:command", "Convert rows from one format to another."),
     "program": (
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",
@@ -38,19 +52,24 @@ _DISK_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one when it is called."""
 
+    @property
+    def table(self) -> Mapping[str, tuple[str, str]]:
+        """Return the commands; a group inside of the command line has its own table."""
+        return COMMANDS
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands, in the order of the stages."""
-        return list(COMMANDS)
+        return list(self.table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command, importing its module; None if there is no command of that name."""
-        if cmd_name not in COMMANDS:
+        if cmd_name not in self.table:
             return None
-        return load_command(COMMANDS[cmd_name][0])
+        return load_command(self.table[cmd_name][0])
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table, importing none of them."""
-        rows = [(name, line) for name, (_, line) in COMMANDS.items()]
+        rows = [(name, line) for name, (_, line) in self.table.items()]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
@@ -59,8 +78,8 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that the words name; an unknown one is answered by the nearest."""
-        if args[0] not in COMMANDS and not args[0].startswith("-"):
-            hint = did_you_mean(args[0], COMMANDS)
+        if args[0] not in self.table and not args[0].startswith("-"):
+            hint = did_you_mean(args[0], self.table)
             ctx.fail(f"no such command {args[0]!r}" + (f": {hint}" if hint else ""))
         return super().resolve_command(ctx, args)
 

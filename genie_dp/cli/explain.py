@@ -13,7 +13,7 @@ from genie_dp.errors import GenieError, Problem, Span
 
 if TYPE_CHECKING:
     from genie_dp.synthesis.chart_miss import Miss
-    from genie_dp.synthesis.explain import Explainer, Explanation, Node
+    from genie_dp.synthesis.explain import Explainer, Explanation, Node, Reading
 
 _SHOWN = 3  # derivations of one program
 
@@ -111,12 +111,13 @@ def as_tokens(text: str, inputs: Inputs) -> str:
 
 def _explain_one(inputs: Inputs, explainer: "Explainer", options: dict[str, Any]) -> int:
     expected = as_tokens(options["expect"], inputs) if options["expect"] else None
-    explanation, miss = _explained(explainer, options["sentence"])
+    explanation, miss, refused = _explained(explainer, options["sentence"])
     is_right = expected is None or expected in explanation.programs
     if options["format_"] == "json":
-        click.echo(json.dumps(_as_json(explanation, miss, expected), ensure_ascii=False, indent=2))
+        told = _as_json(explanation, miss, refused, expected)
+        click.echo(json.dumps(told, ensure_ascii=False, indent=2))
     else:
-        for line in _lines(explanation, miss):
+        for line in _lines(explanation, miss, refused):
             click.echo(line)
         if explanation.readings and not is_right:
             click.echo(f"expected: {expected}")
@@ -128,34 +129,46 @@ def said_of(explainer: "Explainer", sentence: str) -> Iterator[str]:
     yield from _lines(*_explained(explainer, sentence))
 
 
-def _explained(explainer: "Explainer", text: str) -> "tuple[Explanation, Miss | None]":
+def _explained(
+    explainer: "Explainer", text: str
+) -> "tuple[Explanation, Miss | None, tuple[Reading, ...]]":
+    """Return the readings of a sentence, what is near if there is none, and those refused."""
     from genie_dp.synthesis.chart_miss import nearest_miss
+    from genie_dp.synthesis.refused import SecondReadings
 
     explanation = explainer.explain(text)
+    refused = SecondReadings(explainer).of(explanation)
     if explanation.readings:
-        return explanation, None
+        return explanation, None, refused
     _, chart = explainer.parse(explanation.sentence)
-    return explanation, nearest_miss(explainer, explanation.sentence, chart)
+    return explanation, nearest_miss(explainer, explanation.sentence, chart), refused
 
 
 def _as_json(
-    explanation: "Explanation", miss: "Miss | None", expected: str | None
+    explanation: "Explanation",
+    miss: "Miss | None",
+    refused: "Sequence[Reading]",
+    expected: str | None,
 ) -> dict[str, Any]:
     return {
         "sentence": explanation.sentence.text,
         "values": dict(explanation.sentence.values),
         "ambiguous": explanation.is_ambiguous,
         "expected": None if expected is None else expected in explanation.programs,
-        "readings": [
-            {"program": reading.program, "derivations": [asdict(tree) for tree in reading.trees]}
-            for reading in explanation.readings
-        ],
+        "readings": [_reading(reading) for reading in explanation.readings],
+        "refused": [_reading(reading) for reading in refused],
         "cut": list(explanation.cut),
         "miss": None if miss is None else {**asdict(miss), "unknown": dict(miss.unknown)},
     }
 
 
-def _lines(explanation: "Explanation", miss: "Miss | None") -> Iterator[str]:
+def _reading(reading: "Reading") -> dict[str, Any]:
+    return {"program": reading.program, "derivations": [asdict(tree) for tree in reading.trees]}
+
+
+def _lines(
+    explanation: "Explanation", miss: "Miss | None", refused: "Sequence[Reading]"
+) -> Iterator[str]:
     yield explanation.sentence.text
     for token, value in explanation.sentence.values:
         yield f"  {token} is {value}"
@@ -163,16 +176,21 @@ def _lines(explanation: "Explanation", miss: "Miss | None") -> Iterator[str]:
         yield f"  note: some readings of a part are left out, it has too many: {part}"
     if miss is not None:
         yield from _of_miss(miss)
-        return
     if explanation.is_ambiguous:
         yield f"ambiguous: {len(explanation.readings)} programs"
     for reading in explanation.readings:
-        yield ""
-        yield reading.program
-        for tree in reading.trees[:_SHOWN]:
-            yield from _tree_lines(tree, 1)
-        if len(reading.trees) > _SHOWN:
-            yield f"  and {len(reading.trees) - _SHOWN} more derivations"
+        yield from _of_reading(reading)
+    for reading in refused:
+        yield from _of_reading(reading, "refused: ")
+
+
+def _of_reading(reading: "Reading", mark: str = "") -> Iterator[str]:
+    yield ""
+    yield mark + reading.program
+    for tree in reading.trees[:_SHOWN]:
+        yield from _tree_lines(tree, 1)
+    if len(reading.trees) > _SHOWN:
+        yield f"  and {len(reading.trees) - _SHOWN} more derivations"
 
 
 def _tree_lines(node: "Node", level: int) -> Iterator[str]:
@@ -181,6 +199,8 @@ def _tree_lines(node: "Node", level: int) -> Iterator[str]:
         yield f'{indent}{node.category} "{node.words}"  {node.template}  {_short(node.place)}'
     else:
         yield f'{indent}{_leaf(node.category)} "{node.words}"  {node.program}'
+    if node.refused:
+        yield f"{indent}  refused: {node.refused}"
     for child in node.children:
         yield from _tree_lines(child, level + 1)
 

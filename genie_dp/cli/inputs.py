@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from genie_dp.cli.parsed import Parsed
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language, language_names
 from genie_dp.resources import data_folder
@@ -104,23 +105,38 @@ def _declarations(files: Sequence[Path]) -> Any:
 def load_inputs(
     language: str, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
 ) -> Inputs:
-    """Return library and grammar, read and put together.
+    """Return library and grammar, read and put together, or as they were read before.
 
     Raises:
         GenieError: mistakes in any of the files.
     """
+    shipped = [data_folder("thingpedia")] if language == "thingtalk" else []
+    files = grammar_files(grammar)
+    parsed = Parsed.of(skills or shipped, language, skip_broken, *map(str, files))
+    kept = parsed.load()
+    if kept is not None:
+        return Inputs(get_language(language), *kept)
+    inputs = _read_inputs(language, skills, files, skip_broken=skip_broken)
+    # Python functions do not travel; what was skipped is to be told again.
+    if not inputs.grammar.functions and not getattr(inputs.library, "skipped", ()):
+        parsed.keep((inputs.library, inputs.grammar, inputs.sources), inputs.sources)
+    return inputs
+
+
+def _read_inputs(
+    language: str, skills: Sequence[Path], files: list[Path], *, skip_broken: bool
+) -> Inputs:
     from genie_dp.templates.check import errors_of
     from genie_dp.templates.load import read_grammar
 
     found = get_language(language)
     library = load_library_of(language, skills, skip_broken=skip_broken)
-    files = grammar_files(grammar)
     extra: Sequence[Any] = ()
     sources = {str(path): read_text(path) for path in skills if path.is_file()}
     if language == "thingtalk":
         from genie_dp.skills.thingpedia import convert
 
-        files += [skill.templates for skill in library.skills if skill.templates is not None]
+        files = files + [skill.templates for skill in library.skills if skill.templates is not None]
         extra = convert(library).templates
         sources |= library.sources
     read, problems = read_grammar(files, found, extra=extra)

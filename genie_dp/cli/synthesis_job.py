@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -18,9 +18,10 @@ from typing import Any
 import click
 
 from genie_dp import __version__
+from genie_dp.cli.delivery import deliver, interruptible, local_target, refuse_or_clear
 from genie_dp.cli.inputs import Inputs, grammar_files, load_inputs
 from genie_dp.cli.output import check_output, open_text, progress
-from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.cli.weights import read_weights
 from genie_dp.dataset.formats import check_parquet, format_of, lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -82,7 +83,7 @@ class Job:
     @property
     def target(self) -> Path | None:
         """Return the local file, or None for stdout and URLs."""
-        return None if self.output == "-" or "://" in self.output else Path(self.output)
+        return local_target(self.output)
 
     @property
     def work_folder(self) -> Path:
@@ -196,7 +197,7 @@ def run(job: Job) -> None:
     """Make the rows and say what was made."""
     started = time.monotonic()
     if job.output != "-":
-        _refuse_or_clear(job)
+        refuse_or_clear(job.target, job.work_folder, resume=job.resume, overwrite=job.overwrite)
     with _cluster(job) as client:
         inputs, engine = prepare(job)
         in_pools = engine.compiled.raised()
@@ -245,17 +246,6 @@ def engine_at(job: Job, place: Callable[[Path], Path]) -> Engine:
     return _prepare(replace(job, skills=skills, grammar=grammar))[1]
 
 
-def _refuse_or_clear(job: Job) -> None:
-    work = job.work_folder
-    # A run that was let in goes on, even if its file is there and its manifest is not.
-    goes_on = job.resume and work.exists()
-    if job.target is not None and job.target.exists() and not (job.overwrite or goes_on):
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{job.target} exists already", hint=hint))
-    if job.overwrite:
-        shutil.rmtree(work, ignore_errors=True)
-
-
 def _to_stdout(job: Job, engine: Engine, source: Source | None) -> Tally:
     tally = Tally()
     numbers = block_numbers(engine, job.shard)
@@ -263,7 +253,7 @@ def _to_stdout(job: Job, engine: Engine, source: Source | None) -> Tally:
         engine, numbers, Seen(), tally, jobs=job.jobs, format=job.line_format,
         limit=_limit(job), source=source,
     ):  # fmt: skip
-        sys.stdout.write(part.text)
+        sys.stdout.write(part.text.decode())
     return tally
 
 
@@ -275,29 +265,19 @@ def _limit(job: Job) -> int | None:
 def _to_file(
     job: Job, inputs: Inputs, engine: Engine, in_pools: Counter[str], source: Source | None
 ) -> Tally:
-    settings = _settings(job, inputs)
+    settings = {**_settings(job, inputs), "block": engine.plan.block}
     work = open_work(job.work_folder, settings, resume=job.resume)
-    with _interruptible(work.path):
+    with interruptible(work.path):
         try:
             _make_rows(job, engine, work, source)
         finally:
             work.close()
         if job.report is not None:
             _write_report(job, inputs, engine, work, in_pools)
-        _deliver(job, work)
+        deliver(work.path / "rows", job.line_format, job.output, job.format)
         write_json(manifest_of(job.output), _manifest(job, settings, work.tally, in_pools))
     shutil.rmtree(work.path)
     return work.tally
-
-
-@contextmanager
-def _interruptible(work: Path) -> Iterator[None]:
-    """Say how to go on when the run is interrupted: the work folder stays."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo(f"the rows so far are in {work}; go on with --resume", err=True)
-        raise
 
 
 def _make_rows(job: Job, engine: Engine, work: WorkFolder, source: Source | None) -> None:
@@ -313,32 +293,6 @@ def _make_rows(job: Job, engine: Engine, work: WorkFolder, source: Source | None
     with progress(made, label="synthesize", total=total) as counted:
         for position, part in enumerate(counted, work.next_position):
             work.add(part, position)
-
-
-def _deliver(job: Job, work: WorkFolder) -> None:
-    rows = work.path / "rows"
-    if job.target is None or job.format != job.line_format or not format_is_plain(job.output):
-        with lines_of(rows) as lines:
-            write_rows(lines, job.line_format, job.output, job.format)
-        return
-    job.target.parent.mkdir(parents=True, exist_ok=True)
-    done = rows.with_suffix(".done")
-    done.unlink(missing_ok=True)
-    # A second name, not a move: a run killed before its manifest is written finds its rows again.
-    try:
-        os.link(rows, done)
-    except OSError:
-        shutil.copyfile(rows, done)
-    done.replace(job.target)
-
-
-def format_is_plain(output: str) -> bool:
-    """Tell whether an output is not compressed.
-
-    >>> format_is_plain("a.jsonl"), format_is_plain("a.jsonl.gz")
-    (True, False)
-    """
-    return not output.endswith((".gz", ".bz2", ".xz"))
 
 
 def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:
@@ -421,7 +375,7 @@ def _say_short(job: Job, engine: Engine, tally: Tally) -> None:
     asked = job.config.size
     if asked is None or tally.rows >= asked or job.shard[1] > 1:
         return
-    if engine.plan.total < sum(cell.size for cell in engine.plan.cells):
+    if engine.plan.total < sum(engine.plan.sizes.tolist()):
         why = "too many draws were left out; a greater --size gives more"
     else:
         why = (

@@ -20,6 +20,8 @@ DERIVED_PARTS = ("self", "verb_false", "during", "verb_during")
 WITH_VALUE = frozenset(
     ("property", "verb", "passive_verb", "adjective", "more", "less", "after", "before")
 )
+# What stands before the noun fits no noun inside of the phrase.
+BEFORE_NOUN = frozenset(("adjective", "adjective_true", "adjective_false", "reverse"))
 # Names of the 2019 toolkit and of its successors -> ours. A preposition phrase ("in the # section")
 # stands where a passive verb does, after the noun.
 OTHER_NAMES = {
@@ -142,7 +144,13 @@ def as_parameter(param: ParamDecl) -> Parameter:
         value_list=text_of(param.annotations, "string_values"),
         unique=unique is not None and unique.value is True,
         accepts=_names(accepts.value) if accepts else (),
-        is_additive=additive is not None and additive.value is True,
+        is_additive=None if additive is None else additive.value is True,
+        phrases=tuple(
+            phrase
+            for part, phrases in parameter_phrases(param.annotations).items()
+            if part not in BEFORE_NOUN
+            for phrase in phrases
+        ),
     )
 
 

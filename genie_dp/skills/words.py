@@ -6,13 +6,13 @@ _TOKEN = re.compile(
     r"""
       \$\{[^{}]*\} | \$[A-Za-z_]\w*                       # ${p_x:const}, $p_x
     | \{[^{}]*\}                                          # {is/are}
-    | (?:GENERIC_ENTITY_[\w.-]+:\w+|MEASURE_\w+|[A-Z]+(?:_[A-Z]+)*)_\d+\b   # NUMBER_0
+    | (?-i:(?:GENERIC_ENTITY_[\w.-]+:\w+|MEASURE_\w+|[A-Z]+(?:_[A-Z]+)*)_\d+\b)  # NUMBER_0
     | (?:https?://|www\.)[^\s"]*[^\s".,;:!?()']           # a link, without the full stop after it
     | [\w.+-]+@[\w-]+(?:\.[\w-]+)+                        # a mail address
     | @\w+(?:[.-]\w+)* | \#\w+(?:-\w+)* | \#(?:-\w+)+     # @name, #tag, the phrase "#-rated"
     | ['’](?:s|re|ve|ll|d|m)\b                            # nasa 's, split already or not
     | \d{1,2}:\d{2}(?::\d{2})?(?:[ap]m\b)?                # 12:30pm
-    | [$€£]?(?:(?<![\w.])-)?\d+(?:[.,]\d+)*(?:%|[^\W\d_]+\b)?(?![\w-])      # 3.5gb, -10, 20%
+    | [$€£]?(?:(?<![\w.])[-+])?\d+(?:[.,]\d+)*(?:%|[^\W\d_]+\b)?(?![\w-])      # 3.5gb, -10, 20%
     | \w+(?:(?:[-.&+]|['’](?!(?:s|re|ve|ll|d|m)\b))\w+)*   # light-bulb, don't, file.txt, at&t
     | \.\.\.
     | [^\w\s]

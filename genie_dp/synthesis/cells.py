@@ -2,17 +2,28 @@
 
 All pieces of a group agree in everything that the rule reads, so the guard is decided once for the
 cell, and each of its |L| x |R| combinations is a derivation. Equalities between children are
-looked up in an index; what remains is tested as soon as the children it reads are bound.
+looked up in an index; what remains is tested once for all groups alike in what the tests read.
+
+Rules with the same children and guard have the same choices of groups, and there are many more
+choices than cells that get a quota: so choices are found once, kept in columns, and a cell is made
+when it is asked for.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
+from typing import overload
+
+import numpy as np
+import numpy.typing as npt
 
 from genie_dp.synthesis.layout import Agreement, placeholder_of
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.pools import Key, Pools
-from genie_dp.synthesis.rules import Rule, Wording, wording
+from genie_dp.synthesis.rules import Rule, Wording
+from genie_dp.synthesis.wording import wording
+from genie_dp.templates.guard import Test, renamed
 
 Groups = Mapping[Key, Sequence[Piece]]
 LARGEST = 1 << 62  # a permutation's size fits an unsigned 64-bit integer
@@ -30,47 +41,84 @@ class Cell:
     depth: int
 
 
+@dataclass(slots=True)
+class Choices:
+    """All choices of one group for each child, side by side: keys[i] has sizes[i] combinations."""
+
+    groups: Sequence[Groups]
+    keys: Sequence[tuple[Key, ...]]
+    sizes: Sequence[int]
+    functions: Sequence[str]
+
+
+@dataclass(slots=True)
+class Cells(Sequence[Cell]):
+    """The cells of many rules: one is made from its choice when it is asked for.
+
+    Attributes:
+        sizes: how many combinations each cell has, shape (cells,).
+        functions: the function of each cell.
+        spans: for each template, the range of its cells; empty ones are left out.
+    """
+
+    sizes: npt.NDArray[np.uint64]
+    functions: Sequence[str]
+    spans: Sequence[tuple[int, int]]
+    _batches: Sequence[tuple["_Speaker", Choices, int]]
+    _starts: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.functions)
+
+    @overload
+    def __getitem__(self, index: int) -> Cell: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Cell]: ...
+    def __getitem__(self, index: int | slice) -> Cell | Sequence[Cell]:
+        """Return the cell at a place."""
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        number = bisect_right(self._starts, index) - 1
+        speaker, choices, depth = self._batches[number]
+        return _cell(speaker, choices, index - self._starts[number], depth)
+
+
+def cells_of(rules: Iterable[Rule], depths: Iterable[int], pools: Pools) -> Cells:
+    """Return the cells of rules at these exact depths; those of a template lie together."""
+    by_template: dict[tuple[int, str], list[tuple[_Speaker, Choices, int]]] = {}
+    for depth in depths:
+        finder = _Finder(pools, depth)
+        for rule in rules:
+            for choices in finder.choices(rule):
+                of_template = by_template.setdefault((depth, rule.template.id), [])
+                of_template.append((_Speaker(rule), choices, depth))
+    batches = [batch for of_template in by_template.values() for batch in of_template]
+    counts = [len(choices.keys) for _, choices, _ in batches]
+    starts = np.cumsum([0, *counts])
+    numbers = iter(np.cumsum([0, *[len(b) for b in by_template.values()]]).tolist())
+    edges = [int(starts[number]) for number in numbers]
+    return Cells(
+        np.array([size for _, choices, _ in batches for size in choices.sizes], np.uint64),
+        [function for _, choices, _ in batches for function in choices.functions],
+        [(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a],
+        batches,
+        starts[:-1].tolist(),
+    )
+
+
 def cells(rule: Rule, depth: int, pools: Pools) -> Iterator[Cell]:
     """Yield the cells of a rule at an exact depth."""
-    return family_cells((rule,), depth, pools)
+    yield from cells_of((rule,), (depth,), pools)
 
 
-def family_cells(family: Sequence[Rule], depth: int, pools: Pools) -> Iterator[Cell]:
-    """Yield the cells of rules that have the same children, at an exact depth.
-
-    One child, the pivot, has depth - 1; those left of it are less deep, those right of it at most
-    as deep: so no combination of depths comes twice.
-    """
-    inner = [i for i, child in enumerate(family[0].layout.children) if not child.is_leaf]
-    if not inner:
-        if depth == 0:
-            yield from _enumerate(family, {}, depth, pools)
-        return
-    if depth < 1:
-        return
-    for pivot in inner:
-        ranges = {
-            i: (depth - 1, depth - 1) if i == pivot else (0, depth - 2 if i < pivot else depth - 1)
-            for i in inner
-        }
-        if all(lowest <= highest for lowest, highest in ranges.values()):
-            yield from _enumerate(family, ranges, depth, pools)
-
-
-def _enumerate(
-    family: Sequence[Rule], ranges: Mapping[int, tuple[int, int]], depth: int, pools: Pools
-) -> Iterator[Cell]:
-    rule = family[0]
-    groups = [_groups_of(rule, index, ranges, pools) for index in range(len(rule.layout.children))]
-    if not all(groups):
-        return
-    speakers = [_Speaker(member) for member in family]
-    for keys in _Joiner(rule, groups).bind():
-        lists = tuple([of_child[key] for of_child, key in zip(groups, keys, strict=True)])
-        size = min(prod([len(pieces) for pieces in lists]), LARGEST)
-        function = _function(rule, keys)
-        for speaker in speakers:
-            yield Cell(speaker.rule, speaker.wording(keys), lists, size, function, depth)
+def _cell(speaker: "_Speaker", choices: Choices, index: int, depth: int) -> Cell:
+    keys = choices.keys[index]
+    lists = tuple([of_child[key] for of_child, key in zip(choices.groups, keys, strict=True)])
+    size, function = choices.sizes[index], choices.functions[index]
+    return Cell(speaker.rule, speaker.wording(keys), lists, size, function, depth)
 
 
 class _Speaker:
@@ -80,17 +128,65 @@ class _Speaker:
         self.rule = rule
         agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
         self.places = [(i, rule.reads[i].index("num")) for i in sorted(agreeing)]
-        self.known: dict[tuple[object, ...], Wording] = {}
-        self.only = None if self.places else wording(rule, {})
 
     def wording(self, keys: Sequence[Key]) -> Wording:
-        if self.only is not None:
-            return self.only
-        numbers = tuple([keys[i][place] for i, place in self.places])
-        if numbers not in self.known:
-            of_child = {i: str(n) for (i, _), n in zip(self.places, numbers, strict=True)}
-            self.known[numbers] = wording(self.rule, of_child)
-        return self.known[numbers]
+        """Return the wording where children have these keys; a rule remembers its wordings."""
+        numbers = tuple([str(keys[i][place]) for i, place in self.places])
+        known = self.rule.wordings
+        if numbers not in known:
+            of_child = {i: n for (i, _), n in zip(self.places, numbers, strict=True)}
+            known[numbers] = wording(self.rule, of_child)
+        return known[numbers]
+
+
+# ------------------------------------------------------------------------------- finding choices
+
+
+@dataclass(slots=True)
+class _Finder:
+    """Finds the choices of rules at one depth; what was found once is not looked for again."""
+
+    pools: Pools
+    depth: int
+    known: dict[tuple[object, ...], Choices] = field(default_factory=dict)
+
+    def choices(self, rule: Rule) -> Iterator[Choices]:
+        """Yield the choices of a rule, for every child that may be the deepest.
+
+        One child, the pivot, has depth - 1; those left of it are less deep, those right of it at
+        most as deep: so no combination of depths comes twice.
+        """
+        inner = [i for i, child in enumerate(rule.layout.children) if not child.is_leaf]
+        if bool(inner) != bool(self.depth):
+            return
+        for pivot in inner or [-1]:
+            ranges = {i: self._range(i, pivot) for i in inner}
+            if all(lowest <= highest for lowest, highest in ranges.values()):
+                children = range(len(rule.layout.children))
+                groups = [
+                    self.pools.merged(_groups_of(rule, i, ranges, self.pools), rule.apart[i])
+                    for i in children
+                ]
+                if all(groups) and (found := self._chosen(rule, groups)).keys:
+                    yield found
+
+    def _range(self, child: int, pivot: int) -> tuple[int, int]:
+        """Return the least and the greatest depth of a child."""
+        if child == pivot:
+            return self.depth - 1, self.depth - 1
+        return 0, self.depth - 2 if child < pivot else self.depth - 1
+
+    def _chosen(self, rule: Rule, groups: Sequence[Groups]) -> Choices:
+        condition = _Condition.of(rule)
+        name = (tuple(map(id, groups)), condition, rule.reads)
+        if name not in self.known:
+            keys = _Joiner(condition, rule.reads, groups).all_keys()
+            sizes = [
+                min(prod([len(of[key]) for of, key in zip(groups, chosen, strict=True)]), LARGEST)
+                for chosen in keys
+            ]
+            self.known[name] = Choices(groups, keys, sizes, _functions(rule, keys))
+        return self.known[name]
 
 
 def _groups_of(
@@ -102,70 +198,104 @@ def _groups_of(
         return pools.groups(child.pool, *ranges[index], reads, child.asked, has_gap, tests)
     name = placeholder_of(child.pool)
     if name is not None:
-        pieces = rule.constants[name]
-        return {(): pieces} if pieces else {}
+        return pools.constant_group(rule.constants[name])
     return pools.leaf_groups(child.pool, reads, child.asked, has_gap, tests)
 
 
-def _function(rule: Rule, keys: Sequence[Key]) -> str:
-    for reads, key in zip(rule.reads, keys, strict=True):
+def _functions(rule: Rule, keys: Sequence[tuple[Key, ...]]) -> list[str]:
+    """Return the function of the first child of which the rule reads it, for each choice."""
+    for child, reads in enumerate(rule.reads):
         if "function" in reads:
-            return str(key[reads.index("function")])
-    return ""
+            place = reads.index("function")
+            return [str(chosen[child][place]) for chosen in keys]
+    return [""] * len(keys)
 
 
-class _Joiner:
-    """Finds all choices of one group for each child that the guard allows, in a fixed order."""
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """A guard over children by number, so that rules which name them otherwise compare equal.
 
-    def __init__(self, rule: Rule, groups: Sequence[Groups]):
-        self.rule, self.groups = rule, groups
+    `equal` has (child, attribute, earlier child, its attribute), by their places among the reads;
+    `tests` are those that look at more than one child, named "0", "1", ..
+    """
+
+    equal: tuple[tuple[int, int, int, int], ...]
+    tests: tuple[Test, ...]
+
+    @classmethod
+    def of(cls, rule: Rule) -> "_Condition":
         names = [child.name for child in rule.layout.children]
-        self.equal: list[list[tuple[int, int, int]]] = [[] for _ in names]
+        equal = []
         for join in rule.guard.joins:
             a, b = names.index(join.left_child), names.index(join.right_child)
             left = rule.reads[a].index(join.left_attribute)
             right = rule.reads[b].index(join.right_attribute)
-            # (own attribute, other child, other's attribute), kept at the later of the two
-            (
-                self.equal[b].append((right, a, left))
-                if a < b
-                else self.equal[a].append((left, b, right))
-            )
-        alone = {test for tests in rule.tests for test in tests}
-        shared = [test for test in rule.guard.tests if test not in alone]
-        self.tests = [[t for t in shared if _last(t.reads, names) == i] for i in range(len(names))]
-        self.names = names
-        self.index = [self._indexed(i) for i in range(len(names))]
+            equal.append((b, right, a, left) if a < b else (a, left, b, right))
+        numbers = {name: str(index) for index, name in enumerate(names)}
+        alone = {test for tests in rule.alone for test in tests}
+        shared = tuple(renamed(t, numbers) for t in rule.guard.tests if t not in alone)
+        return cls(tuple(equal), shared)
 
-    def _indexed(self, child: int) -> dict[Key, list[Key]]:
-        found: dict[Key, list[Key]] = {}
+
+class _Joiner:
+    """Finds all choices of one group for each child that a condition allows, in a fixed order."""
+
+    def __init__(
+        self, condition: _Condition, reads: Sequence[Sequence[str]], groups: Sequence[Groups]
+    ):
+        self.condition, self.reads, self.groups = condition, reads, groups
+
+    def all_keys(self) -> list[tuple[Key, ...]]:
+        """Return the choices, as one key for each child."""
+        bound: list[tuple[Key, ...]] = [()]
+        for child in range(len(self.groups)):
+            bound = self._extended(bound, child)
+        return bound
+
+    def _extended(self, bound: list[tuple[Key, ...]], child: int) -> list[tuple[Key, ...]]:
+        """Return the choices with each key of one more child that goes with them."""
+        equal = [(own, other, place) for c, own, other, place in self.condition.equal if c == child]
+        tests = [t for t in self.condition.tests if max(int(c) for c, _ in t.reads) == child]
+        # What of the earlier children decides which keys go with them.
+        decisive = [(other, place) for _, other, place in equal]
+        pairs = dict.fromkeys((int(c), a) for t in tests for c, a in t.reads if int(c) != child)
+        places = [(c, self.reads[c].index(a)) for c, a in pairs]
+        index: dict[Key, list[Key]] = {}
         for key in self.groups[child]:
-            found.setdefault(tuple(key[own] for own, _, _ in self.equal[child]), []).append(key)
-        return found
+            index.setdefault(tuple([key[own] for own, _, _ in equal]), []).append(key)
+        known: dict[tuple[object, ...], list[Key]] = {}
+        extended: list[tuple[Key, ...]] = []
+        for keys in bound:
+            wanted = tuple([keys[c][place] for c, place in decisive])
+            seen = tuple([keys[c][place] for c, place in places])
+            if (wanted, seen) not in known:
+                values = dict(zip(pairs, seen, strict=True))
+                known[wanted, seen] = self._passing(index.get(wanted, []), child, tests, values)
+            extended.extend([(*keys, key) for key in known[wanted, seen]])
+        return extended
 
-    def bind(self, bound: tuple[Key, ...] = ()) -> Iterator[tuple[Key, ...]]:
-        child = len(bound)
-        if child == len(self.groups):
-            yield bound
-            return
-        wanted = tuple([bound[other][attribute] for _, other, attribute in self.equal[child]])
-        found, tests = self.index[child].get(wanted, ()), self.tests[child]
-        if not tests and child == len(self.groups) - 1:
-            for key in found:
-                yield (*bound, key)
-            return
-        for key in found:
-            chosen = (*bound, key)
-            if all(test.evaluate(self._lookup(chosen)) for test in tests):
-                yield from self.bind(chosen)
+    def _passing(
+        self,
+        keys: list[Key],
+        child: int,
+        tests: Sequence[Test],
+        earlier: Mapping[tuple[int, str], object],
+    ) -> list[Key]:
+        """Return the keys that pass the tests beside these values of earlier children."""
+        reads = self.reads[child]
+        looked_at = sorted({a for t in tests for c, a in t.reads if int(c) == child})
+        places = [reads.index(name) for name in looked_at]
+        decided: dict[Key, bool] = {}
+        passing = []
+        for key in keys:
+            seen = tuple([key[place] for place in places])
+            if seen not in decided:
+                own = {(child, name): value for name, value in zip(looked_at, seen, strict=True)}
+                decided[seen] = _holds(tests, {**earlier, **own})
+            if decided[seen]:
+                passing.append(key)
+        return passing
 
-    def _lookup(self, bound: tuple[Key, ...]):  # type: ignore[no-untyped-def]
-        def lookup(child: str, attribute: str) -> object:
-            index = self.names.index(child)
-            return bound[index][self.rule.reads[index].index(attribute)]
 
-        return lookup
-
-
-def _last(reads: Sequence[tuple[str, str]], names: Sequence[str]) -> int:
-    return max((names.index(child) for child, _ in reads), default=0)
+def _holds(tests: Sequence[Test], values: Mapping[tuple[int, str], object]) -> bool:
+    return all(test.evaluate(lambda child, name: values[int(child), name]) for test in tests)

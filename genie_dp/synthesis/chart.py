@@ -1,6 +1,6 @@
 """An exact parser for template grammars: from a sentence back to every derivation.
 
-A chart cell holds the pieces that a category can say with certain words, each made by `combine`,
+A chart cell holds the pieces that a category can say with certain words, each made by its rule,
 the function that makes rows: what a cell holds is what synthesis would make, and nothing else.
 Cells are filled on demand, from the words: "which rules can say this, and what would their
 children have to say?" A child may be printed otherwise than it was made (without its determiner,
@@ -30,7 +30,8 @@ from genie_dp.synthesis.compiler import Compiled
 from genie_dp.synthesis.layout import Agreement, OwnDeterminer, placeholder_of
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import FIRST, GAP, PER_STEM, mask_of
-from genie_dp.synthesis.rules import Combined, Rule, combine, piece_of, wording
+from genie_dp.synthesis.rules import Combined, Rule, piece_of
+from genie_dp.synthesis.wording import wording
 
 MOST_PIECES = 1_000  # of a cell; what a person says has a handful
 MOST_WAYS = 30  # kept for one piece: enough to show
@@ -345,7 +346,7 @@ class Chart:
             for chosen in _bound(lists, checks):
                 pieces = [piece for piece, _ in chosen]
                 numbers = {i: pieces[i].features.num for i in agreeing}
-                combined = combine(rule, wording(rule, numbers), pieces)
+                combined = wording(rule, numbers).assemble(*pieces)
                 if combined is None or texts not in resolved(self.grammar.alike(combined.text)):
                     continue
                 yield self._way(rule, chosen), self._piece(rule, pieces, combined)

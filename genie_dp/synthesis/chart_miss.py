@@ -11,7 +11,7 @@ from genie_dp.synthesis.chart_slots import Candidate, Slot
 from genie_dp.synthesis.explain import Explainer, Sentence, named, unknown_words
 from genie_dp.synthesis.layout import Agreement
 from genie_dp.synthesis.placeholders import GAP
-from genie_dp.synthesis.rules import combine, wording
+from genie_dp.synthesis.wording import wording
 from genie_dp.templates import english
 from genie_dp.templates.guard import (
     Attribute,
@@ -215,7 +215,7 @@ class _Loose:
                 one = f"{join.left_child}.{join.left_attribute}"
                 other = f"{join.right_child}.{join.right_attribute}"
                 yield f"the guard wants {one} == {other}: {left!r} and {right!r}"
-        for test in rule.guard.tests:
+        for test in (*rule.guard.tests, *rule.late):
             if not test.evaluate(value):
                 told = ", ".join(
                     f"{child}.{name} is {value(child, name)!r}" for child, name in test.reads
@@ -226,7 +226,7 @@ class _Loose:
         rule = pattern.rule
         agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
         said = wording(rule, {i: pieces[i].features.num for i in agreeing})
-        combined = combine(rule, said, pieces)
+        combined = said.assemble(*pieces)
         if combined is None:
             return ["the programs of its children do not go together"]
         text = self.chart.grammar.alike(combined.text)

@@ -12,7 +12,7 @@ from genie_dp.synthesis.chart_patterns import DETERMINERS, Tokens
 from genie_dp.synthesis.layout import ChildSpec, placeholder_of
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import GAP
-from genie_dp.synthesis.rules import PARTICLE
+from genie_dp.synthesis.wording import PARTICLE
 from genie_dp.templates import english
 
 View = tuple[int | str, ...]

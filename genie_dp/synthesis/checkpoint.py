@@ -33,9 +33,9 @@ class WorkFolder:
 
     def add(self, part: Part, position: int) -> None:
         """Append the rows of a block, then say so in the journal."""
-        self.rows.write(part.text.encode())
+        self.rows.write(part.text)
         np.stack([part.sentences, part.programs], axis=1).tofile(self.hashes)
-        self.ambiguous.write("".join(part.dropped).encode())
+        self.ambiguous.write(part.dropped)
         for file in (self.rows, self.hashes, self.ambiguous):
             file.flush()
         line = {
@@ -66,6 +66,16 @@ def open_work(path: Path, settings: dict[str, Any], *, resume: bool) -> WorkFold
         GenieError: another run's settings lie there (Y020); there is work, and neither resume nor
             a clean start was asked for (Y021).
     """
+    enter_work(path, settings, resume=resume)
+    return _open(path)
+
+
+def enter_work(path: Path, settings: dict[str, Any], *, resume: bool) -> None:
+    """Make a work folder of these settings, or let in to the one that is there.
+
+    Raises:
+        GenieError: as `open_work`.
+    """
     known = path / "settings.json"
     if known.exists():
         if not resume:
@@ -77,7 +87,6 @@ def open_work(path: Path, settings: dict[str, Any], *, resume: bool) -> WorkFold
         temporary = path / "settings.json.new"
         temporary.write_text(json.dumps(settings, indent=2, sort_keys=True))
         temporary.replace(known)
-    return _open(path)
 
 
 def _compare(old: dict[str, Any], new: dict[str, Any], path: Path) -> None:
@@ -105,13 +114,10 @@ def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _open(path: Path) -> WorkFolder:
-    last = _last_line(path / "journal.jsonl")
+    last = last_line(path / "journal.jsonl")
     files = []
     for name, size in (("rows", "bytes"), ("hashes", "hashes"), ("ambiguous", "ambiguous_bytes")):
-        file = open(path / name, "ab")  # noqa: SIM115 - closed by WorkFolder.close
-        _cut(file, last[size] if last else 0)
-        file.seek(0, os.SEEK_END)
-        files.append(file)
+        files.append(open_cut(path / name, last[size] if last else 0))
     journal = open(path / "journal.jsonl", "ab")  # noqa: SIM115
     tally, seen, position = Tally(), Seen(), 0
     if last:
@@ -122,12 +128,20 @@ def _open(path: Path) -> WorkFolder:
     return WorkFolder(path, files[0], files[1], journal, files[2], position, tally, seen)
 
 
-def _cut(file: BinaryIO, size: int) -> None:
-    """Cut off what the journal does not know; what it knows must be there."""
+def open_cut(path: Path, size: int) -> BinaryIO:
+    """Return a file to append to, without what the journal does not know.
+
+    Raises:
+        GenieError: what the journal knows is not there (Y026).
+    """
+    file = path.open("ab")
     if file.tell() < size:
+        file.close()
         hint = "start again with --overwrite"
-        raise GenieError(Problem("Y026", f"{file.name} is shorter than it was", hint=hint))
+        raise GenieError(Problem("Y026", f"{path} is shorter than it was", hint=hint))
     file.truncate(size)
+    file.seek(0, os.SEEK_END)
+    return file
 
 
 def distinct_programs(path: Path) -> int:
@@ -140,7 +154,7 @@ def distinct_programs(path: Path) -> int:
     return int(np.count_nonzero(programs[1:] != programs[:-1])) + 1
 
 
-def _last_line(journal: Path) -> dict[str, Any] | None:
+def last_line(journal: Path) -> dict[str, Any] | None:
     """Return the last whole line of a journal and cut off what is behind it."""
     if not journal.exists():
         return None

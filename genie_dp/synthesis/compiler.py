@@ -21,12 +21,23 @@ from genie_dp.synthesis.leaves import constant_pieces, gap_pieces, parameter_pie
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import Placeholders
 from genie_dp.synthesis.python_bodies import PythonBody, raised_in
-from genie_dp.synthesis.rules import Rule, slot_body
+from genie_dp.synthesis.rules import Rule
+from genie_dp.synthesis.slots import slot_body
 from genie_dp.templates.ast import Placeholder, Template
 from genie_dp.templates.bodies import compile_body, placed
 from genie_dp.templates.expand import children_of, placeholders_of
 from genie_dp.templates.grammar import Grammar
-from genie_dp.templates.guard import Attribute, Compare, Guard, Test
+from genie_dp.templates.guard import (
+    Attribute,
+    Compare,
+    Constant,
+    Guard,
+    Test,
+    compared_with,
+)
+
+_PHRASES = ("query", "source", "expression")  # kinds that noun phrases stand for
+_WITHOUT_DETERMINER = ("action", "policy", "predicate", "stream")
 
 
 @dataclass(slots=True)
@@ -70,7 +81,6 @@ class _Compiler:
         self.placeholders = Placeholders()
         self.problems: list[Problem] = []
         self.constants: dict[str, Sequence[Piece]] = {}
-        self.families = 0
 
     def compile(self) -> Compiled:
         rules: dict[str, list[Rule]] = {}
@@ -80,7 +90,7 @@ class _Compiler:
             except GenieError as error:
                 self.problems.extend(placed(p, template) for p in error.problems)
                 continue
-            self._form_families(found)
+            _share_reads(found)
             rules.setdefault(template.category, []).extend(found)
         if self.problems:
             raise GenieError(self.problems, sources=self.grammar.sources)
@@ -104,21 +114,6 @@ class _Compiler:
             for name, pieces in gaps.items():
                 if any(_may_stay_open(child, name) for child in layout.children):
                     yield self._rule(template, layout, body, {**closed, name: pieces})
-
-    def _form_families(self, rules: Sequence[Rule]) -> None:
-        """Number the rules of a template by their children; a family reads what any of it does."""
-        families: dict[tuple[object, ...], list[Rule]] = {}
-        for rule in rules:
-            pools = tuple(id(pieces) for pieces in rule.constants.values())
-            families.setdefault((rule.layout.children, pools), []).append(rule)
-        for family in families.values():
-            self.families += 1
-            reads = tuple(
-                tuple(dict.fromkeys(name for read in of_child for name in read))
-                for of_child in zip(*(rule.reads for rule in family), strict=True)
-            )
-            for rule in family:
-                rule.family, rule.reads = self.families, reads
 
     def _body(self, template: Template) -> Fragment:
         if template.python is not None:
@@ -178,15 +173,15 @@ class _Compiler:
         guard = replace(guard, tests=tuple(test for test in guard.tests if test not in late))
         return Rule(
             template, layout, body, self.placeholders, guard, _lone_tests(layout, guard),
-            _reads(layout, guard), head, self._subject(layout), constants, fills,
+            _reads(layout, guard), (), head, self._subject(layout), constants, fills,
             _partners(layout, guard),
             dict(template.features), late,
+            is_phrase=self.grammar.kind(template.category) not in _WITHOUT_DETERMINER,
         )  # fmt: skip
 
     def _subject(self, layout: Layout) -> int | None:
-        phrases = ("query", "source", "expression")
         for index, child in enumerate(layout.children):
-            if not child.is_leaf and self.grammar.kind(child.pool) in phrases:
+            if not child.is_leaf and self.grammar.kind(child.pool) in _PHRASES:
                 return index
         return None
 
@@ -209,6 +204,25 @@ class _Compiler:
 
     def _takes_part(self, phrase: Any) -> bool:
         return takes_part((phrase.signature.qualified,), self.config)
+
+
+def _share_reads(rules: Sequence[Rule]) -> None:
+    """Let rules of a template that have the same children read what any of them reads.
+
+    So they are alike but for their words, and their combinations are looked for once.
+    """
+    families: dict[tuple[object, ...], list[Rule]] = {}
+    for rule in rules:
+        pools = tuple(id(pieces) for pieces in rule.constants.values())
+        families.setdefault((rule.layout.children, pools), []).append(rule)
+    for family in families.values():
+        reads = tuple(
+            tuple(dict.fromkeys(name for read in of_child for name in read))
+            for of_child in zip(*(rule.reads for rule in family), strict=True)
+        )
+        for rule in family:
+            rule.reads = reads
+            rule.apart = _apart(rule.layout, rule.guard, reads)
 
 
 def _may_stay_open(child: ChildSpec, placeholder: str) -> bool:
@@ -244,9 +258,9 @@ def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
 
 
 def _is_late(test: Test) -> bool:
-    """Tell whether a test says that attributes of two children differ."""
+    """Tell whether a test says that attributes of two children differ, or one is not in another."""
     match test.expression:
-        case Compare("!=", Attribute(left), Attribute(right)):
+        case Compare("!=" | "not in", Attribute(left), Attribute(right)):
             return left != right
         case _:
             return False
@@ -257,6 +271,24 @@ def _lone_tests(layout: Layout, guard: Guard) -> tuple[tuple[Test, ...], ...]:
     return tuple(
         tuple(t for t in guard.tests if {name for name, _ in t.reads} == {child.name})
         for child in layout.children
+    )
+
+
+def _apart(
+    layout: Layout, guard: Guard, reads: Sequence[Sequence[str]]
+) -> tuple[tuple[frozenset[Constant] | None, ...], ...]:
+    """Return what the guard compares each attribute with, if it asks nothing else of it."""
+    agreeing = {part.child for part in layout.parts if isinstance(part, Agreement)}
+    equal = {pair for join in guard.joins for pair in join.sides()}
+
+    def constants(index: int, name: str) -> frozenset[Constant] | None:
+        child = layout.children[index].name
+        if name == "function" or (name == "num" and index in agreeing) or (child, name) in equal:
+            return None
+        return compared_with(guard.tests, child, name)
+
+    return tuple(
+        tuple(constants(index, name) for name in of_child) for index, of_child in enumerate(reads)
     )
 
 

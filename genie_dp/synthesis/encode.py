@@ -1,7 +1,7 @@
 """Rows as text: one formatted string a row, placeholders put in at the very end."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,11 +9,11 @@ import numpy.typing as npt
 import xxhash
 
 from genie_dp.errors import GenieError
+from genie_dp.synthesis.compiler import takes_part
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.python_bodies import with_derivation
-from genie_dp.synthesis.rules import Combined, combine
+from genie_dp.synthesis.rules import Combined
 
-BLOCK = 4096  # draws in one block: small enough to balance workers, large enough for numpy
 U64 = npt.NDArray[np.uint64]
 
 
@@ -23,50 +23,77 @@ class Block:
 
     Attributes:
         number: which block of the plan.
-        lines: the rows, each with its line end.
+        text: the rows as bytes, each with its line end: they travel between processes.
+        ends: where each row ends in the text, shape (rows,).
         sentences, programs: 64-bit hashes, shape (rows,).
         drawn, kept: template -> how many draws, and how many of them gave a row.
         raised: "template: exception" -> how often a Python function raised.
     """
 
     number: int
-    lines: list[str]
+    text: bytes
+    ends: npt.NDArray[np.int64]
     sentences: U64
     programs: U64
     drawn: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     raised: Counter[str] = field(default_factory=Counter)
 
+    def rows(self, chosen: npt.NDArray[np.int64]) -> bytes:
+        """Return some of the rows, by their places."""
+        if len(chosen) == len(self.ends):
+            return self.text
+        begins = np.concatenate([[0], self.ends[:-1]])
+        return b"".join(
+            [
+                self.text[a:b]
+                for a, b in zip(begins[chosen].tolist(), self.ends[chosen].tolist(), strict=True)
+            ]
+        )
+
 
 def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     """Return the rows of a block: a pure function of the engine's inputs and the number."""
     encode = _Encoder(engine, format).encode
-    lines: list[str] = []
-    sentences: list[int] = []
-    programs: list[int] = []
-    drawn: Counter[str] = Counter()
-    kept: Counter[str] = Counter()
+    first, count = number * engine.plan.block, engine.plan.block
+    lines: list[str] = [""] * count  # by place; "" where there is no row
+    sentences = [0] * count
+    programs = [0] * count
+    drawn: list[str] = []
+    kept: list[str] = []
     raised_before = engine.compiled.raised()
     hashed = xxhash.xxh3_64_intdigest
-    for place, (cell, pieces) in enumerate(
-        engine.plan.draws(number * BLOCK, BLOCK), number * BLOCK
-    ):
-        name = cell.rule.template.id
-        drawn[name] += 1
+    for place, cell, pieces in engine.plan.block_draws(number):
+        template = cell.rule.template
+        drawn.append(template.id)
         try:
-            combined = combine(cell.rule, cell.wording, pieces)
+            combined = cell.wording.assemble(*pieces)
         except GenieError as error:
-            raise with_derivation(error, cell.rule.template, pieces) from error
-        if combined is None:
+            raise with_derivation(error, template, pieces) from error
+        # Of a template that is a whole command by itself, no pool has left out functions.
+        if combined is None or (
+            cell.depth == 0 and not takes_part(combined.value.functions, engine.config)
+        ):
             continue
-        kept[name] += 1
+        kept.append(template.id)
         program = combined.value.text
-        sentences.append(hashed(combined.text.encode()))
-        programs.append(hashed(program.encode()))
-        lines.append(encode(place, combined, program, cell.depth))
+        sentences[place - first] = hashed(combined.text.encode())
+        programs[place - first] = hashed(program.encode())
+        lines[place - first] = encode(place, combined, program, cell.depth)
     raised = engine.compiled.raised() - raised_before
-    hashes = np.array(sentences, np.uint64), np.array(programs, np.uint64)
-    return Block(number, lines, *hashes, drawn, kept, raised)
+    rows = np.array([i for i, line in enumerate(lines) if line], np.int64)
+    hashes = np.array(sentences, np.uint64)[rows], np.array(programs, np.uint64)[rows]
+    text, ends = _joined([line for line in lines if line])
+    return Block(number, text, ends, *hashes, Counter(drawn), Counter(kept), raised)
+
+
+def _joined(lines: list[str]) -> tuple[bytes, npt.NDArray[np.int64]]:
+    """Return the lines as bytes, and where each of them ends."""
+    text = "".join(lines).encode()
+    sizes: Iterable[int] = map(len, lines)
+    if not text.isascii():
+        sizes = (len(line.encode()) for line in lines)
+    return text, np.cumsum(np.fromiter(sizes, np.int64, len(lines)))
 
 
 class _Encoder:
@@ -74,27 +101,30 @@ class _Encoder:
 
     def __init__(self, engine: Engine, format: str):
         self.placeholders = engine.compiled.placeholders
-        self.language = engine.compiled.language.name
+        language = engine.compiled.language.name
+        self.constant = f'"language":"{language}","source":"synthetic","parent":"",'
         self.encode: Callable[[int, Combined, str, int], str] = (
             self._tsv if format == "tsv" else self._jsonl
         )
 
     def _jsonl(self, place: int, row: Combined, program: str, depth: int) -> str:
         functions = '","'.join(row.value.functions)
-        line = (
-            f'{{"id":"S{place}","utterance":"{_escaped(row.text)}","program":"{_escaped(program)}",'
-            f'"language":"{self.language}","source":"synthetic","parent":"",'
+        # Only these three hold placeholders: a third of the line is not searched for them.
+        pair = f'{_escaped(row.text)}","program":"{_escaped(program)}'
+        slots = row.slots
+        if row.mask:
+            for character, token in self.placeholders.names_in(row.count):
+                pair = pair.replace(character, token)
+                slots = slots.replace(character, token)
+        return (
+            f'{{"id":"S{place}","utterance":"{pair}",{self.constant}'
             f'"derivation":[{row.derivation}],"functions":["{functions}"],'
-            f'"depth":{depth},"slots":{{{row.slots}}},"weight":1.0}}\n'
+            f'"depth":{depth},"slots":{{{slots}}},"weight":1.0}}\n'
         )
-        return self._named(line, row.count) if row.mask else line
 
     def _tsv(self, place: int, row: Combined, program: str, depth: int) -> str:
         line = f"S{place}\t{row.text}\t{program}\n"
-        return self._named(line, row.count) if row.mask else line
-
-    def _named(self, line: str, count: int) -> str:
-        for character, token in self.placeholders.names_in(count):
+        for character, token in self.placeholders.names_in(row.count) if row.mask else ():
             line = line.replace(character, token)
         return line
 

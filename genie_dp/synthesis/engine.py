@@ -1,22 +1,20 @@
 """The sampler as a whole: pools of every depth, then the plan of the root."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from genie_dp.errors import GenieError
-from genie_dp.synthesis.cells import Cell, family_cells
+from genie_dp.synthesis.cells import Cells, cells_of
 from genie_dp.synthesis.compiler import Compiled, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import mask_of
 from genie_dp.synthesis.pools import Pools
 from genie_dp.synthesis.python_bodies import with_derivation
-from genie_dp.synthesis.quotas import fill
-from genie_dp.synthesis.rules import Combined, Rule, combine, piece_of
+from genie_dp.synthesis.quotas import F64, I64, fill
+from genie_dp.synthesis.rules import Combined, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
@@ -74,18 +72,19 @@ def _level(
     compiled: Compiled, category: str, depth: int, pools: Pools, config: SynthesisConfig
 ) -> Iterator[Piece]:
     """Yield the pieces of a category at an exact depth: all leaves, a sample of the rest."""
-    found, by_rule = _cells_of(compiled.rules.get(category, ()), depth, pools)
+    found = cells_of(compiled.rules.get(category, ()), (depth,), pools)
     if not found:
         return
     if depth == 0:
-        quotas = np.array([min(cell.size, MOST_LEAVES) for cell in found], np.int64)
+        quotas = np.minimum(found.sizes, np.uint64(MOST_LEAVES)).astype(np.int64)
     else:
-        quotas = _shares(found, by_rule, config.pool_size, config)
+        weights = np.array([found[a].rule.template.weight for a, _ in found.spans])
+        quotas = _quotas(found, config, lambda room: fill(config.pool_size, weights, room))
     chosen = plan(found, quotas, config.seed, "pool", category, depth)
     met: dict[str, str] = {}
     for cell, pieces in chosen.draws(0, chosen.total):
         try:
-            combined = combine(cell.rule, cell.wording, pieces)
+            combined = cell.wording.assemble(*pieces)
         except GenieError as error:
             raise with_derivation(error, cell.rule.template, pieces) from error
         if combined is None or (depth == 0 and not takes_part(combined.value.functions, config)):
@@ -113,75 +112,39 @@ def _said(combined: Combined) -> str:
     return f"{combined.text}\0{value.gap}\0{of}"
 
 
-def _cells_of(
-    rules: Sequence[Rule], depth: int, pools: Pools
-) -> tuple[list[Cell], list[tuple[int, int]]]:
-    """Return the cells of all rules, and for each template the range of its cells."""
-    found: list[Cell] = []
-    by_template: dict[str, list[Cell]] = {}
-    families: dict[int, list[Rule]] = {}
-    for rule in rules:
-        families.setdefault(rule.family, []).append(rule)
-    for family in families.values():
-        of_template = by_template.setdefault(family[0].template.id, [])
-        of_template.extend(family_cells(family, depth, pools))
-    spans = []
-    for members in by_template.values():
-        spans.append((len(found), len(found) + len(members)))
-        found.extend(members)
-    return found, spans
-
-
-def _shares(
-    found: Sequence[Cell], spans: Sequence[tuple[int, int]], total: int, config: SynthesisConfig
-) -> npt.NDArray[Any]:
-    """Return the quota of each cell: templates first, then cells by count ** balance."""
-    sizes = np.array([cell.size for cell in found], float)
-    boost = np.array([config.weights.get(cell.function, 1.0) for cell in found])
-    used = [(a, b) for a, b in spans if b > a]
-    capacity = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in used])
-    weights = np.array([found[a].rule.template.weight for a, _ in used])
-    quotas = np.zeros(len(found), np.int64)
-    for (a, b), share in zip(used, fill(total, weights, capacity), strict=True):
-        quotas[a:b] = fill(int(share), sizes[a:b] ** config.balance * boost[a:b], sizes[a:b])
-    return quotas
-
-
-def _root(
-    compiled: Compiled, pools: Pools, config: SynthesisConfig
-) -> tuple[list[Cell], npt.NDArray[Any]]:
+def _root(compiled: Compiled, pools: Pools, config: SynthesisConfig) -> tuple[Cells, I64]:
     """Return the cells of all roots and depths, and their quotas."""
     rules = [rule for name in compiled.roots for rule in compiled.rules.get(name, ())]
-    found: list[Cell] = []
-    spans: list[tuple[int, int]] = []
-    weights: list[float] = []
-    for depth in range(config.max_depth + 1):
-        at_depth, at_spans = _cells_of(rules, depth, pools)
-        for a, b in at_spans:
-            if b > a:
-                spans.append((len(found) + a, len(found) + b))
-                decay = config.depth_decay ** max(0, depth - 1)
-                weights.append(at_depth[a].rule.template.weight * decay)
-        found.extend(at_depth)
-    return found, _root_quotas(found, spans, np.array(weights), config)
+    found = cells_of(rules, range(config.max_depth + 1), pools)
+    first = [found[a] for a, _ in found.spans]
+    weights = np.array(
+        [cell.rule.template.weight * config.depth_decay ** max(0, cell.depth - 1) for cell in first]
+    )
+    return found, _quotas(found, config, lambda room: _root_shares(weights, room, config))
 
 
-def _root_quotas(
-    found: Sequence[Cell],
-    spans: Sequence[tuple[int, int]],
-    weights: npt.NDArray[Any],
-    config: SynthesisConfig,
-) -> npt.NDArray[Any]:
-    sizes = np.array([cell.size for cell in found], float)
-    boost = np.array([config.weights.get(cell.function, 1.0) for cell in found])
-    capacity = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in spans])
-    if config.target_size is not None:
-        shares = np.minimum(np.ceil(config.target_size * weights), capacity).astype(np.int64)
-        if config.size is not None and shares.sum() > config.size * _MARGIN:
-            shares = fill(int(config.size * _MARGIN), shares.astype(float), capacity)
-    else:
-        shares = fill(int((config.size or 0) * _MARGIN) + 100, weights, capacity)
+def _root_shares(weights: F64, room: F64, config: SynthesisConfig) -> I64:
+    """Return how many rows each template gives at each depth; `room` is how many it has."""
+    if config.target_size is None:
+        return fill(int((config.size or 0) * _MARGIN) + 100, weights, room)
+    shares = np.minimum(np.ceil(config.target_size * weights), room).astype(np.int64)
+    if config.size is not None and shares.sum() > config.size * _MARGIN:
+        return fill(int(config.size * _MARGIN), shares.astype(float), room)
+    return shares
+
+
+def _quotas(found: Cells, config: SynthesisConfig, shares: Callable[[F64], I64]) -> I64:
+    """Return the quota of each cell: templates first, then cells by count ** balance.
+
+    `shares` tells from the room that templates have what each of them gets.
+    """
+    boost = np.ones(len(found))
+    if config.weights:
+        boost = np.array([config.weights.get(function, 1.0) for function in found.functions])
+    sizes = found.sizes.astype(float)
+    room = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in found.spans])
+    pull = sizes**config.balance * boost
     quotas = np.zeros(len(found), np.int64)
-    for (a, b), share in zip(spans, shares, strict=True):
-        quotas[a:b] = fill(int(share), sizes[a:b] ** config.balance * boost[a:b], sizes[a:b])
+    for (a, b), share in zip(found.spans, shares(room), strict=True):
+        quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b])
     return quotas

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, product
 
@@ -60,6 +60,7 @@ class Node:
         template: its id; "" for a leaf.
         place: file and line of the template.
         program: what the words mean by themselves.
+        refused: why the grammar refuses this step, "" for all that it derives (refused.py).
     """
 
     category: str
@@ -68,6 +69,7 @@ class Node:
     place: str
     program: str
     children: tuple["Node", ...] = ()
+    refused: str = ""
 
     @property
     def depth(self) -> int:
@@ -108,10 +110,14 @@ class Explanation:
 
 @dataclass(slots=True)
 class Explainer:
-    """Explains sentences by one grammar; indexing it takes half a second, so keep it."""
+    """Explains sentences by one grammar; indexing it takes half a second, so keep it.
+
+    `why_refused` says what is to be said of a step besides.
+    """
 
     compiled: Compiled
     max_depth: int = 8
+    why_refused: Callable[[Way], str] = lambda way: ""
     grammar: ChartGrammar = field(init=False)
 
     def __post_init__(self) -> None:
@@ -170,7 +176,7 @@ class Explainer:
         for children in product(*choices):
             yield Node(
                 entry.category, " ".join(shown), template.id, place,
-                self._named(entry.piece.value.text), children,
+                self._named(entry.piece.value.text), children, self.why_refused(way),
             )  # fmt: skip
 
     def _child(self, way: Way, index: int, shown: Tokens, budget: int) -> Sequence[Node]:

@@ -18,9 +18,9 @@ import xxhash
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.synthesis.checkpoint import differing
-from genie_dp.synthesis.encode import BLOCK
 from genie_dp.synthesis.seen import Seen
 
+_AT_ONCE = 4096  # rows
 # Differ between the shards of one run.
 _OWN = ("shard", "counts", "raised", "format", "command")
 
@@ -112,7 +112,7 @@ def merged(
     streams = [_entries(shard, open_lines(shard.name)) for shard in shards]
     seen = Seen()
     ordered = merge_sorted(*streams, key=lambda entry: entry[0])
-    while batch := list(islice(ordered, BLOCK)):
+    while batch := list(islice(ordered, _AT_ONCE)):
         sentences = np.array([entry[1] for entry in batch], np.uint64)
         programs = np.array([entry[2] for entry in batch], np.uint64)
         fresh, ambiguous = seen.add(sentences, programs)
@@ -134,6 +134,7 @@ Entry = tuple[int, int, int, str]
 def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
     read = _read_tsv if shard.manifest["format"] == "tsv" else _read_json
     hashed = xxhash.xxh3_64_intdigest
+    block = int(shard.manifest["block"])
     last, rows = -1, 0
     for rows, line in enumerate(lines, 1):
         try:
@@ -141,7 +142,7 @@ def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
             number = int(name.removeprefix("S"))
         except (ValueError, KeyError, TypeError):
             raise _damaged(shard, f"line {rows} is no row of synthesis") from None
-        if number <= last or number // BLOCK % shard.count != shard.index:
+        if number <= last or number // block % shard.count != shard.index:
             raise _damaged(shard, f"line {rows} has the id {name}, which is not in its place")
         last = number
         yield number, hashed(utterance.encode()), hashed(program.encode()), line

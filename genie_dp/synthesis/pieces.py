@@ -27,8 +27,10 @@ class Features:
 features = lru_cache(maxsize=None)(Features)
 ENGLISH = ("num", "det", "own", "form", "pos")
 WORDS = ("first", "last")  # of the utterance, without its determiner
+# Read from the words of a piece.
+OF_WORDS = frozenset({*WORDS, "takes_pronoun", "takes_phrase", "takes_many"})
 # Not a field of features or state.
-COMPUTED = ("gap", *WORDS, "takes_pronoun", "takes_phrase", "takes_many")
+COMPUTED = OF_WORDS | {"gap"}
 
 
 @dataclass(slots=True)

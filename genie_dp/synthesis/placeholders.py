@@ -6,6 +6,7 @@ The k-th placeholder of stem i is chr(FIRST + 10 i + k): at most ten of a stem i
 that their order as text is their order as numbers.
 """
 
+import re
 from dataclasses import dataclass, field
 
 FIRST = 0xE000
@@ -14,6 +15,7 @@ MOST_STEMS = 600
 GAP = "\uf8ff"  # where the words of another piece go
 _SPARE = 0xF800  # characters for swaps, above every stem's
 _BITS = 4  # of a packed count: ten fit
+_ANY = re.compile(f"[{chr(FIRST)}-{chr(_SPARE - 1)}]")
 
 
 @dataclass(slots=True)
@@ -117,11 +119,8 @@ def in_sentence_order(words: str) -> tuple[tuple[str, str], ...]:
     4
     """
     met: dict[int, list[str]] = {}
-    for character in words:
-        if FIRST <= ord(character) < _SPARE:
-            stem = met.setdefault((ord(character) - FIRST) // PER_STEM, [])
-            if character not in stem:
-                stem.append(character)
+    for character in dict.fromkeys(_ANY.findall(words)):
+        met.setdefault((ord(character) - FIRST) // PER_STEM, []).append(character)
     moves = [
         (old, chr(FIRST + PER_STEM * stem + k))
         for stem, characters in met.items()

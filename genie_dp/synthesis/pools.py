@@ -1,14 +1,16 @@
 """Partial derivations: a bounded sample for every category and exact depth."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
+from typing import Any
 
-from genie_dp.synthesis.pieces import COMPUTED, ENGLISH, Piece
+from genie_dp.synthesis.pieces import COMPUTED, ENGLISH, OF_WORDS, Piece
 from genie_dp.templates.guard import Test
 
 Key = tuple[object, ...]
+OTHER = "<other>"  # stands for values that no guard tells apart
 
 
 @dataclass(slots=True)
@@ -29,6 +31,7 @@ class Pools:
     copies: Mapping[str, int] = field(default_factory=dict)
     clashes: Counter[str] = field(default_factory=Counter)
     _groups: dict[tuple[object, ...], Mapping[Key, Sequence[Piece]]] = field(default_factory=dict)
+    _kinds: dict[tuple[str, tuple[str, ...]], list[list[Piece]]] = field(default_factory=dict)
     _by_level: dict[tuple[object, ...], Mapping[Key, Sequence[Piece]]] = field(default_factory=dict)
 
     def pieces(self, category: str, lowest: int, highest: int) -> Iterator[Piece]:
@@ -73,7 +76,8 @@ class Pools:
         name = (category, level, reads, asked, has_gap, tests)
         if name not in self._by_level:
             pieces = self.levels[category][level]
-            self._by_level[name] = group(pieces, reads, asked, has_gap, tests)
+            kinds = self._kinds_of(f"{category} {level}", pieces, _words_in(reads, asked, tests))
+            self._by_level[name] = group(kinds, reads, asked, has_gap, tests)
         return self._by_level[name]
 
     def leaf_groups(
@@ -87,7 +91,45 @@ class Pools:
         """Return the same for the pieces of a built-in category or a table."""
         name = (pool, reads, asked, has_gap, tests)
         if name not in self._groups:
-            self._groups[name] = group(self.leaves[pool], reads, asked, has_gap, tests)
+            kinds = self._kinds_of(pool, self.leaves[pool], _words_in(reads, asked, tests))
+            self._groups[name] = group(kinds, reads, asked, has_gap, tests)
+        return self._groups[name]
+
+    def _kinds_of(
+        self, name: str, pieces: Sequence[Piece], words: tuple[str, ...]
+    ) -> list[list[Piece]]:
+        if (name, words) not in self._kinds:
+            self._kinds[name, words] = kinds_of(pieces, words)
+        return self._kinds[name, words]
+
+    def merged(
+        self, groups: Mapping[Key, Sequence[Piece]], apart: tuple[frozenset[Any] | None, ...]
+    ) -> Mapping[Key, Sequence[Piece]]:
+        """Return the groups with those joined that differ only in values which are all alike.
+
+        `apart` has, for each place of a key, the values that matter; None where all of them do.
+        """
+        if all(values is None for values in apart):
+            return groups
+        name = ("merged", id(groups), apart)
+        if name not in self._groups:
+            found: dict[Key, list[Piece]] = {}
+            for key, pieces in groups.items():
+                seen = tuple(
+                    [
+                        value if values is None or value in values else OTHER
+                        for value, values in zip(key, apart, strict=True)
+                    ]
+                )
+                found.setdefault(seen, []).extend(pieces)
+            self._groups[name] = found
+        return self._groups[name]
+
+    def constant_group(self, pieces: Sequence[Piece]) -> Mapping[Key, Sequence[Piece]]:
+        """Return the pieces of a placeholder as one group, the same one each time."""
+        name = ("constants", id(pieces))
+        if name not in self._groups:
+            self._groups[name] = {(): pieces} if pieces else {}
         return self._groups[name]
 
     def _weighted(self, pieces: Sequence[Piece]) -> list[Piece]:
@@ -126,8 +168,40 @@ def thinned(pieces: list[Piece], balance: float) -> list[Piece]:
     return kept
 
 
+def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece]]:
+    """Return the pieces sorted into kinds: alike in all that may be asked.
+
+    Of attributes that are read from the words of a piece, `words` names those that count. Features
+    and states are interned, so that being the same object is being equal; where they are not,
+    there are more kinds, and nothing else changes.
+    """
+    found: dict[tuple[object, ...], list[Piece]] = {}
+    for piece in pieces:
+        value = piece.value
+        name: tuple[object, ...] = (
+            id(piece.features), id(value.state), value.gap, piece.attributes
+        )  # fmt: skip
+        if words:
+            name += tuple([piece.attribute(attribute) for attribute in words])
+        if name in found:
+            found[name].append(piece)
+        else:
+            found[name] = [piece]
+    return list(found.values())
+
+
+def _words_in(
+    reads: tuple[str, ...],
+    asked: tuple[tuple[str, frozenset[str]], ...],
+    tests: tuple[Test, ...],
+) -> tuple[str, ...]:
+    """Return the attributes read from words that a request, a test or a rule looks at."""
+    names = {*reads, *(name for name, _ in asked), *(a for t in tests for _, a in t.reads)}
+    return tuple(sorted(names & OF_WORDS))
+
+
 def group(
-    pieces: Iterator[Piece] | Sequence[Piece],
+    kinds: Iterable[Sequence[Piece]],
     reads: tuple[str, ...],
     asked: tuple[tuple[str, frozenset[str]], ...],
     has_gap: bool,
@@ -135,7 +209,8 @@ def group(
 ) -> dict[Key, list[Piece]]:
     """Return the pieces that meet requests and tests by their values of `reads`, first met first.
 
-    What is asked of a piece is decided once for all that agree in the attributes asked about.
+    One piece of each kind is looked at. What is asked of it is decided once for all that agree in
+    the attributes asked about.
     """
     looked_at = tuple(
         dict.fromkeys([name for name, _ in asked] + [a for t in tests for _, a in t.reads])
@@ -143,7 +218,8 @@ def group(
     see, read = reader(looked_at), reader(reads)
     decided: dict[Key, bool] = {}
     found: dict[Key, list[Piece]] = {}
-    for piece in pieces:
+    for kind in kinds:
+        piece = kind[0]
         if bool(piece.value.gap) != has_gap:
             continue
         if looked_at:
@@ -152,7 +228,7 @@ def group(
                 decided[seen] = _fits(dict(zip(looked_at, seen, strict=True)), asked, tests)
             if not decided[seen]:
                 continue
-        found.setdefault(read(piece), []).append(piece)
+        found.setdefault(read(piece), []).extend(kind)
     return found
 
 

@@ -8,7 +8,7 @@ from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.quotas import even
-from genie_dp.synthesis.rules import combine, piece_of
+from genie_dp.synthesis.rules import piece_of
 from genie_dp.synthesis.sampler import plan
 from genie_dp.templates.ast import Template
 
@@ -47,7 +47,7 @@ def _pairs(engine: Engine, found: list[Cell], count: int, name: str) -> Iterator
     chosen = plan(found, quotas, engine.config.seed, "preview", name)
     met: set[str] = set()
     for cell, pieces in chosen.draws(0, chosen.total):
-        combined = combine(cell.rule, cell.wording, pieces)
+        combined = cell.wording.assemble(*pieces)
         if combined is None or combined.text in met:
             continue
         met.add(combined.text)

@@ -15,7 +15,7 @@ from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.pools import group
 from genie_dp.synthesis.quotas import even
 from genie_dp.synthesis.report_rows import RowCounts
-from genie_dp.synthesis.rules import Rule, combine
+from genie_dp.synthesis.rules import Rule
 from genie_dp.synthesis.run import Tally
 from genie_dp.synthesis.sampler import plan
 from genie_dp.templates.ast import Template
@@ -108,7 +108,7 @@ class TemplateReasons:
         left_out: set[str] = set()
         for cell, pieces in chosen.draws(0, chosen.total):
             try:
-                combined = combine(cell.rule, cell.wording, pieces)
+                combined = cell.wording.assemble(*pieces)
             except GenieError as error:
                 return Reason("raises", error.problems[0].message)
             if combined is None:
@@ -158,7 +158,9 @@ class TemplateReasons:
             pieces = self._pieces(rule, child)
             if not pieces:
                 return f"there is no {_child_text(child)}"
-            if not group(pieces, rule.reads[index], child.asked, child.gap is not None):
+            if not group(
+                [[p] for p in pieces], rule.reads[index], child.asked, child.gap is not None
+            ):
                 return f"none of {len(pieces):,} fits {_child_text(child)}"
         return ""
 

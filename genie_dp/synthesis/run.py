@@ -1,21 +1,17 @@
 """Blocks in order, from one process or several; repeats and ambiguous sentences dropped."""
 
-import os
-import signal
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.errors import GenieError, Problem
-from genie_dp.synthesis.encode import BLOCK, Block, make_block
+from genie_dp.synthesis.encode import Block, make_block
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.seen import Seen
+from genie_dp.synthesis.workers import Maker, in_processes
 
 
 @dataclass(slots=True)
@@ -68,21 +64,20 @@ class Part:
     """
 
     number: int
-    text: str
+    text: bytes
     rows: int
     sentences: npt.NDArray[np.uint64]
     programs: npt.NDArray[np.uint64]
-    dropped: tuple[str, ...] = ()
+    dropped: bytes = b""
 
 
 def block_numbers(engine: Engine, shard: tuple[int, int] = (0, 1)) -> range:
     """Return the blocks of a shard (i, n): those with number mod n = i."""
     index, count = shard
-    return range(index, -(-engine.plan.total // BLOCK), count)
+    return range(index, -(-engine.plan.total // engine.plan.block), count)
 
 
-Source = Callable[[Sequence[int]], Iterator[Block]]
-"""Makes blocks of these numbers, in this order."""
+Source = Maker[Block]
 
 
 def parts(
@@ -101,12 +96,16 @@ def parts(
     Whatever the number of jobs, the same parts come: blocks are pure functions of their number,
     and one process drops repeats in their order. A `source` makes the blocks elsewhere.
     """
+
+    def make(wanted: Sequence[int]) -> Iterator[Block]:
+        return (make_block(engine, number, format=format) for number in wanted)
+
     if source is not None:
         blocks = source(numbers)
     elif jobs > 1:
-        blocks = _in_processes(engine, numbers, jobs, format)
+        blocks = in_processes(make, numbers, jobs)
     else:
-        blocks = (make_block(engine, number, format=format) for number in numbers)
+        blocks = make(numbers)
     for block in blocks:
         room = None if limit is None else limit - tally.rows
         yield _part(block, seen, tally, room)
@@ -125,72 +124,8 @@ def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
     tally.repeated += int(len(fresh) - fresh.sum() - ambiguous.sum())
     tally.ambiguous += int(ambiguous.sum())
     tally.rows += len(chosen)
-    lines = block.lines
-    text = "".join(lines) if len(chosen) == len(lines) else "".join([lines[i] for i in chosen])
-    dropped = tuple(lines[i] for i in np.flatnonzero(ambiguous))
+    dropped = block.rows(np.flatnonzero(ambiguous)) if ambiguous.any() else b""
     return Part(
-        block.number, text, len(chosen), block.sentences[chosen], block.programs[chosen], dropped
-    )
-
-
-def _in_processes(
-    engine: Engine, numbers: Sequence[int], jobs: int, format: str
-) -> Iterator[Block]:
-    """Yield the blocks made by `jobs` forked workers; worker i makes every jobs-th block."""
-    context = get_context("fork")
-    ends: list[Connection] = []
-    workers = []
-    for index in range(jobs):
-        receiver, sender = context.Pipe(duplex=False)
-        worker = context.Process(
-            target=_work, args=(engine, numbers[index::jobs], format, sender, (*ends, receiver)),
-            daemon=True,
-        )  # fmt: skip
-        worker.start()
-        sender.close()
-        ends.append(receiver)
-        workers.append(worker)
-    try:
-        for position in range(len(numbers)):
-            result = _received(ends[position % jobs])
-            if isinstance(result, Exception):
-                raise result
-            yield result
-    finally:
-        for end in ends:
-            end.close()
-        for worker in workers:
-            worker.terminate()
-            worker.join()
-
-
-def _received(end: Connection) -> Block | Exception:
-    try:
-        result: Block | Exception = end.recv()
-    except EOFError:
-        hint = "was it short of memory? go on with --resume and fewer --jobs"
-        raise GenieError(Problem("Y012", "a worker process was killed", hint=hint)) from None
-    return result
-
-
-def _work(
-    engine: Engine,
-    numbers: Sequence[int],
-    format: str,
-    sender: Connection,
-    inherited: Sequence[Connection],
-) -> None:
-    # Ctrl-C goes to the whole group of processes; the coordinator answers it and ends its workers.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # The reading ends must live in the coordinator alone: when it dies, sending fails, we leave.
-    for end in inherited:
-        end.close()
-    try:
-        for number in numbers:
-            try:
-                result: Block | Exception = make_block(engine, number, format=format)
-            except Exception as error:  # noqa: BLE001 - raised again by the coordinator
-                result = error
-            sender.send(result)
-    except BrokenPipeError:
-        os._exit(1)
+        block.number, block.rows(chosen), len(chosen), block.sentences[chosen],
+        block.programs[chosen], dropped,
+    )  # fmt: skip

@@ -5,7 +5,7 @@ sampler indexes; every other conjunct is a *test* of the attributes that it name
 """
 
 import ast
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -68,6 +68,11 @@ class Join:
     right_child: str
     right_attribute: str
 
+    def sides(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Return both sides as (child, attribute)."""
+        left = (self.left_child, self.left_attribute)
+        return left, (self.right_child, self.right_attribute)
+
 
 @dataclass(frozen=True, slots=True)
 class Test:
@@ -99,6 +104,79 @@ class Guard:
         for test in self.tests:
             pairs.update(dict.fromkeys(test.reads))
         yield from pairs
+
+
+def renamed(test: Test, names: Mapping[str, str]) -> Test:
+    """Return a test that names its children otherwise; a child without a new name keeps its own.
+
+    >>> renamed(parse_guard("not q.is_list", ["q"]).tests[0], {"q": "0"}).reads
+    (('0', 'is_list'),)
+    """
+    reads = tuple((names.get(child, child), attribute) for child, attribute in test.reads)
+    return Test(_with_names(test.expression, names), reads)
+
+
+def compared_with(tests: Iterable[Test], child: str, attribute: str) -> frozenset[Constant] | None:
+    """Return the constants with which tests compare an attribute; None if they ask more of it.
+
+    >>> tests = parse_guard("q.last == '#' or q.last in ['it', 'them']", ["q"]).tests
+    >>> sorted(compared_with(tests, "q", "last"))
+    ['#', 'it', 'them']
+    >>> compared_with(parse_guard("q.is_list or q.last == '#'", ["q"]).tests, "q", "is_list")
+    """
+    found: set[Constant] = set()
+    for test in tests:
+        for value in _beside(test.expression, Attribute(child, attribute)):
+            if value is None:
+                return None
+            found.update(value.value if isinstance(value.value, tuple) else (value.value,))
+    return frozenset(found)
+
+
+def _beside(expression: Expression, attribute: Attribute) -> Iterator[Literal | None]:
+    """Yield the constant of each comparison of an attribute; None for any other use of it."""
+    match expression:
+        case Compare(_, left, Literal() as value) if left == attribute:
+            yield value
+        case Compare("==" | "!=", Literal() as value, right) if right == attribute:
+            yield value
+        case Compare(_, left, right):
+            if attribute in (left, right):
+                yield None
+        case Attribute():
+            if expression == attribute:
+                yield None
+        case Negation(operand):
+            yield from _beside(operand, attribute)
+        case Combination(_, operands):
+            for operand in operands:
+                yield from _beside(operand, attribute)
+        case Literal():
+            return
+        case _:
+            assert_never(expression)
+
+
+def _with_names(expression: Expression, names: Mapping[str, str]) -> Expression:
+    match expression:
+        case Attribute(child, name):
+            return Attribute(names.get(child, child), name)
+        case Literal():
+            return expression
+        case Compare(operator, left, right):
+            return Compare(operator, _side(left, names), _side(right, names))
+        case Negation(operand):
+            return Negation(_with_names(operand, names))
+        case Combination(operator, operands):
+            return Combination(operator, tuple(_with_names(o, names) for o in operands))
+        case _:
+            assert_never(expression)
+
+
+def _side(side: Attribute | Literal, names: Mapping[str, str]) -> Attribute | Literal:
+    if isinstance(side, Attribute):
+        return Attribute(names.get(side.child, side.child), side.name)
+    return side
 
 
 def parse_guard(text: str, children: Collection[str], *, span: Span | None = None) -> Guard:
@@ -295,7 +373,7 @@ def _value(expression: Expression, lookup: Lookup) -> object:
         case Literal(value):
             return value
         case Compare(operator, left, right):
-            return _compare(operator, _value(left, lookup), _value(right, lookup))
+            return compare(operator, _value(left, lookup), _value(right, lookup))
         case Negation(operand):
             return not _value(operand, lookup)
         case Combination("and", operands):
@@ -306,7 +384,12 @@ def _value(expression: Expression, lookup: Lookup) -> object:
             assert_never(expression)
 
 
-def _compare(operator: str, left: object, right: object) -> bool:
+def compare(operator: str, left: object, right: object) -> bool:
+    """Tell whether `left operator right` holds, for ==, !=, in and not in.
+
+    >>> compare("not in", "a", ("a", "b"))
+    False
+    """
     match operator:
         case "==":
             return left == right

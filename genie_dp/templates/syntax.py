@@ -18,6 +18,7 @@ from genie_dp.templates.ast import (
     Determiner,
     File,
     Import,
+    Inflect,
     Item,
     Literal,
     Optional,
@@ -245,7 +246,8 @@ class _Reader:
                 return Request(str(name), (), self._child(child), span=span)
             case [Token("STRING") as text]:
                 words = self._words(text)
-                return Request(str(name), (_plain(words, span),), span=span)
+                said = _waiting(words) if name == "after" else None
+                return Request(str(name), (said or _plain(words, span),), span=span)
             case _:
                 return Request(str(name), tuple(str(value) for value in values), span=span)
 
@@ -278,6 +280,15 @@ def beside(file: str, path: str) -> str:
     'grammars/toppings.tsv'
     """
     return os.path.normpath(os.path.join(os.path.dirname(file), path))
+
+
+def _waiting(words: Words) -> str | None:
+    """Return words that are one form alone, as they stand in a piece: `{is/are}`."""
+    match words.parts:
+        case (Inflect(None, forms),):
+            return f"{{{'/'.join(forms)}}}"
+        case _:
+            return None
 
 
 def _plain(words: Words, span: Span) -> str:

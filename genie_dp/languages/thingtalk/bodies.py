@@ -190,6 +190,14 @@ class _Compiler:
 
     def _query(self, node: Any) -> Build:
         """Compile a place where a query stands; a source gives its query."""
+        if isinstance(node, ast.Hole) and node.argument is None:
+            name = node.name
+
+            def child(pieces: Children) -> Any:
+                value = pieces[name]
+                return value.query if isinstance(value, SourceValue) else value
+
+            return child
         build = self.compile(node)
 
         def query(pieces: Children) -> QueryValue | None:
@@ -225,9 +233,11 @@ class _Compiler:
             if a is None:
                 return None
             if argument is None:
-                return compose.joined(a, b, may_commute=self.lifter.may_commute(a, b))
+                may_commute = self.lifter.may_commute(a, b)
+                inner = self.lifter.inner(a, b, passes=False)
+                return compose.joined(a, b, may_commute=may_commute, inner=inner)
             output, key = _output(pieces[argument])
-            return compose.joined(a, b, output, key)
+            return compose.joined(a, b, output, key, inner=self.lifter.inner(a, b))
 
         return build
 

@@ -42,7 +42,7 @@ def filtered(query: QueryValue, predicate: PredicateValue) -> QueryValue | None:
     state = query_state(
         state.function, state.class_name, state.is_list, state.is_monitorable,
         state.is_join, state.is_aggregate, True, len(clauses), state.is_dated,
-        state.only_before or any(map(_is_before, predicate.clauses)),
+        state.only_before or any(map(_is_before, predicate.clauses)), state.inner,
     )  # fmt: skip
     return QueryValue(
         query.call,
@@ -119,31 +119,33 @@ def joined(
     key: str = "",
     *,
     may_commute: bool = True,
+    inner: tuple[str, ...] = (),
 ) -> QueryValue | None:
     """Return `left join right`, passing the typed `output` of left into right's gap.
 
-    `may_commute` says that the two sides share no output name, so that a join without passing may
-    order them by their functions. None for a function joined with itself, a join on the right, an
-    aggregate, or an open gap that nothing fills.
+    `inner` is what the state says of outputs that fit both sides. `may_commute` says that the two
+    sides share no output name, so that a join without passing may order them by their functions.
+    None for a function joined with itself, a join on the right, an aggregate, or an open gap that
+    nothing fills.
     """
     if right.left or left.gap or left.state.is_aggregate or right.state.is_aggregate:
         return None
     if right.gap != key or set(left.functions) & set(right.functions):
         return None
     if key:
-        return _beside(left, right, f" on {right.gap_text} = {output}")
+        return _beside(left, right, f" on {right.gap_text} = {output}", inner)
     if left.left:
         return None
     if may_commute and (right.state.function, right.text) < (left.state.function, left.text):
         left, right = right, left
-    return _beside(left, right, "")
+    return _beside(left, right, "", inner)
 
 
-def _beside(left: QueryValue, right: QueryValue, tail: str) -> QueryValue:
+def _beside(left: QueryValue, right: QueryValue, tail: str, inner: tuple[str, ...]) -> QueryValue:
     a, b = left.state, right.state
     state = query_state(
         b.function, b.class_name, a.is_list or b.is_list, a.is_monitorable and b.is_monitorable,
-        True, False, a.is_filtered or b.is_filtered, b.filters, b.is_dated,
+        True, False, a.is_filtered or b.is_filtered, b.filters, b.is_dated, False, inner,
     )  # fmt: skip
     return QueryValue(
         right.call,
@@ -207,17 +209,12 @@ def rule(
         return None
     if action is None and query is None and (stream is None or stream.state.is_timer):
         return None
-    texts: list[str] = ["now"]
-    functions: tuple[str, ...] = ()
-    if stream is not None:
-        texts, functions = [stream.text], stream.functions
+    text, functions = ("now", ()) if stream is None else (stream.text, stream.functions)
     if query is not None:
-        texts.append(query.text)
-        functions += query.functions
-    texts.append(NOTIFY if action is None else action.text)
-    if action is not None:
-        functions += action.functions
-    return ProgramValue(" => ".join(texts), functions, PROGRAM)
+        text, functions = f"{text} => {query.text}", functions + query.functions
+    if action is None:
+        return ProgramValue(f"{text} => {NOTIFY}", functions, PROGRAM)
+    return ProgramValue(f"{text} => {action.text}", functions + action.functions, PROGRAM)
 
 
 def policy(

@@ -1,6 +1,6 @@
 """Ways to say constants, and placeholders left open."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from genie_dp.languages.base import Constant
@@ -55,9 +55,10 @@ def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Const
     """
     state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
     if isinstance(type_, Enum):
+        places = _places(type_, library)
         for name in type_.values:
             value = ConstantValue(f"enum:{name}", state, ast.EnumValue(name))
-            for words in _spoken(type_, name, library):
+            for words in _spoken(name, places, library):
                 yield Constant(words, value, "")
         return
     stem = slot_stem(type_)
@@ -66,16 +67,28 @@ def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Const
         yield Constant(token, ConstantValue(token, state, ast.SlotValue(token)), stem)
 
 
-def _spoken(type_: Enum, name: str, library: SpokenEnums | None) -> tuple[str, ...]:
+def _places(type_: Enum, library: SpokenEnums | None) -> list[tuple[str, str]]:
+    """Return every parameter that has the type, as (function, name)."""
+    if library is None:
+        return []
+    return [
+        (signature.qualified, parameter.name)
+        for signature in library.functions()
+        for parameter in signature.parameters
+        if parameter.type == type_
+    ]
+
+
+def _spoken(
+    name: str, places: Sequence[tuple[str, str]], library: SpokenEnums | None
+) -> tuple[str, ...]:
     """Return the ways to say an enum value: those of every parameter that has the type."""
     if library is None:
         return (name.replace("_", " "),)
     found = {
         words: None
-        for signature in library.functions()
-        for parameter in signature.parameters
-        if parameter.type == type_
-        for words in library.enum_phrases(signature.qualified, parameter.name, name)
+        for function, parameter in places
+        for words in library.enum_phrases(function, parameter, name)
     }
     return tuple(found) or (name.replace("_", " "),)
 
@@ -142,7 +155,9 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
         is_boolean=type_ == BOOLEAN,
         is_enum=isinstance(type_, Enum),
         is_entity=isinstance(type_, Entity),
-        is_additive=parameter.is_additive or _is_extensive(type_),
+        is_additive=(
+            _is_extensive(type_) if parameter.is_additive is None else parameter.is_additive
+        ),
         is_unique=parameter.unique,
     )
     return ParameterValue(signature, parameter.name, f"param:{parameter.name}:{type_}", state)

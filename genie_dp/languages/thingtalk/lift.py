@@ -8,6 +8,7 @@ from genie_dp.languages.thingtalk import ast, compose
 from genie_dp.languages.thingtalk.assign import CONTACT
 from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
 from genie_dp.languages.thingtalk.fills import fills, qualified
+from genie_dp.languages.thingtalk.inner import SEVERAL, said_of_both
 from genie_dp.languages.thingtalk.keys import gap_keys, passing_key
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
@@ -60,6 +61,7 @@ class Lifter:
         self.library = library
         self._outputs: dict[tuple[str, ...], frozenset[str]] = {}
         self._text_lists: tuple[str, ...] | None = None
+        self._inner: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
     # ------------------------------------------------------------------------- the library
 
@@ -78,6 +80,22 @@ class Lifter:
     def may_commute(self, left: QueryValue, right: QueryValue) -> bool:
         """Tell whether two queries share no output name."""
         return not self._outputs_of(left.functions) & self._outputs_of(right.functions)
+
+    def inner(self, left: QueryValue, right: QueryValue, *, passes: bool = True) -> tuple[str, ...]:
+        """Return the outputs of a join of two queries that may be said of both (inner.py).
+
+        Empty if left is no list: what there is one of, no condition picks. All of both sides if
+        nothing passes: "my tasks and my emails" are equals.
+        """
+        if not passes:
+            return SEVERAL, *sorted(self._outputs_of(left.functions + right.functions))
+        if not left.state.is_list:
+            return ()
+        key = right.state.function, left.functions
+        if key not in self._inner:
+            inner = [self.signature(f) for f in left.functions]
+            self._inner[key] = said_of_both(self.signature(right.state.function), inner)
+        return self._inner[key]
 
     def monitored(self, query: QueryValue, on_new: Iterable[str]) -> StreamValue | None:
         """Return `monitor (query) on new [names]`; all outputs of one function are no restriction.
@@ -230,7 +248,9 @@ class Lifter:
         a, b = self.query(left, opened), self.query(right, opened)
         if a is None or b is None:
             return None
-        value = compose.joined(a, b, may_commute=not passing and self.may_commute(a, b))
+        may_commute = not passing and self.may_commute(a, b)
+        inner = self.inner(a, b, passes=bool(passing))
+        value = compose.joined(a, b, may_commute=may_commute, inner=inner)
         if value is not None and passing:
             value.tail = "".join(
                 f" on {self.typed(b.state.function, arg.name, arg)}"

@@ -1,6 +1,6 @@
 """What the type checker asks of a skill library."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from genie_dp.languages.thingtalk.types import Type
@@ -12,7 +12,9 @@ class Parameter:
 
     `value_list` is the name of its list of values (annotation string_values), `unique` says that
     the value identifies a result. `accepts` names further value lists that may be passed into it.
-    `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings.
+    `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings;
+    None leaves it to the type.
+    `phrases` is what people say of it after the noun that has it: "posted by #".
     """
 
     name: str
@@ -21,7 +23,8 @@ class Parameter:
     value_list: str | None = None
     unique: bool = False
     accepts: tuple[str, ...] = ()
-    is_additive: bool = False
+    is_additive: bool | None = None
+    phrases: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def is_input(self) -> bool:

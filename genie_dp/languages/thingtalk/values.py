@@ -69,7 +69,8 @@ class QueryState:
 
     `filters` counts the clauses of the right-most function's filter. `is_dated`: the members of
     the list have a date, so that there are new ones from time to time; `only_before`: only those
-    before some date, so that there are none.
+    before some date, so that there are none. `inner` names those outputs of the function that
+    may be said of a noun inside of the phrase as well (inner.py): nothing without a join.
     """
 
     function: str
@@ -82,6 +83,7 @@ class QueryState:
     filters: int = 0
     is_dated: bool = False
     only_before: bool = False
+    inner: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

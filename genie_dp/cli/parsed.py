@@ -1,0 +1,139 @@
+"""Skills and templates as they were read and checked before, kept between runs.
+
+Reading the shipped library takes over two seconds, and it rarely changes between two commands. So
+what was read is kept in the user's cache folder with the hashes of all texts that it came from.
+It is used again while they and the lists of files in the skill folders are the same, by the same
+version of this package, of Python and of the libraries that parse and inflect.
+
+    GENIE_DP_CACHE=DIR    keeps it in another folder
+    GENIE_DP_CACHE=       keeps nothing
+"""
+
+import hashlib
+import os
+import pickle
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import genie_dp
+from genie_dp.errors import GenieError
+from genie_dp.texts import read_text
+
+VARIABLE = "GENIE_DP_CACHE"
+_SMALLEST = 50_000  # characters: what is smaller is read in a tenth of a second
+_KEPT = 8  # entries; 3 MB with the shipped library (November 2026)
+_LIBRARIES = ("lark", "inflect", "lemminflect")
+# Where a file may turn up that was not there before: in a skill, in a folder of skills.
+_PLACES = ("*", "*/*", "values/*", "*/values/*")
+_SUFFIXES = (".tt", ".genie", ".tsv")
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """Where the result of reading some skills and templates is kept, or would be.
+
+    Attributes:
+        path: the file; None where nothing is kept.
+        listed: the names of all files of skills.
+    """
+
+    path: Path | None
+    listed: tuple[str, ...]
+
+    @classmethod
+    def of(cls, skills: Iterable[Path], *settings: object) -> "Parsed":
+        """Return the place for what is read from skills (folders or files) with these settings."""
+        folder = _folder()
+        if folder is None:
+            return cls(None, ())
+        found = {
+            str(path)
+            for root in skills
+            for place in _PLACES
+            for path in root.glob(place)
+            if path.suffix in _SUFFIXES
+        }
+        name = repr((settings, sorted(map(str, skills)), os.getcwd(), _code()))
+        digest = hashlib.sha256(name.encode()).hexdigest()
+        return cls(folder / f"{digest[:32]}.pickle", tuple(sorted(found)))
+
+    def load(self) -> Any:
+        """Return what was kept, or None if nothing was or a file has changed."""
+        if self.path is None or not self.path.is_file():
+            return None
+        # Unpickling runs what the file says: only a file of our own may say it.
+        if hasattr(os, "getuid") and self.path.stat().st_uid != os.getuid():
+            return None
+        try:
+            with open(self.path, "rb") as file:
+                listed, hashes = pickle.load(file)
+                if listed != self.listed or any(_hash(f) != text for f, text in hashes.items()):
+                    return None
+                return pickle.load(file)
+        except (pickle.UnpicklingError, EOFError):  # cut short: it is written again
+            return None
+
+    def keep(self, result: Any, sources: Mapping[str, str]) -> None:
+        """Keep a result that came from these texts (file -> text).
+
+        A cache that cannot be written costs time on the next run, and nothing else.
+        """
+        if self.path is None or sum(map(len, sources.values())) < _SMALLEST:
+            return
+        temporary = self.path.with_suffix(f".{os.getpid()}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with open(temporary, "wb") as file:
+                hashes = {name: _hash_of(text) for name, text in sources.items()}
+                pickle.dump((self.listed, hashes), file)
+                pickle.dump(result, file, pickle.HIGHEST_PROTOCOL)
+            temporary.replace(self.path)
+            _forget_oldest(self.path.parent)
+        except OSError:
+            temporary.unlink(missing_ok=True)
+
+
+def _hash(file: str) -> str:
+    """Return the hash of a file as it is now; "" if it cannot be read."""
+    try:
+        return _hash_of(read_text(Path(file)))
+    except GenieError:
+        return ""
+
+
+def _hash_of(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _folder() -> Path | None:
+    if VARIABLE in os.environ:
+        return Path(os.environ[VARIABLE]) if os.environ[VARIABLE] else None
+    base = os.environ.get("XDG_CACHE_HOME")
+    if base:
+        return Path(base) / "genie_dp"
+    if sys.platform == "darwin":
+        return Path.home() / "Library" / "Caches" / "genie_dp"
+    return Path.home() / ".cache" / "genie_dp"
+
+
+@cache
+def _code() -> str:
+    """Return what tells this code from other versions of it, edited ones included."""
+    package = Path(genie_dp.__file__).parent
+    stamps = [
+        (str(path), path.stat().st_size, path.stat().st_mtime_ns)
+        for pattern in ("**/*.py", "**/*.lark")
+        for path in sorted(package.glob(pattern))
+    ]
+    return repr((sys.version, [version(name) for name in _LIBRARIES], stamps))
+
+
+def _forget_oldest(folder: Path) -> None:
+    entries = sorted(folder.glob("*.pickle"), key=lambda path: path.stat().st_mtime)
+    for path in entries[:-_KEPT]:
+        path.unlink(missing_ok=True)

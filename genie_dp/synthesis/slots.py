@@ -1,0 +1,17 @@
+"""What placeholders fill, as the JSON of a row."""
+
+import json
+
+
+def slot_text(token: str, type_: str, parameter: str) -> str:
+    """Return the JSON of one slot, as `"token":{..}`.
+
+    >>> slot_text("NUMBER_0", "Number", "@com.x.f:count")
+    '"NUMBER_0":{"type":"Number","parameter":"@com.x.f:count"}'
+    """
+    return f'"{token}":{slot_body(type_, parameter)}'
+
+
+def slot_body(type_: str, parameter: str) -> str:
+    """Return the JSON of what a slot fills."""
+    return json.dumps({"type": type_, "parameter": parameter}, separators=(",", ":"))
