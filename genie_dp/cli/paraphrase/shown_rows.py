@@ -1,0 +1,57 @@
+"""Rows with the example values they are shown with, as the steps of a paraphrase pass them on.
+
+A line is a row of a data set as JSON, with two more keys: `sentence`, what people see, and
+`values`, placeholder -> value as shown. The sentence is there to be read; it follows from the rest.
+"""
+
+import json
+from collections.abc import Iterator
+
+from genie_dp.dataset.formats import from_json, to_json
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.paraphrase.shown import Shown, ShownValue, placeholders
+
+
+def to_line(shown: Shown) -> str:
+    """Return a shown row as one line of JSON, without its line end."""
+    row = json.loads(to_json(shown.example))
+    row["sentence"] = shown.sentence
+    row["values"] = {value.token: value.text for value in shown.values}
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+
+
+def from_line(line: str, *, file: str = "<rows>", number: int = 1) -> Shown:
+    """Return the shown row of a line, or raise GenieError with its place.
+
+    Raises:
+        GenieError: R010 no JSON, R011 no row; P001 a placeholder without a value.
+    """
+    span = Span(file, number, 1, number, len(line) + 1)
+    try:
+        read = json.loads(line)
+    except json.JSONDecodeError:
+        read = None
+    if not isinstance(read, dict):
+        from_json(line, file=file, number=number)  # says what is wrong
+        raise GenieError(Problem("R011", "no row of a data set", span))
+    values = read.pop("values", None)
+    read.pop("sentence", None)
+    example = from_json(json.dumps(read), file=file, number=number)
+    tokens = placeholders(example.utterance)
+    if not isinstance(values, dict) or any(not isinstance(values.get(t), str) for t in tokens):
+        given = values if isinstance(values, dict) else {}
+        missing = [token for token in tokens if not isinstance(given.get(token), str)]
+        what = f"of {missing[0]}" if missing and given else "under the key `values`"
+        hint = "rows come from genie-dp paraphrase select"
+        raise GenieError(Problem("P001", f"row {example.id} has no value {what}", span, hint))
+    return Shown(example, tuple(ShownValue(token, values[token]) for token in tokens))
+
+
+def read_shown(path: str) -> Iterator[Shown]:
+    """Yield the shown rows of a file or URL; empty lines do not count."""
+    import smart_open
+
+    with smart_open.open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield from_line(line.rstrip("\n"), file=path, number=number)

@@ -1,0 +1,1 @@
+"""From synthesized sentences to sentences as people say them: choose, show, collect, check."""

@@ -1,0 +1,261 @@
+"""Automatic paraphrases: one protocol for rules, models and services, and one check for all.
+
+A paraphraser gets rows and gives candidates; what is wrong with a candidate is decided here, by the
+checks that crowd workers' paraphrases pass, and if a parser is at hand by what it reads: Genie's
+round trip, a paraphrase must have the program of its sentence.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Protocol
+
+from genie_dp.paraphrase.checks import (
+    CheckConfig,
+    FaultName,
+    essence_distance,
+    essence_of,
+    faults_of,
+    is_within,
+)
+from genie_dp.paraphrase.shown import Shown, paraphrase_of
+from genie_dp.records import Example
+
+ROUND_TRIP = "round-trip"
+VALUES: FaultName = "missing-value"
+_BATCH = 64  # candidates that a parser reads at once
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What may be a paraphrase.
+
+    Attributes:
+        text: tokens with placeholders as in rows, or with `is_typed` text as people type it, with
+            the values that were shown.
+        made_by: the rules that made it, or the name of the model.
+    """
+
+    text: str
+    made_by: tuple[str, ...]
+    is_typed: bool = False
+
+
+class Paraphraser(Protocol):
+    """Makes candidates: rows go in, (row, candidates) come out, in the same order."""
+
+    def candidates(self, rows: Iterable[Shown]) -> Iterator[tuple[Shown, tuple[Candidate, ...]]]:
+        """Yield every row with its candidates, the best first, reading no further than needed."""
+        ...
+
+
+class Predictor(Protocol):
+    """A parser: sentences to programs in token form."""
+
+    def predict(self, utterances: Sequence[str]) -> Sequence[str]:
+        """Return the program of each sentence; "" where there is none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AutoConfig:
+    """What is wanted.
+
+    Attributes:
+        number: paraphrases of each row, at most.
+        checks: limits of the checks. Rewrites by rule often change little: for them the distances
+            are 0, so that only sentences that say the same in the same words are refused.
+    """
+
+    number: int = 3
+    checks: CheckConfig = field(default_factory=CheckConfig)
+
+    def __post_init__(self) -> None:
+        """Check the number."""
+        if self.number < 1:
+            raise ValueError(f"number must be at least 1, got {self.number}")
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A candidate that is no good, and the names of its faults."""
+
+    candidate: Candidate
+    faults: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of one row: paraphrases in the order of the candidates, and the rest.
+
+    Attributes:
+        kept: (paraphrase, what made it).
+    """
+
+    shown: Shown
+    kept: tuple[tuple[Example, tuple[str, ...]], ...] = ()
+    refused: tuple[Refused, ...] = ()
+
+
+@dataclass(slots=True)
+class AutoTally:
+    """Counts of a run: of rows, candidates, paraphrases, of faults, and of what made them."""
+
+    rows: int = 0
+    rows_without: int = 0
+    candidates: int = 0
+    kept: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    made: Counter[str] = field(default_factory=Counter)
+    kept_by: Counter[str] = field(default_factory=Counter)
+
+    def add(self, outcome: Outcome) -> None:
+        """Count what became of a row."""
+        self.rows += 1
+        self.rows_without += not outcome.kept
+        self.candidates += len(outcome.kept) + len(outcome.refused)
+        self.kept += len(outcome.kept)
+        for _, made_by in outcome.kept:
+            self.made.update(made_by)
+            self.kept_by.update(made_by)
+        for refused in outcome.refused:
+            self.made.update(refused.candidate.made_by)
+            self.faults.update(refused.faults)
+
+    def merge(self, other: "AutoTally") -> None:
+        """Add the counts of another part of the run."""
+        for name in ("rows", "rows_without", "candidates", "kept"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for name in ("faults", "made", "kept_by"):
+            getattr(self, name).update(getattr(other, name))
+
+
+def paraphrased(
+    rows: Iterable[Shown],
+    paraphraser: Paraphraser,
+    config: AutoConfig,
+    *,
+    canonical: Callable[[str], str] = lambda program: program,
+    predictor: Predictor | None = None,
+) -> Iterator[Outcome]:
+    """Yield what became of each row, in order.
+
+    Args:
+        canonical: brings a program whose placeholders were renumbered into its canonical form.
+        predictor: refuses paraphrases that it reads as another program.
+    """
+    judged = (
+        _judged(shown, found, config, canonical) for shown, found in paraphraser.candidates(rows)
+    )
+    for batch in _batches(judged):
+        checked = batch if predictor is None else _round_trip(batch, predictor)
+        yield from (_limited(outcome, config.number) for outcome in checked)
+
+
+def _batches(outcomes: Iterator[Outcome]) -> Iterator[list[Outcome]]:
+    while batch := list(islice(outcomes, _BATCH)):
+        yield batch
+
+
+def _judged(
+    shown: Shown,
+    candidates: Sequence[Candidate],
+    config: AutoConfig,
+    canonical: Callable[[str], str],
+) -> Outcome:
+    kept: list[tuple[Example, tuple[str, ...]]] = []
+    refused: list[Refused] = []
+    texts: list[str] = []
+    for candidate in candidates:
+        faults = faults_in(shown, candidate, texts, config.checks)
+        row = None if faults else _row(shown, candidate, len(kept), canonical)
+        if row is None:
+            refused.append(Refused(candidate, faults or (VALUES,)))
+        else:
+            texts.append(candidate.text)
+            kept.append((row, candidate.made_by))
+    return Outcome(shown, tuple(kept), tuple(refused))
+
+
+def faults_in(
+    shown: Shown, candidate: Candidate, others: Sequence[str], checks: CheckConfig
+) -> tuple[str, ...]:
+    """Return the names of all faults of a candidate; empty if it is good.
+
+    Args:
+        others: texts of the row's candidates that were accepted before.
+
+    >>> row = Shown(Example("S1", "get NUMBER_0 files", ".."))
+    >>> faults_in(row, Candidate("show me files", ()), [], CheckConfig())
+    ('missing-value',)
+    """
+    if not candidate.is_typed:
+        return tuple(_token_faults(shown.example.utterance, candidate.text, others, checks))
+    names = tuple(fault.name for fault in faults_of(shown, candidate.text, others, checks))
+    # Without example values the placeholders themselves must be there.
+    lost = not shown.values and _values(shown.example.utterance) != _values(candidate.text)
+    return (*names, VALUES) if lost else names
+
+
+def _token_faults(
+    before: str, after: str, others: Sequence[str], checks: CheckConfig
+) -> Iterator[FaultName]:
+    """Yield the faults of tokens: as `faults_of`, without reading what nobody typed."""
+    words, had = after.split(), before.split()
+    if len(after) < checks.least_characters or len(words) < min(checks.least_words, len(had)):
+        yield "too-short"
+    if _values(before) != _values(after):
+        yield VALUES
+    essence = essence_of(words)
+    if _is_near(essence, essence_of(had), checks.copy_distance):
+        yield "copy"
+    if any(_is_near(essence, essence_of(o.split()), checks.duplicate_distance) for o in others):
+        yield "near-duplicate"
+
+
+def _is_near(left: str, right: str, limit: float) -> bool:
+    if not limit:
+        return left == right
+    return is_within(essence_distance(left, right), limit)
+
+
+def _values(text: str) -> Counter[str]:
+    return Counter(word for word in text.split() if "A" <= word[0] <= "Z" or word == '"')
+
+
+def _row(
+    shown: Shown, candidate: Candidate, index: int, canonical: Callable[[str], str]
+) -> Example | None:
+    id = f"{shown.example.id}.{index}"
+    if candidate.is_typed:
+        return paraphrase_of(shown, candidate.text, id=id, canonical=canonical)
+    return replace(
+        shown.example,
+        id=id,
+        utterance=candidate.text,
+        source="paraphrase",
+        parent=shown.example.id,
+    )
+
+
+def _round_trip(batch: Sequence[Outcome], predictor: Predictor) -> Iterator[Outcome]:
+    sentences = [row.utterance for outcome in batch for row, _ in outcome.kept]
+    programs = iter(predictor.predict(sentences) if sentences else ())
+    for outcome in batch:
+        good, bad = [], list(outcome.refused)
+        for row, made_by in outcome.kept:
+            if next(programs) == row.program:
+                good.append((row, made_by))
+            else:
+                bad.append(Refused(Candidate(row.utterance, made_by), (ROUND_TRIP,)))
+        yield replace(outcome, kept=tuple(good), refused=tuple(bad))
+
+
+def _limited(outcome: Outcome, number: int) -> Outcome:
+    """Return an outcome with the first paraphrases only; what is over was not asked for."""
+    kept = tuple(
+        (replace(row, id=f"{outcome.shown.example.id}.{index}"), made_by)
+        for index, (row, made_by) in enumerate(outcome.kept[:number])
+    )
+    return replace(outcome, kept=kept)

@@ -1,0 +1,113 @@
+"""Answers that took time or money, kept in a file: a run that was killed asks for none twice.
+
+A line holds the answers of one request, so that a request is in the journal wholly or not at all.
+Lines are only ever added; what a killed run left of a line is cut off.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from genie_dp.errors import GenieError, Problem, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What answers took: requests, tokens of prompts and tokens of answers."""
+
+    requests: int = 0
+    prompt_tokens: int = 0
+    answer_tokens: int = 0
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            self.requests + other.requests,
+            self.prompt_tokens + other.prompt_tokens,
+            self.answer_tokens + other.answer_tokens,
+        )
+
+
+@dataclass(slots=True)
+class Journal:
+    """Answers by key; without a path they are kept in memory only.
+
+    Attributes:
+        before: what the answers took that were there at the start.
+        now: what those took that came since.
+    """
+
+    path: Path | None
+    answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    before: Usage = Usage()
+    now: Usage = Usage()
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def add(self, answers: Mapping[str, Sequence[str]], usage: Usage) -> None:
+        """Keep the answers of one request; on disk when this returns, should we be killed."""
+        line = {
+            "answers": {key: list(texts) for key, texts in answers.items()},
+            "usage": [usage.requests, usage.prompt_tokens, usage.answer_tokens],
+        }
+        with self.lock:
+            if self.path is not None:
+                with self.path.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self.answers.update({key: tuple(texts) for key, texts in answers.items()})
+            self.now += usage
+
+
+def open_journal(path: Path | None, *, resume: bool, overwrite: bool) -> Journal:
+    """Return the journal at a path with the answers that are there.
+
+    Raises:
+        GenieError: there is one, and nobody said what to do with it (P140); a line that is no
+            answer (P141).
+    """
+    if path is not None and path.exists():
+        if overwrite and not resume:
+            path.unlink()
+        elif not resume:
+            hint = "use them with --resume, or drop them with --overwrite"
+            message = f"answers of an earlier run lie in {path}"
+            raise GenieError(Problem("P140", message, hint=hint))
+    journal = Journal(path)
+    if path is None:
+        return journal
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        _read(journal, path)
+    return journal
+
+
+def _read(journal: Journal, path: Path) -> None:
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) != len(content):
+        with path.open("r+b") as file:
+            file.truncate(len(whole))
+    for number, line in enumerate(whole.split(b"\n")[:-1], 1):
+        try:
+            read = json.loads(line)
+            answers = {str(key): tuple(map(str, texts)) for key, texts in read["answers"].items()}
+            usage = Usage(*map(int, read["usage"]))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            span = Span(str(path), number, 1, number, 2)
+            hint = "start again with --overwrite"
+            raise GenieError(Problem("P141", "no line of answers", span, hint)) from None
+        journal.answers.update(answers)
+        journal.before += usage
+
+
+def key_of(*parts: object) -> str:
+    """Return the key of an answer: a hash of all it depends on.
+
+    >>> key_of("get my files", "prompt", "model") == key_of("get my files", "prompt", "model")
+    True
+    >>> key_of("a", "bc") == key_of("ab", "c")
+    False
+    """
+    text = json.dumps([str(part) for part in parts])
+    return hashlib.sha256(text.encode()).hexdigest()[:32]

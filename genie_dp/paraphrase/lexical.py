@@ -1,0 +1,266 @@
+"""Replaces single words and short phrases of a sentence by others of the same meaning.
+
+A lexicon answers one question: what may stand in place of the words that begin here. Whether it
+may stand *here* is decided from the neighbouring words alone: "book" is a verb in "book a table"
+and a noun in "the book"; "get" is left alone before "me". Words of values, and of names such as
+"new york", are never touched. The forms of a word are made when a lexicon is read ("photos" ->
+"pictures"), so that a sentence costs a look-up a word.
+"""
+
+import random
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, Protocol
+
+from genie_dp.paraphrase.lexical_fixed import fixed_phrases
+from genie_dp.templates import english_words as lists
+from genie_dp.templates.english import article, starts_with_verb
+
+# verb in its base form, other forms of a verb, noun, adjective, adverb, preposition, any
+Role = Literal["vb", "vf", "n", "a", "r", "p", "x"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What may stand before a verb in its base form, besides the start of the sentence.
+_BEFORE_VERB = _words(
+    "to please i you we they can could would will may must should not don't didn't can't"
+)
+_BEGINS_AGAIN = _words("please , and then or")
+_INDIRECT = _words("me us him")
+_PARTICLES = _words("on off up down out in back away over aside")
+_BE = _words("is are was were am be been being")
+# What ends a noun phrase; a noun before another word may be the first part of a name.
+_AFTER_NOUN = (
+    lists.PREPOSITIONS
+    | lists.RELATIVES
+    | lists.SUBJECTS
+    | lists.AFTERWARDS
+    | lists.AUXILIARIES
+    | lists.PARTICIPLES
+    | lists.BEFORE_TIMES
+    | _words("to and or but please then 's ' , . ? ! : ; has have changes change")
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One thing that may be replaced: the words, what stands for them, and where it may."""
+
+    words: tuple[str, ...]
+    replacement: str
+    role: Role
+    source: str = "own"
+
+
+class Lexicon(Protocol):
+    """What may be said instead, by the first word of it."""
+
+    def starting(self, word: str) -> Sequence[Form]:
+        """Return the forms whose words begin with that one, in a fixed order."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place of a sentence, tokens[start:stop], and what may be said there."""
+
+    start: int
+    stop: int
+    form: Form
+
+
+def reworded(
+    utterance: str,
+    lexicon: Lexicon,
+    rng: random.Random,
+    *,
+    protected: Collection[int] = (),
+    most: int = 2,
+) -> str | None:
+    """Return the sentence with one to `most` replacements, or None if none fits.
+
+    Args:
+        utterance: tokens joined by one space.
+        rng: says how many, and which; nothing else does.
+        protected: positions of tokens that belong to values (see `value_positions`).
+        most: replacements in one sentence, at most.
+
+    >>> from genie_dp.paraphrase.lexical_files import lexicon_of
+    >>> lexicon = lexicon_of([("photo", "n", "picture", "own")])
+    >>> reworded("show my photos", lexicon, random.Random(0))
+    'show my pictures'
+    """
+    tokens = utterance.split(" ")
+    found = sites(tokens, lexicon, protected=protected)
+    if not found:
+        return None
+    return applied(tokens, chosen(found, rng, most=most))
+
+
+def sites(
+    tokens: Sequence[str], lexicon: Lexicon, *, protected: Collection[int] = ()
+) -> tuple[Site, ...]:
+    """Return every replacement that is possible in a sentence, from left to right."""
+    found: list[Site] = []
+    kept: set[int] | None = None
+    for start, token in enumerate(tokens):
+        for form in lexicon.starting(token):
+            stop = start + len(form.words)
+            if len(form.words) > 1 and tuple(tokens[start:stop]) != form.words:
+                continue
+            if not fits(tokens, start, form):
+                continue
+            if kept is None:
+                kept = {*protected, *_fixed_positions(tokens)}
+            if kept.isdisjoint(range(start, stop)):
+                found.append(Site(start, stop, form))
+    return tuple(found)
+
+
+def chosen(found: Sequence[Site], rng: random.Random, *, most: int) -> tuple[Site, ...]:
+    """Return one to `most` sites that do not overlap, in the order of the sentence."""
+    wanted = rng.randint(1, max(1, most))
+    taken: list[Site] = []
+    left = list(found)
+    while left and len(taken) < wanted:
+        site = left[rng.randrange(len(left))]
+        taken.append(site)
+        left = [other for other in left if other.stop <= site.start or other.start >= site.stop]
+    return tuple(sorted(taken, key=lambda site: site.start))
+
+
+def applied(tokens: Sequence[str], taken: Sequence[Site]) -> str:
+    """Return the sentence with the replacements made, and the articles before them right.
+
+    >>> form = Form(("email",), "message", "n")
+    >>> applied("open an email".split(), [Site(2, 3, form)])
+    'open a message'
+    """
+    said: list[str] = []
+    position = 0
+    for site in taken:
+        said.extend(tokens[position : site.start])
+        if said and said[-1] in ("a", "an"):
+            said[-1] = article(site.form.replacement)
+        said.append(site.form.replacement)
+        position = site.stop
+    said.extend(tokens[position:])
+    return " ".join(said)
+
+
+# ----------------------------------------------------------------------------- what fits
+
+
+def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
+    """Tell whether the words that begin at `start` have the form's part of speech there.
+
+    >>> book = Form(("book",), "reserve", "vb")
+    >>> fits("book a table".split(), 0, book), fits("the book is out".split(), 1, book)
+    (True, False)
+    """
+    stop = start + len(form.words)
+    before = tokens[start - 1] if start else ""
+    after = tokens[stop] if stop < len(tokens) else ""
+    match form.role:
+        case "vb":
+            return _is_base_verb(tokens, start) and _takes_object(after)
+        case "vf":
+            return after not in _PARTICLES and after not in _INDIRECT
+        case "n":
+            return _ends_noun_phrase(after) and before not in _BEFORE_VERB and start > 0
+        case "r":
+            return _ends_noun_phrase(after) and before not in ("from", "by", "a", "the", "my")
+        case "a":
+            return after != "" or before in _BE
+        case "p":
+            return after != "" and after not in lists.PREPOSITIONS
+        case "x":
+            return True
+
+
+def _is_base_verb(tokens: Sequence[str], start: int) -> bool:
+    before = tokens[start - 1] if start else ""
+    if before in _BEFORE_VERB:
+        return True
+    if before in ("me", "them") and start > 1:
+        return tokens[start - 2] in ("let", "help", "have", "make")
+    if before == "" or before in _BEGINS_AGAIN:
+        return starts_with_verb(" ".join(tokens[start : start + 3]))
+    return False
+
+
+def _takes_object(after: str) -> bool:
+    # "give me", "turn on", "see if": these verbs cannot be exchanged by themselves.
+    return not (after in _INDIRECT or after in _PARTICLES or after in lists.CLAUSES)
+
+
+def _ends_noun_phrase(after: str) -> bool:
+    return after == "" or after in _AFTER_NOUN or after[0].isupper() or after[0] in "\"'"
+
+
+# ---------------------------------------------------------------------- what is left alone
+
+
+def value_positions(tokens: Sequence[str], program: str) -> frozenset[int]:
+    """Return the positions of tokens that are copied to the program: never to be replaced.
+
+    They are what stands between quotes in the sentence, words that are a quoted value or an enum of
+    a ThingTalk program, and all words that are leaves of an S-expression.
+
+    >>> program = 'now => @c.send param:text:String = " hello there "'
+    >>> sorted(value_positions("say hello there to bob".split(), program))
+    [1, 2]
+    """
+    found: set[int] = set()
+    quotes = [at for at, token in enumerate(tokens) if token == '"']
+    for begin, end in zip(quotes[::2], quotes[1::2], strict=False):
+        found.update(range(begin, end + 1))
+    for value in _values(program):
+        first, length = value[0], len(value)
+        for at, token in enumerate(tokens):
+            if token == first and tuple(tokens[at : at + length]) == value:
+                found.update(range(at, at + length))
+    return frozenset(found)
+
+
+@lru_cache(maxsize=4096)
+def _values(program: str) -> tuple[tuple[str, ...], ...]:
+    words = program.split(" ")
+    if words[0].startswith("("):
+        # What follows a bracket names a node; people do not say it as a value.
+        leaves = (
+            word.strip('()"').lower().split("_")
+            for before, word in zip(words, words[1:], strict=False)
+            if before != "(" and not word.startswith("(")
+        )
+        plain = (tuple(leaf) for leaf in leaves if all(map(str.isalpha, leaf)))
+        return tuple(dict.fromkeys(leaf for leaf in plain if len("".join(leaf)) > 1))
+    found = dict.fromkeys(_quoted(words))
+    found |= dict.fromkeys(
+        tuple(word.removeprefix("enum:").split("_")) for word in words if word.startswith("enum:")
+    )
+    return tuple(found)
+
+
+def _quoted(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    begin = -1
+    for at, word in enumerate(words):
+        if word != '"':
+            continue
+        if 0 <= begin < at - 1:
+            yield tuple(words[begin + 1 : at])
+        begin = -1 if begin >= 0 else at
+
+
+def _fixed_positions(tokens: Sequence[str]) -> set[int]:
+    found: set[int] = set()
+    phrases = fixed_phrases()
+    for start, token in enumerate(tokens):
+        for phrase in phrases.get(token, ()):
+            if tuple(tokens[start : start + len(phrase)]) == phrase:
+                found.update(range(start, start + len(phrase)))
+    return found

@@ -1,0 +1,175 @@
+"""Reads lexicons: the shipped list, files of its format, and PPDB's files.
+
+The own format is TSV with a header: word, part of speech, replacement, source. Parts of speech are
+those of `PARTS`; a verb, noun or adjective is given in its base form, and all its forms are made.
+PPDB's format has fields between `|||`: a tag in brackets, phrase, paraphrase, features,
+alignment, relation; its words are inflected already.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import cast
+
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.paraphrase.lexical import Form, Role
+from genie_dp.paraphrase.lexical_forms import noun_forms, verb_forms
+from genie_dp.resources import data_folder
+from genie_dp.skills.words import spoken
+
+# code -> what it says; docs/data-acquisition.md shows the same table
+PARTS: Mapping[str, str] = {
+    "v": "verb, in all its forms",
+    "vb": "verb, in its base form only",
+    "n": "noun, singular and plural",
+    "a": "adjective, as it stands",
+    "r": "adverb at the end of a phrase",
+    "p": "preposition",
+    "x": "anything, as it stands",
+}
+_HEADER = ("word", "part of speech", "replacement", "source")
+# PPDB's relations; of the others, "ForwardEntailment" and so on, the meaning is not kept.
+_SAME = frozenset(("Equivalence",))
+
+_ROLES: tuple[tuple[str, Role], ...] = (
+    ("VB", "vf"), ("NN", "n"), ("NP", "n"), ("JJ", "a"), ("ADJ", "a"), ("RB", "r"), ("ADV", "r"),
+    ("IN", "p"),
+)  # fmt: skip
+_BAR = "|||"
+_PLAIN = re.compile(r"[a-z][a-z'-]*(?: [a-z'-]+)*")  # no digits, and nothing like [1] inside
+_MOST_SHOWN = 20
+
+Entry = tuple[str, str, str, str]  # word, part of speech, replacement, source
+
+
+@dataclass(frozen=True, slots=True)
+class WordList:
+    """A lexicon that is a list: see `lexical.Lexicon`."""
+
+    forms: Mapping[str, tuple[Form, ...]]
+
+    def starting(self, word: str) -> Sequence[Form]:
+        """Return the forms whose words begin with that one, in the order of the list."""
+        return self.forms.get(word, ())
+
+    def __len__(self) -> int:
+        return sum(len(forms) for forms in self.forms.values())
+
+
+@lru_cache(maxsize=1)
+def shipped_lexicon() -> WordList:
+    """Return the shipped list of safe replacements."""
+    return read_lexicon(data_folder("paraphrase/data") / "lexical.tsv")
+
+
+def lexicon_of(entries: Iterable[Entry]) -> WordList:
+    """Return the lexicon of entries, with the forms of their words.
+
+    >>> lexicon = lexicon_of([("buy", "v", "purchase", "own")])
+    >>> [form.replacement for form in lexicon.starting("bought")]
+    ['purchased']
+    """
+    return _word_list(form for entry in entries for form in forms_of(entry))
+
+
+def _word_list(forms: Iterable[Form]) -> WordList:
+    found: dict[str, list[Form]] = {}
+    for form in dict.fromkeys(forms):
+        found.setdefault(form.words[0], []).append(form)
+    return WordList({first: tuple(forms) for first, forms in found.items()})
+
+
+def forms_of(entry: Entry) -> Iterator[Form]:
+    """Yield the forms of an entry's word, each with that of its replacement."""
+    word, part, replacement, source = entry
+    made: Iterable[tuple[str, str, Role]] = ((word, replacement, cast("Role", part)),)
+    if part == "v":
+        made = verb_forms(word, replacement)
+    elif part == "n":
+        made = noun_forms(word, replacement)
+    for text, other, role in made:
+        yield Form(tuple(text.split()), other, role, source)
+
+
+def read_lexicon(path: Path | str) -> WordList:
+    """Return the lexicon of a file, compressed or not; PPDB's lines are known by their `|||`.
+
+    Raises:
+        GenieError: all mistakes of the file (P101 columns, P102 part of speech), no UTF-8 (R003),
+            or nothing in it that can be used (P103).
+    """
+    forms: list[Form] = []
+    problems: list[Problem] = []
+    for number, line in enumerate(_lines(str(path)), 1):
+        read = _ppdb_forms if _BAR in line else _tsv_forms
+        try:
+            forms.extend(read(line, str(path), number))
+        except GenieError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise GenieError(problems[:_MOST_SHOWN])
+    if not forms:
+        hint = "give tab-separated word, part of speech, replacement, source, or a PPDB file"
+        raise GenieError(
+            Problem("P103", f"{path} holds no replacement that can be used", hint=hint)
+        )
+    return _word_list(forms)
+
+
+def _lines(path: str) -> Iterator[str]:
+    import smart_open
+
+    number = 0
+    with smart_open.open(path, encoding="utf-8") as lines:
+        try:
+            for number, line in enumerate(lines, 1):  # noqa: B007 - for the message below
+                yield line.rstrip("\r\n")
+        except UnicodeDecodeError:
+            span = Span(path, number + 1, 1, number + 1, 2)
+            hint = "save the file as UTF-8"
+            raise GenieError(Problem("R003", "expected UTF-8 text", span, hint)) from None
+
+
+def _tsv_forms(line: str, file: str, number: int) -> Iterator[Form]:
+    if not line.strip() or line.startswith("#"):
+        return
+    parts = tuple(part.strip() for part in line.split("\t"))
+    if parts == _HEADER:
+        return
+    span = Span(file, number, 1, number, len(line) + 1)
+    if len(parts) != len(_HEADER) or not all(parts):
+        message = f"expected {', '.join(_HEADER)} between tabs, got {len(parts)} columns"
+        raise GenieError(Problem("P101", message, span, "no column may be empty"))
+    word, part, replacement, source = parts
+    if part not in PARTS:
+        column = line.index("\t") + 2
+        span = Span(file, number, column, number, column + len(part))
+        hint = did_you_mean(part, PARTS) or f"one of {', '.join(PARTS)}"
+        raise GenieError(Problem("P102", f"expected a part of speech, got {part!r}", span, hint))
+    yield from forms_of((spoken(word), part, spoken(replacement), source))
+
+
+def _ppdb_forms(line: str, file: str, number: int) -> Iterator[Form]:
+    fields = [field.strip() for field in line.split(_BAR)]
+    tag = re.fullmatch(r"\[([A-Z$.,:/\\-]+)\]", fields[0])
+    if len(fields) < 4 or tag is None:
+        span = Span(file, number, 1, number, len(line) + 1)
+        message = "expected [TAG] ||| phrase ||| paraphrase ||| features, as in PPDB's files"
+        raise GenieError(Problem("P101", message, span))
+    phrase, other = spoken(fields[1]), spoken(fields[2])
+    same = len(fields) < 6 or fields[5] in _SAME
+    plain = all(_PLAIN.fullmatch(text) for text in (phrase, other))
+    if same and plain and phrase != other:
+        yield Form(tuple(phrase.split()), other, _role(tag[1]), "ppdb")
+
+
+def _role(tag: str) -> Role:
+    """Return the role of a tag of the Penn treebank; PPDB names verb phrases [VP], [S\\NP]..."""
+    if tag in ("VB", "VBP", "VP"):
+        return "vb"
+    for prefix, role in _ROLES:
+        if tag.startswith(prefix):
+            return role
+    return "x"

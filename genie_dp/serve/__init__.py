@@ -1,0 +1,1 @@
+"""Local web pages and services; needs the extra `serve`."""

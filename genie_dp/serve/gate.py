@@ -1,0 +1,144 @@
+"""What every request passes before anything looks at it: name, size, token; and headers back."""
+
+import asyncio
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlencode
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from genie_dp.serve.hosts import HostRule
+from genie_dp.serve.identity import Signer
+
+MOST_BYTES = 64 * 1024  # of a request's body
+_PATIENCE = 30.0  # seconds for a body to come in
+# Everything is ours: no inline script, no other server, no frame around us.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+        "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How strangers are kept out: the token in the address becomes a cookie of this name."""
+
+    signer: Signer
+    cookie: str
+
+
+class Gate:
+    """Wraps an app: refuses what no page of ours would send."""
+
+    def __init__(self, app: ASGIApp, *, hosts: HostRule, access: Access | None):
+        """Wrap an app; without `access` whoever can connect is let in."""
+        self._app = app
+        self._hosts = hosts
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or hand it on."""
+        if scope["type"] != "http":
+            return  # no web sockets; uvicorn closes them
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        body = b""
+        if refusal is None:
+            body, refusal = await _body(Headers(scope=scope), receive)
+        if refusal is not None:
+            await refusal(scope, receive, send_with_headers)
+            return
+        await self._app(scope, _replayed(body, receive), send_with_headers)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        host = headers.getlist("host")
+        if len(host) != 1 or not self._hosts.accepts(host[0]):
+            return PlainTextResponse("This server has another name.", 421)
+        if scope["method"] not in ("GET", "HEAD") and _is_foreign(headers):
+            return PlainTextResponse("This came from another site.", 403)
+        return self._unknown(scope, headers) if self._access else None
+
+    def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
+        """Return None for whoever has the cookie; with the token in the address they get it."""
+        assert self._access is not None
+        signer, name = self._access.signer, self._access.cookie
+        if signer.is_access_token(_cookie(headers, name)):
+            return None
+        query = parse_qs(scope["query_string"].decode("latin-1"))
+        token = query.pop("token", [""])[0]
+        if not signer.is_access_token(token):
+            return PlainTextResponse("Open the whole address that the server printed.", 403)
+        # The token leaves the address, so that it is not in screenshots and histories.
+        rest = urlencode(query, doseq=True)
+        answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
+        answer.set_cookie(name, token, httponly=True, samesite="lax", max_age=365 * 86400)
+        return answer
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        morsel = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return morsel.value if morsel else ""
+
+
+def _is_foreign(headers: Headers) -> bool:
+    """Tell whether a browser says that a form or script of another site sent this."""
+    if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        return True
+    origin = headers.get("origin")
+    return origin is not None and origin.partition("://")[2] != headers["host"]
+
+
+async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
+    """Return a request's body, or how it is refused: it is read only as far as it may go."""
+    too_much = PlainTextResponse("This is too much at once.", 413)
+    if headers.get("content-length", "0").isdigit() and (
+        int(headers.get("content-length", "0")) > MOST_BYTES
+    ):
+        return b"", too_much
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_PATIENCE):
+            while True:
+                message = await receive()
+                body += message.get("body", b"")
+                if len(body) > MOST_BYTES:
+                    return b"", too_much
+                if not message.get("more_body", False):
+                    return bytes(body), None
+    except TimeoutError:
+        return b"", PlainTextResponse("This took too long.", 408)
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return the rest of a request whose body was read already."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again

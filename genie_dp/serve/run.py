@@ -1,0 +1,42 @@
+"""Serves an app until somebody stops it."""
+
+import socket
+from typing import TYPE_CHECKING
+
+from genie_dp.errors import GenieError, Problem
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+_MOST_CONNECTIONS = 200
+
+
+def check_serve() -> None:
+    """Raise GenieError (P200) where the libraries that serve pages are not installed."""
+    try:
+        import fastapi
+        import uvicorn
+    except ImportError as error:
+        hint = "pip install 'genie_dp[serve]'"
+        message = f"serving pages needs {error.name}"
+        raise GenieError(Problem("P200", message, hint=hint)) from None
+    del fastapi, uvicorn
+
+
+def serve(app: "ASGIApp", bound: socket.socket) -> None:
+    """Answer requests at a socket that listens, until Ctrl+C or a signal to end."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_level="warning",
+        # What people do is nobody's business, and addresses may hold the token.
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        ws="none",
+        limit_concurrency=_MOST_CONNECTIONS,
+        timeout_graceful_shutdown=5,
+    )
+    uvicorn.Server(config).run(sockets=[bound])

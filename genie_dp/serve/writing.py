@@ -1,0 +1,94 @@
+"""What a page says of paraphrases while they are written and when they are sent."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from genie_dp.paraphrase.checks import CheckConfig, faults_of
+from genie_dp.paraphrase.shown import Shown
+
+MOST_CHARACTERS = 500  # of a paraphrase, as on the page of `paraphrase hits`
+MOST_NAME = 64
+# What is only said: the dictionary knows few names and no new words, so the writer decides.
+WARNINGS: Mapping[str, str] = {"not-english": "Is this English? If it is, send it."}
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """One thing to tell the writer; what is no warning must be mended."""
+
+    name: str
+    message: str
+    is_warning: bool = False
+
+
+Remarks = tuple[Remark, ...]
+
+
+def cleaned(text: str) -> str:
+    """Return typed text on one line, composed, without control characters.
+
+    >>> cleaned(" show\\x00 me\\n the  files ")
+    'show me the files'
+    """
+    kept = (" " if c.isspace() else c for c in text if _is_kept(c))
+    return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+
+
+def _is_kept(character: str) -> bool:
+    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cs")
+
+
+def remarks_of(
+    shown: Shown, texts: Sequence[str], checks: CheckConfig, *, is_draft: bool = False
+) -> tuple[Remarks, ...]:
+    """Return what is wrong with each paraphrase of a sentence, in their order.
+
+    Args:
+        texts: as `cleaned` gives them.
+        is_draft: whether they are still being written: an empty one is no fault yet.
+
+    >>> from genie_dp.records import Example
+    >>> row = Shown(Example("S1", "list my files", ".."))
+    >>> found = remarks_of(row, ["list my files", "hm"], CheckConfig())
+    >>> [[remark.name for remark in remarks] for remarks in found]
+    [['copy'], ['too-short', 'not-english']]
+    """
+    good: list[str] = []
+    found: list[Remarks] = []
+    for text in texts:
+        remarks = () if is_draft and not text else _remarks(shown, text, good, checks)
+        if text and not is_refused([remarks]):
+            good.append(text)
+        found.append(remarks)
+    return tuple(found)
+
+
+def _remarks(shown: Shown, text: str, others: Sequence[str], checks: CheckConfig) -> Remarks:
+    if len(text) > MOST_CHARACTERS:
+        message = f"This is too long: write at most {MOST_CHARACTERS} characters."
+        return (Remark("too-long", message),)
+    return tuple(
+        Remark(fault.name, WARNINGS.get(fault.name, fault.message), fault.name in WARNINGS)
+        for fault in faults_of(shown, text, others, checks)
+    )
+
+
+def is_refused(found: Sequence[Remarks]) -> bool:
+    """Tell whether anything must be mended before it is kept.
+
+    >>> is_refused([(Remark("not-english", "..", is_warning=True),), ()])
+    False
+    """
+    return any(not remark.is_warning for remarks in found for remark in remarks)
+
+
+def worker_name(text: str) -> str | None:
+    """Return a name as it is kept, or None if it is none: letters and digits come first.
+
+    >>> worker_name("  Ada  Lovelace "), worker_name("=1+2"), worker_name("")
+    ('Ada Lovelace', None, None)
+    """
+    name = cleaned(text)
+    # In a spreadsheet no name may be a formula.
+    return name if 0 < len(name) <= MOST_NAME and name[0].isalnum() else None
