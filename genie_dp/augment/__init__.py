@@ -1,0 +1,1 @@
+"""Makes training data of synthesized and paraphrased rows: real values, other words, typing."""

@@ -1,0 +1,242 @@
+"""Placeholders of a row: where they stand on both sides, and how a value is written there.
+
+Both texts are worked on with one private character for each placeholder, as in synthesis: putting
+a value in is one `str.replace`, which hits nothing else.
+"""
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.sexpr.types import placeholder_type
+from genie_dp.languages.thingtalk.slots import slot_type
+from genie_dp.languages.thingtalk.types import (
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    STRING,
+    TIME,
+    Entity,
+    Measure,
+    Type,
+)
+from genie_dp.records import Example
+
+FIRST_MARK = 0xE000
+MOST_PLACES = 1000
+# A fast look at a text between two spaces; `placeholder` then says whether it is one.
+_LIKE_ONE = re.compile(r" ([A-Z][^ ]*_[0-9]+)(?= )")
+_PRIVATE = re.compile("[\ue000-\uf8ff]")
+# What a parser's reader finds by rule and shows it as a placeholder; all else is copied by words.
+_READ = frozenset((NUMBER, DATE, TIME, CURRENCY, LOCATION))
+_SEXPR_TYPES: dict[str, Type] = {
+    "String": STRING,
+    "Number": NUMBER,
+    "Date": DATE,
+    "Time": TIME,
+    "Duration": Measure("ms"),
+    "Currency": CURRENCY,
+    "Location": LOCATION,
+    "PhoneNumber": Entity("tt:phone_number"),
+    "EmailAddress": Entity("tt:email_address"),
+    "URL": Entity("tt:url"),
+}
+
+Sort = Literal["listed", "read"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # each is made once: see _known_place
+class Place:
+    """A placeholder of a row.
+
+    Attributes:
+        token: the placeholder, such as QUOTED_STRING_0; `stem` and `number` are its parts.
+        mark: the private character that stands for it in both texts.
+        type: what it stands for.
+        parameter: what it fills, "@com.gmail.inbox:subject", or "" where nothing says.
+        sort: "listed": texts and names, which words replace; "read": numbers, dates and the like.
+        operator: the token before it in the program, such as "=~".
+        before, after: what stands around the words of a value in the program.
+    """
+
+    token: str
+    stem: str
+    number: int
+    mark: str
+    type: Type
+    parameter: str
+    sort: Sort
+    operator: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A row whose placeholders are private characters.
+
+    Attributes:
+        tokens: the sentence.
+        program: the program, one text.
+        places: the placeholders in the order of the sentence.
+        is_sorted_by_values: whether the order of its parts may depend on what is put in, so that
+            it has to be brought into canonical form again.
+    """
+
+    tokens: tuple[str, ...]
+    program: str
+    places: tuple[Place, ...]
+    is_sorted_by_values: bool
+
+
+@lru_cache(maxsize=65536)
+def placeholder(token: str, language: str) -> tuple[str, int, Type] | None:
+    """Return stem, number and type of a placeholder, or None for another token.
+
+    >>> [str(part) for part in placeholder("MEASURE_byte_1", "thingtalk")]
+    ['MEASURE_byte', '1', 'Measure(byte)']
+    >>> placeholder("bbc_1", "thingtalk") is None
+    True
+    """
+    if language == "sexpr":
+        named = placeholder_type(token)
+        found = _SEXPR_TYPES[named.name] if named is not None else None
+    else:
+        found = slot_type(token)
+    if found is None:
+        return None
+    stem, _, number = token.rpartition("_")
+    return stem, int(number), found
+
+
+def marked(row: Example) -> Marked:
+    """Return a row with its placeholders marked on both sides.
+
+    Raises:
+        GenieError: a placeholder stands on one side only (A110); the row holds private characters
+            or too many placeholders (A111).
+    """
+    language = row.language
+    program = f" {row.program} "
+    said = [t for t in _LIKE_ONE.findall(f" {row.utterance} ") if placeholder(t, language)]
+    inside = {t for t in _LIKE_ONE.findall(program) if placeholder(t, language)}
+    marks = {token: chr(FIRST_MARK + i) for i, token in enumerate(dict.fromkeys(said))}
+    if marks.keys() != inside:
+        raise _out_of_step(row, marks.keys() ^ inside, inside)
+    tokens = tuple(row.utterance.split(" "))
+    if not marks:
+        return Marked(tokens, row.program, (), False)
+    if len(marks) > MOST_PLACES or _PRIVATE.search(row.utterance) or _PRIVATE.search(row.program):
+        raise _unworkable(row)
+    places = []
+    is_sorted = language == "sexpr" or _calls_twice(row)
+    for token, mark in marks.items():
+        # What stands before a value says which comparison it is part of.
+        before = program[: program.index(f" {token} ")].rsplit(" ", 2)
+        is_sorted = is_sorted or _is_compared_twice(before, program)
+        places.append(_place(row, token, mark, before))
+        program = program.replace(f" {token} ", f" {mark} ")
+    marked_tokens = tuple([marks.get(token, token) for token in tokens])
+    return Marked(marked_tokens, program[1:-1], tuple(places), is_sorted)
+
+
+def _out_of_step(row: Example, alone: Collection[str], inside: Collection[str]) -> GenieError:
+    first = min(alone)
+    side = "program" if first in inside else "sentence"
+    message = f"row {row.id}: {first} stands in the {side} only"
+    hint = "every placeholder of a sentence stands in its program, and the other way round"
+    return GenieError(Problem("A110", message, hint=hint))
+
+
+def _unworkable(row: Example) -> GenieError:
+    message = f"row {row.id} has private characters (U+E000 to U+F8FF), or too many placeholders"
+    return GenieError(Problem("A111", message, hint="take them out of the sentence"))
+
+
+def _place(row: Example, token: str, mark: str, before: Sequence[str]) -> Place:
+    """Return the place of a placeholder; `before` ends in the two tokens before it."""
+    slot = row.slots.get(token)
+    is_bare = row.language == "sexpr" and _in_square(" ".join(before).split())
+    parameter = slot.parameter if slot else _parameter(before)
+    return _known_place(token, mark, row.language, parameter, before[-1], is_bare)
+
+
+@lru_cache(maxsize=65536)  # rows share their places: a draw is made once for each
+def _known_place(
+    token: str, mark: str, language: str, parameter: str, operator: str, is_bare: bool
+) -> Place:
+    known = placeholder(token, language)
+    assert known is not None
+    stem, number, type_ = known
+    sort: Sort = "read" if type_ in _READ or isinstance(type_, Measure) else "listed"
+    before, after = '" ', ' "'
+    if is_bare:
+        before = after = ""
+    elif language != "sexpr" and isinstance(type_, Entity):
+        after = f' " ^^{type_.kind}'
+    return Place(token, stem, number, mark, type_, parameter, sort, operator, before, after)
+
+
+def _in_square(program: Sequence[str]) -> bool:
+    """Tell whether a program stops inside of square brackets, where words have no quotes.
+
+    >>> _in_square("[ IN:CALL [ SL:NAME".split()), _in_square("[ IN:CALL ( name".split())
+    (True, False)
+    """
+    opened: list[str] = []
+    for token in program:
+        if token[-1:] in "([":
+            opened.append(token[-1:])
+        elif token in (")", "]") and opened:
+            opened.pop()
+    return bool(opened) and opened[-1] == "["
+
+
+def _parameter(before: Sequence[str]) -> str:
+    """Return the parameter that a placeholder fills, as far as the program says it."""
+    name = before[-2] if len(before) > 1 else ""
+    return name.split(":")[1] if name.startswith("param:") else ""
+
+
+# The canonical form orders conditions by parameter, operator and then value, and joins by function
+# and then text; so values count where these are equal. S-expressions may declare any node
+# unordered.
+
+
+def _calls_twice(row: Example) -> bool:
+    functions: Sequence[str] = row.functions
+    if not functions:
+        functions = [token for token in row.program.split(" ") if token.startswith("@")]
+    return len(set(functions)) < len(functions)
+
+
+def _is_compared_twice(before: Sequence[str], program: str) -> bool:
+    operator = before[-1]
+    if operator in ("[", ","):
+        return True
+    return operator != "=" and program.count(f" {before[-2]} {operator} ") > 1
+
+
+def left_over(places: Sequence[Place], filled: Collection[str]) -> dict[str, str]:
+    """Return mark -> name of the placeholders that stay, numbered anew from 0 for each stem.
+
+    A parser numbers what it reads from 0, so that QUOTED_STRING_1 becomes QUOTED_STRING_0 where
+    words took the place of the first one.
+
+    Args:
+        places: the placeholders of a row.
+        filled: the marks of those that got a value.
+    """
+    staying = [place for place in places if place.mark not in filled]
+    gone = {place.stem for place in places if place.mark in filled} if staying else ()
+    names = {place.mark: place.token for place in staying}
+    counts: dict[str, int] = {}
+    for place in sorted((p for p in staying if p.stem in gone), key=lambda p: p.number):
+        number = counts.get(place.stem, 0)
+        counts[place.stem] = number + 1
+        names[place.mark] = f"{place.stem}_{number}"
+    return names

@@ -1,0 +1,1 @@
+"""The many ways in which people write numbers, dates, times, measures, money and places."""

@@ -1,0 +1,149 @@
+"""A data set folder: written beside its name, with card and manifest, and renamed when complete."""
+
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from genie_dp.cli.row_files import manifest_of, write_json
+from genie_dp.errors import GenieError, Problem
+from genie_dp.records import Spent
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+MANIFEST = "manifest.json"
+CARD = "README.md"
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the user says of the data: title, licence, where it is from, what was spent on it."""
+
+    title: str = ""
+    licence: str = ""
+    origin: str = ""
+    spent: Path | None = None
+
+    def guarantee(self) -> Spent | None:
+        """Return the guarantee of the file, or None where none is named.
+
+        Raises:
+            GenieError: the file holds none.
+        """
+        if self.spent is None:
+            return None
+        try:
+            fields = json.loads(self.spent.read_text(encoding="utf-8"))
+            fields["not_covered"] = tuple(fields["not_covered"])
+            return Spent(**fields)
+        except (ValueError, TypeError, KeyError) as error:
+            hint = "a JSON object: epsilon, delta, unit, relation, accountant, not_covered"
+            raise GenieError(Problem("D012", f"{self.spent}: {error}", hint=hint)) from None
+
+
+def card_options(command: Command) -> Command:
+    """Add --title, --licence, --origin and --spent."""
+    for option in (
+        click.option(
+            "--spent",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="JSON of the privacy guarantee; needed when rows are of source private.",
+        ),
+        click.option("--origin", default="", help="Where the rows are from, for the card."),
+        click.option(
+            "--licence", default="", metavar="NAME", help="Licence of the rows, such as cc-by-4.0."
+        ),
+        click.option("--title", default="", help="Title of the card [the folder's name]."),
+    ):
+        command = option(command)
+    return command
+
+
+def seeds_of(inputs: Sequence[str]) -> tuple[tuple[str, int], ...]:
+    """Return the seeds that the manifests beside the inputs name."""
+    found = []
+    for name in inputs:
+        path = Path(manifest_of(name))
+        if "://" in name or not path.is_file():
+            continue
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        settings = {**manifest, **manifest.get("config", {}), **manifest.get("settings", {})}
+        if isinstance(settings.get("seed"), int):
+            what = f"{Path(name).name}, {manifest.get('command', 'made')}"
+            found.append((what, settings["seed"]))
+    return tuple(found)
+
+
+def check_folder(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a folder that cannot or must not be replaced.
+
+    Raises:
+        GenieError: it is there already; or --overwrite, and it is no data set folder of ours.
+    """
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not overwrite:
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("D005", f"{folder} exists already", hint=hint))
+    if not is_ours(folder):
+        hint = f"only folders with the {MANIFEST} of split or convert are replaced"
+        raise GenieError(Problem("D006", f"{folder} is no data set folder", hint=hint))
+
+
+def is_ours(folder: Path) -> bool:
+    """Tell whether a folder was written by split or convert."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("command") in ("split", "convert")
+
+
+@contextmanager
+def new_folder(folder: Path) -> Iterator[Path]:
+    """Open a folder to be filled; it gets its name when the block ends well.
+
+    What was there before is replaced then, and not touched when the block raises.
+    """
+    folder = folder.absolute()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    work = folder.with_name(f".{folder.name}.partial")
+    shutil.rmtree(work, ignore_errors=True)  # of a run that was killed
+    work.mkdir()
+    try:
+        yield work
+        _swap(work, folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _swap(work: Path, folder: Path) -> None:
+    old = folder.with_name(f".{folder.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if folder.exists():
+        folder.rename(old)
+    work.rename(folder)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """Return the manifest of a data set folder.
+
+    Raises:
+        GenieError: there is none.
+    """
+    if not is_ours(folder):
+        hint = "a folder that genie-dp split wrote"
+        raise GenieError(Problem("D007", f"{folder} has no {MANIFEST} of split", hint=hint))
+    found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return found
+
+
+def write_manifest(folder: Path, content: dict[str, Any]) -> None:
+    """Write the manifest of a data set folder."""
+    write_json(str(folder / MANIFEST), content)

@@ -1,0 +1,49 @@
+"""Files of JSON objects, one a line, and of columns between tabs, with places for mistakes."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span
+
+
+def objects(path: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield the objects of a file or URL with their line numbers.
+
+    Raises:
+        GenieError: a line that is no object, or lacks a key (D020).
+    """
+    import smart_open
+
+    with smart_open.open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                found = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise _problem(path, number, f"no JSON: {error.msg}", error.colno) from None
+            lost = [key for key in needed if not isinstance(found, dict) or key not in found]
+            if lost:
+                raise _problem(path, number, f"expected {', '.join(map(repr, lost))} in the object")
+            yield number, found
+
+
+def columns(path: str, count: int) -> Iterator[tuple[int, list[str]]]:
+    """Yield the columns of each line of a file or URL, with line numbers.
+
+    Raises:
+        GenieError: a line with fewer columns (D020).
+    """
+    import smart_open
+
+    with smart_open.open(path, encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            found = line.rstrip("\n").split("\t")
+            if len(found) < count:
+                message = f"expected {count} columns between tabs, got {len(found)}"
+                raise _problem(path, number, message)
+            yield number, found
+
+
+def _problem(path: str, line: int, message: str, column: int = 1) -> GenieError:
+    span = Span(path, line, column, line, column + 1)
+    return GenieError(Problem("D020", message, span, "is --from the right one?", stage="syntax"))

@@ -1,0 +1,119 @@
+"""Rows read fast: only what is counted and compared."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import xxhash
+
+from genie_dp.dataset.formats import check_texts, format_of, from_json, no_text, read_rows
+from genie_dp.dataset.traits import functions_in
+from genie_dp.records import Example
+
+
+class Row(NamedTuple):
+    """What of a row is counted and compared."""
+
+    id: str
+    utterance: str
+    program: str
+    language: str
+    source: str
+    parent: str
+    functions: tuple[str, ...] | list[str]
+
+
+@dataclass(slots=True)
+class Input:
+    """One file of rows: its name and format, and after reading its rows and their hash."""
+
+    name: str
+    format: str
+    rows: int = 0
+    digest: xxhash.xxh3_128 = field(default_factory=xxhash.xxh3_128)
+
+    @classmethod
+    def of(cls, name: str) -> "Input":
+        """Return the input of a file or URL; its name says the format."""
+        return cls(name, format_of(name))
+
+    def described(self) -> dict[str, object]:
+        """Return what a manifest says of it."""
+        return {"file": self.name, "rows": self.rows, "xxh3_128": self.digest.hexdigest()}
+
+
+Wanted = Callable[[str], bool]
+
+
+def scan(source: Input, *, wanted: Wanted | None = None) -> Iterator[Row]:
+    """Yield the rows of a file or URL, counting and hashing them in `source`.
+
+    Args:
+        wanted: takes an id; rows for which it is false may be left out, which is faster.
+
+    Raises:
+        GenieError: a line is no row (R010 to R012); the functions of a row cannot be told.
+    """
+    source.rows, source.digest = 0, xxhash.xxh3_128()
+    if source.format == "jsonl":
+        return _scan_json(source, wanted)
+    return _scan_others(source)
+
+
+_ID = re.compile(rb'\{"id": ?"([^"\\]*)"')
+
+
+def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
+    import smart_open
+
+    decode, update = json.JSONDecoder().raw_decode, source.digest.update
+    with smart_open.open(source.name, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            update(line)
+            source.rows = number
+            if wanted and (match := _ID.match(line)) and not wanted(match[1].decode()):
+                continue
+            try:
+                text = line.decode()
+                row, end = decode(text)
+                get = row.get
+                id, utterance, program = row["id"], row["utterance"], row["program"]
+                check_texts(id, utterance, program)
+                language = get("language", "thingtalk")
+                functions = get("functions") or _functions(program, language)
+                found = Row(
+                    id, utterance, program, language, get("source", "synthetic"),
+                    get("parent", ""), functions,
+                )  # fmt: skip
+                if text[end:].strip():
+                    raise ValueError
+            except UnicodeDecodeError as error:
+                raise no_text(error, source.name, number) from None
+            except (ValueError, KeyError, TypeError, AttributeError):
+                # Says what is wrong; or reads what is unusual, such as space before the object.
+                found = as_row(from_json(text.rstrip("\n"), file=source.name, number=number))
+            yield found
+
+
+def _scan_others(source: Input) -> Iterator[Row]:
+    for row in read_rows(source.name):
+        source.digest.update(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
+        source.rows += 1
+        yield as_row(row)
+
+
+def as_row(row: Example) -> Row:
+    """Return what of an example is counted and compared."""
+    functions = row.functions or _functions(row.program, row.language)
+    return Row(row.id, row.utterance, row.program, row.language, row.source, row.parent, functions)
+
+
+def _functions(program: str, language: str) -> tuple[str, ...]:
+    if language == "thingtalk":
+        return functions_in(program)
+    from genie_dp.languages import get_language
+
+    target = get_language(language)
+    return tuple(target.functions(target.from_tokens(program)))

@@ -1,0 +1,233 @@
+"""What a data set is made of: Figure 7 of the Genie paper, and the numbers around it (section 5.2).
+
+One pass over the rows, a second one where there are paraphrases. Memory: 24 bytes a row, the
+vocabulary, and the paraphrases themselves.
+"""
+
+from array import array
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from genie_dp.dataset.groups import Groups
+from genie_dp.dataset.keys import combination, hashed, program_key
+from genie_dp.dataset.scan import Row, Wanted
+from genie_dp.dataset.traits import CLASSES, class_of, traits_of
+
+TOP = 50
+# The order in which the paper counts words: synthesized, then paraphrased, then augmented.
+_ORDER = ("synthetic", "paraphrase", "human", "private", "augmented")
+
+
+@dataclass(slots=True)
+class Stats:
+    """Counts over rows.
+
+    Attributes:
+        kinds: rows by source, language and traits.
+        combinations: rows by combination of functions.
+        words: source -> distinct words of its sentences.
+        length: rows by number of words.
+        sentences, programs, bare: hashes of sentences, programs, and programs without values.
+        paraphrases: hash of the parent's id -> the sentences written for it.
+    """
+
+    kinds: Counter[tuple[str, str, int]] = field(default_factory=Counter)
+    combinations: Counter[str] = field(default_factory=Counter)
+    words: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    length: Counter[int] = field(default_factory=Counter)
+    sentences: "array[int]" = field(default_factory=lambda: array("Q"))
+    programs: "array[int]" = field(default_factory=lambda: array("Q"))
+    bare: "array[int]" = field(default_factory=lambda: array("Q"))
+    paraphrases: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
+
+    def add(self, row: Row) -> None:
+        """Count a row."""
+        bits = traits_of(row.program, row.functions, row.language)
+        self.kinds[row.source, row.language, bits] += 1
+        self.combinations[combination(row.functions)] += 1
+        words = row.utterance.split()
+        self.words[row.source].update(words)
+        self.length[len(words)] += 1
+        self.sentences.append(hashed(row.utterance))
+        self.programs.append(hashed(row.program))
+        self.bare.append(hashed(program_key(row.program)))
+        if row.source == "paraphrase" and row.parent:
+            self.paraphrases[hashed(row.parent)].append(row.utterance)
+
+    def groups(self) -> Groups:
+        """Return rows by traits, source and language."""
+        found = Groups(rows=len(self.sentences), combinations=self.combinations)
+        for (source, language, bits), rows in self.kinds.items():
+            found.traits[bits] += rows
+            found.sources[source] += rows
+            found.languages[language] += rows
+        return found
+
+    def functions(self) -> Counter[str]:
+        """Return rows by the functions that they use."""
+        found = Counter[str]()
+        for names, rows in self.combinations.items():
+            for name in names.split():
+                found[name] += rows
+        return found
+
+
+Rows = Callable[[Wanted | None], Iterator[Row]]
+
+
+def count(rows: Rows) -> dict[str, Any]:
+    """Return the statistics of rows as plain data.
+
+    Args:
+        rows: reads the rows, as `scan` does; called twice where there are paraphrases.
+
+    >>> row = Row("a", "beep now", "now => @c.beep", "thingtalk", "human", "", ["@c.beep"])
+    >>> count(lambda wanted: iter([row]))["totals"]["words"]
+    2
+    """
+    stats = Stats()
+    for row in rows(None):
+        stats.add(row)
+    newness = Newness()
+    if waiting := stats.paraphrases:
+        for row in rows(lambda id: hashed(id) in waiting):
+            for sentence in waiting.pop(hashed(row.id), ()):
+                newness.add(row.utterance, sentence)
+        newness.orphans = sum(map(len, waiting.values()))
+    return described(stats, newness)
+
+
+@dataclass(slots=True)
+class Newness:
+    """How much of paraphrases is new: shares of their words and bigrams that the parent has not.
+
+    "On average, each paraphrase introduces 38% new words and 65% new bigrams" (Genie, 5.2).
+
+    Attributes:
+        orphans: paraphrases whose parent is not among the rows.
+    """
+
+    pairs: int = 0
+    words: float = 0.0
+    with_bigrams: int = 0
+    bigrams: float = 0.0
+    tenths: Counter[int] = field(default_factory=Counter)
+    orphans: int = 0
+
+    def add(self, parent: str, paraphrase: str) -> None:
+        """Compare a paraphrase with the sentence that it was written for.
+
+        >>> newness = Newness()
+        >>> newness.add("show my mail", "show me mail")
+        >>> round(newness.words, 2), newness.bigrams
+        (0.33, 1.0)
+        """
+        old, new = parent.split(), paraphrase.split()
+        if not new:
+            return
+        share = len(set(new) - set(old)) / len(set(new))
+        self.pairs += 1
+        self.words += share
+        self.tenths[min(int(share * 10), 9)] += 1
+        if pairs := set(pairwise(new)):
+            self.with_bigrams += 1
+            self.bigrams += len(pairs - set(pairwise(old))) / len(pairs)
+
+    def described(self) -> dict[str, Any] | None:
+        """Return the means; None where there is nothing to compare."""
+        if not self.pairs:
+            return None
+        return {
+            "paraphrases": self.pairs,
+            "without_parent": self.orphans,
+            "new_words": self.words / self.pairs,
+            "new_bigrams": self.bigrams / self.with_bigrams if self.with_bigrams else None,
+            "new_words_from_percent": {str(10 * t): self.tenths[t] for t in range(10)},
+        }
+
+
+def described(stats: Stats, newness: Newness) -> dict[str, Any]:
+    """Return the statistics as plain data."""
+    groups = stats.groups()
+    functions = stats.functions()
+    sources = [name for name in _ORDER if groups.sources[name]]
+    sources += sorted(set(groups.sources) - set(_ORDER))
+    return {
+        "totals": _totals(stats, len(functions)),
+        "classes": _classes(stats, sources),
+        "traits": groups.by_trait(),
+        "sources": {name: groups.sources[name] for name in sources},
+        "languages": dict(sorted(groups.languages.items())),
+        "vocabulary": _vocabulary(stats.words, sources),
+        "length": _filled(stats.length),
+        "paraphrases": newness.described(),
+        "functions": _ranked(functions),
+        "combinations": _ranked(groups.combinations)[:TOP],
+    }
+
+
+def _totals(stats: Stats, functions: int) -> dict[str, int]:
+    sentences = _array(stats.sentences)
+    return {
+        "rows": len(sentences),
+        "sentences": len(np.unique(sentences)),
+        "programs": len(np.unique(_array(stats.programs))),
+        "programs_without_values": len(np.unique(_array(stats.bare))),
+        "words": len(set().union(*stats.words.values())),
+        "functions": functions,
+        "function_combinations": len(stats.combinations),
+        "ambiguous_sentences": _ambiguous(sentences, _array(stats.programs)),
+    }
+
+
+def _array(numbers: "array[int]") -> np.ndarray[Any, np.dtype[np.uint64]]:
+    return np.frombuffer(numbers, np.uint64) if numbers else np.zeros(0, np.uint64)
+
+
+def _ambiguous(sentences: Any, programs: Any) -> int:
+    """Return how many sentences stand for more than one program."""
+    order = np.lexsort((programs, sentences))
+    same = sentences[order][1:] == sentences[order][:-1]
+    differ = programs[order][1:] != programs[order][:-1]
+    return len(np.unique(sentences[order][1:][same & differ]))
+
+
+def _classes(stats: Stats, sources: list[str]) -> list[dict[str, Any]]:
+    rows = len(stats.sentences)
+    classes = Counter[tuple[str, int]]()
+    for (source, _, bits), number in stats.kinds.items():
+        classes[source, class_of(bits)] += number
+    found = []
+    for place, (_, name) in enumerate(CLASSES):
+        by_source = {source: classes[source, place] for source in sources}
+        total = sum(by_source.values())
+        share = total / rows if rows else 0.0
+        found.append({"class": name, "rows": total, "share": share, "by_source": by_source})
+    return found
+
+
+def _vocabulary(words: Mapping[str, set[str]], sources: list[str]) -> list[dict[str, Any]]:
+    """Return the words of each source, and of it with all before it."""
+    met: set[str] = set()
+    found = []
+    for source in sources:
+        met |= words[source]
+        found.append({"source": source, "words": len(words[source]), "so_far": len(met)})
+    return found
+
+
+def _filled(counts: Counter[int]) -> dict[str, int]:
+    """Return a histogram without gaps."""
+    if not counts:
+        return {}
+    return {str(n): counts[n] for n in range(min(counts), max(counts) + 1)}
+
+
+def _ranked(counts: Counter[str]) -> list[dict[str, Any]]:
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    return [{"name": name, "rows": rows} for name, rows in ordered]

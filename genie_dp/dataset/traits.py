@@ -1,0 +1,98 @@
+"""What sort of command a program is: the classes of Genie's Figure 7, read off its tokens."""
+
+import re
+from collections.abc import Sequence
+
+COMPOUND = 1
+FILTER = 2
+PASSING = 4
+TIMER = 8
+MONITOR = 16
+AGGREGATE = 32
+POLICY = 64
+
+# Figure 7 of the Genie paper: "primitive commands are commands that use one function, while
+# compound commands use two" (section 5.2), each with and without the rest.
+CLASSES: tuple[tuple[int, str], ...] = (
+    (0, "primitive"),
+    (FILTER, "primitive + filters"),
+    (COMPOUND, "compound"),
+    (COMPOUND | PASSING, "compound + parameter passing"),
+    (COMPOUND | FILTER, "compound + filters"),
+    (COMPOUND | PASSING | FILTER, "compound + parameter passing + filters"),
+)
+_CLASS_MASK = COMPOUND | FILTER | PASSING
+TRAITS: tuple[tuple[int, str], ...] = (
+    (FILTER, "filters"),
+    (PASSING, "parameter passing"),
+    (TIMER, "timers"),
+    (MONITOR, "monitors"),
+    (AGGREGATE, "aggregation"),
+    (POLICY, "policies"),
+)
+
+_TEXT = re.compile(r'(?<!\S)"(?: (?!" |"$)\S+)* "(?!\S)|(?<!\S)""(?!\S)')
+_FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")
+
+
+def without_text(program: str, place: str = '""') -> str:
+    """Return a token form with `place` instead of every quoted text.
+
+    >>> without_text('now => @c.say param:text:String = " filter it "')
+    'now => @c.say param:text:String = ""'
+    """
+    return _TEXT.sub(place, program) if '"' in program else program
+
+
+def functions_in(program: str) -> tuple[str, ...]:
+    """Return the functions of a ThingTalk program in token form, in program order.
+
+    >>> functions_in("monitor ( @a.b ) => @c.d on param:x:String = param:y:String")
+    ('@a.b', '@c.d')
+    """
+    return tuple(_FUNCTION.findall(without_text(program)))
+
+
+def traits_of(program: str, functions: Sequence[str], language: str = "thingtalk") -> int:
+    """Return the traits of a program in token form, added up.
+
+    Of languages other than ThingTalk only the number of functions is known.
+
+    >>> bits = traits_of("now => ( @a.b ) filter param:n:Number > 3 => notify", ["@a.b"])
+    >>> [name for bit, name in TRAITS if bits & bit]
+    ['filters']
+    """
+    bits = COMPOUND if len(functions) > 1 else 0
+    if language != "thingtalk":
+        return bits
+    text = without_text(program)
+    if " filter " in text or "edge (" in text:  # the condition of an edge filters its stream
+        bits |= FILTER
+    if " = param:" in text or " = event" in text:
+        bits |= PASSING
+    if "timer " in text:  # attimer, too; names of functions and parameters end otherwise
+        bits |= TIMER if _timed(text) else 0
+    if "monitor (" in text:
+        bits |= MONITOR
+    if "aggregate " in text:
+        bits |= AGGREGATE
+    if text.startswith("policy "):
+        bits |= POLICY
+    return bits
+
+
+def _timed(text: str) -> bool:
+    tokens = text.split(" ")
+    return "timer" in tokens or "attimer" in tokens
+
+
+def class_of(bits: int) -> int:
+    """Return the place in CLASSES of a program with these traits.
+
+    A primitive command that passes a value, as `$event` is, counts as primitive.
+
+    >>> CLASSES[class_of(COMPOUND | FILTER | TIMER)][1]
+    'compound + filters'
+    """
+    wanted = bits & _CLASS_MASK if bits & COMPOUND else bits & FILTER
+    return next(place for place, (mask, _) in enumerate(CLASSES) if mask == wanted)
