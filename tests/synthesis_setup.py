@@ -54,7 +54,7 @@ def text_of(made: Engine, **options: Any) -> str:
     """Return all rows of an engine as text."""
     numbers = options.pop("numbers", block_numbers(made))
     options.setdefault("limit", made.config.size)
-    return "".join(part.text for part in parts(made, numbers, Seen(), Tally(), **options))
+    return b"".join(part.text for part in parts(made, numbers, Seen(), Tally(), **options)).decode()
 
 
 @cache

@@ -22,7 +22,7 @@ from genie_dp.cli import synthesis_job
 from genie_dp.synthesis.checkpoint import work_folder_of
 from tests.synthesis_project import RAISING, Project, errands, journal_lines, notes, workers_of
 
-SIZE = 16_000  # five blocks: enough to be killed in between
+SIZE = 24_000  # seven blocks: enough to be killed in between
 
 
 @pytest.fixture(scope="module")
@@ -328,7 +328,7 @@ def test_stdout_gets_the_rows_and_nothing_else(project, whole):
     done = project.process("--size", SIZE, text=False)
     assert done.returncode == 0
     assert done.stdout == whole
-    assert b"16,000 pairs -> stdout" in done.stderr
+    assert f"{SIZE:,} pairs -> stdout".encode() in done.stderr
 
 
 def test_compressed_files_have_the_same_bytes_twice(project, few, tmp_path):

@@ -17,7 +17,7 @@ from genie_dp.languages.thingtalk.values import ConstantValue, SourceValue
 from genie_dp.synthesis.cells import cells
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.placeholders import Placeholders
-from genie_dp.synthesis.rules import Rule, combine
+from genie_dp.synthesis.rules import Rule
 from tests.synthesis_setup import engine, shipped
 
 PER_TEMPLATE = 12
@@ -93,7 +93,7 @@ def programs(made: Engine, rule: Rule, draw: random.Random) -> Any:
     for _ in range(PER_TEMPLATE if found else 0):
         cell = draw.choice(found)
         pieces = [draw.choice(members) for members in cell.lists]
-        combined = combine(rule, cell.wording, pieces)
+        combined = cell.wording.assemble(*pieces)
         if combined is not None:
             # The same children, renumbered as the sentence has them.
             yield rule, pieces, combined

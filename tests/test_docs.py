@@ -4,6 +4,7 @@ import re
 import textwrap
 from pathlib import Path
 
+import click
 import pytest
 
 from genie_dp.cli import COMMANDS, load_command, run
@@ -35,14 +36,18 @@ def test_every_command_that_is_named_exists(page):
 def options_of(command):
     """Yield every option of a command and of those below it."""
     yield from (name for option in command.params for name in option.opts)
-    for inner in getattr(command, "commands", {}).values():
-        yield from options_of(inner)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(None):
+            yield from options_of(command.get_command(None, name))
 
 
 OPTIONS = {option for place, _ in COMMANDS.values() for option in options_of(load_command(place))}
 OF_OTHERS = {
     "--runs",
     "--sizes",
+    "--sections",
+    "--chatette",
+    "--real",
     "--help",
     "--version",
     "--update-golden",
@@ -76,6 +81,16 @@ def test_every_code_is_explained_and_no_other(page, letters, folder):
     raised = set(re.findall(rf'"([{letters}]\d{{3}})"', sources))
     assert len(raised) > 15
     assert sorted(explained) == sorted(raised)
+
+
+def test_every_code_of_crowd_paraphrases_is_explained():
+    folders = (ROOT / "genie_dp" / "paraphrase", ROOT / "genie_dp" / "cli" / "paraphrase")
+    texts = "".join(p.read_text(encoding="utf-8") for f in folders for p in f.glob("*.py"))
+    page = (ROOT / "docs" / "data-acquisition.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (P0\d\d.*?) \|", page, re.MULTILINE)
+    raised = set(re.findall(r'"(P0\d\d)"', texts))
+    assert len(raised) > 10
+    assert sorted(code for row in rows for code in row.split(", ")) == sorted(raised)
 
 
 def test_the_template_language_names_every_attribute_and_request():

@@ -98,7 +98,7 @@ def without_lines(text):
 def test_the_page_shows_what_the_command_says(monkeypatch):
     monkeypatch.chdir(ROOT)
     shown = list(shown_in_the_page())
-    assert len(shown) == 2
+    assert len(shown) == 3
     for sentence, said in shown:
         now = "\n".join(said_of(explainer(), sentence))
         assert without_lines(now) == without_lines(said)

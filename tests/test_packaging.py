@@ -77,7 +77,10 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 
 
 # Imported inside functions, for users who installed the extra.
-OPTIONAL = {"pyarrow", "distributed"}
+OPTIONAL = {
+    "pyarrow", "distributed", "rapidfuzz", "py3langid", "nltk", "torch", "transformers",
+    "fastapi", "starlette", "pydantic", "uvicorn",
+}  # fmt: skip
 
 
 def imported(path):

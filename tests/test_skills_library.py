@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import render_problem
 from genie_dp.languages.thingtalk.ast import Annotation, ClassDef, FunctionDecl, ParamDecl
+from genie_dp.languages.thingtalk.constants import parameter_value
 from genie_dp.languages.thingtalk.parser import parse_classes
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.types import NUMBER, STRING, Enum
@@ -289,6 +290,19 @@ def test_annotations_of_values_reach_the_signature() -> None:
         ("tt:name", "tt:title"),
     )
     assert (number.value_list, number.unique, number.accepts) == (None, True, ("tt:id",))
+
+
+def test_whether_a_total_makes_sense_is_said_or_left_to_the_type() -> None:
+    library = library_of(
+        """class @a { query f(
+          out size : Measure(byte), out price : Currency #[additive=false],
+          out likes : Number #[additive=true]); }"""
+    )
+    size, price, likes = library.function("a", "f").parameters
+    assert (size.is_additive, price.is_additive, likes.is_additive) == (None, False, True)
+    function = library.function("a", "f")
+    told = [parameter_value(function, p) for p in (size, price, likes)]
+    assert [value.state.is_additive for value in told] == [True, False, True]
 
 
 def test_a_skill_is_called_by_its_canonical_its_name_or_its_class() -> None:

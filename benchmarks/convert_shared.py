@@ -1,0 +1,167 @@
+"""How many rows of public data sets convert, and why others do not.
+
+python benchmarks/convert_shared.py ../shared/data [--only thingtalk]
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from genie_dp.dataset.left import Left
+from genie_dp.dataset.readers import ReadOptions, find_reader
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.skills.load import load_library
+
+FILES = (
+    ("thingtalk2", "thingtalk/eval.dev.jsonl"),
+    ("thingtalk2", "thingtalk/eval.train.jsonl"),
+    ("thingtalk2", "thingtalk/paraphrase.train.jsonl.gz"),
+    ("schema2qa", "schema2qa/*.eval.jsonl"),
+    ("schema2qa", "schema2qa/*.paraphrase.jsonl*"),
+    ("smcalflow", "smcalflow/smcalflow*.jsonl*"),
+    ("topv2", "topv2/*.jsonl*"),
+    ("pizza", "pizza/dev.jsonl"),
+    ("overnight", "overnight/*.jsonl"),
+    ("overnight", "overnight/*.canonical.tsv"),
+    ("sgd", "sgd/*.jsonl.gz"),
+    ("intents", "intents/*.tsv"),
+)
+
+
+def skills_of(objects, folder):
+    """Write classes that were read into JSON as skill folders; return how many."""
+    count = 0
+    for told in objects:
+        name = told["class"].removeprefix("@")
+        target = folder / name
+        target.mkdir(exist_ok=True)
+        (target / "skill.tt").write_text(class_text(told), encoding="utf-8")
+        count += 1
+    return count
+
+
+def class_text(told):
+    """Return a class as its declaration."""
+    extends = f" extends {', '.join(told['extends'])}" if told.get("extends") else ""
+    lines = [f"class @{told['class'].removeprefix('@')}{extends} {{"]
+    for entity in told.get("entities", ()):
+        parents = entity.get("extends", [])
+        parents = [parents] if isinstance(parents, str) else parents
+        extends = f" extends {', '.join(parents)}" if parents else ""
+        lines.append(f"  entity {entity['name']}{extends};")
+    for function in told["functions"]:
+        modifiers = "monitorable " * bool(function.get("monitorable"))
+        modifiers += "list " * bool(function.get("list"))
+        parents = f" extends {', '.join(function['extends'])}" if function.get("extends") else ""
+        params = ", ".join(
+            f"{p['dir']} {p['name']} : {p['type']}" for p in function["params"] if known(p["type"])
+        )
+        kind = function["kind"]
+        if kind == "action":
+            modifiers = ""
+        lines.append(f"  {modifiers}{kind} {function['name']}{parents}({params});")
+    return "\n".join([*lines, "}", ""])
+
+
+def known(type_):
+    """Tell whether our language has a type: records and recurring times it has not."""
+    try:
+        get_language("thingtalk").parse_type(type_)
+    except GenieError:
+        return False
+    return True
+
+
+def library_of(*sources):
+    """Return the library of JSON files of classes; classes that cannot be read are left out."""
+    with tempfile.TemporaryDirectory() as folder:
+        for source in sources:
+            with source.open(encoding="utf-8") as lines:
+                skills_of((json.loads(line) for line in lines), Path(folder))
+        library = load_library([folder], skip_broken=True)
+    for skipped in library.skipped:
+        print(f"  left out: {skipped.path.name}: {skipped.problems[0].message}")
+    return library
+
+
+def convert(name, files, library=None):
+    """Return (converted, reasons, seconds of CPU) over some files."""
+    converted, reasons = 0, Counter()
+    start = time.process_time()
+    for file in files:
+        for row in find_reader(name)(str(file), ReadOptions(name, library=library)):
+            if isinstance(row, Left):
+                reasons[row.reason] += 1
+            else:
+                converted += 1
+    return converted, reasons, time.process_time() - start
+
+
+def show(title, converted, reasons, seconds):
+    """Print one line for the files, and one for each reason."""
+    total = converted + reasons.total()
+    rate = total / seconds if seconds else 0
+    print(f"{title:58} {converted:7,} of {total:7,}  {converted / total:6.1%}  {rate:8,.0f} /CPU s")
+    for reason, count in reasons.most_common(12):
+        print(f"{'':60}{count:7,}  {reason}")
+
+
+def kinds_only(library):
+    """Return a library that knows which functions are queries, and checks nothing."""
+    from genie_dp.dataset.thingtalk2.converter import Converter
+
+    class Kinds(Converter):
+        def _is_action(self, name):
+            class_name, _, function = name[1:].rpartition(".")
+            found = library.function(class_name, function)
+            return None if found is None else found.kind == "action"
+
+    return Kinds()
+
+
+def has_equal(files, library):
+    """Return (converted, reasons, seconds): rows whose program can be said, whatever its types."""
+    from genie_dp.dataset.readers.objects import objects
+
+    converter = kinds_only(library)
+    converted, reasons = 0, Counter()
+    start = time.process_time()
+    for file in files:
+        for _, row in objects(str(file), ("id", "utterance", "program")):
+            if row.get("act", "execute") != "execute":
+                reasons["act of a dialogue"] += 1
+                continue
+            found = converter.row(row["id"], row["utterance"], row["program"], "human")
+            if isinstance(found, Left):
+                reasons[found.reason] += 1
+            else:
+                converted += 1
+    return converted, reasons, time.process_time() - start
+
+
+def main():
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--only", default="")
+    options = parser.parse_args()
+    thingpedia = library_of(options.folder / "thingpedia" / "skills.jsonl")
+    schemas = library_of(*sorted((options.folder / "schema2qa").glob("*.schema.jsonl")))
+    for name, pattern in FILES:
+        if not pattern.startswith(options.only):
+            continue
+        files = sorted(options.folder.glob(pattern))
+        library = {"thingtalk2": thingpedia, "schema2qa": schemas}.get(name)
+        if library is None:
+            show(pattern, *convert(name, files))
+            continue
+        show(f"{pattern}, an equal", *has_equal(files, library))
+        show(f"{pattern}, well-typed", *convert(name, files, library))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+"""Words are replaced by words of the same meaning and form; values and names never."""
+
+import gzip
+import random
+import sys
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.lexical import (
+    Form,
+    applied,
+    fits,
+    reworded,
+    sites,
+    value_positions,
+)
+from genie_dp.paraphrase.lexical_files import PARTS, lexicon_of, read_lexicon, shipped_lexicon
+from genie_dp.paraphrase.lexical_fixed import fixed_phrases
+from genie_dp.paraphrase.lexical_wordnet import WordNetLexicon, wordnet_lexicon
+from genie_dp.resources import data_folder
+
+WORDS = lexicon_of(
+    [
+        ("photo", "n", "image", "own"),
+        ("buy", "v", "purchase", "own"),
+        ("book", "vb", "reserve", "own"),
+        ("compose", "v", "write", "own"),
+        ("big", "a", "huge", "own"),
+        ("new", "a", "fresh", "own"),
+        ("right away", "r", "immediately", "own"),
+    ]
+)
+
+
+def everything(sentence, *, lexicon=WORDS, protected=()):
+    """Return all sentences that one replacement makes."""
+    tokens = sentence.split()
+    return [applied(tokens, [site]) for site in sites(tokens, lexicon, protected=protected)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("show my photos", ["show my images"]),
+        ("a photo of QUOTED_STRING_0", ["an image of QUOTED_STRING_0"]),
+        ("when i bought it", ["when i purchased it"]),
+        ("someone buys a house", ["someone purchases a house"]),
+        ("book a table", ["reserve a table"]),
+        ("please book a table right away", [
+            "please reserve a table right away", "please book a table immediately",
+        ]),
+        ("could you book a table", ["could you reserve a table"]),
+        ("let me book a table", ["let me reserve a table"]),
+        ("he composes songs", ["he writes songs"]),
+        ("open a big file", ["open a huge file"]),
+    ],
+)  # fmt: skip
+def test_replacements_keep_the_form_of_the_word(sentence, expected):
+    assert everything(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "the book is out",
+        "read a book",
+        "the photo album",  # a part of another name
+        "he composed songs",  # wrote or written: cannot be seen
+        "the new york times",
+        "book me a table",
+        "PHOTO_0",
+    ],
+)
+def test_words_of_another_part_of_speech_and_names_stay(sentence):
+    assert everything(sentence) == []
+
+
+def test_values_are_never_touched():
+    program = 'now => @c.post param:text:String = " big photo " param:kind:Enum(new,old) = enum:new'
+    tokens = ["post", "big", "photo", "of", "a", "big", "dog", "that", "is", "new"]
+    protected = value_positions(tokens, program)
+    assert sorted(protected) == [1, 2, 9]
+    assert everything(" ".join(tokens), protected=protected) == [
+        "post big photo of a huge dog that is new"
+    ]
+
+
+def test_what_stands_in_quotes_is_a_value():
+    tokens = ["post", '"', "buy", "photos", '"', "now"]
+    assert sorted(value_positions(tokens, "now => @c.post")) == [1, 2, 3, 4]
+
+
+def test_names_of_nodes_are_no_values_and_leaves_may_be_several_words():
+    tokens = ["i", "want", "to", "order", "a", "small", "root", "beer"]
+    program = "( ORDER ( SIZE SMALL ) ( DRINK ROOT_BEER ) )"
+    assert sorted(value_positions(tokens, program)) == [5, 6, 7]
+
+
+def test_leaves_of_s_expressions_are_values():
+    tokens = ["a", "big", "pizza", "with", "ham"]
+    program = "( ORDER ( SIZE BIG ) ( TOPPING HAM ) )"
+    assert sorted(value_positions(tokens, program)) == [1, 4]
+
+
+def test_at_most_two_words_change_and_the_seed_says_which():
+    sentence = "buy big photos of a new photo"
+    made = [reworded(sentence, WORDS, random.Random(seed)) for seed in range(60)]
+    assert made == [reworded(sentence, WORDS, random.Random(seed)) for seed in range(60)]
+    changed = {sum(a != b for a, b in zip(sentence.split(), x.split(), strict=True)) for x in made}
+    assert changed == {1, 2}
+    assert reworded("hello there", WORDS, random.Random(0)) is None
+
+
+def test_most_limits_the_replacements():
+    sentence = "buy big photos"
+    for seed in range(20):
+        said = reworded(sentence, WORDS, random.Random(seed), most=1)
+        assert sum(a != b for a, b in zip(sentence.split(), said.split(), strict=True)) == 1
+
+
+def test_a_form_that_stands_for_two_is_left_out():
+    made = lexicon_of([("compose", "v", "write", "own")])
+    assert not made.starting("composed")
+    assert [form.replacement for form in made.starting("composing")] == ["writing"]
+
+
+# ------------------------------------------------------------------------ the shipped list
+
+
+def test_the_shipped_list_is_as_large_as_promised_and_clean():
+    path = data_folder("paraphrase/data") / "lexical.tsv"
+    header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert header == ["word", "part of speech", "replacement", "source"]
+    assert len(rows) >= 300
+    assert len({tuple(row) for row in rows}) == len(rows)
+    assert {row[3] for row in rows} == {"own"}
+    assert {row[1] for row in rows} <= set(PARTS)
+    assert all(row[0] != row[2] and row[0] == row[0].lower() for row in rows)
+    assert len(shipped_lexicon()) > len(rows)
+
+
+def test_the_shipped_list_leaves_names_alone():
+    assert len([1 for phrases in fixed_phrases().values() for _ in phrases]) >= 50
+    shipped = shipped_lexicon()
+    for name in ("the apple tv", "in house of cards", "nasa 's picture of the day"):
+        assert everything(name, lexicon=shipped) == [], name
+
+
+SENTENCES = st.lists(
+    st.sampled_from(
+        [*sorted(shipped_lexicon().forms)[::5], "the", "a", "my", "to", ",", "NUMBER_0",
+         "QUOTED_STRING_0", "and", "of", "when", "me", "i"]
+    ),
+    min_size=1,
+    max_size=12,
+)  # fmt: skip
+
+
+@given(tokens=SENTENCES, seed=st.integers(0, 99))
+def test_placeholders_and_protected_words_survive_any_replacement(tokens, seed):
+    protected = {at for at in range(len(tokens)) if (at + seed) % 3 == 0}
+    said = reworded(" ".join(tokens), shipped_lexicon(), random.Random(seed), protected=protected)
+    if said is None:
+        return
+    left = said.split()
+    assert said != " ".join(tokens)
+    assert [t for t in left if t[0].isupper()] == [t for t in tokens if t[0].isupper()]
+    for at in protected:
+        # An article may follow the word behind it; everything else stays as it was.
+        assert tokens[at] in left or tokens[at] in ("a", "an")
+
+
+# --------------------------------------------------------------------------------- files
+
+PPDB = """\
+[VBZ] ||| purchases ||| buys ||| PPDB2.0Score=5.1 AGigaSim=0.5 ||| 0-0 ||| Equivalence
+[NNS] ||| snapshots ||| photos ||| PPDB2.0Score=4.1 ||| 0-0 ||| Equivalence
+[NN] ||| spaniel ||| dog ||| PPDB2.0Score=4.0 ||| 0-0 ||| ForwardEntailment
+[JJ] ||| enormous ||| huge ||| PPDB2.0Score=3.0 ||| 0-0 ||| Equivalence
+[CD] ||| 20 ||| twenty ||| PPDB2.0Score=3.0 ||| 0-0 ||| Equivalence
+[NP/NN] ||| [NN,1] of it ||| its [NN,1] ||| PPDB2.0Score=3.0 ||| 0-0 ||| Equivalence
+"""
+
+
+@pytest.mark.parametrize("name", ["ppdb.txt", "ppdb.txt.gz"])
+def test_a_ppdb_file_is_read_packed_or_not(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(PPDB.encode()) if name.endswith("gz") else PPDB.encode())
+    lexicon = read_lexicon(path)
+    assert len(lexicon) == 3
+    assert everything("he purchases enormous snapshots", lexicon=lexicon) == [
+        "he buys enormous snapshots",
+        "he purchases huge snapshots",
+        "he purchases enormous photos",
+    ]
+    assert lexicon.starting("snapshots")[0].source == "ppdb"
+
+
+def test_a_list_of_the_own_format_is_read(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("# ours\nword\tpart of speech\treplacement\tsource\nlorry\tn\ttruck\tus\n\n")
+    assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("lorry\tn\ttruck\tus\nlorry truck\nlorry\tnoun\ttruck\tus\n[NN] ||| lorry\n")
+    with pytest.raises(GenieError) as caught:
+        read_lexicon(path)
+    assert [(p.code, p.span.line, p.span.column) for p in caught.value.problems] == [
+        ("P101", 2, 1),
+        ("P102", 3, 7),
+        ("P101", 4, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(b"", "P103"), (b"a\tn\tb\tus\nlorr\xff\tn\tb\tus\n", "R003")]
+)
+def test_files_without_use_are_refused(tmp_path, content, code):
+    path = tmp_path / "mine.tsv"
+    path.write_bytes(content)
+    with pytest.raises(GenieError) as caught:
+        read_lexicon(path)
+    assert [p.code for p in caught.value.problems] == [code]
+
+
+def test_a_role_needs_its_neighbours():
+    assert fits(["the", "trip", "is", "over"], 1, Form(("trip",), "journey", "n"))
+    assert not fits(["trip", "advisor"], 0, Form(("trip",), "journey", "n"))
+
+
+# ------------------------------------------------------------------------------- WordNet
+
+
+class Meaning:
+    def __init__(self, part, *names):
+        self.part, self.names = part, names
+
+    def pos(self):
+        return self.part
+
+    def lemma_names(self):
+        return list(self.names)
+
+
+class TinyWordNet:
+    """A few words with nltk's methods."""
+
+    base = {("photos", "n"): "photo", ("grab", "v"): "grab", ("grabs", "v"): "grab",
+            ("huge", "a"): "huge", ("list", "n"): "list", ("list", "v"): "list"}  # fmt: skip
+    meanings = {"photo": Meaning("n", "photo", "photograph", "EXIF_photo"),
+                "grab": Meaning("v", "grab", "take_hold_of"),
+                "huge": Meaning("s", "huge", "immense", "Brobdingnagian"),
+                "list": Meaning("n", "list", "listing")}  # fmt: skip
+
+    def morphy(self, word, part):
+        return self.base.get((word, part))
+
+    def synsets(self, lemma, part):
+        return [self.meanings[lemma]]
+
+
+def test_words_of_one_part_of_speech_get_the_others_of_their_first_meaning():
+    lexicon = WordNetLexicon(TinyWordNet())
+    assert everything("he grabs photos", lexicon=lexicon) == [
+        "he takes hold of photos",
+        "he grabs photographs",
+    ]
+    assert everything("a huge pile", lexicon=lexicon) == ["an immense pile"]
+    assert everything("the list", lexicon=lexicon) == []  # noun or verb
+
+
+def test_without_nltk_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    monkeypatch.setitem(sys.modules, "nltk.corpus", None)
+    with pytest.raises(GenieError) as caught:
+        wordnet_lexicon()
+    assert [p.code for p in caught.value.problems] == ["P104"]
+    assert "genie_dp[nltk]" in str(caught.value)
+
+
+def test_nltk_without_wordnet_is_told(monkeypatch, tmp_path):
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    with pytest.raises(GenieError) as caught:
+        wordnet_lexicon()
+    assert [p.code for p in caught.value.problems] == ["P105"]

@@ -1,0 +1,132 @@
+"""What was read before is used again only while nothing of it has changed."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from genie_dp.cli import parsed
+from genie_dp.cli.inputs import load_inputs
+from genie_dp.errors import GenieError
+from genie_dp.templates import load
+from tests.synthesis_project import errands, notes
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch) -> Path:
+    """Return the folder where everything that is read is kept."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv(parsed.VARIABLE, str(folder))
+    monkeypatch.setattr(parsed, "_SMALLEST", 0)
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path):
+    return notes(tmp_path)
+
+
+def inputs_of(project):
+    skills, grammar = project.folder / "thingpedia", project.folder / "grammars/en"
+    return load_inputs("thingtalk", [skills], [grammar], skip_broken=False)
+
+
+@pytest.fixture
+def readings(monkeypatch) -> list[object]:
+    """Return a list that grows by one whenever template files are read."""
+    met: list[object] = []
+    read = load.read_grammar
+
+    def counted(*args, **options):
+        met.append(args)
+        return read(*args, **options)
+
+    monkeypatch.setattr(load, "read_grammar", counted)
+    return met
+
+
+def test_what_was_read_is_not_read_again(project, kept, readings):
+    first, second = inputs_of(project), inputs_of(project)
+    assert len(readings) == 1
+    assert second.grammar == first.grammar
+    assert second.fingerprint() == first.fingerprint()
+    assert len(list(kept.glob("*.pickle"))) == 1
+
+
+def test_rows_are_the_same_with_and_without(project, kept, tmp_path, monkeypatch):
+    def rows(name: str) -> bytes:
+        output = tmp_path / name
+        assert project.run("--size", 300, "--output", output) == 0
+        return output.read_bytes()
+
+    fresh, again = rows("fresh.jsonl"), rows("again.jsonl")
+    monkeypatch.setenv(parsed.VARIABLE, "")
+    assert fresh == again == rows("without.jsonl")
+
+
+def test_a_changed_file_is_read(project, kept, readings):
+    inputs_of(project)
+    file = next(project.folder.rglob("templates.genie"))
+    file.write_text(file.read_text() + "\n// one more line\n")
+    changed = inputs_of(project)
+    assert len(readings) == 2
+    assert "// one more line" in changed.sources[str(file)]
+
+
+def test_a_mistake_that_is_made_later_is_found(project, kept):
+    inputs_of(project)
+    file = next(project.folder.rglob("templates.genie"))
+    file.write_text(file.read_text() + "\nNP := 'no end\n")
+    with pytest.raises(GenieError):
+        inputs_of(project)
+
+
+def test_a_new_skill_is_read(project, kept, readings):
+    inputs_of(project)
+    folder = next(project.folder.rglob("skill.tt")).parent
+    shutil.copytree(folder, folder.parent / "com.example.again")
+    with pytest.raises(GenieError):  # its class has another name than its folder
+        inputs_of(project)
+
+
+def test_an_entry_that_was_cut_short_is_written_again(project, kept, readings):
+    inputs_of(project)
+    entry = next(kept.glob("*.pickle"))
+    whole = entry.read_bytes()
+    entry.write_bytes(whole[: len(whole) // 2])
+    inputs_of(project)
+    assert len(readings) == 2
+    assert entry.stat().st_size == len(whole)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
+def test_an_entry_of_somebody_else_is_not_opened(project, kept, readings, monkeypatch):
+    inputs_of(project)
+    monkeypatch.setattr(os, "getuid", lambda: 12345678)
+    inputs_of(project)
+    assert len(readings) == 2
+
+
+def test_nothing_is_kept_where_the_variable_is_empty(project, kept, readings, monkeypatch):
+    monkeypatch.setenv(parsed.VARIABLE, "")
+    inputs_of(project)
+    inputs_of(project)
+    assert len(readings) == 2
+    assert not kept.exists()
+
+
+def test_grammars_with_python_functions_are_read_each_time(tmp_path, kept):
+    project = errands(tmp_path)
+    assert project.run("--size", 10, "--output", tmp_path / "pairs.jsonl") == 0
+    assert not kept.exists()
+
+
+def test_only_some_entries_stay(kept):
+    kept.mkdir()
+    for number in range(12):
+        file = kept / f"{number:02}.pickle"
+        file.write_bytes(b"")
+        os.utime(file, (number, number))
+    parsed._forget_oldest(kept)
+    assert sorted(path.name for path in kept.iterdir())[0] == "04.pickle"
