@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from tests.golden import Case, rewrite
 
 # Deadlines are off, since a shared machine pauses. "ci" draws the same examples every time.
-settings.register_profile("ci", max_examples=200, deadline=None, derandomize=True, print_blob=True)
+settings.register_profile("ci", max_examples=100, deadline=None, derandomize=True, print_blob=True)
 settings.register_profile(
     "dev", max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -28,7 +28,7 @@ TABLE: Mapping[str, tuple[str, ...]] = {
     "MEASURE_byte": ("5 mb", "10 mb", "20 mb", "50 mb", "100 mb", "500 mb", "2 gb", "4 gb"),
     "MEASURE_C": tuple(f"{n} degrees celsius" for n in (5, 8, 12, 15, 18, 20, 22, 25, 28, 30)),
     "MEASURE_m": ("100 meters", "400 meters", "2 km", "5 km", "8 km", "20 km"),
-    "MEASURE_m2": tuple(f"{n} square meters" for n in (20, 40, 60, 80, 120)),
+    "MEASURE_m2": tuple(f"{n} square meters" for n in (20, 40, 60, 80, 120, 200)),
     "MEASURE_mps": tuple(f"{n} meters per second" for n in (3, 5, 8, 10, 15, 20)),
     "MEASURE_kg": tuple(f"{n} kg" for n in (2, 5, 10, 50, 60, 70, 80, 90)),
     "MEASURE_kcal": tuple(f"{n} calories" for n in (100, 150, 200, 300, 400, 500, 700, 900)),
@@ -40,8 +40,18 @@ TABLE: Mapping[str, tuple[str, ...]] = {
     ),
     "USERNAME": ("alice", "bob", "carol", "dave", "emma", "frank", "grace", "henry"),
     "HASHTAG": ("sunset", "foodie", "travel", "throwback", "monday", "sports", "garden", "music"),
-    "URL": ("www.example.com", "www.example.org", "www.example.net/news", "www.example.com/blog"),
-    "EMAIL_ADDRESS": ("alice@example.com", "bob@example.org", "carol@example.net"),
-    "PHONE_NUMBER": ("+15550101200", "+15550101440", "+15550101680", "+15550101920"),
-    "PATH_NAME": ("report.pdf", "notes.txt", "photo.jpg", "slides.pptx", "songs.zip"),
+    "URL": (
+        "www.example.com", "www.example.org", "www.example.net/news", "www.example.com/blog",
+        "www.example.org/photos", "www.example.net/shop", "www.example.com/help",
+        "www.example.org/events",
+    ),
+    "EMAIL_ADDRESS": (
+        "alice@example.com", "bob@example.org", "carol@example.net", "dave@example.com",
+        "emma@example.org", "frank@example.net", "grace@example.com", "henry@example.org",
+    ),
+    "PHONE_NUMBER": tuple(f"+155501{n:05d}" for n in range(1200, 3120, 240)),
+    "PATH_NAME": (
+        "report.pdf", "notes.txt", "photo.jpg", "slides.pptx", "songs.zip", "letter.docx",
+        "budget.xlsx", "plan.md",
+    ),
 }  # fmt: skip

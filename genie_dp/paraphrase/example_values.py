@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 
 from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.languages.thingtalk.types import STRING, Array, Entity, Type
@@ -49,7 +50,10 @@ class ExampleValues:
         rng = stream(self.seed, "paraphrase", "values", row.utterance, row.program)
         smaller = _orders(row, tokens)
         for _ in range(TRIES):
-            shown = show(row, {token: rng.choice(pools[token]) for token in tokens})
+            values = _drawn(rng, pools)
+            if values is None:
+                return None
+            shown = show(row, _swapped(values, pools, smaller))
             if _is_in_order(shown, smaller) and _is_readable(shown):
                 return shown
         return None
@@ -136,6 +140,35 @@ def _orders(row: Example, tokens: Sequence[str]) -> frozenset[tuple[str, str]]:
             if ours == theirs:
                 found.add((left, right))
     return frozenset(found)
+
+
+def _drawn(rng: Random, pools: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
+    """Draw a value for each placeholder, from one pool never the same; None if it has too few."""
+    values: dict[str, str] = {}
+    for pool in dict.fromkeys(pools.values()):
+        tokens = [token for token in pools if pools[token] == pool]
+        if len(tokens) > len(pool):
+            return None
+        values |= zip(tokens, rng.sample(pool, len(tokens)), strict=True)
+    return values
+
+
+def _swapped(
+    values: dict[str, str],
+    pools: Mapping[str, tuple[str, ...]],
+    smaller: frozenset[tuple[str, str]],
+) -> dict[str, str]:
+    """Return the values, those of one pool exchanged where the left one is the larger.
+
+    Waiting for a draw in order instead would take 120 draws for five numbers that must rise.
+    """
+    pairs = sorted(pair for pair in smaller if pools[pair[0]] == pools[pair[1]])
+    for _ in values:
+        for left, right in pairs:
+            less, more = quantity(values[left].strip('"')), quantity(values[right].strip('"'))
+            if less is not None and more is not None and less > more:
+                values[left], values[right] = values[right], values[left]
+    return values
 
 
 def _is_in_order(shown: Shown, smaller: frozenset[tuple[str, str]]) -> bool:
