@@ -1,0 +1,1 @@
+"""How good a parser is: metrics, confidence intervals and a report."""

@@ -1,0 +1,1 @@
+"""Training shared by all models: vocabularies, networks, search, the loop and its checkpoints."""

@@ -1,0 +1,1 @@
+"""From a sentence to a program: reading input, training, constrained decoding, prediction."""
