@@ -1,7 +1,7 @@
 """Sentences as people type them: fillers, lost articles, slips of the keys, no punctuation.
 
-Nothing changes values and placeholders, and no hesitation is put beside them, where it could be
-read as a part of the value.
+Nothing changes values and placeholders, and neither a hesitation nor more than a plain "please" or
+"thanks" is put beside them, where it could be read as a part of the value.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -13,20 +13,29 @@ from typing import Literal
 
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.noise_words import (
+    AFTER_COUNTED,
     ARTICLES,
+    AT_ONCE,
+    BEFORE_COUNTED,
+    COMMAND_ENDINGS,
     ENDINGS,
     GREETINGS,
     HESITATIONS,
+    LATER,
     NEIGHBOURS,
     NUMBER_WORDS,
+    PAUSES,
+    PLEASES,
+    POLITE,
     PUNCTUATION,
     REQUESTS,
 )
+from genie_dp.paraphrase.english_share import is_english_word
 from genie_dp.templates.english import starts_with_verb
 
 Sort = Literal["article", "word", "point", "digits"]
 MOST_WORDS = 100  # of one sort in a sentence that noise falls on
-_TRIES = 6  # for a place where a hesitation may stand
+_TRIES = 4  # for a slip that makes no other word
 SHORTEST = 4  # letters of a word that gets a typing error: shorter ones become other words
 
 
@@ -55,7 +64,7 @@ def carrier(tokens: Sequence[str], kept: Collection[int] = ()) -> Carrier:
     >>> found.articles, found.typable, found.punctuation
     ([1], [0, 2, 5], [4])
     >>> [position for position in range(1, 6) if is_gap(found, position)]
-    [1, 5]
+    [1]
     """
     articles: list[int] = []
     typable: list[int] = []
@@ -67,12 +76,19 @@ def carrier(tokens: Sequence[str], kept: Collection[int] = ()) -> Carrier:
         if sort == "word":
             typable.append(position)
         elif sort == "article":
-            articles.append(position)
+            if not _is_counted(tokens, position):
+                articles.append(position)
         elif sort == "point":
             punctuation.append(position)
         else:
             digits.append(position)
     return Carrier(tuple(tokens), kept, articles, typable, punctuation, digits)
+
+
+def _is_counted(tokens: Sequence[str], position: int) -> bool:
+    """Tell whether an article is part of an amount, "once a day" or "a few", and never left out."""
+    before, after = tokens[max(position - 1, 0)], tokens[position + 1 : position + 2]
+    return before in BEFORE_COUNTED or not AFTER_COUNTED.isdisjoint(after)
 
 
 @lru_cache(maxsize=65536)
@@ -98,18 +114,15 @@ def is_mark(token: str) -> bool:
 
 
 def is_gap(sentence: Carrier, position: int) -> bool:
-    """Tell whether a hesitation may stand before a token, which is not the first one."""
+    """Tell whether a hesitation may stand before a token, which is not the first one.
+
+    It must begin a phrase: people say "photos um of my dog", hardly "photos of my um dog".
+    """
     tokens, kept = sentence.tokens, sentence.kept
-    before, after = tokens[position - 1], tokens[position]
-    if position in kept or position - 1 in kept or is_mark(before) or is_mark(after):
+    before = tokens[position - 1]
+    if position in kept or position - 1 in kept or is_mark(before):
         return False
-    return not _closes_up(tokens, position)
-
-
-def _closes_up(tokens: Sequence[str], position: int) -> bool:
-    """Tell whether nothing goes before a token: punctuation, 's, or what an article needs."""
-    token = tokens[position]
-    return token in PUNCTUATION or token.startswith("'") or tokens[position - 1] in ARTICLES
+    return tokens[position] in PAUSES and before not in PAUSES and before not in PUNCTUATION
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,46 +235,77 @@ def _fill(sentence: Carrier, words: list[str], rng: Random) -> None:
 
 
 def _begin(sentence: Carrier, words: list[str], rng: Random) -> None:
-    wordings = GREETINGS
     is_polite = sentence.tokens[0] == "please"
-    if rng.random() < 0.7 and not is_polite and starts_with_verb(" ".join(sentence.tokens)):
-        wordings = REQUESTS
-    words[0] = f"{wordings[int(rng.random() * len(wordings))]} {words[0]}".rstrip()
+    is_request = rng.random() < 0.7 and not is_polite and _is_command(sentence)
+    words[0] = f"{_one_of(REQUESTS if is_request else GREETINGS, rng)} {words[0]}".rstrip()
 
 
 def _end(sentence: Carrier, words: list[str], rng: Random) -> None:
-    ending = ENDINGS[int(rng.random() * len(ENDINGS))]
-    last = len(words) - 1
-    if "please" in ending and "please" in sentence.tokens:
+    tokens, last = sentence.tokens, len(words) - 1
+    if "thank" in tokens or "thanks" in tokens:
+        if words[0] == tokens[0]:
+            words[0] = f"{_one_of(GREETINGS, rng)} {words[0]}"
+        return
+    ending = _one_of(_endings(sentence, words[0], rng), rng)
+    if ("please" in tokens or "please" in words[0]) and ending in PLEASES:
         ending = "thanks"
-    if sentence.tokens[last] in PUNCTUATION and last:  # "..., please ?"
+    if tokens[last] == "?" and ending.startswith("th"):  # "is it on ? thanks"
+        words[last] = f"{words[last]} {ending}".lstrip()
+    elif tokens[last] in PUNCTUATION and last:  # "..., please ."
         words[last] = f"{ending} {words[last]}".rstrip()
     else:
         words[last] = f"{words[last]} {ending}".lstrip()
 
 
+def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
+    """Return what may end a sentence; `first` is its first word, with what was put before it."""
+    tokens = sentence.tokens
+    last = len(tokens) - 1 - (tokens[-1] in PUNCTUATION)
+    is_value = last in sentence.kept or is_mark(tokens[last])
+    if is_value or rng.random() < 0.5 or not _is_command(sentence):
+        return ENDINGS
+    if rng.random() < 0.4 and LATER.isdisjoint(tokens):
+        return AT_ONCE
+    # "let me know .. for me", "could you lock it, will you": said twice.
+    return ENDINGS if not POLITE.isdisjoint((*tokens, *first.split(" "))) else COMMAND_ENDINGS
+
+
+def _is_command(sentence: Carrier) -> bool:
+    is_question = sentence.tokens[0] == "do" and sentence.tokens[1:2] != ("me",)
+    return not is_question and starts_with_verb(" ".join(sentence.tokens))
+
+
+def _one_of(phrases: Sequence[str], rng: Random) -> str:
+    return phrases[int(rng.random() * len(phrases))]
+
+
 def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
-    for _ in range(_TRIES):
-        position = 1 + int(rng.random() * (len(words) - 1))
-        if position < len(words) and is_gap(sentence, position):
-            said = HESITATIONS[int(rng.random() * len(HESITATIONS))]
-            words[position] = f"{said} {words[position]}".rstrip()
-            return
-    _end(sentence, words, rng)
+    gaps = [position for position in range(1, len(words)) if is_gap(sentence, position)]
+    if not gaps:
+        _end(sentence, words, rng)
+        return
+    position = gaps[int(rng.random() * len(gaps))]
+    words[position] = f"{_one_of(HESITATIONS, rng)} {words[position]}".rstrip()
 
 
 # ------------------------------------------------------------------------- typing errors
 
 
 def mistyped(word: str, rng: Random) -> str:
-    """Return a word of at least two letters with one slip of the keys.
+    """Return a word of four letters or more with one slip of the keys; no other word comes of it.
 
     >>> mistyped("message", Random(3))
     'messwge'
     """
-    slip = _SLIPS[int(rng.random() * len(_SLIPS))]
-    # The first letter is seldom mistyped, and a word is hard to tell without it.
-    return slip(word, 1 + int(rng.random() * (len(word) - 1)), rng)
+    slips = _SLIPS if len(word) > SHORTEST else _SHORT_SLIPS
+    wrong = word
+    for _ in range(_TRIES):
+        slip = slips[int(rng.random() * len(slips))]
+        # The first letter is seldom mistyped, and a word is hard to tell without it.
+        wrong = slip(word, 1 + int(rng.random() * (len(word) - 1)), rng)
+        if not is_english_word(wrong):
+            return wrong
+    return wrong
 
 
 def _neighbour(word: str, place: int, rng: Random) -> str:
@@ -288,3 +332,5 @@ def _missing(word: str, place: int, rng: Random) -> str:
 _SLIPS: tuple[Callable[[str, int, Random], str], ...] = (
     _neighbour, _neighbour, _missing, _missing, _transposed, _doubled,
 )  # fmt: skip
+# A short word with another letter is hard to tell ("tewt"); people mix its letters up ("teh").
+_SHORT_SLIPS = (_transposed, _transposed, _missing, _doubled)
