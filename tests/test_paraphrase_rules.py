@@ -90,6 +90,58 @@ def test_values_are_kept_and_keep_their_order(start, rest, seed):
         assert made.rules
 
 
+# ------------------------------------------------- what rules once did to synthesized sentences
+
+NEVER = [
+    ("mark the new house songs as liked on spotify", "are liked"),
+    ("see if any of my doors are open", "see when"),
+    ("check if any of my doors have a lock", "check when"),
+    ("do any of my files have a label", "you do any of my files"),
+    ("are any of the best sellers cheaper than CURRENCY_0", "are cheaper"),
+    ("are any of the files owned by EMAIL_ADDRESS_0", "that are owned"),
+    ("find the maximum number of guests of the meetings on my calendar", "who are"),
+    ("tell me the number of wins of the table", "total number"),
+    ("get the price of GENERIC_ENTITY_x:stock_0 stock", "'s price"),
+    ("get GENERIC_ENTITY_x:stock_0 's stock quote", "the stock of"),
+    ("do i have any new emails", "tell me if"),
+    ("check whether any of my doors are open", "know whether"),
+    ("tell me about changes in my lights", "information"),
+    ("share a fact about cats on my wall", "are on my wall"),
+    ("put songs on my playlist", "from my playlist"),
+    ("show me the lights in my house", "from my house"),
+    ("translate messages from GENERIC_ENTITY_x:language_0", "sent by"),
+    ("get posts with NUMBER_0 likes posted by USERNAME_0", "likes that USERNAME_0"),
+    ("get the songs and then send it to EMAIL_ADDRESS_0", "and and"),
+    ("turn off the lights when it rains", "when it rains for me"),
+    ("let me know if the state of my lamp changes to red", "lamp to red"),
+    ("write to them on slack saying QUOTED_STRING_0", "that says"),
+    ("when some of my songs last DURATION_0 and have a label , tell me", "one of my songs"),
+    ("list workouts burning less than MEASURE_kcal_0 that are shorter than DURATION_0",
+     "MEASURE_kcal_0 shorter"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "wrong"), NEVER)
+def test_no_rule_makes_another_meaning_of_a_sentence(sentence, wrong):
+    assert wrong not in sentence
+    found = [
+        whole(match, output)
+        for match in RULES.fitting(sentence)
+        for output in match.compiled.outputs
+    ]
+    assert [said for said in found if wrong in said] == []
+
+
+def test_a_thing_that_is_asked_for_is_named_with_its_owner():
+    sentence = "what is USERNAME_0 tweeting about on twitter"
+    found = {
+        whole(match, output)
+        for match in RULES.fitting(sentence)
+        for output in match.compiled.outputs
+    }
+    assert "USERNAME_0 tweeting about on twitter" not in found
+
+
 def test_a_range_keeps_its_order():
     sentence = "songs longer than DURATION_0 with a tempo between NUMBER_0 and NUMBER_1"
     for seed in range(50):

@@ -49,32 +49,39 @@ class RuleParaphraser:
         tokens = row.utterance.split(" ")
         text, values = masked(tokens, value_positions(tokens, row.program))
         found: dict[str, Candidate] = {}
-        for said, made_by in self._rewritten(text, row.program, rng):
-            full = unmasked(said, values)
+        for full, made_by in self._rewritten(text, values, row.program, rng):
             if full != row.utterance:
                 found.setdefault(full, Candidate(full, made_by))
         return tuple(found.values())
 
     def _rewritten(
-        self, text: str, program: str, rng: random.Random
+        self, text: str, values: Sequence[str], program: str, rng: random.Random
     ) -> Iterator[tuple[str, tuple[str, ...]]]:
         wanted = self.number + _SPARE
         if self.rules is None:
             for _ in range(wanted):
-                said = self._reworded(text, rng)
+                said = self._reworded(text, values, rng)
                 if said is not None:
                     yield said, (LEXICAL,)
             return
         is_query = self.results == "all" or shows_result(program)
         for one in self.rules.rewritten(text, rng, number=wanted, is_query=is_query):
-            said = self._reworded(one.utterance, rng) if rng.random() < self.lexical_share else None
+            has_others = rng.random() < self.lexical_share
+            said = self._reworded(one.utterance, values, rng) if has_others else None
             if said is None:
-                yield one.utterance, one.rules
+                yield unmasked(one.utterance, values), one.rules
             else:
                 yield said, (*one.rules, LEXICAL)
 
-    def _reworded(self, text: str, rng: random.Random) -> str | None:
-        return None if self.lexicon is None else reworded(text, self.lexicon, rng)
+    def _reworded(self, text: str, values: Sequence[str], rng: random.Random) -> str | None:
+        """Return a masked sentence with its values and some other words; None if none fit.
+
+        The values are back before words are chosen, for one may be the "off" of "shut off".
+        """
+        if self.lexicon is None:
+            return None
+        full, protected = unmasked_at(text, values)
+        return reworded(full, self.lexicon, rng, protected=protected)
 
 
 def shows_result(program: str) -> bool:
@@ -116,3 +123,19 @@ def unmasked(text: str, runs: Sequence[str]) -> str:
     for index, run in enumerate(runs):
         text = text.replace(chr(_FIRST_MASK + index), run)
     return text
+
+
+def unmasked_at(text: str, runs: Sequence[str]) -> tuple[str, frozenset[int]]:
+    r"""Return a sentence with its values, and the positions of their tokens.
+
+    >>> unmasked_at("say \ue000 now", ("hello there",))
+    ('say hello there now', frozenset({1, 2}))
+    """
+    said: list[str] = []
+    places: set[int] = set()
+    for token in text.split(" "):
+        words = unmasked(token, runs).split(" ")
+        if words != [token]:
+            places.update(range(len(said), len(said) + len(words)))
+        said.extend(words)
+    return " ".join(said), frozenset(places)

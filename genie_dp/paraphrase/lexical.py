@@ -112,7 +112,8 @@ def sites(
             stop = start + len(form.words)
             if len(form.words) > 1 and tuple(tokens[start:stop]) != form.words:
                 continue
-            if not fits(tokens, start, form):
+            # "The photo as a picture" shall not become "the picture as a picture".
+            if form.replacement in tokens or not fits(tokens, start, form):
                 continue
             if kept is None:
                 kept = {*protected, *_fixed_positions(tokens)}
@@ -178,8 +179,8 @@ def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
             return after != "" or before in _BE
         case "p":
             return after != "" and after not in lists.PREPOSITIONS
-        case "x":
-            return True
+        case "x":  # "no less than 5" is one phrase, "no under 5" none
+            return before != "no"
 
 
 def _is_base_verb(tokens: Sequence[str], start: int) -> bool:

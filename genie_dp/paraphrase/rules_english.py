@@ -16,6 +16,7 @@ ANYTHING = "[^ ]+ "
 # Placeholders, numbers, and the private characters that stand for values while a row is rewritten.
 VALUE = r"(?:[A-Z][^ ]*_\d+|[$€£]?\d[^ ]*|[\ue000-\uf8ff]) "
 NUMBER = r"(?:(?:NUMBER|CURRENCY|MEASURE|DURATION)[^ ]*_\d+|[$€£]?\d[^ ]*) (?:percent )?"
+_VALUE = re.compile(VALUE)
 DATE = (
     r"(?:(?:DATE|TIME)_\d+|today|tomorrow|yesterday|noon|midnight"
     r"|(?:this|last|next) (?:week|month|year)|[\ue000-\uf8ff]) "
@@ -39,6 +40,8 @@ _NO_FIRST = (
     | _words("i you he she it we they me us him them to and or not how what why up down")
     | _words("something anything everything someone anyone everyone")
 )
+# They end in -s like plurals: "mark the house songs as liked".
+_NO_NOUN = _NO_FIRST | _words("as is was has does us this his ours yours always perhaps afterwards")
 # Where a phrase ends though the sentence goes on.
 PHRASE_END = (
     "(?=$|, |when |whenever |if |once |every |each time |each day|any time |as soon |daily |weekly "
@@ -84,6 +87,8 @@ def _is_bare(words: str) -> bool:
 def _number(words: str) -> str:
     """Return the number of a noun phrase; what follows its first preposition does not count."""
     tokens = words.split(" ")
+    if len(tokens) == 1 and words in _NO_NOUN:
+        return "none"
     for at, token in enumerate(tokens):
         if at and token in _ENDS_HEAD:
             return english.number_of(" ".join(tokens[:at]))
@@ -120,9 +125,13 @@ def begins_command(words: str) -> bool:
 
     >>> begins_command("turn on the"), begins_command("do i have"), begins_command("the lights")
     (True, False, False)
+    >>> begins_command("do any of"), begins_command("do the dishes")
+    (False, True)
     """
-    first, second, *_ = (*words.split(" "), "")
-    is_question = first in lists.AUXILIARIES and second in lists.SUBJECTS
+    first, second, third, *_ = (*words.split(" "), "", "")
+    is_question = first in lists.AUXILIARIES and (
+        second in lists.SUBJECTS or second in ("any", "some", "all", "most") and third == "of"
+    )
     return not is_question and english.starts_with_verb(words)
 
 
@@ -150,6 +159,7 @@ _TESTS: Mapping[str, Callable[[str, tuple[str, ...]], bool]] = {
     "pl": lambda words, _: _number(words) == "pl",
     "single": lambda words, _: _is_single(words),
     "mass": lambda words, _: _number(words) == "mass",
+    "plain": lambda words, _: _VALUE.match(f"{words} ") is None,
     "has": lambda words, sought: any(f" {word} " in f" {words} " for word in sought),
     "starts": lambda words, sought: f"{words} ".startswith(tuple(f"{word} " for word in sought)),
     "ends": lambda words, sought: f" {words}".endswith(tuple(f" {word}" for word in sought)),
