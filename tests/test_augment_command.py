@@ -22,6 +22,8 @@ from genie_dp.synthesis.checkpoint import work_folder_of
 from tests.augment_rows import ROWS, SKILLS
 from tests.synthesis_project import LAUNCHER, journal_lines, workers_of
 
+ROOT = LAUNCHER.parent
+
 
 def copies_of_rows(count: int) -> str:
     rows = (replace(ROWS[n % len(ROWS)], id=f"S{n}") for n in range(count))
@@ -97,17 +99,34 @@ def test_what_is_made_of_a_row_does_not_depend_on_its_file(whole, pairs, tmp_pat
     assert sorted(output.read_text().splitlines()) == sorted(whole.read_text().splitlines())
 
 
+# Waits for ever once its first block is in the journal.
+STUCK = """
+import signal
+from genie_dp.cli import main
+from genie_dp.cli.augment_work import WorkFolder
+
+whole = WorkFolder.add
+
+def add(self, block):
+    whole(self, block)
+    signal.pause()
+
+WorkFolder.add = add
+main()
+"""
+
+
 def test_a_killed_run_goes_on_where_it_was(whole, pairs, tmp_path):
     output = tmp_path / "rows.jsonl"
     work = work_folder_of(output)
     options = arguments(pairs, "--jobs", 2, "--output", output)
-    with subprocess.Popen([sys.executable, str(LAUNCHER), *options]) as process:
-        while journal_lines(work) < 1 and process.poll() is None:
+    with subprocess.Popen([sys.executable, "-c", STUCK, *options], cwd=ROOT) as process:
+        while not journal_lines(work) and process.poll() is None:
             time.sleep(0.005)
         process.send_signal(signal.SIGKILL)
-        process.wait()
-    if output.exists():
-        pytest.skip("the run was done before it could be killed")
+        assert process.wait() == -signal.SIGKILL
+    assert journal_lines(work) == 1
+    assert not output.exists()
     with (work / "rows").open("ab") as rows:
         rows.write(b'{"id": "half a row')
     assert augment(pairs, "--output", output) == 1  # neither --resume nor --overwrite

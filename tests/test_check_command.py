@@ -121,3 +121,60 @@ def test_a_skill_without_actions_has_no_errors_under_the_shipped_grammar(capsys)
     assert run(["check", "--skills", str(skill), "--format", "json"]) == 0
     codes = {problem["code"] for problem in json.loads(capsys.readouterr().out)}
     assert "G109" in codes  # nothing of another skill can be passed into an action
+
+
+MUSIC = """\
+class @com.example.music #_[canonical="music"] {
+  entity tune;
+  entity song;
+  entity melody extends tune;
+  query tunes(in req song : Entity(com.example.music:song) #_[canonical={base=["song"]}],
+              in opt caption : String #_[canonical={base=["caption"]}],
+              in opt hum : String #_[canonical={base=["hum"]}],
+              in opt mood : String #[string_values="tt:song_title"] #_[canonical={base=["mood"]}],
+              in opt melody : Entity(com.example.music:melody) #_[canonical={base=["melody"]}],
+              in opt noise : Entity(com.example.music:noises) #_[canonical={base=["noise"]}])
+    #_[canonical="tunes"];
+}
+"""
+
+
+@pytest.fixture
+def music(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a skill most of whose values are in shipped lists."""
+    skill = tmp_path / "skills" / "com.example.music"
+    (skill / "values").mkdir(parents=True)
+    (skill / "skill.tt").write_text(MUSIC)
+    (skill / "values" / "tune.tsv").write_text("value\nla la la\n")
+    (skill / "templates.genie").write_text(
+        "NP := 'tunes of $x' -> \\(x : Entity(com.example.music:song)) -> "
+        "@com.example.music.tunes(song = x);\n"
+    )
+    (tmp_path / "main.genie").write_text(GRAMMAR)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_values_of_shipped_lists_are_not_missing(music: Path, capsys) -> None:
+    assert run([*CHECK, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    missing = [p["message"] for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
+    assert len(missing) == 2
+    assert any("'hum' names no value list" in message for message in missing)
+    assert any("com.example.music:noises" in message for message in missing)
+    # The lists are told with the summary, where it does not disturb JSON.
+    assert "shipped list caption (" in err
+    assert " values) serves @com.example.music.tunes:caption\n" in err
+    assert " values) serves @com.example.music.tunes:song, @com.example.music.tunes:mood\n" in err
+    assert "list com.example.music:tune (1 value) serves @com.example.music.tunes:melody\n" in err
+
+
+def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys) -> None:
+    assert run(CHECK) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" (")[0] for line in lines[:-1]] == [
+        "list com.example.music:tune",
+        "shipped list caption",
+        "shipped list song",
+    ]
+    assert lines[-1].endswith(" 0 errors, 3 warnings")

@@ -16,11 +16,12 @@ from genie_dp.resources import data_folder
 
 @dataclass(slots=True)
 class Findings:
-    """What was found, with the texts to show it in, and what was looked at."""
+    """What was found, with the texts to show it in, what was looked at, and what goes well."""
 
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
     looked_at: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def count(self, severity: str) -> int:
         """Return how many problems are of a severity."""
@@ -52,8 +53,8 @@ def command(
 ) -> int:
     """Find the mistakes in skills and template files.
 
-    Shows every error and warning, then a summary. The exit code is 1 if there are errors; warnings
-    leave it at 0.
+    Shows every error and warning, the shipped lists that give values where skills have none, and a
+    summary. The exit code is 1 if there are errors; warnings leave it at 0.
 
     \b
     genie-dp check
@@ -61,7 +62,8 @@ def command(
     """
     findings = find(get_language(language), skills, grammar, skip_broken=skip_broken)
     show_problems(findings.problems, findings.sources, format=format_)
-    click.echo(findings.summary(), err=format_ == "json")
+    for line in (*findings.notes, findings.summary()):
+        click.echo(line, err=format_ == "json")
     return 1 if findings.count("error") else 0
 
 
@@ -85,7 +87,7 @@ def find(
     problems += check_grammar(read, language, library)
     findings.sources |= read.sources
     if language.name == "thingtalk":
-        findings.problems += _gaps_of(library, read)
+        _find_gaps(library, read, findings)
     findings.problems += problems
     findings.looked_at.append(_some(len(read.templates), "template"))
     return findings
@@ -119,11 +121,16 @@ def _converted(library: Any, findings: Findings) -> Sequence[Any]:
     return converted.templates
 
 
-def _gaps_of(library: Any, grammar: Any) -> list[Problem]:
+def _find_gaps(library: Any, grammar: Any, findings: Findings) -> None:
+    """Note what skills lack; values that shipped lists have are not missing."""
+    from genie_dp.cli.check_values import summary, told_apart
     from genie_dp.skills.check import check_library
     from genie_dp.templates.bodies import functions_in_bodies
 
-    return check_library(library, functions_in_bodies(grammar))
+    problems = check_library(library, functions_in_bodies(grammar))
+    missing, covered = told_apart(problems, library)
+    findings.problems += missing
+    findings.notes += summary(covered)
 
 
 def _some(count: int, noun: str) -> str:
