@@ -39,6 +39,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "stats": ("genie_dp.cli.stats:command", "Count what a data set is made of."),
     "convert": ("genie_dp.cli.convert:command", "Convert rows from one format to another."),
+    "evaluate": (
+        "genie_dp.cli.evaluate:command",
+        "Measure predicted programs against the right ones.",
+    ),
     "program": (
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",

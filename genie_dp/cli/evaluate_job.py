@@ -1,0 +1,181 @@
+"""One evaluation: from options to a table, a JSON file and a page.
+
+What is counted is a stream of gold rows with predictions; `_first` says where these come from.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.dataset.formats import read_rows
+from genie_dp.dataset.scan import Input, scan
+from genie_dp.errors import GenieError, Problem
+from genie_dp.evaluate.bootstrap import Bootstrap
+from genie_dp.evaluate.files import GoldFile, Predictions, joined, open_gold
+from genie_dp.evaluate.groups import Training
+from genie_dp.evaluate.judge import MATCH
+from genie_dp.evaluate.report import interval, page, signed
+from genie_dp.evaluate.result import SCHEMA, compared, described
+from genie_dp.evaluate.rows import Asked, answered, unasked
+from genie_dp.evaluate.tally import Comparison, Shown, Tally, count
+from genie_dp.evaluate.views import Viewer, viewer_of
+from genie_dp.synthesis.report_page import percent
+
+_BEST = 5  # programs that the baseline gives for a sentence
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Evaluate, print a table, write what is wanted."""
+    _check(options)
+    gold = open_gold(options["gold"], options["language"])
+    viewer = _viewer(options, gold.language)
+    most = options["most_wrong"]
+    tally = Tally(_training(options["training"]), Shown(most))
+    comparison = Comparison(gained=Shown(most), lost=Shown(most)) if options["compare"] else None
+    with progress(_rows(options, gold), label="rows") as rows:
+        count(rows, viewer, tally, comparison, file=gold.name)
+    bootstrap = Bootstrap(options["seed"])
+    result = {
+        **_about(options, gold, bootstrap),
+        **described(tally, bootstrap, language=gold.language),
+        "compare": _compared(options, comparison, bootstrap, gold.language),
+    }
+    # A pipe gets the JSON alone.
+    click.echo("\n".join(_table(result)), err=options["output"] == "-")
+    _write(options, result)
+
+
+def _check(options: Mapping[str, Any]) -> None:
+    if options["nearest"] == bool(options["predictions"]):
+        got = "both" if options["nearest"] else "neither"
+        raise click.UsageError(f"expected PREDICTIONS or --nearest, got {got}")
+    if options["nearest"] and not options["training"]:
+        raise click.UsageError("--nearest needs the rows of --training")
+    for name in ("gold", "predictions", "compare"):
+        if options[name] == "-":
+            hint = "write them to a file first"
+            problem = Problem("V014", f"expected a file of {name}, got a pipe", hint=hint)
+            raise GenieError(problem)
+    for target in (options["report"], options["output"]):
+        if target:
+            check_output(target)
+
+
+def _viewer(options: Mapping[str, Any], language: str) -> Viewer:
+    unordered = options["unordered"]
+    viewer_of(language, None, unordered=unordered)  # refuses before the library is read
+    library = load_library_of(language, options["skills"], skip_broken=options["skip_broken"])
+    return viewer_of(language, library, unordered=unordered)
+
+
+def _training(names: Iterable[str]) -> Training | None:
+    if not names:
+        return None
+    found = Training()
+    for name in names:
+        with progress(scan(Input.of(name)), label="training rows") as rows:
+            for row in rows:
+                found.add(row)
+    return found
+
+
+# -------------------------------------------------------------------- rows with predictions
+
+
+def _rows(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
+    rows = _first(options, gold)
+    if options["compare"]:
+        rows = joined(rows, Predictions(options["compare"]), gold=gold.name)
+    return rows
+
+
+def _first(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
+    """Yield rows with the predictions that are evaluated: from a file, or made now."""
+    if not options["nearest"]:
+        return joined(unasked(gold), Predictions(options["predictions"]), gold=gold.name)
+    from genie_dp.evaluate.baseline import NearestNeighbour
+
+    training = (row for name in options["training"] for row in read_rows(name))
+    return answered(unasked(gold), NearestNeighbour(training, best=_BEST))
+
+
+# ---------------------------------------------------------------------------------- results
+
+
+def _about(options: Mapping[str, Any], gold: GoldFile, bootstrap: Bootstrap) -> dict[str, Any]:
+    predictions = options["predictions"] or "nearest training sentence"
+    return {
+        "schema": SCHEMA,
+        "version": __version__,
+        "title": options["title"] or f"Evaluation of {Path(predictions).name}",
+        "gold": gold.name,
+        "predictions": predictions,
+        "training": list(options["training"]),
+        "language": gold.language,
+        "unordered": options["unordered"],
+        "bootstrap": {
+            "seed": bootstrap.seed,
+            "draws": bootstrap.draws,
+            "level": bootstrap.level,
+        },
+    }
+
+
+def _compared(
+    options: Mapping[str, Any], found: Comparison | None, bootstrap: Bootstrap, language: str
+) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    both, first, second, neither = found.counts(MATCH)
+    return {
+        "predictions": options["compare"],
+        "accuracy": bootstrap.share(both + second, both + first + second + neither),
+        **compared(found, bootstrap, language=language),
+    }
+
+
+def _table(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that are printed."""
+    yield f"{result['rows']:,} rows, {result['language']}; in % with the interval of 95 %"
+    yield from _section("tier", [(item["tier"], item) for item in result["tiers"]])
+    top = [(f"first {item['k']}", item) for item in result["top_k"][1:]]
+    yield from _section("right among", top)
+    groups = [(f"{item['axis']}: {item['name']}", item) for item in result["groups"]]
+    yield from _section("group", groups)
+    if result["calibration"]:
+        error = percent(result["calibration"]["expected_calibration_error"])
+        yield f"\nexpected calibration error {error}"
+    if result["kinds"]:
+        yield f"\n{'errors':<44}{'rows':>8}"
+        yield from (f"  {item['kind']:<42}{item['rows']:>8,}" for item in result["kinds"])
+    if compare := result["compare"]:
+        ends = f"{signed(compare['low'])} to {signed(compare['high'])}"
+        yield f"\nagainst {compare['predictions']}: {signed(compare['difference'])} points ({ends})"
+
+
+def _section(title: str, figures: list[tuple[str, Any]]) -> Iterator[str]:
+    if figures:
+        yield f"\n{title:<44}{'rows':>8}{'right':>9}   interval"
+        for name, figure in figures:
+            share = f"{100 * figure['share']:.1f}"
+            yield f"  {name:<42}{figure['rows']:>8,}{share:>9}   {interval(figure)}"
+
+
+def _write(options: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    written = [name for name in (options["output"], options["report"]) if name]
+    if options["report"]:
+        with open_text(options["report"]) as out:
+            out.write(page(result))
+    if options["output"]:
+        with open_text(options["output"]) as out:
+            json.dump(result, out, indent=2, ensure_ascii=False)
+            out.write("\n")
+    where = [name for name in written if name != "-"]
+    right = f"{result['accuracy']['right']:,} of {result['rows']:,} rows right"
+    click.echo(f"{right}{' -> ' + ', '.join(where) if where else ''}", err=True)

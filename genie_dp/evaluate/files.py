@@ -1,0 +1,272 @@
+"""Gold rows and predictions from files, joined by id.
+
+Gold files are read twice, a third time where sentences repeat: once for ids and sentences (16
+bytes a row are kept), once for the programs of repeated sentences, and once to be judged.
+Predictions are read once; those in another order than the gold rows wait in memory.
+"""
+
+import json
+from array import array
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from genie_dp.dataset.formats import format_of, from_json, no_text, read_rows
+from genie_dp.dataset.keys import hashed
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.evaluate.rows import Asked, Gold, Prediction
+from genie_dp.records import Example
+
+MOST_PROBLEMS = 20
+
+
+# ------------------------------------------------------------------------------------ gold
+
+
+@dataclass(slots=True)
+class GoldFile:
+    """The rows of a gold file.
+
+    Attributes:
+        name: file or URL: JSONL, TSV or Parquet, as its name says.
+        language: that of all rows; "" for what the rows say.
+        programs: hash of a sentence that occurs more than once -> the programs of all its rows.
+    """
+
+    name: str
+    language: str = ""
+    programs: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Gold]:
+        """Yield the rows, each with the programs of all rows of its sentence."""
+        for number, row, programs in _numbered(self.name):
+            others = self.programs.get(hashed(row.utterance), ())
+            yield Gold(row, tuple(dict.fromkeys((*programs, *others))), number)
+
+
+def open_gold(name: str, language: str | None = None) -> GoldFile:
+    """Return a gold file whose ids are unique and whose rows are of one language.
+
+    Args:
+        language: that of the programs; None for what the rows say.
+
+    Raises:
+        GenieError: no rows (V001), an id twice (V002), rows of several languages (V003).
+    """
+    ids, sentences = array("Q"), array("Q")
+    languages: dict[str, int] = {}
+    for number, row, _ in _numbered(name):
+        ids.append(hashed(row.id))
+        sentences.append(hashed(row.utterance))
+        languages.setdefault(row.language, number)
+    if not ids:
+        raise GenieError(Problem("V001", f"{name} holds no rows", hint="name another gold file"))
+    _check_ids(name, ids)
+    if len(languages) > 1 and not language:
+        first, second = list(languages)[:2]
+        message = f"expected programs of one language, got {first} and {second}"
+        hint = "evaluate them one by one: a file for each language"
+        raise GenieError(Problem("V003", message, _line(name, languages[second]), hint))
+    found = GoldFile(name, language or next(iter(languages)))
+    found.programs = _repeated(name, _twice(sentences))
+    return found
+
+
+def _numbered(name: str) -> Iterator[tuple[int, Example, tuple[str, ...]]]:
+    """Yield line, row and programs of a file; in JSONL, `program` may be a list."""
+    if format_of(name) != "jsonl":
+        yield from ((n, row, (row.program,)) for n, row in enumerate(read_rows(name), 1))
+        return
+    for number, line in _lines(name):
+        if '"program":[' not in line.replace('"program": [', '"program":['):
+            row = from_json(line, file=name, number=number)
+            yield number, row, (row.program,)
+            continue
+        programs = _programs(line, name, number)
+        data = {**json.loads(line), "program": programs[0]}
+        yield number, from_json(json.dumps(data), file=name, number=number), programs
+
+
+def _programs(line: str, name: str, number: int) -> tuple[str, ...]:
+    try:
+        found = json.loads(line)["program"]
+    except (json.JSONDecodeError, TypeError, KeyError):
+        found = [from_json(line, file=name, number=number).program]  # says what is wrong
+    programs = found if isinstance(found, list) else [found]
+    if not programs or not all(isinstance(one, str) for one in programs):
+        message = "expected a program, or a list of programs, as text"
+        raise GenieError(Problem("V004", message, _line(name, number)))
+    return tuple(programs)
+
+
+def _check_ids(name: str, ids: "array[int]") -> None:
+    if not (twice := _twice(ids)):
+        return
+    seen: dict[str, int] = {}
+    for number, row, _ in _numbered(name):
+        if hashed(row.id) in twice and seen.setdefault(row.id, number) != number:
+            message = f"the id {row.id!r} stands in line {seen[row.id]}, too"
+            hint = "give every row its own id; other programs of a sentence may be a list"
+            raise GenieError(Problem("V002", message, _line(name, number), hint))
+
+
+def _twice(hashes: "array[int]") -> set[int]:
+    values, counts = np.unique(np.frombuffer(hashes, np.uint64), return_counts=True)
+    return set(values[counts > 1].tolist())
+
+
+def _repeated(name: str, wanted: set[int]) -> Mapping[int, tuple[str, ...]]:
+    if not wanted:
+        return {}
+    found = defaultdict[int, set[str]](set)
+    for _, row, programs in _numbered(name):
+        if (key := hashed(row.utterance)) in wanted:
+            found[key].update(programs)
+    return {key: tuple(sorted(programs)) for key, programs in found.items()}
+
+
+# ----------------------------------------------------------------------------- predictions
+
+
+@dataclass(slots=True)
+class Predictions:
+    """The predictions of a file, taken by id.
+
+    Attributes:
+        waiting: read, and not yet asked for: id -> (line, prediction). Empty while both files have
+            one order.
+    """
+
+    name: str
+    rows: int = 0
+    waiting: dict[str, tuple[int, Prediction]] = field(default_factory=dict)
+    _source: Iterator[tuple[int, Prediction]] | None = None
+    _taken: set[int] = field(default_factory=set)
+
+    def take(self, id: str) -> Prediction | None:
+        """Return the prediction for a row, None if there is none in the file."""
+        if self._source is None:
+            self._source = read_predictions(self.name)
+        while id not in self.waiting:
+            if (found := next(self._source, None)) is None:
+                return None
+            self._keep(*found)
+        self._taken.add(hashed(id))
+        return self.waiting.pop(id)[1]
+
+    def _keep(self, number: int, said: Prediction) -> None:
+        self.rows += 1
+        if said.id in self.waiting or hashed(said.id) in self._taken:
+            hint = "keep one line for each id, with all its programs"
+            message = f"a second prediction for {said.id!r}"
+            raise GenieError(Problem("V012", message, _line(self.name, number), hint))
+        self.waiting[said.id] = number, said
+
+    def surplus(self) -> list[Problem]:
+        """Return a problem for each prediction that nobody asked for; reads the file to its end."""
+        if self._source is None:
+            self._source = read_predictions(self.name)
+        for found in self._source:
+            self._keep(*found)
+        hint = "predictions are made for the gold file that is named before them"
+        return [
+            Problem("V011", f"no gold row has the id {id!r}", _line(self.name, number), hint)
+            for id, (number, _) in self.waiting.items()
+        ]
+
+
+def joined(rows: Iterable[Asked], file: Predictions, *, gold: str) -> Iterator[Asked]:
+    """Yield every gold row with its prediction in a file.
+
+    Args:
+        gold: name of the gold file.
+
+    Raises:
+        GenieError: at the end, rows without prediction (V010) and predictions without row (V011).
+    """
+    problems: list[Problem] = []
+    for one, said in rows:
+        prediction = file.take(one.row.id)
+        if prediction is not None:
+            yield one, (*said, prediction)
+            continue
+        message = f"{file.name} has no prediction for {one.row.id!r}"
+        hint = 'a sentence without answer has a line, too: {"id": .., "programs": []}'
+        problems.append(Problem("V010", message, _line(gold, one.line), hint))
+    problems += file.surplus()
+    if problems:
+        raise GenieError(_most(problems))
+
+
+def _most(problems: list[Problem]) -> list[Problem]:
+    if len(problems) <= MOST_PROBLEMS:
+        return problems
+    shown, rest = problems[:MOST_PROBLEMS], len(problems) - MOST_PROBLEMS
+    return [*shown, Problem("V010", f"{rest:,} more ids stand in one of the files only")]
+
+
+def read_predictions(name: str) -> Iterator[tuple[int, Prediction]]:
+    """Yield line and prediction of a file: JSONL, or TSV of id and program.
+
+    Raises:
+        GenieError: a line that is no prediction (V013).
+    """
+    if format_of(name) == "parquet":
+        hint = "write JSON lines, or TSV of id and program"
+        raise GenieError(Problem("V013", f"{name}: predictions are no Parquet", hint=hint))
+    read = _from_tsv if format_of(name) == "tsv" else _from_json
+    for number, line in _lines(name):
+        found = read(line)
+        if isinstance(found, str):
+            raise GenieError(Problem("V013", found, _line(name, number, len(line)), _HINT))
+        yield number, found
+
+
+_HINT = '{"id": "S0", "programs": ["now => .."], "confidences": [0.9]}, or in .tsv id<TAB>program'
+
+
+def _from_json(line: str) -> Prediction | str:
+    try:
+        data = json.loads(line)
+    except json.JSONDecodeError as error:
+        return f"no JSON: {error.msg}"
+    if not isinstance(data, dict) or not isinstance(data.get("id"), str):
+        return "expected an object with an id"
+    programs, confidences = data.get("programs"), data.get("confidences") or []
+    if not isinstance(programs, list) or not all(isinstance(one, str) for one in programs):
+        return f"expected a list of programs, got {programs!r}"
+    if not isinstance(confidences, list) or not all(map(_is_share, confidences)):
+        return f"expected confidences from 0 to 1, got {confidences!r}"
+    if confidences and len(confidences) != len(programs):
+        return f"expected {len(programs)} confidences, one a program, got {len(confidences)}"
+    return Prediction(data["id"], tuple(programs), tuple(map(float, confidences)))
+
+
+def _is_share(value: Any) -> bool:
+    return type(value) in (int, float) and isfinite(value) and 0 <= value <= 1
+
+
+def _from_tsv(line: str) -> Prediction | str:
+    parts = line.split("\t")
+    if len(parts) != 2:
+        return f"expected id and program between a tab, got {len(parts)} columns"
+    return Prediction(parts[0], (parts[1],) if parts[1] else ())
+
+
+def _lines(name: str) -> Iterator[tuple[int, str]]:
+    import smart_open
+
+    with smart_open.open(name, "rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                yield number, line.decode().rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                raise no_text(error, name, number) from None
+
+
+def _line(file: str, number: int, length: int = 0) -> Span:
+    return Span(file, number, 1, number, length + 1)
