@@ -7,6 +7,14 @@ from typing import Any, TypeVar
 import click
 
 from genie_dp.cli.inputs import library_options
+from genie_dp.cli.run_options import (
+    format_option,
+    jobs_option,
+    on_error_option,
+    resume_options,
+    rows_output,
+    seed_option,
+)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -93,51 +101,18 @@ def config_options(command: Command) -> Command:
     help="Words of the same meaning: the shipped list, WordNet through nltk, none, or a file such "
     "as PPDB's.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="The same inputs and seed give the same bytes.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Processes; the bytes do not depend on it.",
-)
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@click.option(
-    "--overwrite", is_flag=True, help="Replace the output, and start an interrupted run again."
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["jsonl", "tsv", "parquet"]),
-    help="Format of the rows [by the output's name].",
-)
-@click.option(
-    "--on-error",
-    type=click.Choice(["stop", "skip"]),
-    default="stop",
-    show_default=True,
-    help="What to do with a row whose two sides do not go together.",
-)
+@seed_option
+@jobs_option
+@resume_options
+@format_option
+@on_error_option("with a row whose two sides do not go together")
 @click.option(
     "--preview",
     type=click.IntRange(1),
     metavar="N",
     help="Print what is made of the first N rows and stop.",
 )
-@click.option(
-    "--output",
-    "-o",
-    default="-",
-    show_default=True,
-    metavar="FILE|URL|-",
-    help="Where the rows go; .gz, .bz2 and .xz compress.",
-)
+@rows_output
 def command(**options: Any) -> None:
     """Make many rows of each row: values for placeholders, other words, noise.
 

@@ -31,11 +31,16 @@ from genie_dp.cli.augment_rows import (
     scan,
 )
 from genie_dp.cli.augment_work import open_work
-from genie_dp.cli.delivery import deliver, interruptible, local_target, refuse_or_clear
+from genie_dp.cli.delivery import (
+    deliver,
+    interruptible,
+    local_target,
+    refuse_or_clear,
+    rows_format,
+)
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.output import check_output, open_bytes, progress
+from genie_dp.cli.output import open_bytes, progress
 from genie_dp.cli.row_files import manifest_of, write_json
-from genie_dp.dataset.formats import check_parquet, format_of
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.lexical import Lexicon
@@ -70,15 +75,12 @@ class Job:
         settings = {field.name: options[field.name] for field in fields(AugmentConfig)}
         if options["no_noise"]:
             settings |= dict.fromkeys(NOISE, 0.0)
-        check_output(options["output"])
-        format_ = options["format_"] or format_of(options["output"])
-        if options["output"] == "-":
-            _check_pipe(options, format_)
-        if format_ == "parquet":
-            check_parquet()
+        needs_file = ["resume"] if options["resume"] and options["preview"] is None else []
         return cls(
             config=AugmentConfig(**settings),
-            format=format_,
+            format=rows_format(
+                options["output"], options["format_"], what="rows", needs_file=needs_file
+            ),
             **{name: options[name] for name in _PLAIN},
         )
 
@@ -97,18 +99,6 @@ _PLAIN = (
     "inputs", "language", "skills", "skip_broken", "values", "widen", "lexicon", "output",
     "jobs", "resume", "overwrite", "on_error",
 )  # fmt: skip
-
-
-def _check_pipe(options: Mapping[str, Any], format_: str) -> None:
-    problems = []
-    if format_ == "parquet":
-        hint = "give a file with --output rows.parquet"
-        problems.append(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
-    if options["resume"] and options["preview"] is None:
-        hint = "give one with --output rows.jsonl"
-        problems.append(Problem("Y024", "--resume needs the rows in a file", hint=hint))
-    if problems:
-        raise GenieError(problems)
 
 
 @dataclass(frozen=True, slots=True)

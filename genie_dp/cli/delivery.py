@@ -2,14 +2,15 @@
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
+from genie_dp.cli.output import check_output
 from genie_dp.cli.row_files import write_rows
-from genie_dp.dataset.formats import lines_of
+from genie_dp.dataset.formats import check_parquet, format_of, lines_of
 from genie_dp.errors import GenieError, Problem
 
 
@@ -20,6 +21,34 @@ def local_target(output: str) -> Path | None:
     True
     """
     return None if output == "-" or "://" in output else Path(output)
+
+
+def rows_format(
+    output: str, format: str | None, *, what: str, needs_file: Iterable[str] = ()
+) -> str:
+    """Return the format of an output: the given one, or the one that its name says.
+
+    Args:
+        what: the stem of the file that hints propose, such as "pairs".
+        needs_file: options in use that standard output does not go with.
+
+    Raises:
+        GenieError: it could not be written when all work is done (R002, R004, R013, Y023, Y024).
+    """
+    check_output(output)
+    found = format or format_of(output)
+    problems = []
+    if output == "-" and found == "parquet":
+        hint = f"give a file with --output {what}.parquet"
+        problems.append(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
+    for name in needs_file if output == "-" else ():
+        hint = f"give one with --output {what}.jsonl"
+        problems.append(Problem("Y024", f"--{name} needs the rows in a file", hint=hint))
+    if problems:
+        raise GenieError(problems)
+    if found == "parquet":
+        check_parquet()
+    return found
 
 
 def refuse_or_clear(target: Path | None, work: Path, *, resume: bool, overwrite: bool) -> None:

@@ -8,19 +8,13 @@ from pathlib import Path
 import click
 
 from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.run_options import output_option
 from genie_dp.errors import GenieError, Problem
 
 
 @click.command("stats")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "--output",
-    "-o",
-    default="-",
-    show_default=True,
-    metavar="FILE|URL|-",
-    help="Where the numbers go, as JSON.",
-)
+@output_option("Where the numbers go, as JSON.")
 @click.option("--html", metavar="FILE", help="Write a page with charts there, too.")
 @click.option("--title", help="Title of the page [the names of the inputs].")
 def command(inputs: Sequence[str], output: str, html: str | None, title: str | None) -> None:

@@ -18,12 +18,18 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import deliver, interruptible, local_target, refuse_or_clear
+from genie_dp.cli.delivery import (
+    deliver,
+    interruptible,
+    local_target,
+    refuse_or_clear,
+    rows_format,
+)
 from genie_dp.cli.inputs import Inputs, grammar_files, load_inputs
-from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.output import open_text, progress
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.cli.weights import read_weights
-from genie_dp.dataset.formats import check_parquet, format_of, lines_of
+from genie_dp.dataset.formats import lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
@@ -68,15 +74,13 @@ class Job:
             weights=read_weights(options["weights"]) if options["weights"] else {},
             **{name: options[name] for name in _PLAIN},
         )
-        check_output(options["output"])
-        format_ = options["format_"] or format_of(options["output"])
-        if options["output"] == "-":
-            _check_pipe(options, format_)
-        if format_ == "parquet":
-            check_parquet()
+        in_use = [name for name in ("report", "resume") if options[name]]
+        needs_file = in_use if options["preview"] is None else []
         return cls(
             config=config,
-            format=format_,
+            format=rows_format(
+                options["output"], options["format_"], what="pairs", needs_file=needs_file
+            ),
             **{name: options[name] for name in _OTHERS},
         )
 
@@ -104,19 +108,6 @@ _OTHERS = (
     "language", "skills", "grammar", "skip_broken", "output", "jobs", "scheduler", "shard",
     "resume", "overwrite", "report",
 )  # fmt: skip
-
-
-def _check_pipe(options: Mapping[str, Any], format_: str) -> None:
-    problems = []
-    if format_ == "parquet":
-        hint = "give a file with --output pairs.parquet"
-        problems.append(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
-    for name in ("report", "resume"):
-        if options[name] and options["preview"] is None:
-            message = f"--{name} needs the rows in a file"
-            problems.append(Problem("Y024", message, hint="give one with --output pairs.jsonl"))
-    if problems:
-        raise GenieError(problems)
 
 
 def prepare(job: Job) -> tuple[Inputs, Engine]:

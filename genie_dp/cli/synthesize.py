@@ -6,6 +6,14 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import grammar_option, library_options
+from genie_dp.cli.run_options import (
+    format_option,
+    jobs_option,
+    on_error_option,
+    resume_options,
+    rows_output,
+    seed_option,
+)
 
 
 class Shard(click.ParamType[Any]):
@@ -84,20 +92,8 @@ class Shard(click.ParamType[Any]):
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="YAML or JSON: function -> multiplier of its share.",
 )
-@click.option(
-    "--seed",
-    type=int,
-    default=0,
-    show_default=True,
-    help="The same inputs and seed give the same bytes.",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Processes; the bytes do not depend on it.",
-)
+@seed_option
+@jobs_option
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
@@ -110,23 +106,9 @@ class Shard(click.ParamType[Any]):
     default=(0, 1),
     help="Make part i of n, from 0; `genie-dp merge` joins the parts [0/1].",
 )
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
-@click.option(
-    "--overwrite", is_flag=True, help="Replace the output, and start an interrupted run again."
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["jsonl", "tsv", "parquet"]),
-    help="Format of the rows [by the output's name].",
-)
-@click.option(
-    "--on-error",
-    type=click.Choice(["stop", "skip"]),
-    default="stop",
-    show_default=True,
-    help="What to do when a Python semantic function raises.",
-)
+@resume_options
+@format_option
+@on_error_option("when a Python semantic function raises")
 @click.option(
     "--preview",
     type=click.IntRange(1),
@@ -139,14 +121,7 @@ class Shard(click.ParamType[Any]):
     metavar="DIR",
     help="Write coverage, ambiguity and acceptance there, as JSON and HTML.",
 )
-@click.option(
-    "--output",
-    "-o",
-    default="-",
-    show_default=True,
-    metavar="FILE|URL|-",
-    help="Where the rows go; .gz, .bz2 and .xz compress.",
-)
+@rows_output
 def command(**options: Any) -> None:
     """Make (utterance, program) pairs from a skill library and template files.
 
