@@ -12,6 +12,7 @@ from genie_dp.cli.parsed import Parsed
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language, language_names
 from genie_dp.resources import data_folder
+from genie_dp.templates.bodies import with_trees
 from genie_dp.texts import read_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -119,7 +120,8 @@ def load_inputs(
     inputs = _read_inputs(language, skills, files, skip_broken=skip_broken)
     # Python functions do not travel; what was skipped is to be told again.
     if not inputs.grammar.functions and not getattr(inputs.library, "skipped", ()):
-        parsed.keep((inputs.library, inputs.grammar, inputs.sources), inputs.sources)
+        grammar_read = with_trees(inputs.grammar, inputs.language)
+        parsed.keep((inputs.library, grammar_read, inputs.sources), inputs.sources)
     return inputs
 
 

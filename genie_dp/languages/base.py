@@ -125,6 +125,12 @@ class Language(Protocol):
         Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
         """
 
+    def body(self, text: str, holes: Mapping[str, str]) -> Any:
+        """Return the tree of a template body, for `fragment` to take instead of the text.
+
+        None where reading the text again costs nothing.
+        """
+
     def parse_type(self, text: str) -> Any:
         """Return the type of that name, or raise GenieError."""
 

@@ -305,7 +305,19 @@ def _reads(layout: Layout, guard: Guard) -> tuple[tuple[str, ...], ...]:
     for part in layout.parts:
         if isinstance(part, Agreement):
             found[part.child]["num"] = None
-    first = next((i for i, child in enumerate(layout.children) if not child.is_leaf), None)
-    if first is not None:
-        found[first].setdefault("function", None)
+    balanced = _balanced(layout, guard)
+    if balanced is not None:
+        found[balanced].setdefault("function", None)
     return tuple(tuple(reads) for reads in found)
+
+
+def _balanced(layout: Layout, guard: Guard) -> int | None:
+    """Return the child by whose function rows are shared out: the first one, of those joined.
+
+    To tell apart the functions of a child that goes with anything would only multiply the cells
+    of the others; its group is thinned instead.
+    """
+    inner = [i for i, child in enumerate(layout.children) if not child.is_leaf]
+    joined = {name for j in guard.joins for name in (j.left_child, j.right_child)}
+    among = [i for i in inner if layout.children[i].name in joined] or inner
+    return among[0] if among else None

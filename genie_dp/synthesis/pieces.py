@@ -29,8 +29,6 @@ ENGLISH = ("num", "det", "own", "form", "pos")
 WORDS = ("first", "last")  # of the utterance, without its determiner
 # Read from the words of a piece.
 OF_WORDS = frozenset({*WORDS, "takes_pronoun", "takes_phrase", "takes_many"})
-# Not a field of features or state.
-COMPUTED = OF_WORDS | {"gap"}
 
 
 @dataclass(slots=True)
@@ -91,5 +89,5 @@ class Piece:
             raise GenieError(Problem("Y001", message, hint=hint)) from None
 
     def _word(self, index: int) -> str:
-        words = self.words.split()
-        return words[index].replace(GAP, "#") if words else ""
+        cut = self.words.partition if index == 0 else self.words.rpartition
+        return cut(" ")[0 if index == 0 else 2].replace(GAP, "#")

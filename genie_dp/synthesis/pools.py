@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from genie_dp.synthesis.pieces import COMPUTED, ENGLISH, OF_WORDS, Piece
+from genie_dp.synthesis.pieces import ENGLISH, OF_WORDS, Piece
 from genie_dp.templates.guard import Test
 
 Key = tuple[object, ...]
@@ -149,22 +149,27 @@ def thinned(pieces: list[Piece], balance: float) -> list[Piece]:
     with five enum words in ten templates would lead ten sentences for one of a plain function.
     Of n pieces, m (n / m) ** balance stay, where m is the median count of all functions.
     """
-    of_function = [piece.attribute("function") for piece in pieces]
+    of_function = [getattr(piece.value.state, "function", "") for piece in pieces]
     counts = Counter(of_function)
     if len(counts) < 2:
         return pieces
     median = sorted(counts.values())[len(counts) // 2]
     steps = {
-        function: count / (median * (count / median) ** balance) if count > median else 1.0
+        function: count / (median * (count / median) ** balance)
         for function, count in counts.items()
+        if count > median
     }
-    met: Counter[str] = Counter()
+    if not steps:
+        return pieces
+    met = dict.fromkeys(steps, 0)
     kept = []
     for piece, function in zip(pieces, of_function, strict=True):
-        number, step = met[function], steps[function]
-        met[function] += 1
-        if int(number / step) != int((number - 1) / step) or number == 0:
-            kept.append(piece)
+        if function in steps:
+            number, step = met[function], steps[function]
+            met[function] += 1
+            if number and int(number / step) == int((number - 1) / step):
+                continue
+        kept.append(piece)
     return kept
 
 
@@ -237,22 +242,25 @@ def reader(names: tuple[str, ...]) -> Callable[[Piece], Key]:
 
     What features and states hold is read in one call of C; the rest by `Piece.attribute`.
     """
-    if len(names) < 2 or any(name in COMPUTED for name in names):
+    if not names:
+        return lambda piece: ()
+    if any(name in OF_WORDS for name in names):
         return lambda piece: tuple([piece.attribute(name) for name in names])
-    quick = attrgetter(
-        *[f"features.{name}" if name in ENGLISH else f"value.state.{name}" for name in names]
-    )
+    get = attrgetter(*[_PATHS.get(name, f"value.state.{name}") for name in names])
 
     def read(piece: Piece) -> Key:
         if piece.attributes:
             return tuple([piece.attribute(name) for name in names])
         try:
-            key: Key = quick(piece)
+            found = get(piece)
         except AttributeError:  # a state without a function, or a mistake
             return tuple([piece.attribute(name) for name in names])
-        return key
+        return (found,) if len(names) == 1 else found
 
     return read
+
+
+_PATHS = {"gap": "value.gap", **{name: f"features.{name}" for name in ENGLISH}}
 
 
 def _fits(

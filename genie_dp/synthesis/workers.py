@@ -1,12 +1,14 @@
 """Blocks made by several processes and yielded in order."""
 
 import os
+import pickle
 import signal
+import struct
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from queue import Queue
+from socket import MSG_WAITALL, socket, socketpair
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -26,10 +28,10 @@ def in_processes(make: Maker[Block], numbers: Sequence[int], jobs: int) -> Itera
         GenieError: a worker was killed (Y012). Other exceptions of a worker are raised again.
     """
     context = get_context("fork")
-    ends: list[Connection] = []
+    ends: list[socket] = []
     workers = []
     for index in range(jobs):
-        receiver, sender = context.Pipe(duplex=False)
+        receiver, sender = socketpair()
         worker = context.Process(
             target=_work, args=(make, numbers[index::jobs], sender, (*ends, receiver)), daemon=True
         )
@@ -51,17 +53,63 @@ def in_processes(make: Maker[Block], numbers: Sequence[int], jobs: int) -> Itera
             worker.join()
 
 
-def _received(end: Connection) -> Block | Exception:
+# ------------------------------------------------------------------------------- on the wire
+
+_LENGTH = struct.Struct("<Q")
+
+
+def _put(end: socket, result: Any) -> None:
+    """Send a result: how many parts, then each with its length; arrays are parts of their own.
+
+    So a block of seven megabytes is not copied into a pickle on one side and out of it on the
+    other, and does not go through a pipe 64 kB at a time.
+    """
+    arrays: list[pickle.PickleBuffer] = []
+    parts = [memoryview(pickle.dumps(result, 5, buffer_callback=arrays.append))]
+    parts += [array.raw() for array in arrays]
+    end.sendall(_LENGTH.pack(len(parts)))
+    for part in parts:
+        end.sendall(_LENGTH.pack(part.nbytes))
+        end.sendall(part)
+
+
+def _get(end: socket) -> Any:
+    """Return the next result of a worker; EOFError if it has gone."""
+    count = _number(end)
+    data, *arrays = [_filled(end, _number(end)) for _ in range(count)]
+    return pickle.loads(data, buffers=arrays)
+
+
+def _number(end: socket) -> int:
+    found: int = _LENGTH.unpack(_filled(end, _LENGTH.size))[0]
+    return found
+
+
+def _filled(end: socket, size: int) -> bytearray:
+    buffer = bytearray(size)
+    rest = memoryview(buffer)
+    while rest:
+        count = end.recv_into(rest, 0, MSG_WAITALL)
+        if not count:
+            raise EOFError
+        rest = rest[count:]
+    return buffer
+
+
+def _received(end: socket) -> Block | Exception:
     try:
-        result: Block | Exception = end.recv()
-    except EOFError:
+        result: Block | Exception = _get(end)
+    except (EOFError, ConnectionResetError):
         hint = "was it short of memory? go on with --resume and fewer --jobs"
         raise GenieError(Problem("Y012", "a worker process was killed", hint=hint)) from None
     return result
 
 
+# ---------------------------------------------------------------------------------- a worker
+
+
 def _work(
-    make: Maker[Block], numbers: Sequence[int], sender: Connection, inherited: Sequence[Connection]
+    make: Maker[Block], numbers: Sequence[int], sender: socket, inherited: Sequence[socket]
 ) -> None:
     # Ctrl-C goes to the whole group of processes; the coordinator answers it and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -84,11 +132,11 @@ def _work(
 _END = object()
 
 
-def _send(outbox: "Queue[Any]", sender: Connection) -> None:
+def _send(outbox: "Queue[Any]", sender: socket) -> None:
     try:
         while (result := outbox.get()) is not _END:
-            sender.send(result)
-    except BrokenPipeError:  # the coordinator is gone
+            _put(sender, result)
+    except (BrokenPipeError, ConnectionResetError):  # the coordinator is gone
         os._exit(1)
     except Exception:  # noqa: BLE001 - what cannot be sent would let the other thread wait forever
         traceback.print_exc()

@@ -39,6 +39,19 @@ def compile_body(
         raise GenieError(problems, sources=grammar.sources) from None
 
 
+def with_trees(grammar: Grammar, language: Language) -> Grammar:
+    """Return a grammar without mistakes with its bodies parsed, so that none is parsed again."""
+
+    def parsed(template: Template) -> Template:
+        if template.python is not None or template.tree is not None:
+            return template
+        return replace(
+            template, tree=language.body(template.body_text, holes_of(template, grammar))
+        )
+
+    return replace(grammar, templates=tuple(map(parsed, grammar.templates)))
+
+
 def placed(problem: Problem, template: Template) -> Problem:
     """Return a problem of a body with its place in the template's file.
 

@@ -64,6 +64,9 @@ class SExpressions:
         """Compile a template body; a child that is several expressions is spliced in."""
         return compile_body(text, holes, library or NONE)
 
+    def body(self, text: str, holes: Mapping[str, str]) -> None:
+        """Return None: bodies are read faster than trees are kept."""
+
     def parse_type(self, text: str) -> SlotType:
         """Return the type of that name, or raise GenieError."""
         return parse_type(text)

@@ -95,12 +95,16 @@ class ThingTalk:
         """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
-        tree = _body(text, tuple(holes.items())) if isinstance(text, str) else text
+        tree = self.body(text, holes) if isinstance(text, str) else text
         if isinstance(text, str) and not holes and library is not None:
             problems = check(tree, library)
             if problems:
                 raise GenieError(problems)
         return compile_body(tree, holes, self._lifter(library))
+
+    def body(self, text: str, holes: Mapping[str, str]) -> Lambda:
+        """Return the tree of a template body."""
+        return _body(text, tuple(holes.items()))
 
     def constants(self, type_: Type, library: Signatures | None = None) -> Iterable[base.Constant]:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
