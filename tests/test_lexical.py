@@ -289,3 +289,13 @@ def test_nltk_without_wordnet_is_told(monkeypatch, tmp_path):
     with pytest.raises(GenieError) as caught:
         wordnet_lexicon()
     assert [p.code for p in caught.value.problems] == ["P105"]
+
+
+def test_a_comparison_after_no_is_left_whole():
+    lexicon = lexicon_of(
+        [("less than", "x", "under", "own"), ("no less than", "x", "at least", "own")]
+    )
+    said = {
+        reworded("those with no less than 5 likes", lexicon, random.Random(n)) for n in range(30)
+    }
+    assert said == {"those with at least 5 likes"}

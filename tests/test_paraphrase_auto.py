@@ -11,6 +11,8 @@ import pytest
 
 import genie_dp
 from genie_dp.cli import run
+from genie_dp.cli.paraphrase.auto import command as auto_command
+from genie_dp.cli.paraphrase.automatic import run as run_auto
 from genie_dp.dataset.formats import from_json, to_json
 from genie_dp.paraphrase.auto import (
     AutoConfig,
@@ -327,6 +329,30 @@ def test_a_parser_refuses_what_it_reads_otherwise():
     assert (tally.rows, tally.kept, tally.rows_without) == (100, 2, 98)
     assert tally.faults == {"round-trip": 198}
     assert max(parser.asked) <= 128  # rows stream
+
+
+def test_the_command_takes_a_parser_and_counts_what_it_refuses(tmp_path, capsys):
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    program = "now => ( @com.gmail.inbox ) => notify"
+    rows.write_text(to_json(Example("S0", "show me my emails", program)) + "\n")
+    context = auto_command.make_context("auto", [str(rows), "--number", "4", "-o", str(out)])
+    run_auto(context.params)
+    [first, *others] = [json.loads(line)["utterance"] for line in out.read_text().splitlines()]
+    assert others
+    run_auto({**context.params, "overwrite": True}, predictor=Parser({first: program}))
+    assert [json.loads(line)["utterance"] for line in out.read_text().splitlines()] == [first]
+    report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
+    assert report["faults"]["round-trip"] >= len(others)
+    capsys.readouterr()
+
+
+@pytest.mark.parametrize("command", ["auto", "hits"])
+def test_rows_that_are_no_text_are_told_with_their_place(command, tmp_path, capsys):
+    rows = tmp_path / "rows.jsonl"
+    line = '{"id": "S0", "utterance": "caf\u00e9", "program": "p", "values": {}}\n'
+    rows.write_bytes(line.encode() + line.encode("latin-1"))
+    assert run(["paraphrase", command, str(rows), "-o", "-"]) == 1
+    assert f"{rows}:2:31: error[R003]: expected UTF-8 text" in capsys.readouterr().err
 
 
 def test_the_first_good_candidates_are_kept():

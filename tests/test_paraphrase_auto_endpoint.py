@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -122,6 +123,18 @@ def test_after_all_tries_it_gives_up_and_says_how_to_go_on():
     assert KEY not in str(caught.value)
 
 
+def test_a_run_that_is_stopped_waits_for_no_further_try():
+    with stub_service([(500, {"Retry-After": "100"})] * 9) as server:
+        asked = Client(Service(server.url, "stub", retries=5))
+        timer = threading.Timer(0.05, asked.stop)
+        timer.start()
+        with pytest.raises(GenieError) as caught:
+            asked.ask([{"role": "user", "content": "1. a"}])
+        timer.join()
+        assert len(server.bodies) == 2  # it woke up, tried, and saw that it was to stop
+    assert "in 2 tries" in str(caught.value)
+
+
 def test_requests_are_spread_over_the_minute():
     clock = Clock()
     with stub_service() as server:
@@ -235,8 +248,14 @@ def test_an_old_journal_is_neither_used_nor_lost_silently(tmp_path):
     with pytest.raises(GenieError) as caught:
         open_journal(path, resume=False, overwrite=False)
     assert [p.code for p in caught.value.problems] == ["P140"]
-    assert open_journal(path, resume=False, overwrite=True).answers == {}
-    assert not path.exists()
+    anew = open_journal(path, resume=False, overwrite=True)
+    assert anew.answers == {}
+    # Until there is a first answer, the old ones stay: they may have cost money.
+    assert open_journal(path, resume=True, overwrite=False).answers == {"a": ("b",)}
+    anew.add({"c": ["d"]}, Usage())
+    anew.add({"e": ["f"]}, Usage())
+    found = open_journal(path, resume=True, overwrite=False).answers
+    assert found == {"c": ("d",), "e": ("f",)}
 
 
 # -------------------------------------------------------------------------------- command

@@ -103,6 +103,18 @@ def test_the_endpoint_says_the_same_while_typing(page):
     assert "Use 3 in your sentence." in remarks(page, "show me short files")[0]
 
 
+def test_a_file_that_cannot_be_reached_is_told_and_nobody_loses_text(page, store, monkeypatch):
+    def busy(*_, **__):
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr(store, "next_for", busy)
+    answer = page.get("/")
+    assert answer.status_code == 503
+    assert "try again in a moment" in answer.text
+    answer = page.get("/", headers={"accept": "application/json"})
+    assert "try again in a moment" in answer.json()["notice"]
+
+
 def test_two_paraphrases_must_differ(page):
     found = remarks(page, TWO[0], TWO[0])
     assert found[0] == []

@@ -223,6 +223,37 @@ def test_what_fails_half_way_is_undone(store):
     assert touched == NOW
 
 
+class FullDisk:
+    """A connection that cannot commit, as SQLite behaves where the disk is full."""
+
+    def __init__(self, connection, *, ends_transaction):
+        self.connection = connection
+        self.ends_transaction = ends_transaction
+
+    @property
+    def in_transaction(self):
+        return self.connection.in_transaction
+
+    def execute(self, statement, *arguments):
+        if statement != "COMMIT":
+            return self.connection.execute(statement, *arguments)
+        if self.ends_transaction:
+            self.connection.execute("ROLLBACK")
+        raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("ends_transaction", [False, True])
+def test_after_a_full_disk_answers_are_taken_again(store, ends_transaction):
+    key = store.next_for("Ada", people=3, now=NOW)
+    whole = store._connection
+    store._connection = FullDisk(whole, ends_transaction=ends_transaction)
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        store.save("Ada", key, ["a", "b"], now=NOW)
+    store._connection = whole
+    assert store.counts() == (6, 0, 0)
+    assert store.save("Ada", key, ["a", "b"], now=NOW)
+
+
 def test_results_have_the_columns_of_a_batch_and_leave_out_what_was_skipped(file, store):
     write(store, "Ada", texts=())
     write(store, "Ada", texts=("a", "b"), now=NOW + 60)

@@ -6,6 +6,7 @@ import re
 import shutil
 import string
 import subprocess
+from dataclasses import replace
 from html import unescape
 from urllib.parse import unquote
 
@@ -142,7 +143,8 @@ def write_chosen(path, rows):
 
 
 def test_hits_writes_the_batch_and_the_page(tmp_path, capsys):
-    write_chosen(tmp_path / "chosen.jsonl", [*many(4), shown_text()])
+    last = replace(shown_text(), example=replace(shown_text().example, id="S4"))
+    write_chosen(tmp_path / "chosen.jsonl", [*many(4), last])
     batch, page = tmp_path / "batch.csv", tmp_path / "task.html"
     command = ["paraphrase", "hits", str(tmp_path / "chosen.jsonl"), "-o", str(batch)]
     assert cli.run([*command, "--page", str(page), "--workers", "3"]) == 0
@@ -161,6 +163,20 @@ def test_hits_names_the_line_that_is_no_shown_row(tmp_path, capsys):
     (tmp_path / "chosen.jsonl").write_text('{"id": "S1"}\n')
     assert cli.run(["paraphrase", "hits", str(tmp_path / "chosen.jsonl")]) == 1
     assert f"{tmp_path / 'chosen.jsonl'}:1:1: error[R011]" in capsys.readouterr().err
+
+
+def test_a_batch_has_every_row_once_and_no_formula(tmp_path, capsys):
+    chosen, batch = tmp_path / "chosen.jsonl", tmp_path / "batch.csv"
+    permitted = show(row("S9", "USERNAME_0 may see my files"), {"USERNAME_0": "bob"})
+    write_chosen(chosen, [permitted])
+    assert cli.run(["paraphrase", "hits", str(chosen), "-o", str(batch)]) == 0
+    with batch.open(newline="") as lines:
+        [task] = csv.DictReader(lines)
+    assert task["sentence1"] == "'@bob may see my files"
+    assert decoded(task["data1"])["sentence"] == "@bob may see my files"
+    write_chosen(chosen, [permitted, permitted])
+    assert cli.run(["paraphrase", "hits", str(chosen)]) == 1
+    assert "error[P008]" in capsys.readouterr().err
 
 
 # ------------------------------------------------------------------------------------- CSV

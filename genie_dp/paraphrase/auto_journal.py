@@ -37,12 +37,14 @@ class Journal:
     Attributes:
         before: what the answers took that were there at the start.
         now: what those took that came since.
+        begins_anew: whether the first answer takes the place of the file that is there.
     """
 
     path: Path | None
     answers: dict[str, tuple[str, ...]] = field(default_factory=dict)
     before: Usage = Usage()
     now: Usage = Usage()
+    begins_anew: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, answers: Mapping[str, Sequence[str]], usage: Usage) -> None:
@@ -53,8 +55,9 @@ class Journal:
         }
         with self.lock:
             if self.path is not None:
-                with self.path.open("a", encoding="utf-8") as file:
+                with self.path.open("w" if self.begins_anew else "a", encoding="utf-8") as file:
                     file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                self.begins_anew = False
             self.answers.update({key: tuple(texts) for key, texts in answers.items()})
             self.now += usage
 
@@ -66,18 +69,17 @@ def open_journal(path: Path | None, *, resume: bool, overwrite: bool) -> Journal
         GenieError: there is one, and nobody said what to do with it (P140); a line that is no
             answer (P141).
     """
-    if path is not None and path.exists():
-        if overwrite and not resume:
-            path.unlink()
-        elif not resume:
-            hint = "use them with --resume, or drop them with --overwrite"
-            message = f"answers of an earlier run lie in {path}"
-            raise GenieError(Problem("P140", message, hint=hint))
-    journal = Journal(path)
     if path is None:
-        return journal
+        return Journal(path)
+    there = path.exists()
+    if there and not resume and not overwrite:
+        hint = "use them with --resume, or drop them with --overwrite"
+        message = f"answers of an earlier run lie in {path}"
+        raise GenieError(Problem("P140", message, hint=hint))
+    # They may have cost money: a run that fails before its first answer leaves them.
+    journal = Journal(path, begins_anew=not resume)
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
+    if there and resume:
         _read(journal, path)
     return journal
 

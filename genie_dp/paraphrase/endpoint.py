@@ -78,6 +78,7 @@ class EndpointParaphraser:
                     for _ in pool.map(self._ask, prompts):
                         pass
                 except BaseException:
+                    self.client.stop()
                     pool.shutdown(wait=True, cancel_futures=True)
                     raise
                 for shown in window:

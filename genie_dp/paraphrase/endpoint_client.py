@@ -74,16 +74,23 @@ class Client:
         self,
         service: Service,
         *,
-        sleep: Callable[[float], None] = time.sleep,
+        sleep: Callable[[float], object] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ):
         """Keep the settings; the clock is an argument for tests."""
         self.service = service
         self.retried = 0
-        self._sleep, self._clock = sleep, clock
+        self._stopped = threading.Event()
+        # Whoever waits wakes up when the run is stopped.
+        self._sleep = self._stopped.wait if sleep is None else sleep
+        self._clock = clock
         self._next_start = 0.0
         self._lock = threading.Lock()
         self._opener = urllib.request.build_opener(_NoRedirect)
+
+    def stop(self) -> None:
+        """Try no request again; one that is under way may still be answered."""
+        self._stopped.set()
 
     def ask(self, messages: Sequence[Message]) -> Answer:
         """Return the answer to a chat.
@@ -110,9 +117,10 @@ class Client:
             except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
                 # Dropped connections, time-outs, and answers that are no chat completion.
                 trouble, asked = f"{type(error).__name__}: {error}", None
-            if attempt < self.service.retries:
-                self._pause(attempt, asked)
-        raise self._given_up(trouble)
+            if attempt == self.service.retries or self._stopped.is_set():
+                break
+            self._pause(attempt, asked)
+        raise self._given_up(attempt + 1, trouble)
 
     def _sent(self, body: bytes) -> Any:
         headers = {"Content-Type": "application/json"}
@@ -148,9 +156,9 @@ class Client:
         message = f"the service refuses the request: {error.code} {error.reason}{said}"
         return GenieError(Problem("P151", message, hint=hints.get(error.code)))
 
-    def _given_up(self, trouble: str) -> GenieError:
-        tries = self.service.retries + 1
-        message = f"no answer from the service in {tries} tries; the last: "
+    def _given_up(self, tries: int, trouble: str) -> GenieError:
+        times = "1 try" if tries == 1 else f"{tries} tries"
+        message = f"no answer from the service in {times}; the last: "
         hint = "the answers so far are kept; go on with --resume"
         return GenieError(Problem("P152", message + self._without_key(trouble)[:_SHOWN], hint=hint))
 

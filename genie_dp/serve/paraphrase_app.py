@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, RedirectResponse
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
@@ -224,6 +224,11 @@ class ParaphrasePages:
             return False
 
 
+def _unavailable(*, wants_json: bool) -> Response:
+    notice = "The answers cannot be reached just now. Nothing is lost: try again in a moment."
+    return JSONResponse({"notice": notice}, 503) if wants_json else PlainTextResponse(notice, 503)
+
+
 def _gone_on(following: str, *, wants_json: bool) -> Response:
     return JSONResponse({"next": following}) if wants_json else RedirectResponse(following, 303)
 
@@ -327,6 +332,11 @@ def _add_refusals(app: FastAPI, pages: ParaphrasePages) -> None:
             return JSONResponse({"notice": error.detail}, error.status_code)
         visitor = pages.visitor(request)
         return pages.page(visitor, "refused", status=error.status_code, why=error.detail)
+
+    @app.exception_handler(sqlite3.OperationalError)
+    def refuse_now(request: Request, error: sqlite3.OperationalError) -> Response:
+        # Without the page: its progress would be asked of the same file.
+        return _unavailable(wants_json=_wants_json(request))
 
     @app.exception_handler(RequestValidationError)
     def refuse_shape(request: Request, error: RequestValidationError) -> Response:

@@ -129,6 +129,7 @@ def model_options(command: Command) -> Command:
     "--duplicate-distance", type=click.FloatRange(0, 1),
     help="The same for two paraphrases of a sentence.",
 )  # fmt: skip
+@click.option("--any-language", is_flag=True, help="Do not ask a model or an endpoint for English.")
 @click.option("--rejects", metavar="CSV", help="Where the refused paraphrases go, with reasons.")
 @click.option(
     "--seed", type=int, default=0, show_default=True,

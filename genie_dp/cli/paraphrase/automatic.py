@@ -4,7 +4,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -29,7 +29,14 @@ from genie_dp.cli.paraphrase.tables import guarded, write_table
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.languages import get_language
-from genie_dp.paraphrase.auto import AutoConfig, AutoTally, Outcome, Paraphraser, paraphrased
+from genie_dp.paraphrase.auto import (
+    AutoConfig,
+    AutoTally,
+    Outcome,
+    Paraphraser,
+    Predictor,
+    paraphrased,
+)
 from genie_dp.paraphrase.auto_journal import Journal
 from genie_dp.paraphrase.auto_rules import RuleParaphraser
 from genie_dp.paraphrase.checks import check_distances
@@ -62,8 +69,12 @@ class Block:
     tally: AutoTally
 
 
-def run(options: Mapping[str, Any]) -> None:
-    """Read, paraphrase, check, write, and say what came of it."""
+def run(options: Mapping[str, Any], *, predictor: Predictor | None = None) -> None:
+    """Read, paraphrase, check, write, and say what came of it.
+
+    Args:
+        predictor: a parser that must read a paraphrase as the program of its sentence.
+    """
     started = time.monotonic()
     check_options(options)
     for name in ("output", "rejects"):
@@ -78,7 +89,7 @@ def run(options: Mapping[str, Any]) -> None:
     files, seen = _read_once(options["rows"])
     tally = AutoTally()
     with TemporaryFile("w+", encoding="utf-8") as rejects:
-        made = _blocks(options, files, paraphraser, config)
+        made = _blocks(options, files, paraphraser, config, predictor)
         with progress(made, label="paraphrase", total=_count(files)) as blocks:
             lines = _delivered(blocks, seen, tally, rejects)
             write_rows(lines, "jsonl", options["output"], format_of(options["output"]))
@@ -130,11 +141,18 @@ def _blocks(
     files: Sequence[RowsFile],
     paraphraser: Paraphraser,
     config: AutoConfig,
+    predictor: Predictor | None,
 ) -> Iterator[Block]:
-    canonical = _canonical(options)
+    judged = partial(
+        paraphrased,
+        paraphraser=paraphraser,
+        config=config,
+        canonical=_canonical(options),
+        predictor=predictor,
+    )
     if not isinstance(paraphraser, RuleParaphraser):
         rows = (shown for file in files for shown in Parts(file.path).part(0))
-        yield from _in_blocks(paraphrased(rows, paraphraser, config, canonical=canonical))
+        yield from _in_blocks(judged(rows))
         return
     places = [(file.path, start) for file in files for start in range(0, file.rows, _BLOCK)]
 
@@ -145,7 +163,7 @@ def _blocks(
             if path not in readers:
                 readers[path] = Parts(path)
             rows = readers[path].part(start, start + _BLOCK)
-            yield _block(paraphrased(rows, paraphraser, config, canonical=canonical))
+            yield _block(judged(rows))
 
     numbers = range(len(places))
     if options["jobs"] == 1:
@@ -270,7 +288,7 @@ def _report(options: Mapping[str, Any], tally: AutoTally, journal: Journal) -> d
 _SETTINGS = (
     "by", "number", "lexicon", "lexical_share", "only_my_rules", "all_results", "model",
     "temperature", "device", "batch_size", "base_url", "per_prompt", "seed", "language",
-    "copy_distance", "duplicate_distance",
+    "copy_distance", "duplicate_distance", "any_language",
 )  # fmt: skip
 
 

@@ -34,6 +34,7 @@ _BELONGS: Mapping[str, tuple[str, ...]] = {
     "base_url": ("endpoint",), "key_variable": ("endpoint",), "per_prompt": ("endpoint",),
     "at_once": ("endpoint",), "per_minute": ("endpoint",), "retries": ("endpoint",),
     "price_in": ("endpoint",), "price_out": ("endpoint",),
+    "any_language": ("model", "endpoint"),
 }  # fmt: skip
 
 
@@ -66,7 +67,7 @@ def config_of(options: Mapping[str, Any]) -> AutoConfig:
     checks = CheckConfig(
         copy_distance=near["copy_distance"],
         duplicate_distance=near["duplicate_distance"],
-        language=LanguageCheck() if typed else None,
+        language=LanguageCheck() if typed and not options["any_language"] else None,
     )
     return AutoConfig(options["number"], checks)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 
-from genie_dp.cli.paraphrase.shown_rows import from_line
+from genie_dp.cli.paraphrase.shown_rows import from_line, numbered_lines
 from genie_dp.dataset.formats import format_of, from_json, read_rows
 from genie_dp.paraphrase.shown import Shown
 
@@ -49,12 +49,8 @@ def _unread(path: str) -> Iterator[Callable[[], Shown]]:
         for row in read_rows(path):
             yield partial(Shown, row)
         return
-    import smart_open
-
-    with smart_open.open(path, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.isspace():
-                yield partial(_shown, line.rstrip("\n"), path, number)
+    for number, line in numbered_lines(path):
+        yield partial(_shown, line, path, number)
 
 
 def _shown(line: str, file: str, number: int) -> Shown:

@@ -6,6 +6,8 @@ import click
 
 from genie_dp.cli.paraphrase.selection import refuse_existing
 
+_WRITTEN = ("Answer.", "Input.sentence")  # columns with what people and rows say
+
 
 @click.command("export")
 @click.argument("database", metavar="SQLITE")
@@ -32,7 +34,10 @@ def command(database: str, overwrite: bool, output: str) -> None:
     try:
         _, answers, workers = store.counts()
         rows = (
-            {c: guarded(text) if c.startswith("Answer.") else text for c, text in row.items()}
+            {
+                name: guarded(text) if name.startswith(_WRITTEN) else text
+                for name, text in row.items()
+            }
             for row in results(store)
         )
         written = write_table(output, result_columns(store.sizes), rows)

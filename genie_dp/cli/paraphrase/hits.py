@@ -37,8 +37,8 @@ def command(**options: Any) -> None:
     genie-dp paraphrase hits chosen.jsonl --output batch.csv --page task.html
     """
     from genie_dp.cli.output import open_text
-    from genie_dp.cli.paraphrase.shown_rows import read_shown
-    from genie_dp.cli.paraphrase.tables import write_table
+    from genie_dp.cli.paraphrase.collection import rows_by_id
+    from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.checks import DEFAULT
     from genie_dp.paraphrase.task_page import paraphrase_page
     from genie_dp.paraphrase.tasks import paraphrase_columns, paraphrase_tasks
@@ -47,8 +47,9 @@ def command(**options: Any) -> None:
     for target in (output, page):
         if target:
             refuse_existing(target, overwrite=options["overwrite"])
-    rows = tuple(read_shown(options["rows"]))
-    tasks = write_table(output, paraphrase_columns(size), paraphrase_tasks(rows, sentences=size))
+    rows = tuple(rows_by_id(options["rows"]).values())
+    batch = map(guarded_sentences, paraphrase_tasks(rows, sentences=size))
+    tasks = write_table(output, paraphrase_columns(size), batch)
     if page:
         with open_text(page) as out:
             out.write(

@@ -7,7 +7,7 @@ A line is a row of a data set as JSON, with two more keys: `sentence`, what peop
 import json
 from collections.abc import Iterator
 
-from genie_dp.dataset.formats import from_json, to_json
+from genie_dp.dataset.formats import from_json, no_text, to_json
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.paraphrase.shown import Shown, ShownValue, placeholders
 
@@ -49,9 +49,23 @@ def from_line(line: str, *, file: str = "<rows>", number: int = 1) -> Shown:
 
 def read_shown(path: str) -> Iterator[Shown]:
     """Yield the shown rows of a file or URL; empty lines do not count."""
+    for number, line in numbered_lines(path):
+        yield from_line(line, file=path, number=number)
+
+
+def numbered_lines(path: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a file or URL that are not empty, with their numbers from 1.
+
+    Raises:
+        GenieError: R003, a line that is no UTF-8.
+    """
     import smart_open
 
-    with smart_open.open(path, encoding="utf-8") as lines:
+    with smart_open.open(path, "rb") as lines:
         for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield from_line(line.rstrip("\n"), file=path, number=number)
+            try:
+                text = line.decode()
+            except UnicodeDecodeError as error:
+                raise no_text(error, path, number) from None
+            if text.strip():
+                yield number, text.rstrip("\r\n")

@@ -36,6 +36,19 @@ def guarded(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
+def guarded_sentences(cells: Mapping[str, str]) -> dict[str, str]:
+    """Return the cells of a task with its sentences guarded: one may begin with a value.
+
+    What pages show is in the encoded cells, which need no guard.
+
+    >>> guarded_sentences({"id1": "S1", "sentence1": "@bob may see my files"})
+    {'id1': 'S1', 'sentence1': "'@bob may see my files"}
+    """
+    return {
+        name: guarded(text) if name.startswith("sentence") else text for name, text in cells.items()
+    }
+
+
 def unguarded(text: str) -> str:
     """Return a text without what `guarded` put before it."""
     return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA and len(text) > 1 else text

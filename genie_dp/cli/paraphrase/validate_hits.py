@@ -42,7 +42,7 @@ def command(**options: Any) -> None:
     from genie_dp.cli.output import open_text
     from genie_dp.cli.paraphrase.collection import rows_by_id
     from genie_dp.cli.paraphrase.results import answers_of, read_results
-    from genie_dp.cli.paraphrase.tables import write_table
+    from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.collect import collect
     from genie_dp.paraphrase.task_page import validation_page
     from genie_dp.paraphrase.tasks import Candidate, validation_columns, validation_tasks
@@ -62,7 +62,7 @@ def command(**options: Any) -> None:
         tuple(rows.values()), candidates, sentences=size, paraphrases=options["paraphrases"],
         seed=options["seed"],
     )  # fmt: skip
-    count = write_table(output, validation_columns(size), tasks)
+    count = write_table(output, validation_columns(size), map(guarded_sentences, tasks))
     if page:
         with open_text(page) as out:
             out.write(validation_page(sentences=size))
