@@ -24,6 +24,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.explain:command",
         "Show how the templates derive a sentence, or what is missing.",
     ),
+    "describe": (
+        "genie_dp.cli.describe:command",
+        "Say in English what a program does, by the templates of synthesis.",
+    ),
     "merge": ("genie_dp.cli.merge:command", "Join the shards of one synthesis run."),
     "paraphrase": (
         "genie_dp.cli.paraphrase:group",

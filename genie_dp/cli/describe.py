@@ -1,0 +1,156 @@
+"""`genie-dp describe`: what a program says in English."""
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from genie_dp.cli.inputs import grammar_option, library_options, load_inputs
+from genie_dp.errors import GenieError, Problem, Span
+
+if TYPE_CHECKING:
+    from genie_dp.synthesis.describe import Describer, Description
+
+
+@click.command("describe")
+@click.argument("program", required=False)
+@library_options
+@grammar_option
+@click.option(
+    "--subset",
+    "subsets",
+    multiple=True,
+    metavar="NAME",
+    help="Subset of flagged templates [training]. May be repeated.",
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 12),
+    default=8,
+    show_default=True,
+    help="Construct templates inside each other, at most.",
+)
+@click.option(
+    "--alternatives",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Up to N sentences, the most natural first.",
+)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="text for people; json, one object a sentence, a line each.",
+)
+@click.option(
+    "--input",
+    "file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Describe the program on each line, - for standard input.",
+)
+def command(**options: Any) -> int:
+    """Say in English what a program does, by the templates of synthesis.
+
+    The program is given as people write it, or as tokens. The sentence has its values; one that
+    the templates derive means this program and is understood again. Where no derivation has the
+    program, the largest part that one has is said, and the rest in plain words in parentheses,
+    with a note on standard error; the exit code is 0 all the same.
+
+    \b
+    genie-dp describe 'now => @com.dropbox.list_folder() => notify'
+    genie-dp describe --input programs.txt --format json
+    """
+    if (options["program"] is None) == (options["file"] is None):
+        raise click.UsageError("give one program, or a file with --input")
+    programs: Iterator[tuple[Span | None, str]] = iter([(None, options["program"] or "")])
+    if options["file"] is not None:
+        programs = _lines(options["file"])
+    return _describe(_prepare(options), programs, options)
+
+
+def _prepare(options: dict[str, Any]) -> "Describer":
+    from genie_dp.synthesis.compiler import compile_grammar
+    from genie_dp.synthesis.config import SynthesisConfig
+    from genie_dp.synthesis.describe import Describer
+    from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
+
+    inputs = load_inputs(
+        options["language"], options["skills"], options["grammar"],
+        skip_broken=options["skip_broken"],
+    )  # fmt: skip
+    grammar = subset(inputs.grammar, options["subsets"] or (DEFAULT_SUBSET,))
+    config = SynthesisConfig(on_error="skip")
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    return Describer(compiled, inputs.library, options["max_depth"])
+
+
+def _lines(path: Path) -> Iterator[tuple[Span | None, str]]:
+    """Yield (place, program) for each line that is not empty, nor a comment (// or #)."""
+    from genie_dp.texts import read_text
+
+    text = sys.stdin.read() if str(path) == "-" else read_text(path)
+    name = "<stdin>" if str(path) == "-" else str(path)
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.strip() and not line.startswith(("//", "#")):
+            yield Span(name, number, 1, number, len(line) + 1), line.strip()
+
+
+def _describe(
+    describer: "Describer", programs: Iterator[tuple[Span | None, str]], options: dict[str, Any]
+) -> int:
+    total = partly = 0
+    problems: list[Problem] = []
+    sources: dict[str, str] = {}
+    for place, program in programs:
+        total += 1
+        try:
+            found = describer.alternatives(program, options["alternatives"])
+        except GenieError as error:
+            if place is None:
+                raise
+            problems += [_placed(problem, place) for problem in error.problems]
+            sources |= error.sources
+            continue
+        partly += not found[0].complete
+        _show(program, found, place, as_json=options["format_"] == "json")
+    if options["file"] is not None:
+        failed = len({p.span.line for p in problems if p.span})
+        whole = total - partly - failed
+        told = f"{whole:,} described, {partly:,} in part, {failed:,} with mistakes"
+        click.echo(f"{total:,} programs: {told}", err=True)
+    if problems:
+        raise GenieError(problems)
+    return 0
+
+
+def _placed(problem: Problem, place: Span) -> Problem:
+    """Return a mistake of a program with its place in the file that the program stands in."""
+    from dataclasses import replace
+
+    column = problem.span.column if problem.span else 1
+    end = problem.span.end_column if problem.span else place.end_column
+    return replace(problem, span=Span(place.file, place.line, column, place.line, end))
+
+
+def _show(
+    program: str, found: "Sequence[Description]", place: Span | None, *, as_json: bool
+) -> None:
+    for description in found:
+        if as_json:
+            told = {"given": program, **asdict(description), "values": dict(description.values)}
+            click.echo(json.dumps(told, ensure_ascii=False))
+        else:
+            click.echo(description.sentence)
+    if not found[0].complete:
+        where = f"{place}: " if place else ""
+        missing = "; ".join(found[0].missing)
+        click.echo(f"{where}note: no template says all of this program: {missing}", err=True)
