@@ -1,6 +1,7 @@
 """Splits what people write into the tokens of utterances."""
 
 import re
+from collections.abc import Iterator
 
 _TOKEN = re.compile(
     r"""
@@ -35,8 +36,18 @@ def tokenize(text: str) -> tuple[str, ...]:
     >>> tokenize("larger than 3.5GB")
     ('larger', 'than', '3.5gb')
     """
-    found = (match.group().replace("’", "'") for match in _TOKEN.finditer(text))
-    return tuple(t if _KEEPS_CASE.match(t) else t.lower() for t in found)
+    return tuple(token for token, _, _ in token_places(text))
+
+
+def token_places(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield every token of a text with where it begins and ends there.
+
+    >>> list(token_places("Bob's 5"))
+    [('bob', 0, 3), ("'s", 3, 5), ('5', 6, 7)]
+    """
+    for match in _TOKEN.finditer(text):
+        token = match.group().replace("’", "'")
+        yield token if _KEEPS_CASE.match(token) else token.lower(), match.start(), match.end()
 
 
 def spoken(text: str) -> str:

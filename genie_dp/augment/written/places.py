@@ -6,7 +6,7 @@ from random import Random
 from genie_dp.augment.lists import ValueList, shipped, shipped_rows
 from genie_dp.augment.written.form import Written, chosen, written
 
-_HERE = (
+HERE = (
     ("home", "location:home"), ("my home", "location:home"), ("my house", "location:home"),
     ("work", "location:work"), ("my office", "location:work"), ("my workplace", "location:work"),
     ("here", "location:current_location"), ("my location", "location:current_location"),
@@ -22,7 +22,7 @@ _WAYS = {
 def place(rng: Random) -> Written:
     """Return a place by its name: a city with its position, or home, work, here."""
     if rng.random() < 0.1:
-        return written(*_HERE[int(rng.random() * len(_HERE))])
+        return written(*HERE[int(rng.random() * len(HERE))])
     cities, positions = _cities()
     index = cities.pick(rng.random())
     name = cities.texts[index]

@@ -1,0 +1,110 @@
+"""The reader in pure Python: one grammar for each sort of value, over the tokens of a sentence."""
+
+import importlib.util
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.parser.reading.choose import by_context, choices
+from genie_dp.parser.reading.clock import times
+from genie_dp.parser.reading.days import days
+from genie_dp.parser.reading.marks import marks
+from genie_dp.parser.reading.measures import measures
+from genie_dp.parser.reading.money import money
+from genie_dp.parser.reading.numbers import number_at, numbers
+from genie_dp.parser.reading.places import places
+from genie_dp.parser.reading.ranges import ranges
+from genie_dp.parser.reading.reading import LOCALE, Candidate, Locale, Reading, ReadValue
+from genie_dp.parser.reading.sentence import Sentence, sentence
+from genie_dp.skills.words import token_places, tokenize
+
+MOST_CHARACTERS = 4000
+
+
+class GrammarReader:
+    """Reads by rules alone: no process, no network, the same everywhere."""
+
+    def __init__(self) -> None:
+        """Look that the library of phone numbers is there.
+
+        Raises:
+            GenieError: I001, the extra `read` is not installed.
+        """
+        if importlib.util.find_spec("phonenumbers") is None:
+            message = "reading phone numbers needs phonenumberslite, which is not installed"
+            raise GenieError(Problem("I001", message, hint="pip install 'genie_dp[read]'"))
+
+    def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
+        """Return the likeliest reading of a text; see `Reader`."""
+        return self.readings(text, now=now, locale=locale, most=1)[0]
+
+    def readings(
+        self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
+    ) -> tuple[Reading, ...]:
+        """Return up to so many readings, the likeliest first; see `Reader`."""
+        s = checked_sentence(text, locale)
+        return read_choices(s, list(self.candidates(s, now)), most=most)
+
+    def candidates(self, s: Sentence, now: datetime) -> Iterator[Candidate]:
+        """Yield all that may be a value."""
+        found = tuple(number_at(s, at) for at in range(len(s.words)))
+        yield from marks(s)
+        yield from numbers(s, found)
+        yield from measures(s, found)
+        yield from money(s, found)
+        yield from times(s, found)
+        yield from days(s, found, now)
+        yield from ranges(s, found, now.date())
+        yield from places(s)
+
+
+def checked_sentence(text: str, locale: Locale) -> Sentence:
+    """Return a text cut into tokens, or raise GenieError I002 if it is too long."""
+    if len(text) > MOST_CHARACTERS:
+        message = f"expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}"
+        raise GenieError(Problem("I002", message, hint="give one command at a time"))
+    return sentence(text, locale)
+
+
+def read_choices(s: Sentence, candidates: Sequence[Candidate], *, most: int) -> tuple[Reading, ...]:
+    """Return the readings that the candidates allow."""
+    fitting = by_context(candidates, s.words)
+    return tuple(_reading(s, taken, doubt) for doubt, taken in choices(fitting, most=most))
+
+
+def _reading(s: Sentence, taken: Sequence[Candidate], doubt: int) -> Reading:
+    tokens: list[str] = []
+    values: dict[str, ReadValue] = {}
+    names = _Names({word for word, masked in zip(s.words, s.masked, strict=True) if masked})
+    waiting = list(reversed(taken))
+    for token, start, end in token_places(s.text):
+        while waiting and waiting[-1].start < end:
+            one = waiting.pop()
+            tokens.extend(tokenize(s.text[start : one.start]) if start < one.start else ())
+            name = names.next(one.stem)
+            tokens.append(name)
+            tokens.extend(one.after.split())
+            text = s.text[one.start : one.end]
+            values[name] = ReadValue(one.type, one.value, text, (one.start, one.end))
+            start = max(start, one.end)
+        last = max((value.span[1] for value in values.values()), default=0)
+        if end <= last:
+            continue
+        tokens.extend(tokenize(s.text[max(start, last) : end]) if last > start else (token,))
+    return Reading(tuple(tokens), values, doubt)
+
+
+class _Names:
+    """Gives out placeholders, none that the text has already."""
+
+    def __init__(self, taken: set[str]):
+        self.taken = taken
+        self.counts: dict[str, int] = {}
+
+    def next(self, stem: str) -> str:
+        """Return the next placeholder of a stem."""
+        number = self.counts.get(stem, 0)
+        while f"{stem}_{number}" in self.taken:
+            number += 1
+        self.counts[stem] = number + 1
+        return f"{stem}_{number}"

@@ -1,0 +1,132 @@
+"""What has a shape of its own: quotes, e-mail, links, hashtags, user names, files, phones."""
+
+import re
+from collections.abc import Iterator
+
+from genie_dp.languages.thingtalk.token_values import quoted
+from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.sentence import Sentence
+
+_QUOTES = re.compile(
+    r'(?<!\w)"([^"\n]{1,500})"|“([^“”\n]{1,500})”|«([^«»\n]{1,500})»'
+    r"|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^‘’\n]{1,200})’(?!\w)"
+)
+_MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}", re.IGNORECASE)
+_DOMAINS = "com|org|net|edu|gov|io|ai|app|dev|info|biz|tv|me|co|us|uk|de|fr|es|it|nl|ca|au|jp|eu|ch"
+_LINK = re.compile(
+    r"(?:https?://|www\.)[^\s\"<>]{1,500}"
+    rf"|(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,4}}(?:{_DOMAINS})(?![\w@-])(?:/[^\s\"<>]{{0,500}})?",
+    re.IGNORECASE,
+)
+_AFTER_LINK = ".,;:!?)'’"
+_FILES = (
+    "pdf|docx?|xlsx?|pptx?|txt|md|csv|tsv|json|ya?ml|xml|html?|jpe?g|png|gif|svg|bmp|webp|mp3|mp4|wav|"
+    "mov|avi|mkv|flac|m4a|zip|gz|tar|rar|7z|py|js|ts|java|c|cpp|h|rs|go|rb|sh|ipynb|tex|odt|ods|odp|rtf|"
+    "log|key|pages|numbers|psd|ai|sql|db|ini|cfg|toml|epub|ics|eml|bak|iso|exe|apk"
+)
+_PATH = re.compile(
+    rf"(?:~|\.{{1,2}})?(?:/[\w.+-]{{1,100}}){{1,20}}/?"
+    rf"|[a-z]:\\[^\s\"<>|]{{1,200}}"
+    rf"|(?:[\w.+-]{{1,100}}/){{0,20}}[\w+-][\w.+-]{{0,100}}\.(?:{_FILES})(?![\w@/-])",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"@(\w+(?:[.-]\w+)*)")
+_TAG = re.compile(r"#(\w*[^\W\d]\w*(?:-\w+)*)")
+_NORTH_AMERICAN = re.compile(
+    r"(?:\+?1[ .-]{0,2})?(?:\( ?([2-9]\d{2}) ?\)|([2-9]\d{2}))[ .-]{0,2}"
+    r"([2-9]\d{2})[ .-]?(\d{4})(?![\d-]|\.\d)"
+)
+_PLUS = re.compile(r"\+\d")
+_LIKE_A_PHONE = re.compile(r"\d[\d ().-]{5,}\d")
+_NANP = frozenset(("US", "CA"))
+
+
+def marks(s: Sentence) -> Iterator[Candidate]:
+    """Yield the candidates that are told by their shape."""
+    yield from _quotes(s)
+    for at, word in enumerate(s.words):
+        if s.masked[at] or (at and s.text[s.starts[at] - 1] in "@#/\\"):
+            continue
+        yield from _at(s, at, word)
+    yield from _phones(s)
+
+
+def entity(text: str, kind: str) -> str:
+    """Return an entity in the token form of programs.
+
+    >>> entity("bob", "tt:username")
+    '" bob " ^^tt:username'
+    """
+    return f"{quoted(text)} ^^{kind}"
+
+
+def _quotes(s: Sentence) -> Iterator[Candidate]:
+    for match in _QUOTES.finditer(s.text):
+        text = " ".join(next(group for group in match.groups() if group is not None).split())
+        is_masked = any(
+            masked and match.start() <= start < match.end()
+            for start, masked in zip(s.starts, s.masked, strict=True)
+            if masked
+        )
+        if text and not is_masked:
+            yield Candidate(match.start(), match.end(), "QUOTED_STRING", quoted(text))
+
+
+def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
+    start = s.starts[at]
+    first = word[:1]
+    if first == "@" and (match := _NAME.match(s.text, start)) is not None:
+        yield Candidate(start, match.end(), "USERNAME", entity(match[1], "tt:username"))
+    elif first == "#" and (match := _TAG.match(s.text, start)) is not None:
+        yield Candidate(start, match.end(), "HASHTAG", entity(match[1], "tt:hashtag"))
+    elif "@" in word and (match := _MAIL.match(s.text, start)) is not None:
+        value = entity(match[0], "tt:email_address")
+        yield Candidate(start, match.end(), "EMAIL_ADDRESS", value)
+    elif "." in word and (match := _LINK.match(s.text, start)) is not None and "@" not in word:
+        text = match[0].rstrip(_AFTER_LINK)
+        if len(text) > 4:
+            yield Candidate(start, start + len(text), "URL", entity(text, "tt:url"))
+    if (first in "~./" or "." in word or _follows(s, at)) and (
+        (match := _PATH.match(s.text, start)) is not None and _is_alone(s, start)
+    ):
+        text = match[0].rstrip(".")
+        if any(c.isalpha() for c in text):
+            yield Candidate(start, start + len(text), "PATH_NAME", entity(text, "tt:path_name"))
+
+
+def _follows(s: Sentence, at: int) -> bool:
+    """Tell whether "/" or ":" stands right after a token: "docs/a.pdf"."""
+    end = s.ends[at]
+    return s.text[end : end + 1] in ("/", ":") and s.text[end + 1 : end + 2].strip() != ""
+
+
+def _is_alone(s: Sentence, start: int) -> bool:
+    return start == 0 or not (s.text[start - 1].isalnum() or s.text[start - 1] in "@/._-")
+
+
+def _phones(s: Sentence) -> Iterator[Candidate]:
+    if _LIKE_A_PHONE.search(s.text) is None:
+        return
+    is_nanp = s.locale.region in _NANP
+    if is_nanp:
+        for start in s.starts:
+            match = _NORTH_AMERICAN.match(s.text, start)
+            if match is not None and _is_alone(s, start):
+                digits = (match[1] or match[2]) + match[3] + match[4]
+                value = entity(f"+1{digits}", "tt:phone_number")
+                yield Candidate(start, match.end(), "PHONE_NUMBER", value)
+    if not is_nanp or _PLUS.search(s.text):
+        yield from _international(s)
+
+
+def _international(s: Sentence) -> Iterator[Candidate]:
+    import phonenumbers
+
+    for match in phonenumbers.PhoneNumberMatcher(
+        s.text, s.locale.region, leniency=phonenumbers.Leniency.POSSIBLE, max_tries=50
+    ):
+        is_told = match.raw_string.startswith("+") or phonenumbers.is_valid_number(match.number)
+        if is_told:
+            number = phonenumbers.format_number(match.number, phonenumbers.PhoneNumberFormat.E164)
+            value = entity(number, "tt:phone_number")
+            yield Candidate(match.start, match.end, "PHONE_NUMBER", value)

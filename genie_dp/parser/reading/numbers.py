@@ -1,0 +1,270 @@
+"""Numbers: "25", "twenty five", "1,200", "two and a half", "half a dozen", "minus five", "2nd"."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import NamedTuple
+
+from genie_dp.augment.written.numerals import cardinal, ordinal, plain
+from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.sentence import Sentence, words_of
+
+SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SUFFIXES = {"k": 10**3, "m": 10**6, "mil": 10**6, "mio": 10**6, "bn": 10**9, "b": 10**9}
+_UNITS = {cardinal(n): n for n in range(20)}
+_TENS = {cardinal(n): n for n in range(20, 100, 10)}
+_HYPHENED = {cardinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
+SMALL = _UNITS | _TENS | _HYPHENED
+ORDINALS = {ordinal(n): n for n in (*range(1, 21), *range(30, 100, 10))}
+_ORDINALS_HYPHENED = {ordinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
+_DIGITS = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d{1,18})(\.\d{1,12})?")
+_SHORT = re.compile(r"([+-]?\d{1,6}(?:\.\d{1,6})?)(k|m|mil|mio|bn|b)")
+ORDINAL = re.compile(r"(\d{1,6})(?:st|nd|rd|th)")
+PERCENT = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)%")
+_HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
+_FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
+_FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
+# Before "one" it is a pronoun: "the one", "no one"; after it, too: "one of them".
+_BEFORE_ONE = words_of(
+    """
+    the this that no any every each which another some a an good new old next last other my your
+    only first second big small red blue green right left wrong best same latest new
+    """
+)
+_AFTER_ONE = frozenset(("of", "'s", "another", "that", "who", "which", "by", "day", "more", "'ll"))
+
+
+class Number(NamedTuple):
+    """A number and the place of the token after it.
+
+    `is_said` tells that it is in words.
+    """
+
+    value: Decimal
+    end: int
+    is_said: bool = False
+
+
+def digits(token: str) -> Decimal | None:
+    """Return the number of a token of digits, or None.
+
+    >>> digits("1,200"), digits("-2.5"), digits("1,2"), digits("5km")
+    (Decimal('1200'), Decimal('-2.5'), None, None)
+    """
+    if not (token[:1].isdigit() or token[:1] in "+-") or not token.isascii():
+        return None
+    match = _DIGITS.fullmatch(token)
+    if match is None:
+        return None
+    sign, whole, behind = match.groups()
+    value = Decimal(whole.replace(",", "") + (behind or ""))
+    return -value if sign == "-" else value
+
+
+def number_at(s: Sentence, at: int) -> Number | None:
+    """Return the longest number that begins at a token, or None."""
+    word = s.word(at)
+    if word in ("minus", "negative"):
+        found = _unsigned(s, at + 1)
+        return found._replace(value=-found.value) if found is not None else None
+    return _unsigned(s, at)
+
+
+def _unsigned(s: Sentence, at: int) -> Number | None:
+    word = s.word(at)
+    if word in ("a", "an", "half"):
+        return _idiom(s, at, word)
+    value = digits(word)
+    if value is not None:
+        return _with_fraction(s, _scaled(s, Number(value, at + 1)))
+    if word in SMALL:
+        return _with_fraction(s, _dozens(s, _spoken(s, at)))
+    match = _FRACTION.fullmatch(word)
+    if match is not None:
+        return Number(Decimal(match[1] or 0) + _FRACTIONS[match[2]], at + 1)
+    return None
+
+
+def _idiom(s: Sentence, at: int, first: str) -> Number | None:
+    """Return "a hundred (and five)", "a dozen", "half a dozen", "half a million"."""
+    following = s.word(at + 1)
+    if first == "half":
+        if following not in ("a", "an"):
+            return None
+        whole = _idiom(s, at + 1, following)
+        return whole._replace(value=whole.value / 2) if whole is not None else None
+    if following == "dozen":
+        return Number(Decimal(12), at + 2, True)
+    if following == "hundred" or following in SCALES:
+        return _spoken(s, at)
+    return None
+
+
+def _spoken(s: Sentence, at: int) -> Number:
+    """Return a number in words; "a" counts as one."""
+    total, most, end = 0, 10**15, at
+    while (group := _below_thousand(s, end if end == at else _after_and(s, end))) is not None:
+        value, after = group
+        scale = SCALES.get(s.word(after), 1)
+        if scale >= most or (scale == 1 and total and value >= 1000):
+            break
+        total += value * scale
+        most, end = scale, after + (scale > 1)
+        if scale == 1:
+            break
+    found = Number(Decimal(total), end, True)
+    return _point(s, found)
+
+
+def _after_and(s: Sentence, at: int) -> int:
+    return at + 1 if s.word(at) == "and" else at
+
+
+def _below_thousand(s: Sentence, at: int) -> tuple[int, int] | None:
+    """Return (value, next place) of up to "nine hundred and ninety nine"."""
+    word = s.word(at)
+    if word in ("a", "an"):
+        if s.word(at + 1) != "hundred" and s.word(at + 1) not in SCALES:
+            return None
+        small = (1, at + 1)
+    else:
+        found = _below_hundred(s, at)
+        if found is None:
+            return None
+        small = found
+    value, end = small
+    if s.word(end) != "hundred":
+        return value, end
+    rest = _below_hundred(s, _after_and(s, end + 1))
+    if rest is None:
+        return value * 100, end + 1
+    return value * 100 + rest[0], rest[1]
+
+
+def _below_hundred(s: Sentence, at: int) -> tuple[int, int] | None:
+    word = s.word(at)
+    value = SMALL.get(word)
+    if value is None:
+        return None
+    ones = _UNITS.get(s.word(at + 1), 0) if word in _TENS else 0
+    return (value + ones, at + 2) if 0 < ones < 10 else (value, at + 1)
+
+
+def _point(s: Sentence, whole: Number) -> Number:
+    """Return "two point five" as one number."""
+    if s.word(whole.end) != "point":
+        return whole
+    behind, end = "", whole.end + 1
+    while len(behind) < 9 and _UNITS.get(s.word(end), 99) < 10:
+        behind += str(_UNITS[s.word(end)])
+        end += 1
+    return Number(whole.value + Decimal(f"0.{behind}"), end, True) if behind else whole
+
+
+def _scaled(s: Sentence, found: Number) -> Number:
+    """Return "2.5 million", "3 dozen"."""
+    scale = SCALES.get(s.word(found.end))
+    if scale is None and s.word(found.end) == "hundred":
+        scale = 100
+    if scale is not None:
+        return Number(found.value * scale, found.end + 1)
+    return _dozens(s, found)
+
+
+def _dozens(s: Sentence, found: Number) -> Number:
+    if s.word(found.end) == "dozen":
+        return Number(found.value * 12, found.end + 1, found.is_said)
+    return found
+
+
+def _with_fraction(s: Sentence, found: Number) -> Number:
+    """Return "two and a half", "2 1/2" as one number."""
+    value, end, said = found
+    if s.has(end, "and", "a") and s.word(end + 2) in ("half", "quarter"):
+        return Number(value + _HALVES[s.word(end + 2)], end + 3, said)
+    if s.word(end) in _FRACTIONS and value == value.to_integral_value():
+        return Number(value + _FRACTIONS[s.word(end)], end + 1, said)
+    if s.has(end + 1, "/") and s.word(end) in ("1", "3") and s.word(end + 2) in ("2", "4"):
+        return Number(value + Decimal(s.word(end)) / Decimal(s.word(end + 2)), end + 3, said)
+    return found
+
+
+def short_number(token: str) -> Decimal | None:
+    """Return the number of "40k", "2.5m", or None.
+
+    >>> short_number("40k"), short_number("km")
+    (Decimal('40000'), None)
+    """
+    match = _SHORT.fullmatch(token)
+    return Decimal(match[1]) * _SUFFIXES[match[2]] if match is not None else None
+
+
+def numbers(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield the candidates that are numbers; `found` has the number that begins at each token."""
+    for at, number in enumerate(found):
+        word = s.word(at)
+        if number is not None:
+            yield from _plain(s, at, number)
+            year = _year(s, at) if number.is_said else None
+            if year is not None:
+                yield s.candidate(at, at + 2 + (year[1] - at - 2), "NUMBER", str(year[0]))
+        elif (short := short_number(word)) is not None:
+            yield s.candidate(at, at + 1, "NUMBER", plain(short))
+        elif (match := ORDINAL.fullmatch(word)) is not None:
+            yield s.candidate(at, at + 1, "NUMBER", match[1].lstrip("0") or "0")
+        elif (match := PERCENT.fullmatch(word)) is not None:
+            share = digits(match[1])
+            if share is not None:
+                yield s.candidate(at, at + 1, "NUMBER", plain(share), after="percent")
+        else:
+            yield from _ordinal(s, at, word)
+
+
+def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
+    text = plain(
+        number.value.quantize(Decimal("1e-9")) if "E" in str(number.value) else number.value
+    )
+    is_one = s.word(at) == "one" and number.end == at + 1
+    if is_one and (s.word(at - 1) in _BEFORE_ONE or s.word(at + 1) in _AFTER_ONE):
+        return
+    if s.word(number.end) in ("%", "percent") or s.has(number.end, "per", "cent"):
+        end = number.end
+        sign = end + (2 if s.word(end) == "per" else 1)
+        if s.word(end) != "percent":
+            yield s.candidate(at, sign, "NUMBER", text, after="percent")
+            return
+    yield s.candidate(at, number.end, "NUMBER", text, soft=number.is_said and number.end == at + 1)
+
+
+def _year(s: Sentence, at: int) -> tuple[int, int] | None:
+    """Return (year, next place) of "nineteen eighty four", "twenty twenty five"."""
+    first = SMALL.get(s.word(at), 0)
+    if not 13 <= first <= 20:
+        return None
+    rest = _below_hundred(s, at + 1)
+    if rest is None or rest[0] < 10:
+        return None
+    return first * 100 + rest[0], rest[1]
+
+
+def ordinal_at(s: Sentence, at: int) -> tuple[int, int] | None:
+    """Return (place in a row, next place) of "3rd", "third", "twenty first", or None."""
+    word = s.word(at)
+    match = ORDINAL.fullmatch(word)
+    if match is not None:
+        return int(match[1]), at + 1
+    if word in _ORDINALS_HYPHENED:
+        return _ORDINALS_HYPHENED[word], at + 1
+    if word in _TENS and 0 < ORDINALS.get(s.word(at + 1), 0) < 10:
+        return _TENS[word] + ORDINALS[s.word(at + 1)], at + 2
+    if word in ORDINALS:
+        return ORDINALS[word], at + 1
+    return None
+
+
+def _ordinal(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
+    """Yield "third" as a candidate that is words unless a caller asks for more."""
+    if word in ORDINALS or word in _ORDINALS_HYPHENED:
+        found = ordinal_at(s, at)
+        if found is not None:
+            yield s.candidate(at, found[1], "NUMBER", str(found[0]), weak=True)

@@ -1,0 +1,94 @@
+"""Places by list: the shipped cities with their positions, and home, work, here."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from genie_dp.augment.lists import shipped, shipped_rows
+from genie_dp.augment.written.places import HERE
+from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.sentence import Sentence, words_of
+
+DATA = Path(__file__).parent / "data"
+# Weights of the list. Larger cities are known by their name alone; if it is a person's as well,
+# even larger ones.
+_KNOWN_SIZE, _KNOWN_NAME = 50.0, 140.0
+_OF_PEOPLE_TOO = frozenset(("to", "from", "for"))
+_BEFORE = words_of(
+    """
+    in near around from to for at outside over towards toward via through across inside into
+    visit visiting between leaving reach reaching
+    """
+)
+_MOST_WORDS = 5
+# What people call some cities of the list.
+_SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": "washington"}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A place of the list: its value in programs, and how many thousand people live there."""
+
+    value: str
+    size: float
+
+
+@cache
+def gazetteer() -> tuple[dict[str, Place], dict[str, int]]:
+    """Return the places by name, and for each first word the most words of a name."""
+    found: dict[str, Place] = {}
+    longest: dict[str, int] = {}
+    for row in shipped_rows("city"):
+        if row.place is None:
+            continue
+        latitude, longitude = row.place
+        found.setdefault(row.value, Place(f'" {row.value} " at:{latitude}:{longitude}', row.weight))
+        words = row.value.split(" ")
+        longest[words[0]] = max(longest.get(words[0], 0), min(len(words), _MOST_WORDS))
+    for name, full in _SHORT.items():
+        found.setdefault(name, found[full])
+        longest[name.split()[0]] = max(longest.get(name.split()[0], 0), len(name.split()))
+    return found, longest
+
+
+@cache
+def stop_words() -> frozenset[str]:
+    """Return the names of places that are nearly always something else: "nice", "of", "mobile"."""
+    lines = (DATA / "place_words.txt").read_text(encoding="utf-8").splitlines()
+    return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
+
+
+_OWN = {tuple(name.split()): value for name, value in HERE}
+
+
+def places(s: Sentence) -> Iterator[Candidate]:
+    """Yield the candidates that are places."""
+    found, longest = gazetteer()
+    for at, word in enumerate(s.words):
+        most = longest.get(word, 0)
+        for length in range(min(most, len(s.words) - at), 0, -1):
+            name = " ".join(s.words[at : at + length])
+            place = found.get(name)
+            if place is not None:
+                yield _candidate(s, at, length, name, place)
+                break
+        for words, value in _OWN.items():
+            if s.has(at, *words):
+                yield s.candidate(at, at + len(words), "LOCATION", value, weak=True)
+
+
+def _candidate(s: Sentence, at: int, length: int, name: str, place: Place) -> Candidate:
+    before = s.word(at - 1)
+    if name in stop_words():
+        is_weak = True
+    elif name in _people():
+        is_weak = before not in _BEFORE - _OF_PEOPLE_TOO and place.size < _KNOWN_NAME
+    else:
+        is_weak = before not in _BEFORE and place.size < _KNOWN_SIZE / length
+    return s.candidate(at, at + length, "LOCATION", place.value, weak=is_weak, soft=True)
+
+
+@cache
+def _people() -> frozenset[str]:
+    return frozenset(shipped("person_first_name").texts)

@@ -1,0 +1,90 @@
+"""Ranges: the first number of "between 2 and 4 pm" is a time, that of "5 to 10 dollars" money."""
+
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+from genie_dp.augment.written.numerals import plain
+from genie_dp.parser.reading.clock import guessed, time_at
+from genie_dp.parser.reading.days import Day, day_at
+from genie_dp.parser.reading.measures import amount_at, stem_of
+from genie_dp.parser.reading.money import currency_at
+from genie_dp.parser.reading.numbers import Number
+from genie_dp.parser.reading.reading import Candidate
+from genie_dp.parser.reading.sentence import Sentence
+
+_LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
+_BARE_LINKS = ("to", "-", "–")
+
+
+def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
+    """Yield candidates for the end of a range that borrows its unit from the other end."""
+    for at in range(len(s.words)):
+        links = _LINKS.get(s.word(at - 1), _BARE_LINKS)
+        number = found[at]
+        if number is not None:
+            link = number.end
+            if s.word(link) in links and link + 1 < len(s.words):
+                yield from _first(s, at, number, link + 1, found)
+        elif s.word(at - 1) in _LINKS:
+            yield from _second_day(s, at, links, found, today)
+
+
+def _first(
+    s: Sentence, at: int, number: Number, other: int, found: tuple[Number | None, ...]
+) -> Iterator[Candidate]:
+    """Yield what a bare number is, by what follows the link."""
+    is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
+    time = time_at(s, other, found)
+    if time is not None and is_hour and not time.is_part:
+        yield from _hour(s, at, number, time.hour * 60 + time.minute)
+        return
+    second = found[other]
+    if second is not None and is_hour and s.word(at - 1) in _LINKS:
+        yield from _bare_hours(s, at, number, other, second)
+    amount = amount_at(s, other, found)
+    if amount is not None:
+        value = f"{plain(number.value)} unit:{amount.unit}"
+        yield s.candidate(at, number.end, stem_of(amount.unit), value)
+    if second is not None and (currency := currency_at(s, second.end)) is not None:
+        value = f"currency:{plain(number.value)}:{currency[0]}"
+        yield s.candidate(at, number.end, "CURRENCY", value)
+
+
+def _hour(s: Sentence, at: int, number: Number, other: int) -> Iterator[Candidate]:
+    """Yield the hour that is next before the other time: 11 of "11 to 1 pm" is before noon."""
+    hours = (int(number.value) % 12, int(number.value) % 12 + 12)
+    hour = min(hours, key=lambda h: (other - h * 60) % (24 * 60) or 24 * 60)
+    yield s.candidate(at, number.end, "TIME", f"time:{hour}:00:00")
+
+
+def _bare_hours(
+    s: Sentence, at: int, number: Number, other: int, second: Number
+) -> Iterator[Candidate]:
+    """Yield both ends of "from 9 to 5" as times, for callers who ask for other readings."""
+    if second.value % 1 or not 1 <= second.value <= 12:
+        return
+    for place, one in ((at, number), (other, second)):
+        time = guessed(int(one.value), 0, one.end)
+        if time is not None:
+            yield s.candidate(place, one.end, "TIME", time.value, weak=True)
+
+
+def _second_day(
+    s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...], today: date
+) -> Iterator[Candidate]:
+    """Yield the 5 of "from march 3 to 5"."""
+    try:
+        day = day_at(s, at, found, today)
+    except (ValueError, OverflowError):
+        return
+    if day is None or s.word(day.end) not in links or day.end + 1 >= len(s.words):
+        return
+    number = found[day.end + 1]
+    if number is not None and number.value % 1 == 0 and day.day.day < number.value <= 31:
+        later = day.day + timedelta(days=int(number.value) - day.day.day)
+        if later.month == day.day.month:
+            yield _dated(s, day, number, later)
+
+
+def _dated(s: Sentence, day: Day, number: Number, later: date) -> Candidate:
+    return s.candidate(day.end + 1, number.end, "DATE", f"date:{later.isoformat()}")

@@ -1,0 +1,118 @@
+"""What a reader makes of a text: tokens with placeholders, and the values that they stand for."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from genie_dp.languages.thingtalk.slots import slot_type
+
+
+@dataclass(frozen=True, slots=True)
+class Locale:
+    """What a text leaves unsaid, because everybody around the person knows it.
+
+    Attributes:
+        region: two letters, for phone numbers without the code of a country.
+        currency: what "$" alone means, a code in lower case.
+        temperature: "C" or "F", the unit of "20 degrees".
+        day_first: whether 3/4 is the third of April.
+        morning, afternoon, evening, night: the hours of "in the morning" and so on.
+    """
+
+    region: str = "US"
+    currency: str = "usd"
+    temperature: str = "F"
+    day_first: bool = False
+    morning: int = 9
+    afternoon: int = 15
+    evening: int = 19
+    night: int = 21
+
+
+LOCALE = Locale()
+
+
+@dataclass(frozen=True, slots=True)
+class ReadValue:
+    """A value that was read.
+
+    Attributes:
+        type: what it is, such as "Number", "Measure(m)", "Entity(tt:url)".
+        value: what it means, in the token form of programs: "25", "6 unit:ft 3 unit:in",
+            "date:2027-03-14", `" paris " at:48.853:2.349`.
+        text: the words it was read from, as typed.
+        span: where they begin and end in the text, in characters.
+    """
+
+    type: str
+    value: str
+    text: str
+    span: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text with placeholders for its values.
+
+    Attributes:
+        tokens: of the utterance; placeholders are numbered for each stem from left to right.
+        values: placeholder -> what it stands for, in the order of the text.
+        doubt: how many of the reader's first choices were not taken; 0 is the likeliest reading.
+    """
+
+    tokens: tuple[str, ...]
+    values: dict[str, ReadValue] = field(default_factory=dict)
+    doubt: int = 0
+
+    @property
+    def utterance(self) -> str:
+        """Return the tokens with one space between them."""
+        return " ".join(self.tokens)
+
+
+class Candidate(NamedTuple):
+    """A piece of a text that may be a value.
+
+    Attributes:
+        start, end: characters of the text.
+        stem: of its placeholder, such as "NUMBER" or "MEASURE_m".
+        value: what it means, in the token form of programs.
+        is_weak: only to be taken if a caller asks for other readings.
+        is_soft: may also be words: "today", "one", a city's name.
+        after: words to be said after the placeholder: "percent".
+    """
+
+    start: int
+    end: int
+    stem: str
+    value: str
+    is_weak: bool = False
+    is_soft: bool = False
+    after: str = ""
+
+    @property
+    def type(self) -> str:
+        """Return the type of the value."""
+        return str(slot_type(f"{self.stem}_0"))
+
+
+class Reader(Protocol):
+    """Reads the values of a sentence."""
+
+    def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
+        """Return the likeliest reading of a text.
+
+        Args:
+            text: what somebody typed; any text at all.
+            now: from when "tomorrow" is told; nothing else tells the reader what day it is.
+            locale: what the text leaves unsaid.
+        """
+
+    def readings(
+        self, text: str, *, now: datetime, locale: Locale = LOCALE, most: int = 8
+    ) -> tuple[Reading, ...]:
+        """Return up to so many readings, the likeliest first.
+
+        Several, because words alone do not say whether "5 pounds" is money or weight, or "today" a
+        date or a word of the skill ("the steps that i walked today").
+        """
