@@ -160,6 +160,7 @@ def test_the_end_says_so(page):
     text = page.get("/").text
     assert "That was all" in text
     assert "You skipped 3" in text
+    assert "write them. Others may" in " ".join(re.sub("<[^>]*>", "", text).split())
 
 
 def test_the_same_name_in_another_browser_goes_on(page, store):

@@ -60,8 +60,10 @@ class Shown:
         >>> row = Example("S2", "add QUOTED_STRING_0 to QUOTED_STRING_1", "..")
         >>> show(row, {"QUOTED_STRING_0": "one", "QUOTED_STRING_1": "two"}).sentence
         'Add "one" to "two"'
+        >>> show(Example("S3", "which files do i have", ".."), {}).sentence
+        'Which files do I have'
         """
-        texts = {value.token: value.spaced for value in self.values}
+        texts = {value.token: value.spaced for value in self.values} | {"i": "I"}
         return surface(texts.get(word, word) for word in self.example.utterance.split())
 
 
