@@ -239,6 +239,19 @@ def test_rows_that_are_their_own_ancestors_are_refused(tmp_path, capsys, length)
     assert "error[D002]" in capsys.readouterr().err
 
 
+def test_a_repeated_row_with_two_parents_goes_one_way_whatever_the_order(tmp_path):
+    rows = [row(f"R{i}", f"root {i}") for i in range(40)]
+    twice = [row("C", "child", parent=f"R{i}") for i in range(2)]
+    below = [row(f"G{i}", f"grandchild {i}", parent="C") for i in range(20)]
+    found = []
+    for name, some in (("a", [*rows, *twice, *below]), ("b", [*below, *twice[::-1], *rows[::-1]])):
+        code, told = split(tmp_path, some, "--part", "train", "--part", "test=0.5", output=name)
+        assert code == 0
+        found.append(where(told))
+    assert found[0] == found[1]
+    assert len({found[0][f"G{i}"] for i in range(20)} | {found[0]["C"]}) == 1
+
+
 def test_long_chains_of_parents_stay_together(tmp_path):
     rows = [row(f"P{i}", f"say {i}", parent=f"P{i - 1}" if i % 100 else "") for i in range(1000)]
     _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5")

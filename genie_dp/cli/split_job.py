@@ -1,9 +1,10 @@
 """One split: from options to a folder of parts with card and manifest."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import IO, Any
@@ -24,10 +25,11 @@ from genie_dp.cli.dataset_folder import (
 )
 from genie_dp.cli.output import progress
 from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of, render_card
+from genie_dp.dataset.families import Tangled, as_array
 from genie_dp.dataset.formats import check_parquet, read_rows, to_json, write_parquet
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import hashed
-from genie_dp.dataset.leaks import Kept, Leak, find_leaks, hashes_of, ids_at
+from genie_dp.dataset.leaks import Compared, Leak, compared, find_leaks, ids_at
 from genie_dp.dataset.scan import Input, Row, scan
 from genie_dp.dataset.split import (
     LEFT_OUT,
@@ -36,7 +38,6 @@ from genie_dp.dataset.split import (
     Hashes,
     Part,
     SplitConfig,
-    Tangled,
     parts_of,
 )
 from genie_dp.errors import GenieError, Problem
@@ -84,27 +85,24 @@ def check(folder: Path, by: By | None) -> None:
     def rows_of(name: str) -> Iterator[Row]:
         return scan(Input.of(str(folder / f"{name}.{manifest['format']}")))
 
-    kept = {name: hashes_of(rows_of(name), by) for name in names}
-    leaks = find_leaks(kept, by, lambda name, places: ids_at(rows_of(name), places))
-    _raise_leaks(leaks)
+    rows = compared({name: rows_of(name) for name in names}, by)
+    _raise_leaks(find_leaks(rows, by, partial(_ids_at, names, rows_of)))
     click.echo(f"no leaks between {', '.join(names)}", err=True)
+
+
+def _ids_at(
+    names: Sequence[str], rows_of: Callable[[str], Iterator[Row]], places: Sequence[int]
+) -> list[str]:
+    return ids_at(chain.from_iterable(map(rows_of, names)), places)
 
 
 def _check_parts(hashes: Hashes, part: U8, inputs: Sequence[Input]) -> None:
     """Look for leaks between the parts that rows are about to be written to."""
     config = hashes.config
-    places = {p.name: np.flatnonzero(part == n) for n, p in enumerate(config.parts)}
-    kept = {
-        name: Kept(*(np.frombuffer(numbers, np.uint64)[inside] for numbers in hashes.compared()))
-        for name, inside in places.items()
-    }
-    _raise_leaks(
-        find_leaks(
-            kept,
-            config.by,
-            lambda name, some: ids_at(_rows(inputs), [int(places[name][place]) for place in some]),
-        )
-    )
+    names = tuple(one.name for one in config.parts)
+    keys, ids, parents = map(as_array, hashes.compared())
+    rows = Compared(keys, ids, parents, part, names)
+    _raise_leaks(find_leaks(rows, config.by, lambda places: ids_at(_rows(inputs), places)))
 
 
 def _raise_leaks(leaks: Sequence[Leak]) -> None:
@@ -311,4 +309,5 @@ def _show(groups: Mapping[str, Groups], left_out: int, config: SplitConfig) -> N
     for part in config.parts[1:]:
         if unseen := sorted(groups[part.name].functions() - known):
             shown = ", ".join(unseen[:5]) + (", .." if len(unseen) > 5 else "")
-            click.echo(f"{part.name} has {len(unseen)} functions never trained on: {shown}")
+            count = "a function" if len(unseen) == 1 else f"{len(unseen):,} functions"
+            click.echo(f"{part.name} has {count} never trained on: {shown}")

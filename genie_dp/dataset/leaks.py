@@ -1,16 +1,16 @@
 """The leak check: what two parts of a split have in common and must not."""
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import NamedTuple
 
 import numpy as np
 
+from genie_dp.dataset.families import U64, Bools, Tangled, as_array, is_in, roots
 from genie_dp.dataset.keys import KEYS, hashed
 from genie_dp.dataset.scan import Row
-from genie_dp.dataset.split import U64, By, Tangled, roots
+from genie_dp.dataset.split import U8, By
 from genie_dp.errors import Problem
 
 SHOWN = 5  # examples of each leak
@@ -21,7 +21,7 @@ _WORDS: Mapping[str, str] = {
     "id": "rows that are the same but for their ids",
     "family": "families of rows (by their parents)",
 }
-Names = Callable[[str, list[int]], list[str]]
+Names = Callable[[list[int]], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,51 +55,68 @@ class Leak:
         return Problem("D010", message + rest, hint=hint)
 
 
-class Kept(NamedTuple):
-    """Hashes of the keys, ids and parents of a part's rows; own ids where there is no parent."""
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What the parts of a split are compared by, one number a row.
+
+    Attributes:
+        keys, ids, parents: hashes; of the own id where there is no parent.
+        part: the number of each row's part in `names`, or a larger one for rows in no part.
+        names: the parts.
+    """
 
     keys: U64
     ids: U64
     parents: U64
+    part: U8
+    names: Sequence[str]
 
 
-def find_leaks(parts: Mapping[str, Kept], by: By, names: Names) -> tuple[Leak, ...]:
+def find_leaks(rows: Compared, by: By, names: Names) -> tuple[Leak, ...]:
     """Return what any two parts have in common; an empty tuple when nothing leaks.
 
     Args:
+        rows: hashes of all rows of all parts.
         by: what rows were split by.
-        names: takes a part and places of its rows; gives the rows' ids, to show examples.
+        names: takes places of rows; gives the rows' ids, to show examples.
     """
-    families = _families(list(parts.values()))
-    seen = {
-        name: {by: kept.keys, "family": family}
-        for (name, kept), family in zip(parts.items(), families, strict=True)
-    }
-    leaks = []
-    for first, second in combinations(parts, 2):
-        for kind in (by, "family"):
-            common = np.intersect1d(seen[first][kind], seen[second][kind])
-            common = common[common != 0]
-            if len(common):
-                ids = [
-                    names(part, [int(np.argmax(seen[part][kind] == one)) for one in common[:SHOWN]])
-                    for part in (first, second)
-                ]
-                examples = tuple(zip(*ids, strict=True))
-                leaks.append(Leak(kind, (first, second), len(common), examples))
-    return tuple(leaks)
+    found = [*_shared(by, rows.keys, rows, names)]
+    found += _shared("family", _families(rows), rows, names)
+    order = {pair: place for place, pair in enumerate(combinations(rows.names, 2))}
+    return tuple(sorted(found, key=lambda leak: order[leak.parts]))
 
 
-def hashes_of(rows: Iterable[Row], by: By) -> Kept:
-    """Return the hashes of rows."""
+def _shared(kind: str, values: U64, rows: Compared, names: Names) -> Iterator[Leak]:
+    """Yield what two parts have in common of one kind; 0 is none."""
+    sets = [np.unique(values[rows.part == number]) for number in range(len(rows.names))]
+    for first, second in combinations(range(len(sets)), 2):
+        small, large = sorted((sets[first], sets[second]), key=len)
+        common = small[is_in(small, large) & (small != 0)]
+        if len(common):
+            ids = [_examples(common, values, rows.part == part, names) for part in (first, second)]
+            pair = (rows.names[first], rows.names[second])
+            yield Leak(kind, pair, len(common), tuple(zip(*ids, strict=True)))
+
+
+def _examples(common: U64, values: U64, inside: Bools, names: Names) -> list[str]:
+    """Return the ids of the first rows inside that have these values."""
+    return names([int(np.argmax((values == one) & inside)) for one in common[:SHOWN]])
+
+
+def compared(parts: Mapping[str, Iterable[Row]], by: By) -> Compared:
+    """Return the hashes of the rows of parts."""
     key = KEYS[by]
     keys, ids, parents = array("Q"), array("Q"), array("Q")
-    for row in rows:
-        keys.append(hashed(key(row.utterance, row.program, row.functions)))
-        own = hashed(row.id)
-        ids.append(own)
-        parents.append(hashed(row.parent) if row.parent else own)
-    return Kept(*(np.array(numbers, np.uint64) for numbers in (keys, ids, parents)))
+    part = bytearray()
+    for number, rows in enumerate(parts.values()):
+        for row in rows:
+            keys.append(hashed(key(row.utterance, row.program, row.functions)))
+            own = hashed(row.id)
+            ids.append(own)
+            parents.append(hashed(row.parent) if row.parent else own)
+            part.append(number)
+    known = np.frombuffer(part, np.uint8) if part else np.zeros(0, np.uint8)
+    return Compared(as_array(keys), as_array(ids), as_array(parents), known, tuple(parts))
 
 
 def ids_at(rows: Iterable[Row], places: Sequence[int]) -> list[str]:
@@ -109,19 +126,16 @@ def ids_at(rows: Iterable[Row], places: Sequence[int]) -> list[str]:
     return [found[place] for place in places]
 
 
-def _families(parts: Sequence[Kept]) -> list[U64]:
-    """Return the oldest ancestor of each row of each part, 0 for rows without relations.
+def _families(rows: Compared) -> U64:
+    """Return the oldest ancestor of each row, 0 for rows without relations.
 
     So ids that two runs have in common are no leak, unless something was made of those rows.
     """
-    ids = np.concatenate([part.ids for part in parts])
-    parents = np.concatenate([part.parents for part in parts])
-    related = (parents != ids) | np.isin(ids, parents[parents != ids])
-    found = np.zeros(len(ids), np.uint64)
-    if related.any():
-        try:
-            found[related] = roots(ids[related], parents[related])
-        except Tangled:  # rows that split would have refused
-            found[related] = parents[related]
-    ends = np.cumsum([len(part.ids) for part in parts])
-    return np.split(found, ends[:-1].tolist())
+    is_child = rows.parents != rows.ids
+    related = is_child | is_in(rows.ids, np.unique(rows.parents[is_child]))
+    try:
+        found = roots(rows.ids, rows.parents)
+    except Tangled:  # rows that split would have refused
+        found = rows.parents.copy()
+    found[~related] = 0
+    return found

@@ -3,7 +3,7 @@
 Rows of one key stay together, and so do families: a row, the paraphrases written for it and the
 augmented copies of both, by their chain of parents. A group is what is linked by either. A group
 goes where a hash of its label and the seed falls, so the order of rows and files is of no account.
-Memory: 43 bytes a row, about three times that while groups are found.
+Memory: 39 bytes a row, about twice that while groups are found.
 """
 
 from array import array
@@ -15,16 +15,24 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.dataset.families import (
+    NONE,
+    U64,
+    as_array,
+    components,
+    families,
+    is_in,
+    numbered,
+    smallest,
+)
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import KEYS, combination, hashed
 from genie_dp.dataset.scan import Row
 from genie_dp.dataset.traits import COMPOUND, traits_of
 from genie_dp.errors import GenieError, Problem
 
-U64 = npt.NDArray[np.uint64]
 U8 = npt.NDArray[np.uint8]
 By = Literal["sentence", "program", "functions", "id"]
-_NONE = np.uint64(np.iinfo(np.uint64).max)
 LEFT_OUT = 255  # part number of rows that go into no part
 
 
@@ -86,7 +94,7 @@ def _refuse(message: str, hint: str) -> None:
 
 @dataclass(slots=True)
 class Hashes:
-    """What is kept of the rows to find their groups: 43 bytes a row.
+    """What is kept of the rows to find their groups: 39 bytes a row.
 
     Attributes:
         keys, parents, ids, pairs: 64-bit hashes of the key, of the parent (of the row's own id
@@ -104,7 +112,7 @@ class Hashes:
     traits: bytearray = field(default_factory=bytearray)
     sources: bytearray = field(default_factory=bytearray)
     languages: bytearray = field(default_factory=bytearray)
-    combinations: "array[int]" = field(default_factory=lambda: array("Q"))
+    combinations: "array[int]" = field(default_factory=lambda: array("I"))
     source_names: dict[str, int] = field(default_factory=dict)
     language_names: dict[str, int] = field(default_factory=dict)
     combination_names: dict[str, int] = field(default_factory=dict)
@@ -145,7 +153,7 @@ class Hashes:
             traits=Counter(dict(counted(self.traits, "u1"))),
             sources=named(self.source_names, self.sources, "u1"),
             languages=named(self.language_names, self.languages, "u1"),
-            combinations=named(self.combination_names, self.combinations, "u8"),
+            combinations=named(self.combination_names, self.combinations, "u4"),
         )
 
     def labels(self) -> U64:
@@ -154,101 +162,11 @@ class Hashes:
         It is the smallest hash of the keys of rows without a parent, so that new paraphrases and
         copies of a row never move its group; of the families, where all rows have parents.
         """
-        keys, families = np.frombuffer(self.keys, np.uint64), self.families()
-        group = np.unique(components(keys, [keys, families]), return_inverse=True)[1]
-        is_top = np.frombuffer(self.parents, np.uint64) == np.frombuffer(self.ids, np.uint64)
-        least = np.full(int(group.max()) + 1, _NONE, np.uint64)
-        np.minimum.at(least, group[is_top], keys[is_top])
-        lonely = np.full(len(least), _NONE, np.uint64)
-        np.minimum.at(lonely, group, families)
-        return np.where(least == _NONE, lonely, least)[group]
-
-    def families(self) -> U64:
-        """Return a number for each row that all of its family have.
-
-        Raises:
-            Tangled: no family can be told.
-        """
-        ids, parents = np.frombuffer(self.ids, np.uint64), np.frombuffer(self.parents, np.uint64)
-        pairs = np.frombuffer(self.pairs, np.uint64)
-        reused = _reused(ids, pairs)
-        children = parents[parents != ids]
-        if len(lost := np.intersect1d(reused, children)):
-            raise Tangled("D003", lost)
-        # An id that nobody refers to may stand for several rows, as when two runs are joined.
-        shared = np.isin(ids, reused)
-        childless = shared & (parents == ids)
-        return np.where(childless, ids ^ pairs, roots(ids, parents))
-
-
-class Tangled(Exception):
-    """Ids, as hashes, whose families cannot be told: see the code (D002, D003)."""
-
-    def __init__(self, code: str, ids: U64):
-        """Keep the hashes; the names of the ids are in the files."""
-        super().__init__(code)
-        self.code = code
-        self.ids = frozenset(ids.tolist())
-
-
-def _reused(ids: U64, pairs: U64) -> U64:
-    """Return the ids that stand for rows with different content."""
-    order = np.lexsort((pairs, ids))
-    same_id = ids[order][1:] == ids[order][:-1]
-    other_pair = pairs[order][1:] != pairs[order][:-1]
-    return np.unique(ids[order][1:][same_id & other_pair])
-
-
-def roots(ids: U64, parents: U64) -> U64:
-    """Return the oldest known ancestor of each row, by the chain of parents; hashes throughout.
-
-    A parent that is no row itself still holds its children together.
-
-    Raises:
-        Tangled: rows that are their own ancestors.
-
-    >>> ids, parents = np.array([5, 6, 7], np.uint64), np.array([5, 5, 6], np.uint64)
-    >>> roots(ids, parents).tolist()
-    [5, 5, 5]
-    """
-    nodes, first = np.unique(ids, return_index=True)
-    above = parents[first]
-    found, jump = parents, above
-    for _ in range(len(nodes).bit_length() + 1):  # pointers double
-        before, found = found, _up(nodes, jump, found)
-        if np.array_equal(found, before):
-            break
-        jump = _up(nodes, jump, jump)
-    if len(circle := np.unique(found[_up(nodes, above, found) != found])):
-        raise Tangled("D002", circle)
-    return found
-
-
-def _up(nodes: U64, above: U64, of: U64) -> U64:
-    """Return what is above each of `of`; what is no node stays."""
-    place = np.minimum(np.searchsorted(nodes, of), len(nodes) - 1)
-    return np.where(nodes[place] == of, above[place], of)
-
-
-def components(labels: U64, relations: Sequence[U64]) -> U64:
-    """Return for each row the smallest label of all rows that are linked with it.
-
-    Rows are linked where they agree in any of the relations, directly or through others.
-
-    >>> key = np.array([3, 1, 2, 9], np.uint64)
-    >>> components(key, [np.array([0, 0, 1, 2], np.uint64), np.array([5, 6, 6, 7], np.uint64)])
-    array([1, 1, 1, 9], dtype=uint64)
-    """
-    groups = [np.unique(relation, return_inverse=True)[1] for relation in relations]
-    found = labels
-    while True:
-        before = found
-        for group in groups:
-            least = np.full(int(group.max()) + 1, _NONE, np.uint64)
-            np.minimum.at(least, group, found)
-            found = least[group]
-        if np.array_equal(found, before):
-            return found
+        keys, ids, parents = (as_array(one) for one in self.compared())
+        family = families(ids, parents, as_array(self.pairs))
+        group = numbered(components(keys, [numbered(keys), numbered(family)]))
+        least = smallest(keys, group, parents == ids)
+        return np.where(least == NONE, smallest(family, group), least)[group]
 
 
 def scattered(labels: U64, seed: int) -> U64:
@@ -277,12 +195,12 @@ def parts_of(hashes: Hashes) -> U8:
     if config.by == "functions" and not config.split_primitives:
         compound = (np.frombuffer(hashes.traits, np.uint8) & COMPOUND) > 0
         # A group is linked by more than its key: one primitive row keeps all of it in the first.
-        may_move = ~np.isin(labels, labels[~compound])
+        may_move = ~is_in(labels, np.unique(labels[~compound]))
     if config.eval_sources:
         wanted = np.array([name in config.eval_sources for name in hashes.source_names])
         counted = wanted[np.frombuffer(hashes.sources, np.uint8)]
         # Groups with nothing to evaluate on would be lost for training, and no part would gain.
-        may_move &= np.isin(labels, labels[counted])
+        may_move &= is_in(labels, np.unique(labels[counted]))
     part = _assign(scattered(labels, config.seed), may_move, counted, config.parts)
     part[(part != 0) & ~counted] = LEFT_OUT
     return part
@@ -316,7 +234,7 @@ def _assign(
             free &= ~inside
     for number, part in enumerate(parts):
         if part.rows is not None:
-            inside = free & np.isin(places, _first_groups(places[free & counted], part.rows))
+            inside = free & is_in(places, _first_groups(places[free & counted], part.rows))
             got = int((inside & counted).sum())
             if got < part.rows:
                 message = f"expected {part.rows:,} rows for {part.name}, got {got:,}"
@@ -328,8 +246,8 @@ def _assign(
 
 
 def _first_groups(places: U64, rows: int) -> U64:
-    """Return as many groups, by their place, as hold that many rows or a few more."""
+    """Return as many groups, by their place and sorted, as hold that many rows or a few more."""
     # From the top, for shares begin at the bottom.
     groups, sizes = np.unique(~places, return_counts=True)
     needed = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
-    return ~groups[:needed]
+    return np.sort(~groups[:needed])
