@@ -1,0 +1,180 @@
+"""Rows as padded tensors; everything here is a pure function of its arguments."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from genie_dp.learn.ngrams import ngrams
+from genie_dp.learn.pairs import Pair
+from genie_dp.learn.vocabulary import BEGIN, END, PAD, Vocabulary
+
+Ids = npt.NDArray[np.int32]
+Self = TypeVar("Self", "Source", "Batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One row as ids.
+
+    Attributes:
+        sentence: its words, for n-grams and to name what is copied.
+        words: (S,) ids of the words.
+        copies: (S,) extended id of each place.
+        targets: (T,) extended ids of the program, END last.
+        weight: factor of its loss.
+    """
+
+    sentence: tuple[str, ...]
+    words: Ids
+    copies: Ids
+    targets: Ids
+    weight: float = 1.0
+
+    @property
+    def length(self) -> int:
+        """Return words and tokens together, which is what a row costs."""
+        return len(self.words) + len(self.targets)
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Sentences as tensors. B rows, S words in the longest, U distinct words, G their n-grams.
+
+    Attributes:
+        sentences: the words themselves.
+        words: (B, S) ids, PAD behind the end.
+        surfaces: (B, S) place of each word among the distinct ones.
+        grams: (G,) buckets of all distinct words' n-grams, one word after another.
+        offsets: (U,) where each distinct word's n-grams begin.
+        copies: (B, S) extended ids, PAD behind the end.
+        lengths: (B,) words of each row, at least 1.
+    """
+
+    sentences: tuple[tuple[str, ...], ...]
+    words: torch.Tensor
+    surfaces: torch.Tensor
+    grams: torch.Tensor
+    offsets: torch.Tensor
+    copies: torch.Tensor
+    lengths: torch.Tensor
+
+    @property
+    def padding(self) -> torch.Tensor:
+        """Return (B, S), True behind the end of a sentence."""
+        places = torch.arange(self.words.shape[1], device=self.words.device)
+        return places >= self.lengths[:, None]
+
+    def to(self, device: torch.device | str) -> "Source":
+        """Return the same on a device."""
+        return _moved(self, device)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Sentences with their programs. T tokens in the longest, END included.
+
+    Attributes:
+        source: the sentences.
+        inputs: (B, T) extended ids that a decoder reads: BEGIN, then the targets moved by one.
+        targets: (B, T) extended ids that it should write; PAD behind the end.
+        weights: (B,) factors of the rows' losses.
+    """
+
+    source: Source
+    inputs: torch.Tensor
+    targets: torch.Tensor
+    weights: torch.Tensor
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """Return the same on a device."""
+        return replace(_moved(self, device), source=self.source.to(device))
+
+
+def _moved(value: Self, device: torch.device | str) -> Self:
+    parts = {f.name: getattr(value, f.name) for f in fields(value)}
+    tensors = {name: x.to(device) for name, x in parts.items() if isinstance(x, torch.Tensor)}
+    return replace(value, **tensors)
+
+
+def encode(pair: Pair, vocabulary: Vocabulary) -> Encoded:
+    """Return a row as ids.
+
+    >>> from genie_dp.learn.vocabulary import SPECIAL
+    >>> v = Vocabulary((*SPECIAL, "@post", "tweet"), generated=5)
+    >>> encode(Pair.of("tweet hello", "@post hello"), v).targets.tolist()
+    [4, 6, 3]
+    """
+    return Encoded(
+        pair.sentence,
+        np.array(vocabulary.read(pair.sentence), np.int32),
+        np.array(vocabulary.copies(pair.sentence), np.int32),
+        np.array((*vocabulary.write(pair.program, pair.sentence), END), np.int32),
+        pair.weight,
+    )
+
+
+def collate(rows: Sequence[Encoded], vocabulary: Vocabulary) -> Batch:
+    """Return rows as one padded batch."""
+    targets = _padded([row.targets for row in rows])
+    inputs = np.full_like(targets, PAD)
+    inputs[:, 0] = BEGIN
+    inputs[:, 1:] = np.where(targets[:, :-1] == END, PAD, targets[:, :-1])
+    weights = torch.tensor([row.weight for row in rows], dtype=torch.float32)
+    source = _source(rows, vocabulary)
+    return Batch(source, torch.from_numpy(inputs), torch.from_numpy(targets), weights)
+
+
+def collate_sentences(sentences: Sequence[tuple[str, ...]], vocabulary: Vocabulary) -> Source:
+    """Return sentences alone as one padded batch."""
+    rows = [encode(Pair(sentence, ()), vocabulary) for sentence in sentences]
+    return _source(rows, vocabulary)
+
+
+def _source(rows: Sequence[Encoded], vocabulary: Vocabulary) -> Source:
+    words = _padded([row.words for row in rows])
+    distinct: dict[str, int] = {"": 0}
+    surfaces = np.zeros_like(words)
+    for i, row in enumerate(rows):
+        places = [distinct.setdefault(word, len(distinct)) for word in row.sentence]
+        surfaces[i, : len(places)] = places
+    grams = [ngrams(word, vocabulary.buckets) for word in distinct]
+    ends = np.cumsum([0, *map(len, grams)])
+    return Source(
+        tuple(row.sentence for row in rows),
+        torch.from_numpy(words),
+        torch.from_numpy(surfaces),
+        torch.tensor([bucket for word in grams for bucket in word], dtype=torch.int64),
+        torch.from_numpy(ends[:-1].astype(np.int64)),
+        torch.from_numpy(_padded([row.copies for row in rows])),
+        torch.tensor([max(1, len(row.words)) for row in rows], dtype=torch.int64),
+    )
+
+
+def _padded(rows: Sequence[Ids]) -> npt.NDArray[np.int64]:
+    """Return rows of ids as (B, longest), filled up with PAD; at least one column."""
+    wide = max(1, *(len(row) for row in rows))
+    out = np.full((len(rows), wide), PAD, np.int64)
+    for i, row in enumerate(rows):
+        out[i, : len(row)] = row
+    return out
+
+
+def by_length(
+    rows: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], batches: int
+) -> list[npt.NDArray[np.int64]]:
+    """Return so many batches of the numbers of rows, of like length and equal size (within one).
+
+    Args:
+        rows: numbers of the rows of one chunk.
+        lengths: length of every row there is.
+        batches: how many to make.
+
+    >>> [b.tolist() for b in by_length(np.arange(4), np.array([9, 2, 8, 1]), 2)]
+    [[3, 1], [2, 0]]
+    """
+    ranked = rows[np.argsort(lengths[rows], kind="stable")]
+    return np.array_split(ranked, batches)

@@ -1,0 +1,149 @@
+"""Beam search over a batch of sentences, with as many rows as hypotheses are alive."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from genie_dp.learn.batches import Source
+from genie_dp.learn.constraint import Path
+from genie_dp.learn.search import Hypothesis, SearchSettings, hypothesis, only_allowed
+from genie_dp.learn.seq2seq import Tensors, take
+from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
+
+
+@dataclass(slots=True)
+class Live:
+    """A hypothesis that goes on; `row` is where its state is."""
+
+    ids: tuple[int, ...]
+    score: float
+    path: Path | None
+    row: int
+
+
+@dataclass(slots=True)
+class Beam:
+    """What is known of one sentence: hypotheses that go on, and ended ones with their scores."""
+
+    sentence: tuple[str, ...]
+    live: list[Live]
+    ended: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
+
+    def advance(self, scores: list[list[float]], ids: list[list[int]], width: int) -> None:
+        """Take one step.
+
+        An end counts if it is among the best `width` candidates; the best others go on, so that
+        a beam of 1 is greedy search.
+
+        Args:
+            scores: of the best candidates of each live hypothesis, its own score included.
+            ids: their extended ids.
+            width: hypotheses to keep.
+        """
+        candidates = sorted(
+            (
+                (-score, place, extended)
+                for place, (row, names) in enumerate(zip(scores, ids, strict=True))
+                for score, extended in zip(row, names, strict=True)
+                if score > -torch.inf
+            ),
+        )
+        following: list[Live] = []
+        for rank, (cost, place, extended) in enumerate(candidates):
+            parent = self.live[place]
+            if extended != END:
+                path = parent.path.then(extended) if parent.path else None
+                following.append(Live((*parent.ids, extended), -cost, path, parent.row))
+            elif rank < width:
+                self.ended.append((-cost, parent.ids))
+            if len(following) == width:
+                break
+        self.live = following
+
+    def settle(self, settings: SearchSettings) -> None:
+        """Stop if no live hypothesis can still be among the best."""
+        if not self.live or len(self.ended) < settings.beam:
+            return
+        worst = sorted((ranked(score, len(ids) + 1, settings) for score, ids in self.ended))
+        hope = ranked(self.live[0].score, settings.longest, settings)
+        if worst[-settings.beam] >= hope:
+            self.live = []
+
+    def best(self, vocabulary: Vocabulary, settings: SearchSettings) -> tuple[Hypothesis, ...]:
+        """Return the hypotheses, best first; those that were cut only if none ended."""
+        order = sorted(self.ended, key=lambda e: -ranked(e[0], len(e[1]) + 1, settings))
+        found = [
+            hypothesis(ids, score, True, vocabulary, self.sentence, None)
+            for score, ids in order[: settings.beam]
+        ]
+        return tuple(found) or tuple(
+            hypothesis(live.ids, live.score, False, vocabulary, self.sentence, live.path)
+            for live in self.live
+        )
+
+
+def ranked(score: float, length: int, settings: SearchSettings) -> float:
+    """Return what hypotheses are compared by.
+
+    >>> ranked(-6.0, 4, SearchSettings(length_penalty=0.5))
+    -3.0
+    """
+    return float(score / length**settings.length_penalty)
+
+
+def beam(
+    model: Any,
+    source: Source,
+    vocabulary: Vocabulary,
+    paths: Sequence[Path] | None,
+    settings: SearchSettings,
+) -> list[tuple[Hypothesis, ...]]:
+    """Return the best hypotheses of each sentence."""
+    everything = memory = model.encode(source)
+    state = model.begin(memory)
+    beams = [
+        Beam(sentence, [Live((), 0.0, paths[row] if paths else None, row)])
+        for row, sentence in enumerate(source.sentences)
+    ]
+    owners = list(range(len(beams)))
+    tokens = torch.full((len(beams),), BEGIN, device=source.words.device)
+    for _ in range(settings.longest):
+        scored, state = model.step(memory, state, tokens)
+        _advance(beams, only_allowed(scored, _paths(beams)), settings)
+        flat = [(place, live) for place, each in enumerate(beams) for live in each.live]
+        if not flat:
+            break
+        rows = torch.tensor([live.row for _, live in flat], device=tokens.device)
+        tokens = torch.tensor([live.ids[-1] for _, live in flat], device=tokens.device)
+        state = take(state, rows)
+        if owners != (now := [place for place, _ in flat]):
+            owners, memory = now, _owned(everything, now)
+        for row, (_, live) in enumerate(flat):
+            live.row = row
+    return [each.best(vocabulary, settings) for each in beams]
+
+
+def _owned(memory: Tensors, owners: Sequence[int]) -> Tensors:
+    return take(memory, torch.tensor(owners, device=memory[0].device))
+
+
+def _paths(beams: Sequence[Beam]) -> list[Path] | None:
+    found = [live.path for each in beams for live in each.live if live.path is not None]
+    return found or None
+
+
+def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings) -> None:
+    """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
+    own = [live.score for each in beams for live in each.live]
+    # One more than the beam, for an end is no hypothesis that goes on.
+    values, ids = scored.topk(min(settings.beam + 1, scored.shape[1]), dim=1)
+    values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
+    scores, names, first = values.tolist(), ids.tolist(), 0
+    for each in beams:
+        last = first + len(each.live)
+        if each.live:
+            each.advance(scores[first:last], names[first:last], settings.beam)
+            each.settle(settings)
+        first = last

@@ -1,0 +1,58 @@
+"""What a word is to a network: its own vector plus those of its character n-grams."""
+
+import torch
+from torch import nn
+
+from genie_dp.learn.batches import Source
+from genie_dp.learn.module import Module
+from genie_dp.learn.vocabulary import PAD, UNK, Vocabulary
+
+
+class WordEmbedding(Module):
+    """Vectors of words and n-grams, and of the tokens that a decoder reads back.
+
+    Attributes:
+        words: (W, d) table of all words; its first rows also are the output layer of generation.
+        grams: (buckets, d) table of n-grams; a word has the mean of its n-grams' rows.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, size: int, *, word_dropout: float = 0.0):
+        """Draw both tables; `word_dropout` is the share of words read as unknown in training."""
+        super().__init__()
+        self.generated = vocabulary.generated
+        self.word_dropout = word_dropout
+        self.words = nn.Embedding(len(vocabulary.words), size, padding_idx=PAD)
+        self.grams = nn.EmbeddingBag(vocabulary.buckets, size, mode="mean")
+        for table in (self.words, self.grams):
+            nn.init.normal_(table.weight, std=size**-0.5)
+        with torch.no_grad():
+            self.words.weight[PAD].zero_()
+
+    def read(self, source: Source) -> torch.Tensor:
+        """Return (B, S, d): a sentence's words. A dropped word keeps its n-grams, as a new one."""
+        words = source.words
+        if self.training and self.word_dropout:
+            dropped = torch.rand(words.shape, device=words.device) < self.word_dropout
+            words = words.masked_fill(dropped & (words != PAD), UNK)
+        grams = self.grams(source.grams, source.offsets)
+        return self.words(words) + nn.functional.embedding(source.surfaces, grams)
+
+    def write(self, tokens: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
+        """Return (B, T, d): the extended ids that a decoder reads back.
+
+        A copied word has the vector that it has in the sentence, so that the decoder knows where
+        in a span it stands even if the word is new.
+
+        Args:
+            tokens: (B, T) extended ids.
+            embedded: (B, S, d) what `read` gave.
+        """
+        copied = tokens >= self.generated
+        places = (tokens - self.generated).clamp(min=0)
+        places = places[:, :, None].expand(-1, -1, embedded.shape[2])
+        generated = self.words(tokens.masked_fill(copied, PAD))
+        return torch.where(copied[:, :, None], embedded.gather(1, places), generated)
+
+    def table(self) -> torch.Tensor:
+        """Return (P, d): the rows of the tokens that can be generated."""
+        return self.words.weight[: self.generated]
