@@ -1,13 +1,19 @@
 """Words are replaced by words of the same meaning and form; values and names never."""
 
 import gzip
+import json
 import random
 import sys
 
+import nltk
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
+from nltk.corpus.util import LazyCorpusLoader
 
+from genie_dp.cli import run
+from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.lexical import (
     Form,
@@ -19,8 +25,10 @@ from genie_dp.paraphrase.lexical import (
 )
 from genie_dp.paraphrase.lexical_files import PARTS, lexicon_of, read_lexicon, shipped_lexicon
 from genie_dp.paraphrase.lexical_fixed import fixed_phrases
-from genie_dp.paraphrase.lexical_wordnet import WordNetLexicon, wordnet_lexicon
+from genie_dp.paraphrase.lexical_wordnet import wordnet_lexicon
+from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from tests.tiny_wordnet import write_wordnet
 
 WORDS = lexicon_of(
     [
@@ -236,42 +244,52 @@ def test_a_role_needs_its_neighbours():
 # ------------------------------------------------------------------------------- WordNet
 
 
-class Meaning:
-    def __init__(self, part, *names):
-        self.part, self.names = part, names
-
-    def pos(self):
-        return self.part
-
-    def lemma_names(self):
-        return list(self.names)
-
-
-class TinyWordNet:
-    """A few words with nltk's methods."""
-
-    base = {("photos", "n"): "photo", ("grab", "v"): "grab", ("grabs", "v"): "grab",
-            ("huge", "a"): "huge", ("list", "n"): "list", ("list", "v"): "list"}  # fmt: skip
-    meanings = {"photo": Meaning("n", "photo", "photograph", "EXIF_photo"),
-                "grab": Meaning("v", "grab", "take_hold_of"),
-                "huge": Meaning("s", "huge", "immense", "Brobdingnagian"),
-                "list": Meaning("n", "list", "listing")}  # fmt: skip
-
-    def morphy(self, word, part):
-        return self.base.get((word, part))
-
-    def synsets(self, lemma, part):
-        return [self.meanings[lemma]]
+SYNSETS = [
+    ("n", ["photo", "photograph", "EXIF_photo"]),
+    ("v", ["grab", "take_hold_of"]),
+    ("a", ["huge", "immense", "Brobdingnagian"]),
+    ("a", ["huge", "rare"]),  # a less frequent meaning
+    ("r", ["quickly", "rapidly"]),
+    ("n", ["list", "listing"]),
+    ("v", ["list", "enumerate"]),
+    ("n", ["map", "chart"]),
+]
 
 
-def test_words_of_one_part_of_speech_get_the_others_of_their_first_meaning():
-    lexicon = WordNetLexicon(TinyWordNet())
+@pytest.fixture
+def wordnet(monkeypatch, tmp_path):
+    """WordNet as nltk finds it in a folder; what was loaded before does not count."""
+    reader = LazyCorpusLoader("wordnet", WordNetCorpusReader, None)
+    monkeypatch.setattr(nltk.corpus, "wordnet", reader)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:The multilingual functions")
+def test_words_of_one_part_of_speech_get_the_others_of_their_first_meaning(wordnet):
+    write_wordnet(wordnet, SYNSETS)
+    lexicon = wordnet_lexicon()
     assert everything("he grabs photos", lexicon=lexicon) == [
         "he takes hold of photos",
         "he grabs photographs",
     ]
     assert everything("a huge pile", lexicon=lexicon) == ["an immense pile"]
+    assert everything("start it quickly", lexicon=lexicon) == ["start it rapidly"]
     assert everything("the list", lexicon=lexicon) == []  # noun or verb
+    assert everything("the map", lexicon=lexicon) == []  # too short
+
+
+@pytest.mark.filterwarnings("ignore:The multilingual functions")
+def test_the_command_takes_the_words_of_wordnet(wordnet, tmp_path, capsys):
+    write_wordnet(wordnet, SYNSETS)
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text(to_json(Example("S0", "get huge photos", "now => ( @c.f ) => notify")) + "\n")
+    command = ["paraphrase", "auto", str(rows), "--by", "lexical", "--lexicon", "wordnet"]
+    assert run([*command, "-o", str(out)]) == 0
+    said = {json.loads(line)["utterance"] for line in out.read_text().splitlines()}
+    assert said
+    assert said <= {"get immense photos", "get huge photographs", "get immense photographs"}
+    capsys.readouterr()
 
 
 def test_without_nltk_the_extra_is_named(monkeypatch):
@@ -283,9 +301,7 @@ def test_without_nltk_the_extra_is_named(monkeypatch):
     assert "genie_dp[nltk]" in str(caught.value)
 
 
-def test_nltk_without_wordnet_is_told(monkeypatch, tmp_path):
-    nltk = pytest.importorskip("nltk")
-    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+def test_nltk_without_wordnet_is_told(wordnet):
     with pytest.raises(GenieError) as caught:
         wordnet_lexicon()
     assert [p.code for p in caught.value.problems] == ["P105"]

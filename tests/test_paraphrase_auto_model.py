@@ -3,17 +3,18 @@
 import json
 
 import pytest
+import tokenizers
+import torch
+import transformers
 
-torch = pytest.importorskip("torch")
-transformers = pytest.importorskip("transformers")
-tokenizers = pytest.importorskip("tokenizers")
+from genie_dp.cli import run
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.auto_journal import Journal, open_journal
+from genie_dp.paraphrase.model import ModelConfig, ModelParaphraser, load_model
+from genie_dp.paraphrase.shown import Shown
+from genie_dp.records import Example
 
-from genie_dp.cli import run  # noqa: E402
-from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.paraphrase.auto_journal import Journal, open_journal  # noqa: E402
-from genie_dp.paraphrase.model import ModelConfig, ModelParaphraser, load_model  # noqa: E402
-from genie_dp.paraphrase.shown import Shown  # noqa: E402
-from genie_dp.records import Example  # noqa: E402
+torch.set_num_threads(1)
 
 VOCABULARY = "<pad> </s> <unk> show me my files mail get the new songs please what are in other"
 WORDS = VOCABULARY.split()

@@ -112,7 +112,6 @@ def test_any_language_may_be_taken():
 
 
 def test_the_language_model_is_asked_only_in_doubt():
-    pytest.importorskip("py3langid")
     with_model = LanguageCheck(asks_model=True)
     assert with_model.accepts("show me all the songs")
     assert not with_model.accepts("montre moi les photos de mes vacances de 2019")
