@@ -49,6 +49,13 @@ def test_the_order_of_training_rows_is_of_no_account():
     ).predict(asked)
 
 
+def test_of_sentences_as_near_the_more_frequent_program_is_taken():
+    rows = [
+        Example(str(k), "do it", program) for k, program in enumerate(["( a )", *["( b )"] * 2])
+    ]
+    assert programs(NearestNeighbour(rows, best=2).predict(["do it"])) == ["( b )", "( a )"]
+
+
 @given(st.permutations(["NUMBER_0", "NUMBER_1", "NUMBER_2", "DATE_0", "DATE_1"]))
 def test_placeholders_get_the_numbers_of_the_sentence(order):
     said = "NUMBER_0 NUMBER_1 NUMBER_2 DATE_0 DATE_1"

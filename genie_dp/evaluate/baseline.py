@@ -38,8 +38,9 @@ class NearestNeighbour:
         Args:
             best: length of the n-best lists: different programs, nearest first.
         """
-        # Sorted, so that of two as near as each other the order of the file chooses none.
-        self._rows = sorted({(row.utterance, row.program) for row in rows})
+        # Of those as near as each other the most frequent is taken, never the first of the file.
+        counts = Counter((row.utterance, row.program) for row in rows)
+        self._rows = sorted(counts, key=lambda row: (-counts[row], row))
         self._best = best
         postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for place, (utterance, _) in enumerate(self._rows):

@@ -89,6 +89,6 @@ def marked(text: str, other: str) -> Markup:
 def _part(tokens: Sequence[str], *, is_marked: bool) -> Markup:
     text = escape(" ".join(tokens))
     # Long names break where they may, so that a phone shows all of them.
-    for end in ".:_@":
+    for end in ".:_@,":
         text = Markup(str(text).replace(end, f"{end}<wbr>"))
     return Markup("<mark>{}</mark>").format(text) if is_marked else text
