@@ -24,14 +24,15 @@ from tests.synthesis_setup import rows, shipped
 
 GRAMMAR = Path(str(data_folder("grammars"))) / "en"
 FOLDER = "grammar_en"
-# Only real data sets hold commands among their noun phrases.
-ONLY_REAL = {"real.ask"}
+# Read for real data sets only, which hold commands among their noun phrases.
+ONLY_REAL = "real_phrases.genie"
 
 
 @cache
 def invented() -> Inputs:
     """Return two invented skills, which have every type and part of speech."""
-    return load_inputs("thingtalk", (DATA / FOLDER / "skills",), (), skip_broken=False)
+    files = GRAMMAR / "main.genie", GRAMMAR / ONLY_REAL
+    return load_inputs("thingtalk", (DATA / FOLDER / "skills",), files, skip_broken=False)
 
 
 def compiled(inputs: Inputs) -> Compiled:
@@ -49,7 +50,7 @@ def explainer() -> Explainer:
 def constructs() -> list[Template]:
     """Return the templates of the English files, in their order."""
     return [
-        t for t in shipped().grammar.templates if t.span and Path(t.span.file).parent == GRAMMAR
+        t for t in invented().grammar.templates if t.span and Path(t.span.file).parent == GRAMMAR
     ]
 
 
@@ -85,7 +86,7 @@ def test_every_file_is_imported_and_begins_with_what_it_holds():
     files = sorted(path for path in GRAMMAR.glob("*.genie") if path.name != "main.genie")
     assert len(files) > 15
     for path in files:
-        assert f'import "{path.name}";' in main
+        assert (f'import "{path.name}";' in main) == (path.name != ONLY_REAL)
         assert path.read_text(encoding="utf-8").startswith("// ")
 
 
@@ -107,7 +108,22 @@ def test_the_check_finds_nothing_in_the_grammar():
 def test_every_construct_gives_something_with_the_shipped_skills():
     made = build_engine(compiled(shipped()), SynthesisConfig(size=100, max_depth=4))
     silent = {sample.template.id for sample in samples(made, 1) if not sample.pairs}
-    assert silent & {template.id for template in constructs()} == ONLY_REAL
+    assert silent & {template.id for template in constructs()} == set()
+
+
+def test_phrases_of_real_data_sets_are_read_for_them_alone(tmp_path):
+    assert [t for t in shipped().grammar.templates if t.id == "real.ask"] == []
+    skill = tmp_path / "com.example.clock"
+    skill.mkdir()
+    (skill / "manifest.tt").write_text(
+        'class @com.example.clock { query now(out time: Time #_[canonical="time"]); }'
+    )
+    (skill / "dataset.tt").write_text(
+        "dataset @com.example.clock { query = @com.example.clock.now() "
+        '#_[utterances=["get the time"]]; }'
+    )
+    found = load_inputs("thingtalk", (skill,), (), skip_broken=False).grammar.templates
+    assert [t.id for t in found if t.span and Path(t.span.file).name == ONLY_REAL] == ["real.ask"]
 
 
 @pytest.mark.parametrize("case", cases(f"{FOLDER}/constructs.txt"), ids=str)

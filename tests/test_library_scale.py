@@ -14,7 +14,7 @@ ENGLISH = Path(str(data_folder("grammars"))) / "en"
 COMMON = "common"  # entity types and value lists, no skill
 # What the paper counts of construct templates -> the files that say it.
 GROUPS = {
-    "primitive commands": ("commands", "questions", "projections", "real_phrases"),
+    "primitive commands": ("commands", "questions", "projections"),
     "compound commands": ("joins", "monitors", "edges", "passing", "timers", "when_do"),
     "filters and parameters": (
         "adjectives", "dates", "noun_phrases", "participles", "relative_clauses", "whose",
@@ -84,7 +84,7 @@ def lines(path: Path) -> int:
 
 
 def test_every_file_of_the_grammar_belongs_to_a_group():
-    files = {path.stem for path in ENGLISH.glob("*.genie")} - {"main", "categories"}
+    files = {path.stem for path in ENGLISH.glob("*.genie")} - {"main", "categories", "real_phrases"}
     assert files == {name for names in GROUPS.values() for name in names}
 
 

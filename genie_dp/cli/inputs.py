@@ -17,6 +17,7 @@ from genie_dp.texts import read_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 MAIN = "main.genie"
+REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +139,10 @@ def _read_inputs(
     if language == "thingtalk":
         from genie_dp.skills.thingpedia import convert
 
-        files = files + [skill.templates for skill in library.skills if skill.templates is not None]
         extra = convert(library).templates
+        if extra:
+            files = files + [path for file in files if (path := file.parent / REAL).is_file()]
+        files = files + [skill.templates for skill in library.skills if skill.templates is not None]
         sources |= library.sources
     read, problems = read_grammar(files, found, extra=extra)
     problems += errors_of(read, found, library)
