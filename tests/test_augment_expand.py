@@ -287,6 +287,16 @@ def test_what_a_copy_takes_from_its_row():
     assert copy.slots == {}
 
 
+@pytest.mark.parametrize("source", ["private", "human", "paraphrase", "synthetic"])
+def test_what_is_made_of_private_rows_stays_private(source):
+    row = replace(ROWS[0], source=source)
+    expander = engine().expander()
+    template = expander.template(row)
+    lines = [json.loads(line) for line in json_lines(template, expander.copies(template))]
+    wanted = "private" if source == "private" else "augmented"
+    assert {copy.source for copy in made(row)} == {line["source"] for line in lines} == {wanted}
+
+
 def test_quoted_is_the_share_of_texts_that_stay():
     rows = [replace(ROWS[0], id=f"S{n}") for n in range(2000)]
     copies = list(augment(rows, engine(**SILENT, primitive=1, quoted=0.2)))

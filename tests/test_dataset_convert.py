@@ -1,7 +1,7 @@
 """Rows that are converted and back are the same; what cannot be kept is said."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 import yaml
@@ -100,6 +100,29 @@ def test_the_folder_has_the_layout_that_hugging_face_reads(tmp_path):
     assert all(isinstance(one["slots"], list) for one in rows)
     told = json.loads((tmp_path / "hub" / "manifest.json").read_text())
     assert told["counts"]["rows"] == told["parts"]["dev"]["rows"] == len(rows)
+
+
+def test_a_converted_folder_says_what_the_card_of_the_first_one_said(tmp_path):
+    rows = [replace(one, source="private") for one in families(60)]
+    spent = {"epsilon": 3, "delta": 1e-6, "unit": "user", "relation": "add-or-remove-one"}
+    spent |= {"accountant": "pld", "not_covered": ["tuning"]}
+    (tmp_path / "spent.json").write_text(json.dumps(spent))
+    options = ["--title", "Lamps", "--licence", "cc-by-4.0", "--origin", "the shop", "--seed", "7"]
+    options += ["--spent", str(tmp_path / "spent.json"), "--output", str(tmp_path / "parts")]
+    assert run(["split", str(write(tmp_path / "a.jsonl", rows)), *options]) == 0
+    assert convert(tmp_path / "parts", tmp_path / "hub") == 0
+    assert convert(tmp_path / "hub", tmp_path / "again", "--to", "hf", "--licence", "mit") == 0
+    for name, licence in (("hub", "cc-by-4.0"), ("again", "mit")):
+        _, front, body = (tmp_path / name / "README.md").read_text().split("---\n", 2)
+        assert yaml.safe_load(front)["license"] == licence
+        for said in (
+            "# Lamps",
+            "- the shop",
+            "- the split: 7",
+            "epsilon 3, delta 1e-06",
+            "tuning",
+        ):
+            assert said in body
 
 
 def test_files_of_a_published_folder_are_read_as_they_are(tmp_path):

@@ -157,7 +157,7 @@ def test_more_rows_than_there_are_cannot_be_had(tmp_path, capsys):
 
 def test_what_is_there_stays_when_a_new_split_fails(tmp_path, monkeypatch):
     _, before = split(tmp_path, families(30))
-    monkeypatch.setattr("genie_dp.cli.split_job.write_manifest", lambda *_: 1 / 0)
+    monkeypatch.setattr("genie_dp.cli.split_job.write_card", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         split(tmp_path, families(40), "--overwrite")
     assert parts(tmp_path / "out") == before
@@ -352,7 +352,7 @@ def test_the_card_says_what_is_known(tmp_path):
     head = yaml.safe_load(front)
     assert head["license"] == "cc-by-4.0"
     assert [s["split"] for s in head["configs"][0]["data_files"]] == list(PARTS)
-    assert "this split: 7" in body
+    assert "the split: 7" in body
     assert "# Lamps: a \\| test" in body
     assert f"{len(rows):,} rows were written by people" in body
 

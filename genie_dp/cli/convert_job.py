@@ -14,16 +14,17 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.dataset_folder import (
-    CARD,
     About,
+    Told,
     check_folder,
     new_folder,
     seeds_of,
-    write_manifest,
+    told_in,
+    write_card,
 )
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_bytes, open_text, progress
-from genie_dp.dataset.card import Card, Split, counts_of, render_card
+from genie_dp.dataset.card import Card, Split, counts_of
 from genie_dp.dataset.formats import check_parquet, read_rows
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.left import Left
@@ -184,8 +185,11 @@ def _write_folder(
     options: Mapping[str, Any], to: str, parts: Mapping[str, Rows], tally: Tally, change: Change
 ) -> None:
     folder = Path(options["output"])
-    about = About(options["title"], options["licence"], options["origin"], options["spent"])
-    spent = about.guarantee()
+    about, before = About.of(options), told_in(options["input"])
+    about = replace(
+        about, title=about.title or before.title, licence=about.licence or before.licence
+    )
+    spent = about.guarantee() or before.spent
     groups: dict[str, Groups] = {}
     with new_folder(folder) as work:
         (work / "data").mkdir()
@@ -195,9 +199,8 @@ def _write_folder(
             with target.open("wb") as out, progress(rows(), label=name) as counted:
                 kept = _counted(tally.kept(counted, change), groups[name])
                 find_writer(to)(kept, out, tally.note)
-        card = _card(options, about, to, groups, spent, folder)
-        (work / CARD).write_text(render_card(card), encoding="utf-8")
-        write_manifest(work, _manifest(options, to, groups, tally))
+        card = _card(options, about, to, groups, replace(before, spent=spent), folder)
+        write_card(work, card, about, _manifest(options, to, groups, tally))
 
 
 def _counted(rows: Iterable[Example], groups: Groups) -> Iterator[Example]:
@@ -211,9 +214,10 @@ def _card(
     about: About,
     to: str,
     groups: Mapping[str, Groups],
-    spent: Any,
+    before: Told,
     folder: Path,
 ) -> Card:
+    """Return the card; what that of the input said, it says, too."""
     sources = sum((g.sources for g in groups.values()), Counter[str]())
     rows = sum(g.rows for g in groups.values())
     origin = (about.origin,) if about.origin else ()
@@ -225,11 +229,11 @@ def _card(
             Split(part, f"data/{part}{WRITERS[to].file}", g.rows, counts_of(g))
             for part, g in groups.items()
         ),
-        sources=(*origin, f"{name.name}: {rows:,} rows"),
+        sources=(*origin, *before.sources, f"{name.name}: {rows:,} rows"),
         targets=tuple(sorted({n for g in groups.values() for n in g.languages})),
-        seeds=seeds_of([options["input"]]),
+        seeds=before.seeds or seeds_of([options["input"]]),
         licence=about.licence,
-        spent=spent,
+        spent=before.spent,
         private_rows=sources["private"],
         human_rows=sources["human"] + sources["paraphrase"],
         features=FEATURES if to == "hf" else "",

@@ -2,15 +2,16 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from genie_dp.cli.row_files import manifest_of, write_json
+from genie_dp.dataset.card import Card, render_card
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Spent
 
@@ -28,6 +29,11 @@ class About:
     origin: str = ""
     spent: Path | None = None
 
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> "About":
+        """Return what the options of `card_options` say."""
+        return cls(options["title"], options["licence"], options["origin"], options["spent"])
+
     def guarantee(self) -> Spent | None:
         """Return the guarantee of the file, or None where none is named.
 
@@ -37,12 +43,46 @@ class About:
         if self.spent is None:
             return None
         try:
-            fields = json.loads(self.spent.read_text(encoding="utf-8"))
-            fields["not_covered"] = tuple(fields["not_covered"])
-            return Spent(**fields)
+            return _spent(json.loads(self.spent.read_text(encoding="utf-8")))
         except (ValueError, TypeError, KeyError) as error:
             hint = "a JSON object: epsilon, delta, unit, relation, accountant, not_covered"
             raise GenieError(Problem("D012", f"{self.spent}: {error}", hint=hint)) from None
+
+
+def _spent(fields: dict[str, Any]) -> Spent:
+    return Spent(**{**fields, "not_covered": tuple(fields["not_covered"])})
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What the card of a folder says that its rows do not, as its manifest keeps it."""
+
+    title: str = ""
+    licence: str = ""
+    sources: tuple[str, ...] = ()
+    seeds: tuple[tuple[str, int], ...] = ()
+    spent: Spent | None = None
+
+    @classmethod
+    def of(cls, card: Card, about: About) -> "Told":
+        """Return what a card says; a title only where it is not the folder's name."""
+        return cls(about.title, card.licence, card.sources, card.seeds, card.spent)
+
+
+def told_in(folder: str) -> Told:
+    """Return what the card of an input says; nothing where that is no folder of ours."""
+    if "://" in folder or not is_ours(Path(folder)):
+        return Told()
+    told = read_manifest(Path(folder)).get("card")
+    if not told:
+        return Told()
+    return Told(
+        told["title"],
+        told["licence"],
+        tuple(told["sources"]),
+        tuple((what, seed) for what, seed in told["seeds"]),
+        _spent(told["spent"]) if told["spent"] else None,
+    )
 
 
 def card_options(command: Command) -> Command:
@@ -144,6 +184,8 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     return found
 
 
-def write_manifest(folder: Path, content: dict[str, Any]) -> None:
-    """Write the manifest of a data set folder."""
-    write_json(str(folder / MANIFEST), content)
+def write_card(folder: Path, card: Card, about: About, manifest: dict[str, Any]) -> None:
+    """Write the card of a data set folder, and the manifest, which keeps what the card says."""
+    (folder / CARD).write_text(render_card(card), encoding="utf-8")
+    told = asdict(Told.of(card, about))
+    write_json(str(folder / MANIFEST), {**manifest, "card": told})

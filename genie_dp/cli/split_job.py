@@ -15,16 +15,15 @@ import xxhash
 
 from genie_dp import __version__
 from genie_dp.cli.dataset_folder import (
-    CARD,
     About,
     check_folder,
     new_folder,
     read_manifest,
     seeds_of,
-    write_manifest,
+    write_card,
 )
 from genie_dp.cli.output import progress
-from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of, render_card
+from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
 from genie_dp.dataset.families import Tangled, as_array
 from genie_dp.dataset.formats import check_parquet, read_rows, to_json, write_parquet
 from genie_dp.dataset.groups import Groups
@@ -52,7 +51,7 @@ def run(options: Mapping[str, Any]) -> None:
     config = _config(options)
     folder: Path = options["output"]
     check_folder(folder, overwrite=options["overwrite"])
-    about = About(options["title"], options["licence"], options["origin"], options["spent"])
+    about = About.of(options)
     spent = about.guarantee()
     hashes = Hashes(config)
     with progress(_rows(inputs), label="reading") as rows:
@@ -66,8 +65,7 @@ def run(options: Mapping[str, Any]) -> None:
     with new_folder(folder) as work:
         write = _write_parquet if inputs[0].format == "parquet" else _write_lines
         write(work, inputs, part, config.parts)
-        (work / CARD).write_text(render_card(card), encoding="utf-8")
-        write_manifest(work, _manifest(config, inputs, groups, part))
+        write_card(work, card, about, _manifest(config, inputs, groups, part))
     _show(groups, int((part == LEFT_OUT).sum()), config)
     click.echo(f"{len(part):,} rows in {len(groups)} parts, no leaks -> {folder}", err=True)
 
@@ -257,7 +255,7 @@ def _card(
         ),
         sources=(*origin, *(f"{Path(s.name).name}: {s.rows:,} rows" for s in inputs)),
         targets=tuple(sorted({name for g in groups.values() for name in g.languages})),
-        seeds=(*seeds_of(names), ("this split", config.seed)),
+        seeds=(*seeds_of(names), ("the split", config.seed)),
         licence=about.licence,
         spent=spent,
         private_rows=sources["private"],
