@@ -167,7 +167,7 @@ class Run:
         drawn = [self.batches.take(n, group.rank, group.world) for n in numbers]
         total = sum(tokens for _, tokens in drawn) or 1.0
         loss = sum(self._backward(batch, total) for batch, _ in drawn)
-        seconds = group.sum_gradients(self.trained, now.seconds)
+        loss, seconds = group.sum_gradients(self.trained, loss=loss, seconds=now.seconds)
         rate = learning_rate(self._used(seconds), peak=settings.rate, warmup=settings.warmup)
         for options in self.optimizer.param_groups:
             options["lr"] = rate
@@ -252,9 +252,9 @@ class Run:
             hint = "give the same settings, or another folder"
             raise GenieError(Problem("M003", message, hint=hint))
         put(self.model, found.part("model."))
-        self.average.weights = {
-            name: x.to(self.device) for name, x in found.part("average.").items()
-        }
+        averaged = found.part("average.")
+        # In the model's order, which a file does not keep.
+        self.average.weights = {n: averaged[n].to(self.device) for n in self.average.weights}
         self.best = {name: x.to(self.device) for name, x in found.part("best.").items()}
         self._load_optimizer(found.part("optimizer."))
         self.progress = Progress(**facts)

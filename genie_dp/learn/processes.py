@@ -15,21 +15,23 @@ class Group:
     rank: int = 0
     world: int = 1
 
-    def sum_gradients(self, parameters: Iterable[torch.nn.Parameter], extra: float) -> float:
-        """Sum the gradients over processes in one message; return the mean of a further number.
+    def sum_gradients(
+        self, parameters: Iterable[torch.nn.Parameter], *, loss: float, seconds: float
+    ) -> tuple[float, float]:
+        """Sum gradients and losses over processes in one message; return loss and mean seconds.
 
         Each process divides its losses by the tokens of the whole batch, so sums are what one
-        process would have. The further number makes all agree, for example on the time.
+        process would have. The seconds are made one, so that all end with the same step.
         """
         if self.world == 1:
-            return extra
+            return loss, seconds
         found = [p for p in parameters if p.requires_grad]
         flat = [(torch.zeros_like(p) if p.grad is None else p.grad).flatten() for p in found]
-        message = torch.cat([*flat, flat[0].new_tensor([extra / self.world])])
+        message = torch.cat([*flat, flat[0].new_tensor([loss, seconds / self.world])])
         dist.all_reduce(message)
-        for p, part in zip(found, message.split([*(p.numel() for p in found), 1]), strict=False):
+        for p, part in zip(found, message.split([*(p.numel() for p in found), 2]), strict=False):
             p.grad = part.view_as(p)
-        return float(message[-1])
+        return float(message[-2]), float(message[-1])
 
     def agreed(self, value: float, device: torch.device) -> float:
         """Return what the first process has."""

@@ -1,0 +1,173 @@
+"""Greedy and beam search, with a grammar and without."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.languages.decoding import Allowed  # noqa: E402
+from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
+from genie_dp.learn.beam import ranked  # noqa: E402
+from genie_dp.learn.constraint import Constraint, completion, masks  # noqa: E402
+from genie_dp.learn.pairs import Pair  # noqa: E402
+from genie_dp.learn.search import SearchSettings, search  # noqa: E402
+from tests.learn_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
+
+KINDS = tuple(SMALL)
+SENTENCES = [("buy", "tea"), ("please", "list", "all", "quinoa"), ("soap",)]
+SENTENCE = st.lists(st.sampled_from(["tea", "buy", "quinoa", "soap", "x"]), min_size=1, max_size=5)
+NETWORKS = {kind: network(kind, vocabulary=BRACKETS) for kind in KINDS}
+
+
+def found(model, sentences=SENTENCES, *, vocabulary=BRACKETS, grammar=True, **options):
+    constraint = Constraint(Brackets(), vocabulary) if grammar else None
+    chosen = SearchSettings(**{"longest": 12, **options})
+    return search(model, sentences, vocabulary, constraint=constraint, settings=chosen)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beam", [1, 3])
+@settings(max_examples=15)
+@given(sentences=st.lists(SENTENCE.map(tuple), min_size=1, max_size=3))
+def test_what_an_untrained_network_writes_under_a_grammar_is_accepted(kind, beam, sentences):
+    results = found(NETWORKS[kind], sentences, beam=beam)
+    assert len(results) == len(sentences)
+    for sentence, hypotheses in zip(sentences, results, strict=True):
+        assert 1 <= len(hypotheses) <= beam
+        for each in hypotheses:
+            assert accepted(Brackets(), sentence, each.tokens)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_program_that_gets_too_long_is_ended_by_the_grammar(kind):
+    for (best,) in found(NETWORKS[kind], longest=1):
+        assert not best.ended
+        assert best.tokens[0] == "("
+        assert best.tokens[-1] == ")"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("grammar", [True, False])
+def test_a_beam_of_one_is_greedy_search(kind, grammar):
+    from genie_dp.learn import beam as module
+
+    model = NETWORKS[kind]
+    constraint = Constraint(Brackets(), BRACKETS)
+    paths = [constraint.begin(s) for s in SENTENCES] if grammar else None
+    with torch.inference_mode():
+        source = collate_sentences(SENTENCES, BRACKETS)
+        beams = module.beam(model, source, BRACKETS, paths, SearchSettings(longest=12))
+    for (left,), (right,) in zip(beams, found(model, grammar=grammar), strict=True):
+        assert left.tokens == right.tokens
+        assert left.log_probability == pytest.approx(right.log_probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wide_beam_finds_the_best_of_all_programs(kind):
+    """Brackets of at most six tokens can be counted out."""
+    model, sentence = NETWORKS[kind], ("tea",)
+    every = []
+
+    def walk(prefix, tokens):
+        if prefix.allowed.end:
+            every.append(tokens)
+        if len(tokens) < 5:
+            for token in sorted(prefix.allowed.fixed | prefix.allowed.copied):
+                walk(prefix.then(token), (*tokens, token))
+
+    walk(Brackets().begin(sentence), ())
+    rows = collate([encode(Pair(sentence, p), BRACKETS) for p in every], BRACKETS)
+    with torch.no_grad():
+        scores = model.score(rows).sum(1).tolist()
+    ((best, *_),) = found(model, [sentence], beam=100, longest=6)
+    assert best.log_probability == pytest.approx(max(scores), abs=1e-4)
+    assert best.tokens == every[scores.index(max(scores))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hypotheses_are_different_sorted_and_have_the_models_probabilities(kind):
+    model = NETWORKS[kind]
+    for sentence, hypotheses in zip(SENTENCES, found(model, beam=4), strict=True):
+        assert len({each.tokens for each in hypotheses}) == len(hypotheses)
+        values = [each.log_probability for each in hypotheses]
+        assert values == sorted(values, reverse=True)
+        rows = [encode(Pair(sentence, each.tokens), BRACKETS) for each in hypotheses if each.ended]
+        if rows:
+            with torch.no_grad():
+                expected = model.score(collate(rows, BRACKETS)).sum(1).tolist()
+            assert values == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_sentence_alone_has_the_program_that_it_has_in_a_batch(beam):
+    together = found(NETWORKS["rnn"], beam=beam)
+    alone = [found(NETWORKS["rnn"], [sentence], beam=beam)[0] for sentence in SENTENCES]
+    assert [[e.tokens for e in row] for row in together] == [
+        [e.tokens for e in row] for row in alone
+    ]
+
+
+def test_no_sentence_has_no_program():
+    assert search(NETWORKS["rnn"], [], BRACKETS) == []
+
+
+def test_an_empty_sentence_has_a_program():
+    model = network("rnn", vocabulary=VOCABULARY)
+    ((best,),) = found(model, [()], vocabulary=VOCABULARY, grammar=False)
+    assert math.isfinite(best.log_probability)
+
+
+def test_without_a_grammar_special_tokens_are_never_written():
+    for kind in KINDS:
+        for (best,) in found(NETWORKS[kind], grammar=False, longest=30):
+            assert not {"<pad>", "<unk>", "<s>", "</s>"}.intersection(best.tokens)
+
+
+def test_a_grammar_that_the_model_cannot_write_is_refused():
+    with pytest.raises(GenieError, match=r"M006.*cannot write 3 tokens.*\(, \), stop"):
+        Constraint(Brackets(), VOCABULARY)
+
+
+def test_masks_of_equal_places_are_made_once():
+    constraint = Constraint(Brackets(), BRACKETS)
+    path = constraint.begin(("tea", "quinoa"))
+    deeper = path.then(BRACKETS.index["("])
+    copied = BRACKETS.generated + 1
+    (row,) = masks([deeper.then(copied)], BRACKETS.generated + 2)
+    allowed = {BRACKETS.token(i, ("tea", "quinoa")) for i in row.nonzero()[0].tolist()}
+    assert allowed == {"(", ")", "tea", "quinoa"}
+    assert constraint.fixed(deeper.allowed.fixed) is constraint.fixed(path.allowed.fixed)
+
+
+def test_a_completion_is_short_and_accepted():
+    prefix = Brackets().begin(("tea",)).then("(").then("(")
+    more = completion(prefix)
+    assert more is not None
+    assert len(more) == 3
+    assert accepted(Brackets(), ("tea",), ("(", "(", *more))
+
+
+class Endless:
+    """A prefix that breaks the promise that it can be completed."""
+
+    allowed = Allowed(frozenset({"("}))
+
+    def then(self, token):
+        return self
+
+
+def test_a_prefix_without_an_end_is_given_up():
+    assert completion(Endless(), effort=50) is None
+
+
+def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():
+    assert ranked(-4.0, 4, SearchSettings(length_penalty=1.0)) > ranked(
+        -2.0, 1, SearchSettings(length_penalty=1.0)
+    )
+    with pytest.raises(ValueError, match="beam"):
+        SearchSettings(beam=0)
