@@ -139,10 +139,26 @@ def test_rows_of_one_sentence_share_their_programs_and_a_list_holds_several(tmp_
     gold = write(tmp_path / "gold.jsonl", twice)
     said = write_said(tmp_path / "said.jsonl", {"E1": [ROWS[3].program], "E9": [ROWS[3].program]})
     assert result_of(tmp_path, gold, said)["accuracy"]["share"] == 1
-    programs = json.dumps([ROWS[0].program, ROWS[3].program])
-    gold.write_text(f'{{"id": "E1", "utterance": "show my inbox", "program": {programs}}}\n')
+    programs = json.dumps([ROWS[0].program, ROWS[3].program])  # with any space before it
+    gold.write_text(f'{{"id": "E1", "utterance": "show my inbox", "program" :  {programs}}}\n')
     said = write_said(said, {"E1": [ROWS[3].program]})
     assert result_of(tmp_path, gold, said)["accuracy"]["share"] == 1
+
+
+def test_tsv_rows_are_of_the_language_that_is_given(tmp_path):
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("a\tbig pizza\t( PIZZA ( SIZE BIG ) )\nb\tham\t( PIZZA ( TOPPING HAM ) )\n")
+    training = tmp_path / "train.tsv"
+    training.write_text("t\tsmall pizza\t( PIZZA ( SIZE SMALL ) )\n")
+    out = tmp_path / "result.json"
+    files = ["--nearest", "--training", str(training), "--output", str(out)]
+    assert run(["evaluate", str(gold), *files, "--language", "sexpr"]) == 0
+    result = json.loads(out.read_text())
+    assert [t["right"] for t in result["tiers"]] == [1, 1, 1, 1, 0]
+    assert [kind["kind"] for kind in result["kinds"]] == ["refused", "wrong value"]
+    groups = {(g["axis"], g["name"]): g["rows"] for g in result["groups"]}
+    assert groups["functions", "2"] == 2
+    assert groups["combination of functions", "new"] == 1
 
 
 def test_predictions_in_the_order_of_the_rows_do_not_wait(gold, said):

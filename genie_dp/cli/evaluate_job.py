@@ -5,6 +5,7 @@ What is counted is a stream of gold rows with predictions; `_first` says where t
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text, progress
-from genie_dp.dataset.formats import read_rows
-from genie_dp.dataset.scan import Input, scan
+from genie_dp.dataset.formats import format_of, read_rows
+from genie_dp.dataset.scan import Input, Row, as_row, scan
 from genie_dp.errors import GenieError, Problem
 from genie_dp.evaluate.bootstrap import Bootstrap
 from genie_dp.evaluate.files import GoldFile, Predictions, joined, open_gold
@@ -36,7 +37,7 @@ def run(options: Mapping[str, Any]) -> None:
     gold = open_gold(options["gold"], options["language"])
     viewer = _viewer(options, gold.language)
     most = options["most_wrong"]
-    tally = Tally(_training(options["training"]), Shown(most))
+    tally = Tally(_training(options["training"], gold.language), Shown(most))
     comparison = Comparison(gained=Shown(most), lost=Shown(most)) if options["compare"] else None
     with progress(_rows(options, gold), label="rows") as rows:
         count(rows, viewer, tally, comparison, file=gold.name)
@@ -74,15 +75,22 @@ def _viewer(options: Mapping[str, Any], language: str) -> Viewer:
     return viewer_of(language, library, unordered=unordered)
 
 
-def _training(names: Iterable[str]) -> Training | None:
+def _training(names: Iterable[str], language: str) -> Training | None:
     if not names:
         return None
     found = Training()
     for name in names:
-        with progress(scan(Input.of(name)), label="training rows") as rows:
+        with progress(_training_rows(name, language), label="training rows") as rows:
             for row in rows:
                 found.add(row)
     return found
+
+
+def _training_rows(name: str, language: str) -> Iterator[Row]:
+    if format_of(name) != "tsv":
+        return scan(Input.of(name))
+    # TSV does not say of which language its programs are.
+    return (as_row(replace(row, language=language)) for row in read_rows(name))
 
 
 # -------------------------------------------------------------------- rows with predictions
@@ -142,7 +150,8 @@ def _compared(
 
 def _table(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that are printed."""
-    yield f"{result['rows']:,} rows, {result['language']}; in % with the interval of 95 %"
+    level = percent(result["bootstrap"]["level"])
+    yield f"{result['rows']:,} rows, {result['language']}; in % with the interval of {level}"
     yield from _section("tier", [(item["tier"], item) for item in result["tiers"]])
     top = [(f"first {item['k']}", item) for item in result["top_k"][1:]]
     yield from _section("right among", top)

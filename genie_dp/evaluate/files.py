@@ -6,10 +6,11 @@ Predictions are read once; those in another order than the gold rows wait in mem
 """
 
 import json
+import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any
 
@@ -22,6 +23,7 @@ from genie_dp.evaluate.rows import Asked, Gold, Prediction
 from genie_dp.records import Example
 
 MOST_PROBLEMS = 20
+_SEVERAL = re.compile(r'"program"\s*:\s*\[')  # in a text, the quotes would have backslashes
 
 
 # ------------------------------------------------------------------------------------ gold
@@ -43,7 +45,8 @@ class GoldFile:
 
     def __iter__(self) -> Iterator[Gold]:
         """Yield the rows, each with the programs of all rows of its sentence."""
-        for number, row, programs in _numbered(self.name):
+        for number, read, programs in _numbered(self.name):
+            row = replace(read, language=self.language) if self.language else read
             others = self.programs.get(hashed(row.utterance), ())
             yield Gold(row, tuple(dict.fromkeys((*programs, *others))), number)
 
@@ -82,7 +85,7 @@ def _numbered(name: str) -> Iterator[tuple[int, Example, tuple[str, ...]]]:
         yield from ((n, row, (row.program,)) for n, row in enumerate(read_rows(name), 1))
         return
     for number, line in _lines(name):
-        if '"program":[' not in line.replace('"program": [', '"program":['):
+        if not _SEVERAL.search(line):
             row = from_json(line, file=name, number=number)
             yield number, row, (row.program,)
             continue
