@@ -39,10 +39,11 @@ def steps(folder: Path, size: int, jobs: int) -> Iterator[Step]:
     )
     parallel = ("--jobs", str(jobs))
     yield Step("synthesize", ("synthesize", "--size", str(size), *parallel), pairs)
-    # Half of the usual rates: about 5,000 of 200,000 rows.
-    rates = ("--per-query", "25", "--per-action", "10", "--other-pairs", "2.5%", "--triples", "5%")
+    # Little more than half of the usual rates: about 5,000 of 200,000 rows.
+    rates = ("--per-query", "29", "--per-action", "12", "--other-pairs", "3%", "--triples", "6%")
     yield Step("paraphrase select", ("paraphrase", "select", str(pairs), *rates), chosen)
-    words = ("paraphrase", "auto", str(chosen), "--number", "6", *parallel)
+    # Seven of each sentence, where there are so many: augmentation then makes a million rows.
+    words = ("paraphrase", "auto", str(chosen), "--number", "7", *parallel)
     yield Step("paraphrase auto", words, paraphrases)
     yield Step("augment", ("augment", str(pairs), str(paraphrases), *parallel), rows)
     yield Step("split", ("split", str(rows)), data)

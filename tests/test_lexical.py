@@ -315,3 +315,10 @@ def test_a_comparison_after_no_is_left_whole():
         reworded("those with no less than 5 likes", lexicon, random.Random(n)) for n in range(30)
     }
     assert said == {"those with at least 5 likes"}
+
+
+@pytest.mark.parametrize("sentence", ["are you keeping track of my albums", "turn it on right now"])
+def test_sayings_are_not_taken_apart(sentence):
+    lexicon = lexicon_of([("track", "n", "song", "own"), ("now", "r", "right now", "own")])
+    assert reworded(sentence, lexicon, random.Random(0)) is None
+    assert reworded("play the track now", lexicon, random.Random(0)) is not None

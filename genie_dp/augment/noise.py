@@ -235,7 +235,7 @@ def _fill(sentence: Carrier, words: list[str], rng: Random) -> None:
 
 
 def _begin(sentence: Carrier, words: list[str], rng: Random) -> None:
-    is_polite = sentence.tokens[0] == "please"
+    is_polite = sentence.tokens[0] == "please" or sentence.tokens[:2] == ("go", "ahead")
     is_request = rng.random() < 0.7 and not is_polite and _is_command(sentence)
     words[0] = f"{_one_of(REQUESTS if is_request else GREETINGS, rng)} {words[0]}".rstrip()
 

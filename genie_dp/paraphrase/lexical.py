@@ -32,6 +32,8 @@ _BEFORE_VERB = _words(
 _BEGINS_AGAIN = _words("please , and then or")
 _INDIRECT = _words("me us him")
 _PARTICLES = _words("on off up down out in back away over aside")
+_LIGHT = _words("keep keeps keeping kept take takes taking took")
+_BEFORE_NOUN = _words("from by a the my right")  # "right now" is one word, and no "right right now"
 _BE = _words("is are was were am be been being")
 # What ends a noun phrase; a noun before another word may be the first part of a name.
 _AFTER_NOUN = (
@@ -172,9 +174,10 @@ def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
         case "vf":
             return after not in _PARTICLES and after not in _INDIRECT
         case "n":
-            return _ends_noun_phrase(after) and before not in _BEFORE_VERB and start > 0
+            is_said = before in _BEFORE_VERB or before in _LIGHT  # "keep track of", "take part"
+            return _ends_noun_phrase(after) and not is_said and start > 0
         case "r":
-            return _ends_noun_phrase(after) and before not in ("from", "by", "a", "the", "my")
+            return _ends_noun_phrase(after) and before not in _BEFORE_NOUN
         case "a":
             return after != "" or before in _BE
         case "p":
