@@ -75,7 +75,11 @@ def _digits(s: Sentence, at: int) -> Time | None:
     if half is None and match[2] is None:
         return None
     if half is None:
-        return _made(hour, minute, second, at + 1, None)
+        # "3:30" is after noon, "03:30" and "15:30" are as written.
+        is_guess = match[1] == str(hour) and match[3] is None
+        return (
+            guessed(hour, minute, at + 1) if is_guess else _made(hour, minute, second, at + 1, None)
+        )
     return _made(hour, minute, second, end, half)
 
 
@@ -174,6 +178,8 @@ def _past(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Time | None
         minutes, place = int(number.value), number.end
         place += s.word(place) in ("minutes", "mins")
     way = s.word(place)
+    if way == "to" and s.word(at - 1) in ("from", "between"):
+        return None
     if way not in ("past", "to", "after", "before", "till", "of") or (
         minutes == 30 and way != "past"
     ):

@@ -359,10 +359,11 @@ def _counted(s: Sentence, at: int, found: tuple[Number | None, ...], today: date
         return None
     if unit not in ("day", "week", "mon", "year") or number % 1 or abs(number) > 10000:
         return None
-    base = today
+    base, is_share = today, False
     if s.word(at) == "in":
         if s.word(end) in ("or", "'s") or s.word(at - 1) in ("than", "per", "times"):
             return None
+        is_share = s.word(place) == "a"  # "5 miles in a day"
         sign = 1
     elif s.has(end, "ago"):
         sign, end = -1, end + 1
@@ -371,7 +372,7 @@ def _counted(s: Sentence, at: int, found: tuple[Number | None, ...], today: date
         sign, end = 1, end + 2
     else:
         return None
-    return Day(_shifted(base, sign * int(number), unit), end)
+    return Day(_shifted(base, sign * int(number), unit), end, weak=is_share)
 
 
 def _shifted(day: date, number: int, unit: str) -> date:

@@ -12,6 +12,7 @@ from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures
 from genie_dp.parser.reading.money import money
 from genie_dp.parser.reading.numbers import number_at, numbers
+from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
 from genie_dp.parser.reading.ranges import ranges
 from genie_dp.parser.reading.reading import LOCALE, Candidate, Locale, Reading, ReadValue
@@ -24,8 +25,11 @@ MOST_CHARACTERS = 4000
 class GrammarReader:
     """Reads by rules alone: no process, no network, the same everywhere."""
 
-    def __init__(self) -> None:
+    def __init__(self, phrases: Phrases = NO_PHRASES) -> None:
         """Look that the library of phone numbers is there.
+
+        Args:
+            phrases: what the skills say with words that are values elsewhere.
 
         Raises:
             GenieError: I001, the extra `read` is not installed.
@@ -33,6 +37,7 @@ class GrammarReader:
         if importlib.util.find_spec("phonenumbers") is None:
             message = "reading phone numbers needs phonenumberslite, which is not installed"
             raise GenieError(Problem("I001", message, hint="pip install 'genie_dp[read]'"))
+        self.phrases = phrases
 
     def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:
         """Return the likeliest reading of a text; see `Reader`."""
@@ -43,7 +48,7 @@ class GrammarReader:
     ) -> tuple[Reading, ...]:
         """Return up to so many readings, the likeliest first; see `Reader`."""
         s = checked_sentence(text, locale)
-        return read_choices(s, list(self.candidates(s, now)), most=most)
+        return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
 
     def candidates(self, s: Sentence, now: datetime) -> Iterator[Candidate]:
         """Yield all that may be a value."""
@@ -53,8 +58,8 @@ class GrammarReader:
         yield from measures(s, found)
         yield from money(s, found)
         yield from times(s, found)
+        yield from ranges(s, found, now.date())  # before days: of equal ones the first counts
         yield from days(s, found, now)
-        yield from ranges(s, found, now.date())
         yield from places(s)
 
 
@@ -66,9 +71,11 @@ def checked_sentence(text: str, locale: Locale) -> Sentence:
     return sentence(text, locale)
 
 
-def read_choices(s: Sentence, candidates: Sequence[Candidate], *, most: int) -> tuple[Reading, ...]:
+def read_choices(
+    s: Sentence, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
+) -> tuple[Reading, ...]:
     """Return the readings that the candidates allow."""
-    fitting = by_context(candidates, s.words)
+    fitting = phrases.weakened(by_context(candidates, s.words), s)
     return tuple(_reading(s, taken, doubt) for doubt, taken in choices(fitting, most=most))
 
 

@@ -59,10 +59,12 @@ _AFTER_INCHES = frozenset(("", ".", ",", "!", "?", "and", "or", "long", "wide", 
                            "thick", "deep", "of", "rain", "snow"))  # fmt: skip
 _HALVED = {"h": "30 unit:min", "day": "12 unit:h", "year": "6 unit:mon", "min": "30 unit:s",
            "km": "500 unit:m", "kg": "500 unit:g", "GB": "500 unit:MB"}  # fmt: skip
+# Only after these is "an hour" so long: "$30 an hour", "give me a minute", "a day at the beach".
 _BEFORE_IDIOM = words_of(
     """
-    once twice times wait just give got have take sec hold per miles kilometers beats meters day
-    hour one
+    for in than every least most over under about last lasts lasting within by after before takes
+    exactly around nearly almost is to reaches exceeds above below of into - equals past next and or
+    between
     """
 )
 
@@ -175,10 +177,24 @@ def measures(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidat
         amount = amount_at(s, at, found)
         if amount is not None:
             yield from _with_smaller(s, at, amount, found)
+        elif s.word(at) in ("a", "an") and (one := _one_and(s, at, found)) is not None:
+            yield from _with_smaller(s, at, one, found)
         elif s.word(at) in ("a", "an", "half", "three", "1", "one"):
             yield from _idiom(s, at)
         if s.word(at)[:1].isdigit():
             yield from _feet(s, at)
+
+
+def _one_and(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Amount | None:
+    """Return the hour of "an hour and 15 minutes"."""
+    unit = unit_at(s, at + 1)
+    if unit is None or s.word(at + 1) in _ONLY_DIGITS:
+        return None
+    place = unit[1] + (s.word(unit[1]) == "and")
+    smaller = amount_at(s, place, found)
+    if smaller is None or (unit[0], smaller.unit) not in _PAIRS:
+        return None
+    return Amount(Decimal(1), *unit)
 
 
 def _value(amount: Amount) -> str:
@@ -231,11 +247,12 @@ def _feet(s: Sentence, at: int) -> Iterator[Candidate]:
     if match is not None:
         end = at + 1 + (s.word(at + 1) in ('"', "″", "”"))
         yield s.candidate(at, end, "MEASURE_m", f"{int(match[1])} unit:ft {int(match[2])} unit:in")
-    elif s.has(at + 1, "'") and s.word(at + 3) in ('"', "″", "”"):
+    elif s.has(at + 1, "'") and at + 2 < len(s.words) and s.starts[at + 2] - s.ends[at] <= 2:
         feet, inches = digits(s.word(at)), digits(s.word(at + 2))
-        if feet is not None and inches is not None:
+        if feet is not None and inches is not None and inches < 12:
+            end = at + 3 + (s.word(at + 3) in ('"', "″", "”"))
             value = f"{plain(feet)} unit:ft {plain(inches)} unit:in"
-            yield s.candidate(at, at + 4, "MEASURE_m", value)
+            yield s.candidate(at, end, "MEASURE_m", value)
 
 
 def _idiom(s: Sentence, at: int) -> Iterator[Candidate]:
@@ -262,8 +279,8 @@ def _idiom(s: Sentence, at: int) -> Iterator[Candidate]:
         value = _HALF_MORE.get(name, f"1.5 unit:{name}")
         yield s.candidate(at, end + 3, stem, value)
     elif word != "one":
-        trap = s.word(at - 1) in _BEFORE_IDIOM or s.word(at + 1) in ("second", "sec", "min", "bar")
-        yield s.candidate(at, end, stem, f"1 unit:{name}", weak=trap, soft=True)
+        is_told = s.word(at - 1) in _BEFORE_IDIOM and s.word(at + 1) not in ("second", "sec", "bar")
+        yield s.candidate(at, end, stem, f"1 unit:{name}", weak=not is_told, soft=True)
 
 
 _HALF_MORE = {"h": "90 unit:min", "day": "36 unit:h", "year": "18 unit:mon", "min": "90 unit:s"}
@@ -282,7 +299,8 @@ def _halved(s: Sentence, at: int) -> Candidate | None:
     if unit is None or s.word(place) in _ONLY_DIGITS or s.word(place) in _DEGREES:
         return None
     name, end = unit
-    return s.candidate(at, end, stem_of(name), _HALVED.get(name, f"0.5 unit:{name}"))
+    value = _HALVED.get(name, f"0.5 unit:{name}")
+    return s.candidate(at, end, stem_of(name), value, soft=place == at + 1)
 
 
 def base_of(unit: str) -> str:

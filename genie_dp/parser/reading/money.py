@@ -84,17 +84,17 @@ def _named(
 ) -> Iterator[Candidate]:
     """Yield "5 dollars (and 20 cents)", "50 cents"."""
     currency = currency_at(s, number.end)
-    if currency is not None:
+    cents = _cent_name(s, number.end)
+    if currency is not None and (cents is None or cents[1] <= currency[1]):
         code, end = currency
         amount = number.value
-        extra = _cents_after(s, end, code, found)
+        extra = _cents_after(s, end, code, found) or _bare_cents(s, end, found)
         if extra is not None:
             amount, end = amount + extra[0], extra[1]
         soft = s.word(number.end) in _RARE and end == number.end + 1
         if not (soft and number.is_said and number.value == 1):
             yield _candidate(s, at, end, amount, code, soft=soft)
         return
-    cents = _cent_name(s, number.end)
     if cents is not None and number.value < 100:
         code, end = cents
         yield _candidate(s, at, end, number.value / 100, code or s.locale.currency)
@@ -117,6 +117,16 @@ def _cents_after(
     if number is None or cents is None or cents[0] not in ("", code):
         return None
     return number.value / 100, cents[1]
+
+
+def _bare_cents(
+    s: Sentence, end: int, found: tuple[Number | None, ...]
+) -> tuple[Decimal, int] | None:
+    """Return (amount, next place) of the "fifty" of "three bucks fifty", at an end alone."""
+    number = found[end] if end < len(found) else None
+    if number is None or number.value % 1 or not 10 <= number.value < 100:
+        return None
+    return (number.value / 100, number.end) if s.word(number.end) in ("", ".", "!", "?") else None
 
 
 def _signed(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Iterator[Candidate]:

@@ -225,7 +225,8 @@ def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
         number.value.quantize(Decimal("1e-9")) if "E" in str(number.value) else number.value
     )
     is_one = s.word(at) == "one" and number.end == at + 1
-    if is_one and (s.word(at - 1) in _BEFORE_ONE or s.word(at + 1) in _AFTER_ONE):
+    before = s.word(at - 1)
+    if is_one and (before in _BEFORE_ONE or before in ORDINALS or s.word(at + 1) in _AFTER_ONE):
         return
     if s.word(number.end) in ("%", "percent") or s.has(number.end, "per", "cent"):
         end = number.end
@@ -233,7 +234,14 @@ def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
         if s.word(end) != "percent":
             yield s.candidate(at, sign, "NUMBER", text, after="percent")
             return
-    yield s.candidate(at, number.end, "NUMBER", text, soft=number.is_said and number.end == at + 1)
+    yield s.candidate(
+        at,
+        number.end,
+        "NUMBER",
+        text,
+        soft=number.is_said and number.end == at + 1,
+        weak=s.has(at - 2, "out", "of"),
+    )
 
 
 def _year(s: Sentence, at: int) -> tuple[int, int] | None:

@@ -14,9 +14,13 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.fills import fills
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.parser.reading.constants import Literal, key_of, literals
+from genie_dp.parser.reading.phrases import Phrases, learn
 from genie_dp.parser.reading.reading import LOCALE, Locale, Reader, Reading, ReadValue
 from genie_dp.records import Example, Slot
 from genie_dp.skills.words import tokenize
+
+Places = Mapping[str, tuple[tuple[int, int], ...]]
+"""Placeholder -> where in the program, in tokens, its value stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,55 +77,53 @@ class Preparer:
         return made
 
     def _prepare(self, row: Example) -> Prepared | Left:
+        found = self._agreed(row)
+        if isinstance(found, Left):
+            return found
+        reading, places = found
+        return Prepared(self._made(row, reading, places), reading.doubt)
+
+    def right_reading(self, row: Example) -> Reading | None:
+        """Return the likeliest reading of a row that its program agrees with, or None."""
+        found = self._agreed(row)
+        return None if isinstance(found, Left) else found[0]
+
+    def _agreed(self, row: Example) -> tuple[Reading, Places] | Left:
+        """Return the likeliest reading that agrees with the program, and where its values stand."""
         program = tuple(row.program.split(" "))
         found = literals(program)
         said = tuple(one for one in found if not one.is_text and one.key not in self.fixed)
-        problem = Left(row, "value not in program", "")
-        for reading in self._readings(row):
-            new = {t: v for t, v in reading.values.items()}
-            places = _match(new, program, found)
+        problem: Left | None = None
+        for reading in self._readings(row, is_plain=not said):
+            places = _match(reading.values, program, found)
             if isinstance(places, str):
-                problem = problem if problem.detail else Left(row, "value not in program", places)
+                problem = problem or Left(row, "value not in program", places)
                 continue
             covered = {span for spans in places.values() for span in spans}
             unread = [one for one in said if (one.start, one.end) not in covered]
-            if unread and row.source != "synthetic":
-                one = unread[0]
-                detail = " ".join(program[one.start : one.end])
-                problem = Left(row, "value not read", detail)
-                continue
-            return Prepared(self._made(row, reading, program, places), reading.doubt)
+            if not unread or row.source == "synthetic":
+                return reading, places
+            one = unread[0]
+            detail = " ".join(program[one.start : one.end])
+            problem = problem or Left(row, "value not read", detail)
+        assert problem is not None
         return problem
 
-    def _readings(self, row: Example) -> Iterator[Reading]:
+    def _readings(self, row: Example, *, is_plain: bool) -> Iterator[Reading]:
         """Yield the readings, the first alone before the others are made."""
         first = self.reader.read(row.utterance, now=self.now, locale=self.locale)
         yield first
-        if first.values or not self._is_plain(row):
+        if first.values or not is_plain:
             yield from self.reader.readings(
                 row.utterance, now=self.now, locale=self.locale, most=self.most
             )[1:]
 
-    def _is_plain(self, row: Example) -> bool:
-        return not any(not one.is_text for one in literals(tuple(row.program.split(" "))))
-
-    def _made(
-        self,
-        row: Example,
-        reading: Reading,
-        program: tuple[str, ...],
-        places: Mapping[str, tuple[tuple[int, int], ...]],
-    ) -> Example:
+    def _made(self, row: Example, reading: Reading, places: Places) -> Example:
         if not places:
-            return (
-                row
-                if reading.utterance == row.utterance
-                else replace(row, utterance=reading.utterance)
-            )
+            return replace(row, utterance=reading.utterance)
         names = _in_order(reading.tokens)
         starts = {start: (end, token) for token, spans in places.items() for start, end in spans}
-        tokens: list[str] = []
-        at = 0
+        program, tokens, at = row.program.split(" "), list[str](), 0
         while at < len(program):
             end, token = starts.get(at, (at + 1, program[at]))
             tokens.append(names.get(token, token))
@@ -210,3 +212,21 @@ def _in_order(tokens: tuple[str, ...]) -> dict[str, str]:
         names[token] = f"{stem}_{counts.get(stem, 0)}"
         counts[stem] = counts.get(stem, 0) + 1
     return names
+
+
+def phrases_of(rows: Iterable[Example], preparer: Preparer) -> Phrases:
+    """Return what the skills say with words that are values elsewhere, learned from their rows.
+
+    Args:
+        rows: synthesized rows with placeholders; some thousand of them say every phrase.
+        preparer: its reader should have no phrases yet.
+    """
+
+    def readings() -> Iterator[tuple[str, Reading, Reading]]:
+        for row in rows:
+            first = preparer.reader.read(row.utterance, now=preparer.now, locale=preparer.locale)
+            right = preparer.right_reading(row) if first.values else None
+            if right is not None:
+                yield row.utterance, first, right
+
+    return learn(readings())

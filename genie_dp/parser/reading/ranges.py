@@ -8,7 +8,7 @@ from genie_dp.parser.reading.clock import guessed, time_at
 from genie_dp.parser.reading.days import Day, day_at
 from genie_dp.parser.reading.measures import amount_at, stem_of
 from genie_dp.parser.reading.money import currency_at
-from genie_dp.parser.reading.numbers import Number
+from genie_dp.parser.reading.numbers import Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import Sentence
 
@@ -27,6 +27,8 @@ def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterat
                 yield from _first(s, at, number, link + 1, found)
         elif s.word(at - 1) in _LINKS:
             yield from _second_day(s, at, links, found, today)
+            if s.word(at) == "the":
+                yield from _first_day(s, at, links, found, today)
 
 
 def _first(
@@ -84,6 +86,22 @@ def _second_day(
         later = day.day + timedelta(days=int(number.value) - day.day.day)
         if later.month == day.day.month:
             yield _dated(s, day, number, later)
+
+
+def _first_day(
+    s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...], today: date
+) -> Iterator[Candidate]:
+    """Yield the 3rd of "from the 3rd to the 5th of may"."""
+    number = ordinal_at(s, at + 1)
+    if number is None or s.word(number[1]) not in links or number[1] + 1 >= len(s.words):
+        return
+    try:
+        last = day_at(s, number[1] + 1, found, today)
+        first = last.day.replace(day=number[0]) if last is not None else None
+    except (ValueError, OverflowError):
+        return
+    if first is not None and last is not None and first <= last.day:
+        yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")
 
 
 def _dated(s: Sentence, day: Day, number: Number, later: date) -> Candidate:

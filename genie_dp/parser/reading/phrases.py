@@ -1,0 +1,104 @@
+"""Phrases of the skills whose words are values elsewhere: "the new york times", "radio four".
+
+Templates say "the steps that i walked today" for a function of today, and "before today" with a
+date. Only the words around tell which, and those are learned from synthesized rows.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from genie_dp.parser.reading.reading import Candidate, Reading
+from genie_dp.parser.reading.sentence import Sentence, words_of
+from genie_dp.skills.words import tokenize
+
+# Words that stand around anything.
+_ANYWHERE = words_of(
+    """
+    a an the and or of in on at to for from by with then that is are was than before after since
+    , . ! ?
+    """
+)
+
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Phrases:
+    """Where words stay words.
+
+    Attributes:
+        before: (word before, words).
+        after: (words, word after).
+    """
+
+    before: frozenset[Pair] = frozenset()
+    after: frozenset[Pair] = frozenset()
+
+    def weakened(self, candidates: Sequence[Candidate], s: Sentence) -> list[Candidate]:
+        """Return the candidates; those of a known phrase only for callers who ask for more."""
+        if not self.before and not self.after:
+            return list(candidates)
+        starts = {start: at for at, start in enumerate(s.starts)}
+        ends = {end: at for at, end in enumerate(s.ends)}
+        return [
+            c._replace(is_weak=True)
+            if c.is_soft and not c.is_weak and self._has(c, s, starts, ends)
+            else c
+            for c in candidates
+        ]
+
+    def _has(self, c: Candidate, s: Sentence, starts: dict[int, int], ends: dict[int, int]) -> bool:
+        if c.start not in starts or c.end not in ends:
+            return False
+        first, last = starts[c.start], ends[c.end]
+        words = " ".join(s.words[first : last + 1])
+        return (s.word(first - 1), words) in self.before or (words, s.word(last + 1)) in self.after
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the phrases as JSON has them, to be saved with a parser."""
+        return {"before": sorted(map(list, self.before)), "after": sorted(map(list, self.after))}
+
+
+NO_PHRASES = Phrases()
+
+
+def from_dict(data: dict[str, Any]) -> Phrases:
+    """Return the phrases that `Phrases.as_dict` gave.
+
+    >>> phrases = Phrases(frozenset((("radio", "four"),)))
+    >>> from_dict(phrases.as_dict()) == phrases
+    True
+    """
+    before = frozenset((first, second) for first, second in data["before"])
+    return Phrases(before, frozenset((first, second) for first, second in data["after"]))
+
+
+def learn(rows: Iterable[tuple[str, Reading, Reading]], *, least: int = 2) -> Phrases:
+    """Return the phrases whose words stay words.
+
+    Args:
+        rows: of each row the sentence, the reader's first choice, and the one that its program
+            agrees with (`prepare.phrases_of` makes them of synthesized rows).
+        least: how often a phrase must have been met.
+    """
+    before: Counter[Pair] = Counter()
+    after: Counter[Pair] = Counter()
+    said: Counter[Pair] = Counter()
+    for text, first, right in rows:
+        kept = {value.span for value in right.values.values()}
+        for value in first.values.values():
+            start, end = value.span
+            words = " ".join(tokenize(value.text))
+            left = (tokenize(text[:start]) or ("",))[-1]
+            following = (tokenize(text[end:]) or ("",))[0]
+            if value.span in kept:
+                said.update(((left, words), (words, following)))
+                continue
+            before[left, words] += left not in _ANYWHERE and left != ""
+            after[words, following] += following not in _ANYWHERE and following != ""
+    return Phrases(
+        frozenset(p for p, n in before.items() if n >= least and not said[p]),
+        frozenset(p for p, n in after.items() if n >= least and not said[p]),
+    )
