@@ -10,7 +10,7 @@ from genie_dp.errors import GenieError
 from genie_dp.synthesis.compiler import Compiled
 from genie_dp.synthesis.describe_chart import DescribeChart, Item, Root
 from genie_dp.synthesis.describe_grammar import TargetGrammar
-from genie_dp.synthesis.describe_rest import left_out, plain
+from genie_dp.synthesis.describe_rest import facts, left_out, plain
 from genie_dp.synthesis.describe_target import LOOSE, Target, target_of
 from genie_dp.synthesis.describe_values import WithPlaceholders, said, with_placeholders
 from genie_dp.synthesis.explain import Node
@@ -190,10 +190,8 @@ class Describer:
 
     def _part(self, tree: Any, readings: Sequence[tuple[WithPlaceholders, Target]]) -> Description:
         """Return the description of the largest part that templates say, and of the rest."""
-        if not readings:
-            return self._plain(tree)
         found = []
-        for reading, target in readings:
+        for reading, target in readings if self._knows_parts() else ():
             chart = DescribeChart(self.grammar, replace(target, is_loose=True), self.max_depth)
             best = self._largest(chart)
             if best is not None:
@@ -203,11 +201,20 @@ class Describer:
         (_, root, text), reading, target, chart = max(found, key=lambda f: f[0][0])
         return self._partial(reading, target, chart, root, text)
 
+    def _knows_parts(self) -> bool:
+        """Tell whether the parts of programs can be told from their tokens."""
+        return self.compiled.language.name == "thingtalk"
+
     def _largest(self, chart: DescribeChart) -> tuple[tuple[int, float], Root, str] | None:
         """Return the sentence that says most of the program: (tokens said, -cost), and it."""
-        sizes = {part: _size(chart, part) for part in {root.part for root in chart.roots()}}
-        ranked = sorted(chart.roots(), key=lambda root: (-sizes[root.part], root.cost))
-        for root in ranked:
+        roots, whole = chart.roots(), facts(chart.target.tokens)
+        sizes = {
+            part: _size(tokens)
+            for part in {root.part for root in roots}
+            if facts(tokens := chart.values[part].text.split()) <= whole
+        }
+        parts = (root for root in roots if root.part in sizes)
+        for root in sorted(parts, key=lambda root: (-sizes[root.part], root.cost)):
             text = chart.said(root)
             if text is not None and all(text.count(c) < 2 for c in chart.target.names):
                 return (sizes[root.part], -root.cost), root, text
@@ -248,9 +255,9 @@ def _with_rest(sentence: str, rest: Sequence[str]) -> str:
     return f"{sentence} {told}" if sentence else told
 
 
-def _size(chart: DescribeChart, part: int) -> int:
-    """Return how many tokens of the program a part has that are more than structure."""
-    return sum(token not in LOOSE for token in chart.values[part].text.split())
+def _size(tokens: Sequence[str]) -> int:
+    """Return how many tokens are more than structure."""
+    return sum(token not in LOOSE for token in tokens)
 
 
 def _values(reading: WithPlaceholders, target: Target) -> dict[str, str]:

@@ -19,16 +19,17 @@ from genie_dp.synthesis.describe_grammar import (
     reads_words,
 )
 from genie_dp.synthesis.describe_target import Target
-from genie_dp.synthesis.layout import BUILT_IN, Agreement, ChildSpec, placeholder_of
+from genie_dp.synthesis.layout import Agreement, ChildSpec, placeholder_of
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.rules import Combined, Rule, piece_of
 from genie_dp.synthesis.wording import wording
 from genie_dp.templates import english
+from genie_dp.templates.guard import Test
 
-MOST_ALIKE = 3  # pieces of one part that no template but for their words tells apart
+MOST_ALIKE = 2  # pieces of one part that no template but for their words tells apart
 MOST_ROUNDS = 8
 MOST_DEARER = 4.0  # than the cheapest way to say a part; what is dearer is never said
-QUESTION = 1.5
+QUESTION = 2.5  # "are any of my files large": no confirmation asks for yes or no
 UNSAID = 1.5  # for asking for one output where the program gives all of them
 
 
@@ -91,6 +92,8 @@ class DescribeChart:
         self._built: dict[Any, int | None] = {}
         self._leaves: dict[Any, Lists] = {}
         self._wordings: dict[Any, Any] = {}
+        self._chosen: dict[Any, Lists] = {}
+        self.changed: dict[str, int] = {}
         self._keys = self._passing_keys()
         self._fill()
 
@@ -228,7 +231,7 @@ class DescribeChart:
         of_sort.sort(key=lambda item: item.cost)
         del of_sort[MOST_ALIKE:]
         self.tick += 1
-        cell.tick = self.tick
+        cell.tick = self.changed[family.category] = self.tick
 
     def _sort(self, piece: Piece) -> Any:
         asked: tuple[Any, ...] = (piece.features, *reads_words(piece, self.grammar.words))
@@ -313,14 +316,18 @@ class DescribeChart:
         name = placeholder_of(child.pool)
         if name is not None:
             return self._constants(family.rule.constants.get(name, ()))
-        if child.pool in BUILT_IN or child.is_leaf:
-            found = self._pool(child.pool)
-        else:
-            cells = self.cells.get(child.pool)
-            if not cells:
-                return {}
-            found = {part: list(cell.items()) for part, cell in cells.items()}
-        return _asked(found, child)
+        key = family.slots[index], self.changed.get(child.pool, 0)
+        if key not in self._chosen:
+            self._chosen[key] = _asked(self._offered(child), child, family.rule.tests[index])
+        return self._chosen[key]
+
+    def _offered(self, child: ChildSpec) -> Lists:
+        if child.is_leaf:
+            return self._pool(child.pool)
+        cells = self.cells.get(child.pool, {})
+        return {
+            part: sorted(cell.items(), key=lambda item: item.cost) for part, cell in cells.items()
+        }
 
 
 def _asks(rule: Rule, items: Sequence[Item]) -> bool:
@@ -331,16 +338,21 @@ def _asks(rule: Rule, items: Sequence[Item]) -> bool:
     return isinstance(first, str) and english.is_question(first)
 
 
-def _asked(found: Lists, child: ChildSpec) -> Lists:
-    """Return the pieces that meet the requests of a child."""
+def _asked(found: Lists, child: ChildSpec, tests: Sequence[Test]) -> Lists:
+    """Return the pieces that meet the requests of a child, and the tests of it alone."""
     has_gap = child.gap is not None
+
+    def is_good(piece: Piece) -> bool:
+        if not all(piece.attribute(name) in allowed for name, allowed in child.asked):
+            return False
+        return all(test.evaluate(lambda _, name: piece.attribute(name)) for test in tests)
+
     kept = {}
     for part, items in found.items():
-        if bool(items[0].piece.value.gap) != has_gap:
-            continue
-        good = [i for i in items if all(i.piece.attribute(n) in a for n, a in child.asked)]
-        if good:
-            kept[part] = good
+        if bool(items[0].piece.value.gap) == has_gap:
+            good = [item for item in items if is_good(item.piece)]
+            if good:
+                kept[part] = good
     return kept
 
 

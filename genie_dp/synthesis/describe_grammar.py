@@ -3,7 +3,7 @@
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from genie_dp.synthesis.chart import Checks
@@ -24,6 +24,7 @@ CONSTRUCT, LEAF = 1.0, 0.2
 WEIGHT, ALTERNATIVE, RANK, WORD = 0.4, 0.12, 0.03, 0.04
 MOST_RANKS, MOST_ALTERNATIVES = 20, 8
 LEAF_RANK, NO_VERB = 0.02, 1.0  # "turn on the lights" rather than "the lights on please"
+NAMED = 0.1  # "on twitter" tells what happens
 PHRASE = 0.1  # for each phrase of a parameter that comes before
 
 
@@ -34,7 +35,8 @@ class Family:
     Attributes:
         rules: (layout's rule, cost), the cheapest first.
         children: what is asked of each child.
-        checks: the guard.
+        checks: the guard, but for what it asks of one child alone.
+        slots: for each child what is asked of it alone; equal slots have equal numbers.
         order: the children by name, as bodies know them.
     """
 
@@ -43,6 +45,7 @@ class Family:
     children: tuple[ChildSpec, ...]
     checks: Checks
     order: tuple[int, ...]
+    slots: tuple[int, ...] = ()
 
     @property
     def rule(self) -> Rule:
@@ -81,16 +84,27 @@ class TargetGrammar:
     known: frozenset[str] = frozenset()
     phrases: dict[str, list[tuple[Piece, float]]] = field(default_factory=dict)
     ranks: dict[Any, dict[str, int]] = field(default_factory=dict)
+    numbers: dict[Any, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Sort the templates."""
         for category, rules in self.compiled.rules.items():
-            for family in families(category, rules):
+            for family in families(category, rules, is_root=category in self.compiled.roots):
+                self._number(family)
                 self._add(family)
         self.words = frozenset(self._words())
         self.known = frozenset(self._known())
         for pool, pieces in self.compiled.leaves.items():
             self.phrases[pool] = list(priced(pieces))
+
+    def _number(self, family: Family) -> None:
+        """Number what is asked of the children, so that it is decided once for all templates."""
+        family.slots = tuple(
+            self.numbers.setdefault(
+                (child.pool, child.asked, child.gap is not None, tests), len(self.numbers)
+            )
+            for child, tests in zip(family.children, family.rule.tests, strict=True)
+        )
 
     def _add(self, family: Family) -> None:
         is_leaf = all(placeholder_of(child.pool) for child in family.children)
@@ -118,7 +132,14 @@ class TargetGrammar:
         rank = ranks.setdefault(family.rule.template.id, len(ranks))
         more = LEAF_RANK * min(rank, MOST_RANKS)
         is_action = said.kind == "action"
-        add_costs(family, lambda rule: more + (NO_VERB if is_action and not has_verb(rule) else 0))
+        add_costs(
+            family,
+            lambda rule: (
+                more
+                + (NO_VERB if is_action and not has_verb(rule) else 0)
+                - (NAMED if names_skill(rule, function) else 0)
+            ),
+        )
 
     def _said(self, family: Family) -> Any:
         """Return the value of a template with any constants, None where there are none."""
@@ -172,11 +193,17 @@ def add_costs(family: Family, cost_of: Callable[[Rule], float]) -> None:
 
 def has_verb(rule: Rule) -> bool:
     """Tell whether a rule begins with a verb."""
-    first = rule.layout.parts[:1]
-    return bool(first) and isinstance(first[0], str) and english.starts_with_verb(first[0])
+    words = " ".join(part if isinstance(part, str) else "$x" for part in rule.layout.parts)
+    return english.starts_with_verb(words)
 
 
-def families(category: str, rules: Sequence[Rule]) -> Iterator[Family]:
+def names_skill(rule: Rule, function: str) -> bool:
+    """Tell whether a rule says the name of the skill: @com.dropbox.move is of dropbox."""
+    skill = function.rpartition(".")[0].rpartition(".")[2].replace("-", " ")
+    return any(isinstance(part, str) and skill in part for part in rule.layout.parts if skill)
+
+
+def families(category: str, rules: Sequence[Rule], *, is_root: bool) -> Iterator[Family]:
     """Yield the rules of a category put together by templates and children."""
     found: dict[Any, list[tuple[Rule, float]]] = {}
     ranks: dict[str, int] = {}
@@ -188,22 +215,31 @@ def families(category: str, rules: Sequence[Rule]) -> Iterator[Family]:
         counts[name] += 1
         pools = tuple(id(pieces) for pieces in rule.constants.values())
         found.setdefault((name, rule.layout.children, pools), []).append(
-            (rule, price(rule, rank, alternative))
+            (rule, price(rule, rank, alternative, is_root=is_root))
         )
     for (_, children, _), of_family in found.items():
         of_family.sort(key=lambda pair: pair[1])
         rule = of_family[0][0]
         order = tuple(sorted(range(len(children)), key=lambda i: rule.names[i]))
-        yield Family(category, of_family, children, Checks(rule), order)
+        yield Family(category, of_family, children, Checks(_without_lone_tests(rule)), order)
 
 
-def price(rule: Rule, rank: int, alternative: int) -> float:
+def _without_lone_tests(rule: Rule) -> Rule:
+    alone = {id(test) for of_child in rule.alone for test in of_child}
+    if not alone:
+        return rule
+    tests = tuple(test for test in rule.guard.tests if id(test) not in alone)
+    return replace(rule, guard=replace(rule.guard, tests=tests), wordings={})
+
+
+def price(rule: Rule, rank: int, alternative: int, *, is_root: bool) -> float:
     """Return what it costs to say a rule, its children apart."""
     words = sum(len(part.split()) for part in rule.layout.parts if isinstance(part, str))
     weight = min(max(rule.template.weight, 0.2), 3.0)
     is_leaf = all(placeholder_of(child.pool) for child in rule.layout.children)
+    is_unit = rule.layout.parts == (0,) and not is_root  # says what its child says
     return (
-        (LEAF if is_leaf else CONSTRUCT)
+        (LEAF if is_leaf or is_unit else CONSTRUCT)
         - WEIGHT * math.log(weight)
         + RANK * (0 if is_leaf else min(rank, MOST_RANKS))
         + ALTERNATIVE * min(alternative, MOST_ALTERNATIVES)

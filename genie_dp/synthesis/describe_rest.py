@@ -5,6 +5,9 @@ from difflib import SequenceMatcher
 
 from genie_dp.synthesis.describe_target import LOOSE
 
+Fact = tuple[str, str, str]
+"""(function, what is said of it, tokens)."""
+
 _WORDS = {
     "==": "is", "=": "is", ">": "is more than", "<": "is less than", ">=": "is at least",
     "<=": "is at most", "=~": "contains", "~=": "is in", "contains": "has",
@@ -30,6 +33,85 @@ def left_out(whole: Sequence[str], said: Sequence[str]) -> Iterator[tuple[str, .
         run = tuple(whole[first:last])
         if tag in ("delete", "replace") and any(token not in LOOSE for token in run):
             yield run
+
+
+def facts(tokens: Sequence[str]) -> set[Fact]:
+    """Return what a program says of each of its functions: roles, arguments, conditions.
+
+    A program whose facts are among those of another says a part of it, and nothing else.
+
+    >>> sorted(facts("now => @x.q => @x.a param:b:Number = 1".split()))
+    [('@x.a', '=', 'param:b:Number = 1'), ('@x.a', 'action', ''), ('@x.q', 'query', '')]
+    """
+    found: set[Fact] = set()
+    for number, rule in enumerate(" ".join(tokens).split(" ; ")):
+        of_rule = _Facts(rule.split()).found
+        found |= {
+            (function, f"{kind} {number or ''}".strip(), said) for function, kind, said in of_rule
+        }
+    return found
+
+
+class _Facts:
+    """Reads the tokens from left to right: conditions and arguments follow their function."""
+
+    def __init__(self, tokens: Sequence[str]):
+        self.found: set[Fact] = set()
+        self.function, self.kind = "", ""
+        self.clause: list[str] = []
+        self.edges = False
+        segments = list(_segments(tokens))
+        for number, segment in enumerate(segments):
+            is_last = number == len(segments) - 1
+            role = "action" if is_last else "query" if number else f"after {segment[0]}"
+            self.edges = segment[:1] == ["edge"]
+            for index, token in enumerate(segment):
+                self._token(token, segment[index + 1 : index + 3], role)
+            self._end()
+
+    def _token(self, token: str, after: Sequence[str], role: str) -> None:
+        if token.startswith("@"):
+            self._end()
+            self.function = token
+            self.found.add((token, role, ""))
+        elif token in ("filter", "aggregate", "policy") or (token == "on" and after):
+            self._end()
+            is_edge = self.edges and token == "on" and after[1:] not in (["="], ["["])
+            self.kind = "edge" if is_edge else token
+        elif token == "and" and self.kind:
+            kind = self.kind
+            self._end()
+            self.kind = kind
+        elif token in ("(", ")", ":", "of", "join"):
+            self._end()
+        else:
+            self._word(token)
+
+    def _word(self, token: str) -> None:
+        is_name = token.startswith(("param:", "attribute:"))
+        if is_name and (not self.kind or (self.kind == "=" and len(self.clause) > 2)):
+            self._end()
+            self.kind = "="
+        if self.kind:
+            self.clause.append(token)
+
+    def _end(self) -> None:
+        if self.clause:
+            owner = "" if self.kind in ("aggregate", "policy") else self.function
+            self.found.add((owner, self.kind, " ".join(self.clause)))
+        self.kind, self.clause = "", []
+
+
+def _segments(tokens: Sequence[str]) -> Iterator[list[str]]:
+    """Yield what stands between the arrows."""
+    segment: list[str] = []
+    for token in tokens:
+        if token == "=>":
+            yield segment
+            segment = []
+        else:
+            segment.append(token)
+    yield segment
 
 
 def plain(tokens: Sequence[str], value: Callable[[str], str]) -> str:

@@ -48,7 +48,7 @@ class Target:
         self.is_policy = self.tokens[:1] == (_POLICY,)
         self.counts = Counter(map(self._alike, self.tokens))
         if self.is_loose:
-            self.counts = Counter(_with_negation(self.tokens))
+            self.counts = Counter(_kept_together(self.tokens))
         self.passed = frozenset(
             token
             for before, token in pairwise(self.tokens)
@@ -79,7 +79,7 @@ class Target:
     def _counted(self, tokens: list[str]) -> list[tuple[str, int]]:
         """Return how often tokens come: of a policy, those that its syntax leaves alone."""
         if self.is_loose:
-            tokens = [token for token in _with_negation(tokens) if token not in LOOSE]
+            tokens = [token for token in _kept_together(tokens) if token not in LOOSE]
         elif self.is_policy:
             tokens = [self._alike(token) for token in tokens if is_content(token)]
         return list(Counter(tokens).items())
@@ -89,9 +89,9 @@ class Target:
         return "==" if self.is_policy and token == "=" else token
 
 
-def _with_negation(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens, with "not" and what it negates as one: a part does not lose its "not"."""
-    return " ".join(tokens).replace("not param:", "not~param:").split()
+def _kept_together(tokens: Sequence[str]) -> list[str]:
+    """Return the tokens, "not" and "or" as one with what is beside them: no part is without."""
+    return " ".join(tokens).replace("not param:", "not~param:").replace(" or ", "~or~").split()
 
 
 def is_content(token: str) -> bool:

@@ -1,0 +1,117 @@
+"""How many programs are described, how fast, and whether each sentence is read back.
+
+    python benchmarks/describe.py --rows 2000 --read-back 2000
+
+Programs: synthesized rows of the shipped library at depth 5, and those of the skills' `eval.tsv`,
+which people wrote. `--read-back N` has the sentences of the first N of each explained: the law is
+that the program is among those that the sentence means. `--show N` prints N random ones to read.
+"""
+
+import argparse
+import json
+import random
+import statistics
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from genie_dp.cli.explain import read_pairs
+from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.resources import data_folder
+from genie_dp.synthesis.compiler import Compiled, compile_grammar
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.describe import Describer, Description
+from genie_dp.synthesis.engine import build_engine
+from genie_dp.synthesis.explain import Explainer
+from genie_dp.synthesis.run import Tally, block_numbers, parts
+from genie_dp.synthesis.seen import Seen
+from genie_dp.templates.grammar import subset
+
+
+@dataclass(frozen=True)
+class Described:
+    """A program with its description and what it took, in seconds."""
+
+    program: str
+    description: Description
+    seconds: float
+
+
+def synthesized(inputs: Inputs, compiled: Compiled, count: int, seed: int) -> Iterator[str]:
+    """Yield the programs of synthesized rows of depth 5, shuffled."""
+    config = SynthesisConfig(size=10 * count, max_depth=5, seed=seed)
+    made = build_engine(compiled, config)
+    found = parts(made, block_numbers(made), Seen(), Tally(), limit=config.size)
+    rows = b"".join(part.text for part in found).decode().splitlines()
+    for line in random.Random(f"{seed}:describe").sample(rows, count):
+        yield json.loads(line)["program"]
+
+
+def written() -> Iterator[str]:
+    """Yield the programs that stand in the skills' `eval.tsv`."""
+    for path in sorted(data_folder("thingpedia").glob("*/eval.tsv")):
+        for _, _, program in read_pairs(path):
+            yield program
+
+
+def described(describer: Describer, programs: Sequence[str]) -> list[Described]:
+    """Describe programs, each timed by itself."""
+    found = []
+    for program in programs:
+        start = time.perf_counter()
+        description = describer.describe(program)
+        found.append(Described(program, description, time.perf_counter() - start))
+    return found
+
+
+def report(name: str, found: Sequence[Described], explainer: Explainer, read_back: int) -> None:
+    """Print counts and times."""
+    whole = [d for d in found if d.description.complete]
+    times = sorted(d.seconds * 1000 for d in found)
+    print(
+        f"{name}: {len(found):,} programs, {len(whole):,} described"
+        f" ({len(whole) / len(found):.1%}); median {statistics.median(times):.0f} ms,"
+        f" 95th percentile {times[int(len(times) * 0.95)]:.0f} ms, worst {times[-1]:.0f} ms"
+    )
+    lost = several = 0
+    for d in whole[:read_back]:
+        programs = explainer.explain(d.description.utterance).programs
+        lost += d.description.program not in programs
+        several += len(programs) > 1
+    if read_back:
+        seen = min(read_back, len(whole))
+        print(f"  {seen:,} read back: {lost} without their program, {several} with a second one")
+    for d in found:
+        if not d.description.complete:
+            print(f"  in part: {d.program}\n    {d.description.sentence}")
+
+
+def main() -> None:
+    """Measure."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--rows", type=int, default=2000)
+    arguments.add_argument("--read-back", type=int, default=0)
+    arguments.add_argument("--show", type=int, default=0)
+    arguments.add_argument("--number", type=int, default=1, help="seed of the rows")
+    given = arguments.parse_args()
+    start = time.perf_counter()
+    inputs = load_inputs("thingtalk", (), (), skip_broken=False)
+    config = SynthesisConfig(on_error="skip")
+    grammar = subset(inputs.grammar, config.subsets)
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    read = time.perf_counter()
+    describer = Describer(compiled, inputs.library)
+    print(f"read {read - start:.1f} s, indexed {time.perf_counter() - read:.1f} s")
+    explainer = Explainer(compiled)
+    for name, programs in (
+        ("synthesized", list(synthesized(inputs, compiled, given.rows, given.number))),
+        ("eval.tsv", list(written())),
+    ):
+        found = described(describer, programs)
+        report(name, found, explainer, given.read_back)
+        for d in random.Random("show").sample(found, min(given.show, len(found))):
+            print(f"{d.program}\n    {d.description.sentence}")
+
+
+if __name__ == "__main__":
+    main()
