@@ -150,30 +150,32 @@ def _compared(
 
 def _table(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines that are printed."""
+    tiers = [(item["tier"], item) for item in result["tiers"]]
+    top = [(f"first {item['k']}", item) for item in result["top_k"][1:]]
+    groups = [(f"{item['axis']}: {item['name']}", item) for item in result["groups"]]
+    width = max(len(name) for name, _ in (*tiers, *groups)) + 2
     level = percent(result["bootstrap"]["level"])
     yield f"{result['rows']:,} rows, {result['language']}; in % with the interval of {level}"
-    yield from _section("tier", [(item["tier"], item) for item in result["tiers"]])
-    top = [(f"first {item['k']}", item) for item in result["top_k"][1:]]
-    yield from _section("right among", top)
-    groups = [(f"{item['axis']}: {item['name']}", item) for item in result["groups"]]
-    yield from _section("group", groups)
+    yield from _section("tier", tiers, width)
+    yield from _section("right among", top, width)
+    yield from _section("group", groups, width)
     if result["calibration"]:
         error = percent(result["calibration"]["expected_calibration_error"])
         yield f"\nexpected calibration error {error}"
     if result["kinds"]:
-        yield f"\n{'errors':<44}{'rows':>8}"
-        yield from (f"  {item['kind']:<42}{item['rows']:>8,}" for item in result["kinds"])
+        yield f"\n{'errors':<{width}}{'rows':>8}"
+        yield from (f"  {item['kind']:<{width - 2}}{item['rows']:>8,}" for item in result["kinds"])
     if compare := result["compare"]:
         ends = f"{signed(compare['low'])} to {signed(compare['high'])}"
         yield f"\nagainst {compare['predictions']}: {signed(compare['difference'])} points ({ends})"
 
 
-def _section(title: str, figures: list[tuple[str, Any]]) -> Iterator[str]:
+def _section(title: str, figures: list[tuple[str, Any]], width: int) -> Iterator[str]:
     if figures:
-        yield f"\n{title:<44}{'rows':>8}{'right':>9}   interval"
+        yield f"\n{title:<{width}}{'rows':>8}{'right':>9}   interval"
         for name, figure in figures:
             share = f"{100 * figure['share']:.1f}"
-            yield f"  {name:<42}{figure['rows']:>8,}{share:>9}   {interval(figure)}"
+            yield f"  {name:<{width - 2}}{figure['rows']:>8,}{share:>9}   {interval(figure)}"
 
 
 def _write(options: Mapping[str, Any], result: Mapping[str, Any]) -> None:

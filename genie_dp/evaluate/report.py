@@ -65,10 +65,10 @@ def signed(share: float) -> str:
     """Return a difference in percentage points, with its sign.
 
     >>> signed(0.051), signed(-0.2), signed(0.0)
-    ('+5.1', '−20', '0')
+    ('+5.1', '−20.0', '0')
     """
     points = round(100 * share, 1)
-    return f"{points:+g}".replace("-", "−") if points else "0"
+    return f"{points:+.1f}".replace("-", "−") if points else "0"
 
 
 def marked(text: str, other: str) -> Markup:
