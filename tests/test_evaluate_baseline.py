@@ -107,3 +107,12 @@ def test_each_part_of_the_methodology_can_be_left_out():
     assert kept(one_template=False) == [row.id for row in WANG[2:]]
     assert kept(no_expansion=False) == ["augmented", "first", "again", "compound"]
     assert kept(paraphrases_only=False) == ["synthetic", "first", "again", "compound"]
+
+
+def test_templates_of_compound_commands_count_for_the_function_of_their_skill():
+    rows = [
+        made(str(k), f"and com.x.VP.{k // 2} com.y.NP.1", BOTH.replace("com.x.g", "com.y.g"),
+             functions=("@com.x.f", "@com.y.g"))
+        for k in range(5)
+    ]  # fmt: skip
+    assert {row.derivation[1] for row in wang_rows(lambda: rows)} == {"com.x.VP.0"}

@@ -152,7 +152,7 @@ def wang_rows(
     """Yield the training rows that the methodology of Wang et al. would have had.
 
     A paraphrase counts as said by the templates of its derivation; a template belongs to the
-    function of its skill that it is used for alone. Kept in memory: the templates of each function,
+    function of its skill that it is used for. Kept in memory: the templates of each function,
     and for each program without its values the shortest derivation.
 
     Args:
@@ -186,12 +186,17 @@ def _is_admitted(row: Example, wanted: Wang) -> bool:
 
 
 def _left_out(rows: Iterable[Example]) -> frozenset[str]:
-    """Return the primitive templates that are not the most used one of their function."""
+    """Return the primitive templates that are not the most used one of their function.
+
+    Whose template it is can be told where a row uses one function of its skill.
+    """
     used: dict[str, Counter[str]] = defaultdict(Counter)
     for row in rows:
-        if len(row.functions) == 1:
-            owner = _class_of(row.functions[0].removeprefix("@"))
-            used[row.functions[0]].update(t for t in row.derivation if _class_of(t) == owner)
+        owners = Counter(_class_of(name.removeprefix("@")) for name in set(row.functions))
+        for name in set(row.functions):
+            owner = _class_of(name.removeprefix("@"))
+            if owners[owner] == 1:
+                used[name].update(t for t in row.derivation if _class_of(t) == owner)
     chosen = {min(counts, key=lambda t: (-counts[t], t)) for counts in used.values() if counts}
     return frozenset(template for counts in used.values() for template in counts) - chosen
 
