@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.decoding import DecodingGrammar
 
 
 class Value(Protocol):
@@ -148,6 +149,12 @@ class Language(Protocol):
 
     def value(self, program: Any, library: Any = None) -> Value:
         """Return the value of a syntax tree that a Python semantic function made."""
+
+    def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
+        """Return which tokens may follow in programs over a library.
+
+        `texts` are what programs hold without copying it from the sentence.
+        """
 
 
 _FACTORIES: dict[str, Callable[[], Language]] = {}

@@ -172,7 +172,7 @@ def misfit(elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool) 
     current = 0
     for position, sort in enumerate(sorts, start=1):
         for index in range(current if ordered else 0, len(elements)):
-            if _has_room(elements[index], counts[index]) and _admits(elements[index], sort):
+            if takes(elements[index], counts[index], sort):
                 counts[index] += 1
                 current = index
                 break
@@ -182,6 +182,11 @@ def misfit(elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool) 
         if element.arity in ("", "+") and not count:
             return f"expected {element}, got none"
     return None
+
+
+def takes(element: Element, count: int, sort: str) -> bool:
+    """Tell whether an element that has `count` items takes another one of a sort."""
+    return _has_room(element, count) and _admits(element, sort)
 
 
 def _why_not(elements: Sequence[Element], counts: Sequence[int], sort: str) -> str:

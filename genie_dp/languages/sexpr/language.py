@@ -7,6 +7,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
+from genie_dp.languages.decoding import DecodingGrammar
 from genie_dp.languages.sexpr import canonical as forms
 from genie_dp.languages.sexpr.ast import Expression
 from genie_dp.languages.sexpr.declarations import NONE, Declarations
@@ -96,6 +97,18 @@ class SExpressions:
     def value(self, program: Expression, library: Declarations | None = None) -> Value:
         """Return the value of a tree that a Python semantic function made."""
         return _tree_value(program, library or NONE)
+
+    def decoding_grammar(
+        self, library: Declarations | None, *, texts: Iterable[str] = ()
+    ) -> DecodingGrammar:
+        """Return which tokens may follow; nodes are those of `texts`, programs in token form.
+
+        Raises:
+            GenieError: L011 without any program.
+        """
+        from genie_dp.languages.sexpr.decoding import SexprGrammar
+
+        return SexprGrammar(library, texts=texts)
 
 
 def _tree_value(tree: Expression, declarations: Declarations) -> Value:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
+from genie_dp.languages.decoding import DecodingGrammar
 from genie_dp.languages.thingtalk import anonymize, canonical, from_tokens, render, tokens
 from genie_dp.languages.thingtalk import parser as texts
 from genie_dp.languages.thingtalk.ast import Lambda, Policy, Program
@@ -138,6 +139,22 @@ class ThingTalk:
     def value(self, program: Any, library: Signatures | None = None) -> base.Value:
         """Return the value of a syntax tree that a Python semantic function made."""
         return cast("base.Value", self._lifter(library).lift(program, {}))
+
+    def decoding_grammar(
+        self, library: Signatures, *, texts: Iterable[str] = ()
+    ) -> DecodingGrammar:
+        """Return which tokens may follow in programs over a library, in this style.
+
+        Args:
+            library: functions and types.
+            texts: constants that programs hold without copying them (decoding.constants).
+
+        Raises:
+            GenieError: L010 for a style with inputs by position.
+        """
+        from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+
+        return ThingTalkGrammar(library, texts=texts, style=self.style)
 
     def _lifter(self, library: Signatures | None) -> "Lifter":
         from genie_dp.languages.thingtalk.lift import Lifter

@@ -98,7 +98,7 @@ def single_token(token: str) -> Value | None:
     """
     if token in _WORDS:
         return _WORDS[token]
-    if _IS_NUMBER.fullmatch(token):
+    if is_number_token(token):
         return NumberValue(Decimal(token))
     if is_slot(token):
         return SlotValue(token)
@@ -114,6 +114,15 @@ _WORDS: dict[str, Value] = {
     "event": EventValue(),
     '""': StringValue(""),
 }
+
+
+def is_number_token(token: str) -> bool:
+    """Tell whether a token is a number.
+
+    >>> is_number_token("-2.5"), is_number_token("2,5")
+    (True, False)
+    """
+    return _IS_NUMBER.fullmatch(token) is not None
 
 
 def _prefixed(prefix: str, rest: str) -> Value | None:

@@ -26,6 +26,7 @@ from genie_dp.languages.thingtalk.ast import (
     VarRef,
 )
 from genie_dp.languages.thingtalk.scope import Scope
+from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.languages.thingtalk.typecheck_report import Report, listed, name_hint
 from genie_dp.languages.thingtalk.types import (
@@ -58,7 +59,7 @@ _FIXED: dict[type, Type] = {
     LocationValue: LOCATION,
     Undefined: ANY,
 }
-_CONTEXT: dict[tuple[str, ...], Type] = {
+CONTEXT: dict[tuple[str, ...], Type] = {
     ("location", "home"): LOCATION,
     ("location", "work"): LOCATION,
     ("location", "current_location"): LOCATION,
@@ -212,10 +213,10 @@ def _edge(value: DateEdge, report: Report) -> Type:
 
 
 def _context(value: ContextValue, report: Report) -> Type:
-    found = _CONTEXT.get(value.path)
+    found = CONTEXT.get(value.path)
     if found is not None:
         return found
-    known = [f"$context.{'.'.join(path)}" for path in _CONTEXT]
+    known = [f"$context.{'.'.join(path)}" for path in CONTEXT]
     name = f"$context.{'.'.join(value.path)}"
     report.add(
         "T027",
@@ -230,7 +231,7 @@ def _array(value: ArrayValue, scope: Scope, report: Report) -> Type:
     element: Type = ANY
     for item in value.items:
         type_ = type_of(item, scope, report)
-        both = _united(element, type_, report)
+        both = united(element, type_, report.signatures)
         if both is None:
             report.add(
                 "T025",
@@ -243,13 +244,13 @@ def _array(value: ArrayValue, scope: Scope, report: Report) -> Type:
     return Array(element)
 
 
-def _united(element: Type, other: Type, report: Report) -> Type | None:
+def united(element: Type, other: Type, signatures: Signatures) -> Type | None:
     """Return the type that takes the values of both, or None."""
     if isinstance(element, Enum) and isinstance(other, Enum):
         return Enum((*element.values, *other.values))
-    if element == ANY or is_assignable(element, other, report.signatures):
+    if element == ANY or is_assignable(element, other, signatures):
         return other
-    return element if is_assignable(other, element, report.signatures) else None
+    return element if is_assignable(other, element, signatures) else None
 
 
 def _slot(value: SlotValue, report: Report) -> Type:

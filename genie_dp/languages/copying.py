@@ -1,0 +1,83 @@
+"""Free text in programs: contiguous spans of a sentence, or one of some fixed texts."""
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+
+class TextNode:
+    """A place in the tree of fixed texts: the words that go on from it.
+
+    >>> root = text_tree(["new york", "new delhi"])
+    >>> sorted(root.following["new"].following), root.following["new"].is_end
+    (['delhi', 'york'], False)
+    """
+
+    __slots__ = ("following", "is_end", "words")
+
+    def __init__(self) -> None:
+        """Start with no words."""
+        self.following: dict[str, TextNode] = {}
+        self.is_end = False
+        self.words: frozenset[str] = frozenset()
+
+
+def text_tree(texts: Iterable[str]) -> TextNode:
+    """Return the tree of texts; words are separated by one space."""
+    root = TextNode()
+    for text in sorted(set(texts)):
+        node = root
+        for word in text.split(" "):
+            node = node.following.setdefault(word, TextNode())
+        node.is_end = True
+    _freeze(root)
+    return root
+
+
+def _freeze(root: TextNode) -> None:
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        node.words = frozenset(node.following)
+        rest.extend(node.following.values())
+
+
+class Sentence:
+    """The words of a sentence as a program writes them, and where each of them stands.
+
+    Attributes:
+        words: the words.
+        starts: the words that a span may begin with.
+        places: word -> the indices at which it stands.
+        kept: what frames know of this sentence; each frame under a key of its own.
+
+    >>> sentence = Sentence("to be or not to be".split(), str)
+    >>> ends = sentence.begin("to")
+    >>> sorted(sentence.next_words(ends)), sorted(sentence.next_words(sentence.go_on(ends, "be")))
+    (['be'], ['or'])
+    """
+
+    __slots__ = ("kept", "places", "starts", "words")
+
+    def __init__(self, words: Sequence[str], written: Callable[[str], str]):
+        """Write each word as programs do; an empty word is none."""
+        self.words = tuple(written(word) for word in words if word)
+        self.starts = frozenset(self.words)
+        places: dict[str, list[int]] = {}
+        for index, word in enumerate(self.words):
+            places.setdefault(word, []).append(index)
+        self.places = {word: tuple(indices) for word, indices in places.items()}
+        self.kept: dict[Hashable, Any] = {}
+
+    def begin(self, word: str) -> tuple[int, ...]:
+        """Return where the spans end that begin with a word: indices of the word after it."""
+        return tuple(index + 1 for index in self.places.get(word, ()))
+
+    def go_on(self, ends: tuple[int, ...], word: str) -> tuple[int, ...]:
+        """Return the ends of those spans that go on with a word."""
+        words = self.words
+        return tuple(end + 1 for end in ends if end < len(words) and words[end] == word)
+
+    def next_words(self, ends: tuple[int, ...]) -> frozenset[str]:
+        """Return the words that continue one of the spans."""
+        words = self.words
+        return frozenset(words[end] for end in ends if end < len(words))

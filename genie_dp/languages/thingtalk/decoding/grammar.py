@@ -1,0 +1,118 @@
+"""The decoding grammar of ThingTalk over a library."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.automaton import State
+from genie_dp.languages.copying import Sentence, TextNode
+from genie_dp.languages.thingtalk.assign import CONTACT
+from genie_dp.languages.thingtalk.ast import OPERATORS
+from genie_dp.languages.thingtalk.decoding import queries, values
+from genie_dp.languages.thingtalk.decoding.calls import ATTRIBUTES
+from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue
+from genie_dp.languages.thingtalk.decoding.constants import read_constants
+from genie_dp.languages.thingtalk.decoding.limits import Limits
+from genie_dp.languages.thingtalk.decoding.rules import Start
+from genie_dp.languages.thingtalk.signatures import Signatures
+from genie_dp.languages.thingtalk.token_values import escape_word
+from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
+from genie_dp.languages.thingtalk.types import NUMBER, STRING, UNITS, Enum, Type
+
+_WORDS = frozenset((
+    "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
+    "base", "interval", "=", ",", "(", ")", "[", "]", "{", "}", "on", "new", "filter", "join",
+    "aggregate", "of", "max", "min", "sum", "avg", "count", "and", "or", "not", "start_of",
+    "end_of", "+", "-", "null", '"', '""',
+))  # fmt: skip
+
+
+class ThingTalkGrammar:
+    """The well-typed programs of a library, token by token.
+
+    Every prefix can be completed; a complete one is read by `from_tokens` and `check` finds
+    nothing in it. Arguments come in canonical order; conditions may come in any. Not covered:
+    device attributes but `id` and `name`, and what goes beyond the limits.
+    """
+
+    def __init__(
+        self,
+        library: Signatures,
+        *,
+        texts: Iterable[str] = (),
+        style: TokenStyle = STYLE,
+        limits: Limits | None = None,
+    ):
+        """Read the library.
+
+        Args:
+            library: functions and types.
+            texts: constants that programs may hold without copying them (see read_constants).
+            style: how programs are written as tokens.
+            limits: how much a program may hold.
+
+        Raises:
+            GenieError: L010 for a style with inputs by position.
+        """
+        if not style.keywords:
+            raise GenieError(_positions_problem())
+        constants = read_constants(texts)
+        self._catalogue = Catalogue(library, style, limits or Limits(), constants)
+        self._start = self._catalogue.automaton.make(Start, self._catalogue, 1)
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Return all tokens that can come without being copied from a sentence."""
+        catalogue = self._catalogue
+        units = {f"unit:{unit}" for unit in UNITS}
+        kinds = {f"^^{kind}" for kind in catalogue.kinds}
+        operators = frozenset(OPERATORS)
+        words = _WORDS | frozenset(values.WORDS)
+        return words | operators | units | kinds | frozenset(self._library_tokens())
+
+    def _library_tokens(self) -> Iterator[str]:
+        catalogue = self._catalogue
+        yield from (f"@{name}.*" for name in catalogue.library.class_names())
+        yield from (catalogue.token("attribute", name, STRING) for name in ATTRIBUTES)
+        for function in catalogue.functions:
+            yield function.token
+            yield from function.parameters.names
+        yield catalogue.token("param", "count", NUMBER)
+        yield catalogue.token("param", "source", CONTACT)
+        for type_ in catalogue.types():
+            yield from (catalogue.token("param", op, type_) for op in queries.totals_of(type_))
+            yield from _enum_tokens(type_)
+        for tokens in catalogue.constants.tokens.values():
+            yield from tokens
+        yield from _text_words(catalogue.constants.texts)
+
+    def begin(self, sentence: Sequence[str]) -> State:
+        """Return the empty prefix for a sentence; its tokens are what may be copied.
+
+        Words are copied as the token form writes them: `escape_word` of the word.
+        """
+        words = Sentence(sentence, escape_word)
+        return self._catalogue.automaton.begin((self._start,), words)
+
+
+def _enum_tokens(type_: Type) -> Iterator[str]:
+    while hasattr(type_, "element"):
+        type_ = type_.element
+    if isinstance(type_, Enum):
+        yield from (f"enum:{value}" for value in type_.values if value != "*")
+
+
+def _text_words(root: TextNode) -> Iterator[str]:
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        yield from node.words
+        rest.extend(node.following.values())
+
+
+def _positions_problem() -> Problem:
+    return Problem(
+        "L010",
+        "expected inputs by name to decode under the grammar, got a style with positions",
+        hint="decode unconstrained, or train on programs with keywords=True",
+    )

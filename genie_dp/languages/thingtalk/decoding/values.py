@@ -1,0 +1,369 @@
+"""Values: what fits the type wanted, sums of dates, measures of several parts, arrays."""
+
+from genie_dp.languages.automaton import NOTHING, Frame, Move, Wait
+from genie_dp.languages.copying import Sentence
+from genie_dp.languages.thingtalk.ast import ContextValue
+from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, Names
+from genie_dp.languages.thingtalk.decoding.texts import AfterText, TextStart, Unknown, kinds_of
+from genie_dp.languages.thingtalk.slots import slot_type
+from genie_dp.languages.thingtalk.token_reader import is_number_token
+from genie_dp.languages.thingtalk.token_values import literal_tokens
+from genie_dp.languages.thingtalk.typecheck_values import CONTEXT, DURATION, united
+from genie_dp.languages.thingtalk.types import (
+    ANY,
+    BOOLEAN,
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    STRING,
+    TIME,
+    UNITS,
+    Array,
+    Enum,
+    Measure,
+    Type,
+)
+
+_UNDEFINED = frozenset(("undefined",))
+_BASES = tuple(sorted(set(UNITS.values())))
+# Tokens that are whole values, by their type; `undefined` fits everywhere.
+WORDS: dict[str, Type] = {
+    "true": BOOLEAN,
+    "false": BOOLEAN,
+    "event": STRING,
+    "now": DATE,
+    "undefined": ANY,
+    **{literal_tokens(ContextValue(path)): type_ for path, type_ in CONTEXT.items()},
+}
+_CONSTANTS: tuple[tuple[str, Type], ...] = (
+    ("currency", CURRENCY), ("date", DATE), ("time", TIME), ("location", LOCATION),
+)  # fmt: skip
+_BY_PREFIX: dict[str, Type] = dict(_CONSTANTS)
+
+
+class ValueFrame(Frame):
+    """A value of a type.
+
+    Attributes:
+        scope: names that it may refer to.
+        has_event: whether `event` means something here.
+        is_constant: an argument of a call, which is no bare name: `on` passes those. A name may
+            still begin a sum of dates.
+    """
+
+    __slots__ = ("catalogue", "fit", "has_event", "is_constant", "scope")
+
+    def __init__(
+        self, catalogue: Catalogue, fit: Fit, scope: Names, has_event: bool, is_constant: bool
+    ):
+        """Allow what fits."""
+        self.catalogue, self.fit, self.scope = catalogue, fit, scope
+        self.has_event, self.is_constant = has_event, is_constant
+        super().__init__(self._tokens(), closing=_UNDEFINED)
+
+    def _tokens(self) -> frozenset[str]:
+        fit, given = self.fit, self.catalogue.constants
+        found = {token for token, type_ in WORDS.items() if fit.takes(type_)}
+        if not self.has_event:
+            found.discard("event")
+        for key, type_ in _CONSTANTS:
+            if fit.takes(type_):
+                found |= given.of(key)
+        if _takes_numbers(fit):
+            found |= given.of("number")
+        if fit.takes(DATE):
+            found |= {"start_of", "end_of"}
+        if fit.items is not None:
+            found.add("[")
+        return frozenset(found | self._enums() | self._quotes() | self._names())
+
+    def _enums(self) -> set[str]:
+        """Return the values of the enum wanted; where any is taken, those that were given too."""
+        expected = self.fit.expected
+        listed = expected.values if isinstance(expected, Enum) else ()
+        found = {f"enum:{value}" for value in listed if value != "*"}
+        for token in self.catalogue.constants.of("enum"):
+            if self.fit.takes(Enum((token.removeprefix("enum:"),))):
+                found.add(token)
+        return found
+
+    def _quotes(self) -> set[str]:
+        found = set()
+        kinds = kinds_of(self.catalogue, self.fit)
+        is_place = self.fit.takes(LOCATION) and bool(self.catalogue.constants.of("at:"))
+        if self.fit.takes(STRING) or kinds or is_place:
+            found |= {'"', '""'}
+        return found | {"null"} if kinds else found
+
+    def _names(self) -> set[str]:
+        found = set()
+        for name, type_ in self.scope.types.items():
+            is_sum = type_ in (DATE, ANY) and self.fit.takes(DATE)
+            if (is_sum if self.is_constant else self.fit.takes(type_)) or is_sum:
+                found.add(self.scope.tokens[name])
+        return found
+
+    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the placeholders and numbers of the sentence that fit."""
+        if is_closing:
+            return NOTHING
+        found: frozenset[str] | None = sentence.kept.get(self.fit)
+        if found is None:
+            found = frozenset(word for word in sentence.starts if self._is_copied(word))
+            sentence.kept[self.fit] = found
+        return found
+
+    def _is_copied(self, word: str) -> bool:
+        type_ = slot_type(word)
+        if type_ is None:
+            return is_number_token(word) and _takes_numbers(self.fit)
+        is_known = not isinstance(type_, Measure) or type_.unit in UNITS
+        return is_known and self.fit.takes(type_)
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on inside of the value, or end it."""
+        make, catalogue, fit = self.catalogue.automaton.make, self.catalogue, self.fit
+        match token:
+            case '"':
+                after = make(AfterText, catalogue, fit)
+                return (make(TextStart, catalogue), after), None
+            case '""':
+                return (make(AfterText, catalogue, fit),), None
+            case "null":
+                return (make(Unknown, catalogue, fit),), None
+            case "[":
+                return (make(ArrayStart, self),), None
+            case "start_of" | "end_of":
+                return (make(EdgeUnit, self),), None
+            case _ if token in self.scope.names:
+                return self._name(token)
+            case _ if is_number_token(token):
+                return (make(AfterNumber, catalogue, fit),), None
+            case _:
+                return self.end(self._type(token))
+
+    def _type(self, token: str) -> Type:
+        if token in WORDS:
+            return WORDS[token]
+        prefix, colon, rest = token.partition(":")
+        if colon and prefix == "enum":
+            return Enum((rest,))
+        if colon and prefix in _BY_PREFIX:
+            return _BY_PREFIX[prefix]
+        type_ = slot_type(token)
+        assert type_ is not None, token
+        return type_
+
+    def _name(self, token: str) -> Move:
+        type_ = self.scope.types[self.scope.names[token]]
+        if self.is_constant or not self.fit.takes(type_):
+            return (self.catalogue.automaton.make(Offset, self, None, 0),), None
+        return self.end(type_)
+
+    def end(self, type_: Type) -> Move:
+        """Return what comes after a value of a type: to a date something may be added."""
+        if type_ in (DATE, ANY) and self.fit.takes(DATE):
+            return (self.catalogue.automaton.make(Offset, self, type_, 0),), None
+        return (), type_
+
+
+def _takes_numbers(fit: Fit) -> bool:
+    return fit.takes(NUMBER) or any(fit.takes(Measure(base)) for base in _BASES)
+
+
+class EdgeUnit(Frame):
+    """The unit after `start_of`."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: ValueFrame):
+        """Allow units of time."""
+        self.value = value
+        super().__init__(_units("ms"))
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """End the edge."""
+        return self.value.end(DATE)
+
+
+class Offset(Frame):
+    """A duration added to a date; must come where the date is a bare name that does not fit."""
+
+    __slots__ = ("count", "value")
+
+    def __init__(self, value: ValueFrame, type_: Type | None, count: int):
+        """Allow signs up to the limit."""
+        self.value, self.count = value, count
+        may_go_on = count < value.catalogue.limits.offsets
+        fixed = frozenset(("+", "-")) if may_go_on else NOTHING
+        is_whole = type_ is not None
+        super().__init__(
+            fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=type_
+        )
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on with the duration."""
+        value, catalogue = self.value, self.value.catalogue
+        make = catalogue.automaton.make
+        fit = catalogue.fit(DURATION)
+        length = make(ValueFrame, catalogue, fit, value.scope, value.has_event, False)
+        return (length, make(AfterOffset, value, self.count + 1)), None
+
+
+class AfterOffset(Wait):
+    """After a duration: perhaps another."""
+
+    __slots__ = ("count", "value")
+
+    def __init__(self, value: ValueFrame, count: int):
+        """Keep how many there were."""
+        super().__init__()
+        self.value, self.count = value, count
+
+    def resume(self, result: Type) -> Move:
+        """Go on: whatever was added, it is a date."""
+        return (self.value.catalogue.automaton.make(Offset, self.value, DATE, self.count),), None
+
+
+class AfterNumber(Frame):
+    """The unit of a measure, or nothing where the number itself fits."""
+
+    __slots__ = ("catalogue",)
+
+    def __init__(self, catalogue: Catalogue, fit: Fit):
+        """Allow the units that fit."""
+        self.catalogue = catalogue
+        fixed = frozenset[str]().union(*(_units(b) for b in _BASES if fit.takes(Measure(b))))
+        is_whole = fit.takes(NUMBER)
+        super().__init__(
+            fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=NUMBER
+        )
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on after the first part of a measure."""
+        unit = token.removeprefix("unit:")
+        return (self.catalogue.automaton.make(MeasureMore, self.catalogue, unit, 1),), None
+
+
+class MeasureMore(Frame):
+    """Another part of a measure: `3` in `6 unit:ft 3 unit:in`."""
+
+    __slots__ = ("catalogue", "parts", "unit")
+
+    def __init__(self, catalogue: Catalogue, unit: str, parts: int):
+        """Allow numbers up to the limit."""
+        self.catalogue, self.unit, self.parts = catalogue, unit, parts
+        fixed = catalogue.constants.of("number") if parts < catalogue.limits.parts else NOTHING
+        super().__init__(fixed, closing=NOTHING, skips=True, result=Measure(unit))
+
+    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the numbers of the sentence."""
+        if is_closing or self.parts >= self.catalogue.limits.parts:
+            return NOTHING
+        found: frozenset[str] | None = sentence.kept.get("numbers")
+        if found is None:
+            found = frozenset(word for word in sentence.starts if is_number_token(word))
+            sentence.kept["numbers"] = found
+        return found
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on with a unit of the same thing."""
+        make = self.catalogue.automaton.make
+        return (make(NextUnit, self.catalogue, self.unit, self.parts + 1),), None
+
+
+class NextUnit(Frame):
+    """The unit of a further part."""
+
+    __slots__ = ("catalogue", "parts", "unit")
+
+    def __init__(self, catalogue: Catalogue, unit: str, parts: int):
+        """Allow units of the same base."""
+        self.catalogue, self.unit, self.parts = catalogue, unit, parts
+        super().__init__(_units(UNITS[unit]))
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on; the type is that of the first unit."""
+        make = self.catalogue.automaton.make
+        return (make(MeasureMore, self.catalogue, self.unit, self.parts),), None
+
+
+def _units(base: str) -> frozenset[str]:
+    return frozenset(f"unit:{unit}" for unit, other in UNITS.items() if other == base)
+
+
+# ------------------------------------------------------------------------------- arrays
+
+
+class ArrayStart(Frame):
+    """The first value of an array, or its end."""
+
+    __slots__ = ("array", "item")
+
+    def __init__(self, array: ValueFrame):
+        """Allow what fits an item."""
+        self.array = array
+        self.item = _item(array, ANY)
+        super().__init__(self.item.fixed | {"]"}, closing=frozenset("]"))
+
+    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+        """Return what the first item may copy."""
+        return self.item.copied(sentence, is_closing=is_closing)
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Begin the first item, or end."""
+        before = self.item.fit.element
+        if token == "]":
+            return (), Array(before)
+        frames, result = self.item.take(token, sentence)
+        make = self.array.catalogue.automaton.make
+        return (*frames, make(AfterItem, self.array, before, 1)), result
+
+
+class AfterItem(Wait):
+    """After an item of an array."""
+
+    __slots__ = ("array", "before", "count")
+
+    def __init__(self, array: ValueFrame, before: Type, count: int):
+        """Keep the type of the items so far."""
+        super().__init__()
+        self.array, self.before, self.count = array, before, count
+
+    def resume(self, result: Type) -> Move:
+        """Go on with the type that takes all items so far."""
+        catalogue = self.array.catalogue
+        both = united(self.before, result, catalogue.library)
+        assert both is not None, "an item fits those before it"
+        return (catalogue.automaton.make(ArrayMore, self.array, both, self.count),), None
+
+
+class ArrayMore(Frame):
+    """A comma and another item, or the end of an array."""
+
+    __slots__ = ("array", "before", "count")
+
+    def __init__(self, array: ValueFrame, before: Type, count: int):
+        """Allow items up to the limit."""
+        self.array, self.before, self.count = array, before, count
+        end = frozenset("]")
+        may_go_on = count < array.catalogue.limits.items
+        super().__init__(end | {","} if may_go_on else end, closing=end)
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on with an item, or end."""
+        if token == "]":
+            return (), Array(self.before)
+        after = self.array.catalogue.automaton.make(
+            AfterItem, self.array, self.before, self.count + 1
+        )
+        return (_item(self.array, self.before), after), None
+
+
+def _item(array: ValueFrame, before: Type) -> ValueFrame:
+    expected = array.fit.items
+    assert expected is not None, "an array fits here"
+    fit = array.catalogue.fit(expected, before, array.fit.arrays + 1)
+    make = array.catalogue.automaton.make
+    return make(ValueFrame, array.catalogue, fit, array.scope, array.has_event, False)
