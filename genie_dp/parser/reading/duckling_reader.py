@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from genie_dp.augment.written.dates import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.parser.reading.duckling_process import DucklingProcess
@@ -21,7 +22,6 @@ _TRIGGERS = words_of(
     september october november december today tomorrow yesterday tonight noon midnight am pm week
     weeks weekend month months year years day days quarter ago morning afternoon evening easter
     thanksgiving christmas halloween hour hours minutes fortnight ramadan hanukkah passover diwali
-    labor memorial mother's father's
     """
 )
 # Of what Duckling finds, only what has one of these, or digits with am, pm or a colon.
@@ -30,6 +30,7 @@ _CLOCK = re.compile(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d")
 _CLOCK_WORDS = words_of("am pm noon midnight o'clock morning afternoon evening night in the at")
 _RANGES = words_of("between from to and until till - – through by since every each")
 _COUNTED = frozenset(("days", "weeks", "months", "years", "hours", "minutes"))
+_ALONE = [[month] for month in MONTHS]
 _BEFORE = frozenset(("on", "at", "in", "for"))
 _AROUND = 4  # tokens on each side of a trigger
 _MOST_PHRASES = 4  # adjacent ones; with 6 Duckling takes 0.5 s, with 8 over 20 s (November 2026)
@@ -84,8 +85,16 @@ class DucklingReader:
         for (first, end), found in zip(spans, answers or (), strict=False):
             for entity in found:
                 candidate = _candidate(s, entity, s.starts[first], s.ends[end - 1])
-                if candidate is not None and not _is_known(candidate, known):
+                if candidate is None or _recurs(s, candidate):
+                    continue
+                if not _is_known(candidate, known):
                     yield candidate
+
+
+def _recurs(s: Sentence, one: Candidate) -> bool:
+    """Tell whether "every" stands before a time: then it is no date."""
+    before = s.text[: one.start].casefold().split()
+    return bool(before) and before[-1] in ("every", "each")
 
 
 def windows(s: Sentence) -> tuple[tuple[int, int], ...]:
@@ -129,8 +138,8 @@ def _candidate(s: Sentence, entity: dict[str, Any], offset: int, last: int) -> C
     while words and words[0] in _BEFORE:
         start += len(words.pop(0))
         start += len(s.text[start:end]) - len(s.text[start:end].lstrip())
-    if words[:1] and words[0] in _COUNTED:
-        return None  # its number is a placeholder
+    if words[:1] and (words[0] in _COUNTED or words in _ALONE):
+        return None  # the number is a placeholder, or the month a name
     is_range = not _RANGES.isdisjoint(words) or words[:1] in (["after"], ["before"])
     if end > last or not words or is_range:
         return None

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.fills import fills
 from genie_dp.languages.thingtalk.slots import is_slot
@@ -81,7 +82,10 @@ class Preparer:
         if isinstance(found, Left):
             return found
         reading, places = found
-        return Prepared(self._made(row, reading, places), reading.doubt)
+        try:
+            return Prepared(self._made(row, reading, places), reading.doubt)
+        except GenieError as error:
+            return Left(row, "not a program", error.problems[0].message)
 
     def right_reading(self, row: Example) -> Reading | None:
         """Return the likeliest reading of a row that its program agrees with, or None."""

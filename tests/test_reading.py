@@ -1,0 +1,245 @@
+"""Raw sentences become utterances with placeholders and values, by either reader."""
+
+import importlib.util
+from collections.abc import Iterator
+from datetime import datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.languages.thingtalk.fill import constant
+from genie_dp.languages.thingtalk.slots import is_slot, slot_type
+from genie_dp.parser.reading.grammar_reader import MOST_CHARACTERS, GrammarReader
+from genie_dp.parser.reading.load import NAMES, load_reader
+from genie_dp.parser.reading.reading import Locale, Reader, Reading
+from genie_dp.parser.reading.sentence import clean
+from genie_dp.skills.words import tokenize
+from tests.reading_cases import NOW, ReadingCase, reading_cases, topics, traps
+
+GRAMMAR = GrammarReader()
+CASES = [case for topic in topics() for case in reading_cases(topic)]
+HAS_DUCKLING = importlib.util.find_spec("duckling") is not None
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def reader(request: pytest.FixtureRequest) -> Iterator[Reader]:
+    if request.param == "duckling" and not HAS_DUCKLING:
+        pytest.skip("Duckling is not installed")
+    made = load_reader(request.param)
+    yield made
+    if hasattr(made, "close"):
+        made.close()
+
+
+def said(reading: Reading) -> tuple[str, ...]:
+    return tuple(value.value for value in reading.values.values())
+
+
+def test_there_are_as_many_cases_as_there_should_be():
+    assert len(CASES) >= 250
+    assert len(traps()) >= 80
+    assert len({case.sentence for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_sentence_is_read(case: ReadingCase, reader: Reader):
+    found = reader.read(case.sentence, now=NOW)
+    assert (found.utterance, said(found)) == (case.utterance, case.values)
+
+
+@pytest.mark.parametrize("sentence", traps())
+def test_a_trap_does_not_fire(sentence: str, reader: Reader):
+    found = reader.read(sentence, now=NOW)
+    assert found.values == {}
+    assert found.tokens == tokenize(sentence)
+
+
+# ------------------------------------------------------------------------------------- laws
+
+PIECES = """
+at 5 pm tomorrow two and a half hours 20 dollars between to from the 2nd of may in an hour ago $5
+new york 60 mph " ' @bob #tag a@b.example half past eight NUMBER_0 DATE_3 . , ( ) / - 3 / 14 6 feet
+twenty five % percent degrees c 5km 8:30 next friday this week one minus point hundred every
+report.pdf www.example.com 201 555 0123 +44 20 7946 0958 2-4pm 5-10 minutes march
+"""
+WORDS = st.sampled_from(PIECES.split())
+SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
+ANYTHING = st.one_of(st.text(max_size=60), SENTENCES)
+
+
+@given(ANYTHING)
+def test_any_text_is_read_and_spans_are_in_order_and_apart(text: str):
+    for found in GRAMMAR.readings(text, now=NOW, most=4):
+        end = 0
+        for value in found.values.values():
+            assert end <= value.span[0] < value.span[1] <= len(text)
+            assert value.text == clean(text)[slice(*value.span)]
+            end = value.span[1]
+
+
+@given(ANYTHING)
+def test_every_value_is_a_constant_of_the_type_of_its_placeholder(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    for token, value in found.values.items():
+        assert str(slot_type(token)) == value.type
+        constant(value.value)
+
+
+@given(ANYTHING)
+def test_what_is_no_value_stays_as_the_tokenizer_has_it(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    if not found.values:
+        assert found.tokens == tokenize(clean(text))
+
+
+@given(SENTENCES)
+def test_words_around_values_are_the_tokenizers(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    kept = [token for token in found.tokens if token not in found.values]
+    spans = [value.span for value in found.values.values()]
+    rest, at = [], 0
+    for start, end in spans:
+        rest.append(text[at:start])
+        at = end
+    words = list(tokenize(" ".join([*rest, text[at:]])))
+    # A sign of per cent is said as a word, and ranges are taken apart.
+    plain = [word for word in kept if word not in ("percent", "-")]
+    assert plain == [word for word in words if word not in ("percent", "%", "-")]
+
+
+@given(ANYTHING)
+def test_reading_an_utterance_again_changes_nothing(text: str):
+    once = GRAMMAR.read(text, now=NOW)
+    again = GRAMMAR.read(once.utterance, now=NOW)
+    taken = [token for token in once.tokens if is_slot(token)]
+    assert [token for token in again.tokens if is_slot(token)][: len(taken)] == taken or (
+        set(taken) <= set(again.tokens)
+    )
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_reading_the_utterance_of_a_case_again_changes_nothing(case: ReadingCase):
+    assert GRAMMAR.read(case.utterance, now=NOW).utterance == case.utterance
+
+
+@given(ANYTHING)
+def test_reading_is_deterministic(text: str):
+    first = GRAMMAR.readings(text, now=NOW, most=4)
+    assert GrammarReader().readings(text, now=NOW, most=4) == first
+
+
+@given(ANYTHING)
+def test_readings_differ_and_come_by_doubt_the_first_being_that_of_read(text: str):
+    found = GRAMMAR.readings(text, now=NOW, most=6)
+    assert found[0] == GRAMMAR.read(text, now=NOW)
+    assert [one.doubt for one in found] == sorted(one.doubt for one in found)
+    assert len(found) <= 6
+    marks = [(one.tokens, tuple(v.span for v in one.values.values()), said(one)) for one in found]
+    assert len(set(marks)) == len(marks)
+
+
+@given(SENTENCES)
+def test_placeholders_are_numbered_from_left_to_right(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    for stem in {token.rpartition("_")[0] for token in found.values}:
+        numbers = [int(t.rpartition("_")[2]) for t in found.values if t.rpartition("_")[0] == stem]
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) == len(numbers)
+
+
+# ---------------------------------------------------------------------------- other readings
+
+
+def test_five_pounds_may_be_money_or_weight():
+    found = {said(one) for one in GRAMMAR.readings("add 5 pounds", now=NOW)}
+    assert {("currency:5:gbp",), ("5 unit:lb",)} <= found
+
+
+def test_a_date_and_a_time_may_be_two_values():
+    found = {one.utterance for one in GRAMMAR.readings("on march 14 at 8 pm", now=NOW)}
+    assert {"on DATE_0", "on DATE_0 at TIME_0"} <= found
+
+
+def test_today_may_be_a_word():
+    found = {one.utterance for one in GRAMMAR.readings("what is on today", now=NOW)}
+    assert {"what is on DATE_0", "what is on today"} <= found
+
+
+def test_my_office_may_be_a_place():
+    found = GRAMMAR.readings("weather at my office", now=NOW)
+    assert found[0].utterance == "weather at my office"
+    assert ("location:work",) in {said(one) for one in found}
+
+
+# ----------------------------------------------------------------------------- time and locale
+
+
+@given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)))
+def test_every_reference_time_works(now: datetime):
+    for text in ("tomorrow in 9 weeks 3 years ago", "next friday at 8 on the 31st", "last week"):
+        GRAMMAR.read(text, now=now)
+
+
+def test_a_day_in_the_locale_of_britain():
+    found = GRAMMAR.read(
+        "on 3/4/2027 at 20 degrees", now=NOW, locale=Locale("GB", "gbp", "C", True)
+    )
+    assert said(found) == ("date:2027-04-03", "20 unit:C")
+
+
+def test_a_phone_number_of_britain():
+    found = GRAMMAR.read("call 020 7946 0958", now=NOW, locale=Locale(region="GB"))
+    assert said(found) == ('" +442079460958 " ^^tt:phone_number',)
+
+
+# ------------------------------------------------------------------------------------ guards
+
+
+def test_nul_and_lone_surrogates_do_not_stop_a_reader(reader: Reader):
+    found = reader.read("at\x005 pm \ud800 tomorrow", now=NOW)
+    assert said(found) == ("date:2027-01-14T17:00:00",)
+
+
+def test_placeholders_of_the_text_stay(reader: Reader):
+    found = reader.read("within NUMBER_0 km and 5 more until DATE_1 at 8pm", now=NOW)
+    assert found.utterance == "within NUMBER_0 km and NUMBER_1 more until DATE_1 at TIME_0"
+
+
+def test_every_is_a_word_and_its_time_a_value(reader: Reader):
+    found = reader.read("every friday at 5 pm", now=NOW)
+    assert found.utterance == "every friday at TIME_0"
+
+
+def test_comparisons_are_words(reader: Reader):
+    assert reader.read("over 10 dollars", now=NOW).utterance == "over CURRENCY_0"
+    assert reader.read("after march 3", now=NOW).utterance == "after DATE_0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_too_long_a_text_is_an_error(name: str):
+    if name == "duckling" and not HAS_DUCKLING:
+        pytest.skip("Duckling is not installed")
+    with pytest.raises(GenieError, match="I002"):
+        load_reader(name).read("a " * MOST_CHARACTERS, now=NOW)
+
+
+def test_an_unknown_reader_is_an_error_with_the_nearest_name():
+    with pytest.raises(GenieError, match="I004.*\n.*grammar"):
+        load_reader("gramar")
+
+
+def test_a_missing_library_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(GenieError, match=r"I001(.|\n)*genie_dp\[read\]"):
+        load_reader("grammar")
+
+
+def test_missing_duckling_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "duckling" else real(name)
+    )
+    with pytest.raises(GenieError, match="I003(.|\n)*pyduckling-native-phihos"):
+        load_reader("duckling")
