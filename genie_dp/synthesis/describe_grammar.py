@@ -11,12 +11,13 @@ from genie_dp.synthesis.compiler import Compiled
 from genie_dp.synthesis.describe_target import Target
 from genie_dp.synthesis.describe_values import literals
 from genie_dp.synthesis.layout import ChildSpec, placeholder_of
-from genie_dp.synthesis.pieces import WORDS, Piece
+from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.rules import Rule
 from genie_dp.templates import english
 from genie_dp.templates.guard import compared_with
 
+ENDS = ("first", "last")  # the words of a phrase that guards compare
 # What a step costs: found by reading 300 descriptions of synthesized programs, November 2026. A
 # construct is dear, so that sentences are short; a template's later alternatives, and later
 # templates, are less usual than the first; what synthesis draws less often is less natural.
@@ -157,8 +158,8 @@ class TargetGrammar:
         for rules in self.compiled.rules.values():
             for rule in rules:
                 for child in rule.layout.children:
-                    yield from (w for n, allowed in child.asked if n in WORDS for w in allowed)
-                    for name in WORDS:
+                    yield from (w for n, allowed in child.asked if n in ENDS for w in allowed)
+                    for name in ENDS:
                         found = compared_with(rule.guard.tests, child.name, name) or ()
                         yield from (word for word in found if isinstance(word, str))
 

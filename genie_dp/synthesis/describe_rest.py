@@ -17,6 +17,7 @@ _WORDS = {
     "avg": "average", "max": "largest", "min": "smallest", "count": "number",
     "new": "for each new", "policy": "allowed is",
     "start_of": "the start of the", "end_of": "the end of the",
+    "unit:mon": "month", "unit:h": "hours", "unit:min": "minutes", "unit:s": "seconds",
     "base": "beginning", "interval": "every", "'": "", "~": "", '"': "",
 }  # fmt: skip
 _SILENT = frozenset(("(", ")", "[", "]", "{", "}", "=>", "now", "notify", "on", ",", ";", ":"))
