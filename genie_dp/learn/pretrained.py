@@ -18,6 +18,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.batches import Source
 from genie_dp.learn.pointer import Mixture, Pointer
 from genie_dp.learn.seq2seq import PointerNetwork, Tensors
+from genie_dp.learn.spoken import spoken
 from genie_dp.learn.vocabulary import Vocabulary
 
 BASE = "base"
@@ -62,9 +63,9 @@ class PretrainedNetwork(PointerNetwork):
         self.tokens = nn.Embedding(vocabulary.generated, size)
         with torch.no_grad():
             for row, token in enumerate(vocabulary.words[: vocabulary.generated]):
-                self.tokens.weight[row] = pieces.weight[list(self._pieces(_readable(token)))].mean(
-                    0
-                )
+                self.tokens.weight[row] = pieces.weight[
+                    list(self._pieces(" ".join(spoken(token)) or token))
+                ].mean(0)
         self.body = _adapted(body, settings) if settings.lora_rank else body
         self.pointer = Pointer(size, size, (vocabulary.generated, size))
 
@@ -177,15 +178,6 @@ def _pieces(tokenizer: Any, word: str) -> tuple[int, ...]:
     """Return the pieces of a word inside a sentence; never none."""
     found = tokenizer(f" {word}", add_special_tokens=False).input_ids
     return tuple(found) or (tokenizer.unk_token_id,)
-
-
-def _readable(token: str) -> str:
-    """Return a program token as words that a pretrained model may know.
-
-    >>> _readable("param:file_name:Entity(tt:path_name)")
-    'param file name Entity tt path name'
-    """
-    return " ".join("".join(c if c.isalnum() else " " for c in token).split()) or token
 
 
 def _means(pieces: torch.Tensor, owner: torch.Tensor, words: int) -> torch.Tensor:

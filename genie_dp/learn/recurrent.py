@@ -87,6 +87,9 @@ class RecurrentNetwork(PointerNetwork):
         self.query = nn.Linear(size, size)
         self.second = nn.LSTM(2 * size, size, batch_first=True)
         self.pointer = Pointer(2 * size, size, (vocabulary.generated, size))
+        with torch.no_grad():
+            # What is attended to is compared with tokens from the start; see WordEmbedding.
+            self.pointer.output.weight[:, size:] += torch.eye(size)
         self.feed = ProgramFeed(vocabulary, size, size) if settings.language_model else None
 
     def encode(self, source: Source) -> Tensors:
