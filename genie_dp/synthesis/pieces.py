@@ -1,5 +1,6 @@
 """A piece of a derivation: words, program and what the next template may ask of both."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -26,9 +27,6 @@ class Features:
 
 features = lru_cache(maxsize=None)(Features)
 ENGLISH = ("num", "det", "own", "form", "pos")
-WORDS = ("first", "last")  # of the utterance, without its determiner
-# Read from the words of a piece.
-OF_WORDS = frozenset({*WORDS, "takes_pronoun", "takes_phrase", "takes_many"})
 
 
 @dataclass(slots=True)
@@ -70,14 +68,8 @@ class Piece:
         for column, value in self.attributes:
             if column == name:
                 return value
-        if name in WORDS:
-            return self._word(0 if name == "first" else -1)
-        if name == "takes_pronoun":
-            return english.takes_pronoun(self.words.partition(GAP)[0])
-        if name == "takes_phrase":
-            return english.takes_phrase(self.text.partition(GAP)[0])
-        if name == "takes_many":  # not "put $x on tumblr and caption it $y"
-            return "it" not in self.words.split()
+        if name in OF_WORDS:
+            return OF_WORDS[name](self)
         if name == "function":  # read by every rule for balance
             return getattr(self.value.state, name, "")
         try:
@@ -88,6 +80,32 @@ class Piece:
             message = f"a {self.value.kind} has no attribute {name!r}"
             raise GenieError(Problem("Y001", message, hint=hint)) from None
 
-    def _word(self, index: int) -> str:
-        cut = self.words.partition if index == 0 else self.words.rpartition
-        return cut(" ")[0 if index == 0 else 2].replace(GAP, "#")
+
+def _first(piece: Piece) -> str:
+    return piece.words.partition(" ")[0].replace(GAP, "#")
+
+
+def _last(piece: Piece) -> str:
+    return piece.words.rpartition(" ")[2].replace(GAP, "#")
+
+
+def _takes_pronoun(piece: Piece) -> bool:
+    return english.takes_pronoun(piece.words.partition(GAP)[0])
+
+
+def _takes_phrase(piece: Piece) -> bool:
+    return english.takes_phrase(piece.text.partition(GAP)[0])
+
+
+def _takes_many(piece: Piece) -> bool:
+    return "it" not in piece.words.split()  # not "put $x on tumblr and caption it $y"
+
+
+# Read from the words of a piece; first and last without its determiner.
+OF_WORDS: Mapping[str, Callable[[Piece], str | bool]] = {
+    "first": _first,
+    "last": _last,
+    "takes_pronoun": _takes_pronoun,
+    "takes_phrase": _takes_phrase,
+    "takes_many": _takes_many,
+}

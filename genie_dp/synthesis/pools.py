@@ -180,6 +180,7 @@ def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece
     and states are interned, so that being the same object is being equal; where they are not,
     there are more kinds, and nothing else changes.
     """
+    readers = [OF_WORDS[word] for word in words]
     found: dict[tuple[object, ...], list[Piece]] = {}
     for piece in pieces:
         value = piece.value
@@ -187,7 +188,7 @@ def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece
             id(piece.features), id(value.state), value.gap, piece.attributes
         )  # fmt: skip
         if words:
-            name += tuple([piece.attribute(attribute) for attribute in words])
+            name += tuple([read(piece) for read in readers])
         if name in found:
             found[name].append(piece)
         else:
@@ -202,7 +203,7 @@ def _words_in(
 ) -> tuple[str, ...]:
     """Return the attributes read from words that a request, a test or a rule looks at."""
     names = {*reads, *(name for name, _ in asked), *(a for t in tests for _, a in t.reads)}
-    return tuple(sorted(names & OF_WORDS))
+    return tuple(sorted(names & OF_WORDS.keys()))
 
 
 def group(
@@ -240,24 +241,31 @@ def group(
 def reader(names: tuple[str, ...]) -> Callable[[Piece], Key]:
     """Return the function from a piece to its attributes of those names.
 
-    What features and states hold is read in one call of C; the rest by `Piece.attribute`.
+    What features and states hold is read in C; the rest by `Piece.attribute`.
     """
     if not names:
         return lambda piece: ()
-    if any(name in OF_WORDS for name in names):
-        return lambda piece: tuple([piece.attribute(name) for name in names])
-    get = attrgetter(*[_PATHS.get(name, f"value.state.{name}") for name in names])
+    each = [OF_WORDS.get(name) or attrgetter(_path(name)) for name in names]
+    if len(each) > 1 and OF_WORDS.keys().isdisjoint(names):
+        together: Callable[[Piece], Key] = attrgetter(*map(_path, names))
+    else:
+
+        def together(piece: Piece) -> Key:
+            return tuple([get(piece) for get in each])
 
     def read(piece: Piece) -> Key:
         if piece.attributes:
             return tuple([piece.attribute(name) for name in names])
         try:
-            found = get(piece)
+            return together(piece)
         except AttributeError:  # a state without a function, or a mistake
             return tuple([piece.attribute(name) for name in names])
-        return (found,) if len(names) == 1 else found
 
     return read
+
+
+def _path(name: str) -> str:
+    return _PATHS.get(name, f"value.state.{name}")
 
 
 _PATHS = {"gap": "value.gap", **{name: f"features.{name}" for name in ENGLISH}}
