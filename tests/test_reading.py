@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.fill import constant
-from genie_dp.languages.thingtalk.slots import is_slot, slot_type
+from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.parser.reading.grammar_reader import MOST_CHARACTERS, GrammarReader
 from genie_dp.parser.reading.load import NAMES, load_reader
 from genie_dp.parser.reading.reading import Locale, Reader, Reading
@@ -105,18 +105,14 @@ def test_words_around_values_are_the_tokenizers(text: str):
         at = end
     words = list(tokenize(" ".join([*rest, text[at:]])))
     # A sign of per cent is said as a word, and ranges are taken apart.
-    plain = [word for word in kept if word not in ("percent", "-")]
+    plain = [word for word in kept if word not in ("percent", "%", "-")]
     assert plain == [word for word in words if word not in ("percent", "%", "-")]
 
 
 @given(ANYTHING)
 def test_reading_an_utterance_again_changes_nothing(text: str):
     once = GRAMMAR.read(text, now=NOW)
-    again = GRAMMAR.read(once.utterance, now=NOW)
-    taken = [token for token in once.tokens if is_slot(token)]
-    assert [token for token in again.tokens if is_slot(token)][: len(taken)] == taken or (
-        set(taken) <= set(again.tokens)
-    )
+    assert GRAMMAR.read(once.utterance, now=NOW).utterance == once.utterance
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -9,6 +9,7 @@ from typing import Any
 from genie_dp.augment.written.dates import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.parser.reading.choose import chosen
 from genie_dp.parser.reading.duckling_process import DucklingProcess
 from genie_dp.parser.reading.grammar_reader import GrammarReader, checked_sentence, read_choices
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
@@ -87,7 +88,7 @@ class DucklingReader:
                 candidate = _candidate(s, entity, s.starts[first], s.ends[end - 1])
                 if candidate is None or _recurs(s, candidate):
                     continue
-                if not _is_known(candidate, known):
+                if not _is_known(candidate, known) and not _is_several(candidate, known):
                     yield candidate
 
 
@@ -162,6 +163,12 @@ def _is_spelled(word: str) -> bool:
     from genie_dp.parser.reading.numbers import SMALL
 
     return word in SMALL or word in ("half", "quarter", "past")
+
+
+def _is_several(one: Candidate, known: list[Candidate]) -> bool:
+    """Tell whether a candidate swallows two times of day: "5 pm at 5 pm"."""
+    inside = [k for k in known if k.stem == "TIME" and one.start <= k.start and k.end <= one.end]
+    return len(chosen([k for k in inside if not k.is_weak])) > 1
 
 
 def _is_known(one: Candidate, known: list[Candidate]) -> bool:

@@ -84,20 +84,21 @@ def _reading(s: Sentence, taken: Sequence[Candidate], doubt: int) -> Reading:
     values: dict[str, ReadValue] = {}
     names = _Names({word for word, masked in zip(s.words, s.masked, strict=True) if masked})
     waiting = list(reversed(taken))
-    for token, start, end in token_places(s.text):
+    last = 0  # where the value before ends
+    for token, begin, end in token_places(s.text):
+        start = max(begin, last)
         while waiting and waiting[-1].start < end:
             one = waiting.pop()
             tokens.extend(tokenize(s.text[start : one.start]) if start < one.start else ())
             name = names.next(one.stem)
-            tokens.append(name)
-            tokens.extend(one.after.split())
+            tokens.extend((name, *one.after.split()))
             text = s.text[one.start : one.end]
             values[name] = ReadValue(one.type, one.value, text, (one.start, one.end))
-            start = max(start, one.end)
-        last = max((value.span[1] for value in values.values()), default=0)
-        if end <= last:
-            continue
-        tokens.extend(tokenize(s.text[max(start, last) : end]) if last > start else (token,))
+            start = last = max(start, one.end)
+        if start == begin and end > last:
+            tokens.append(token)
+        elif start < end:
+            tokens.extend(tokenize(s.text[start:end]))
     return Reading(tuple(tokens), values, doubt)
 
 
