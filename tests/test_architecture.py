@@ -18,7 +18,8 @@ LAYERS = {
     "texts": 0.5,
     "recipe": 0,
     "languages": 1,
-    "learn": 1,
+    # Search asks a language which tokens may follow.
+    "learn": 1.5,
     "skills": 2,
     # Templates read words as skills do; no skill knows of templates.
     "templates": 2.5,
