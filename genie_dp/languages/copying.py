@@ -42,15 +42,15 @@ def _freeze(root: TextNode) -> None:
 
 
 class Sentence:
-    """The words of a sentence as a program writes them, and where each of them stands.
+    """The words of a sentence that may be copied, and where each of them stands.
 
     Attributes:
-        words: the words.
+        words: the words; "" where one cannot be copied, which ends each span.
         starts: the words that a span may begin with.
         places: word -> the indices at which it stands.
         kept: what frames know of this sentence; each frame under a key of its own.
 
-    >>> sentence = Sentence("to be or not to be".split(), str)
+    >>> sentence = Sentence("to be or not to be".split(), bool)
     >>> ends = sentence.begin("to")
     >>> sorted(sentence.next_words(ends)), sorted(sentence.next_words(sentence.go_on(ends, "be")))
     (['be'], ['or'])
@@ -58,10 +58,10 @@ class Sentence:
 
     __slots__ = ("kept", "places", "starts", "words")
 
-    def __init__(self, words: Sequence[str], written: Callable[[str], str]):
-        """Write each word as programs do; an empty word is none."""
-        self.words = tuple(written(word) for word in words if word)
-        self.starts = frozenset(self.words)
+    def __init__(self, words: Sequence[str], is_copied: Callable[[str], bool]):
+        """Keep the words that can be copied."""
+        self.words = tuple(word if word and is_copied(word) else "" for word in words)
+        self.starts = frozenset(filter(None, self.words))
         places: dict[str, list[int]] = {}
         for index, word in enumerate(self.words):
             places.setdefault(word, []).append(index)
@@ -80,4 +80,4 @@ class Sentence:
     def next_words(self, ends: tuple[int, ...]) -> frozenset[str]:
         """Return the words that continue one of the spans."""
         words = self.words
-        return frozenset(words[end] for end in ends if end < len(words))
+        return frozenset(words[end] for end in ends if end < len(words) and words[end])

@@ -90,7 +90,7 @@ class SexprGrammar:
         if language is None:
             language = _Language(self._shapes, self._limits, self._automaton, there)
             self._languages[there] = language
-        return self._automaton.begin((language.start(),), Sentence(sentence, str))
+        return self._automaton.begin((language.start(),), Sentence(sentence, bool))
 
 
 def _slots(shapes: Shapes) -> set[Item]:
@@ -234,7 +234,8 @@ class _Choice(Frame):
             nodes = tuple(i for i in self.items if i.kind == "node" and i.key[0] == token)
             return (make(_Label, self, nodes, 1),), None
         if token == '"' and Item("text") in self.items:
-            return (make(_TextStart, language), *self.after(Item("text"))), None
+            has_words = any(map(_is_in_text, sentence.starts))
+            return (make(_TextStart, has_words), *self.after(Item("text"))), None
         symbol = Item("symbol", (token,))
         item = symbol if symbol in self.items else self._item(token) or Item("number")
         if item.kind == "word":
@@ -262,8 +263,9 @@ def body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) ->
     """Return the frame of what may follow the items of a node."""
     shapes = language.shapes
     items = tuple(i for i in shapes.allowed(key, sorts) if language.cost(i) < _NEVER)
-    if len(sorts) >= language.most_items and shapes.may_end(key, sorts):
-        items = ()
+    if len(sorts) >= language.most_items:
+        wanted = () if shapes.may_end(key, sorts) else tuple(shapes.wanted(key, sorts))
+        items = tuple(i for i in items if i in wanted)
     if shapes.shapes[key].elements is None and not shapes.shapes[key].is_fixed:
         sorts = ("",) * len(sorts)  # only their number matters
     return language.automaton.make(_Choice, language, items, (key, sorts), nesting)
@@ -295,14 +297,9 @@ class _Label(Frame):
             self.unlabelled = body(around.language, bare.key, (), around.nesting + 1)
         labels = {n.key[depth] for n in nodes if len(n.key) > depth and n.key[depth]}
         fixed = frozenset(labels) | (self.unlabelled.fixed if self.unlabelled else NOTHING)
-        costs = around.language.costs
-        least = min(costs[n.key] for n in nodes)
-        closing = {
-            n.key[depth]
-            for n in nodes
-            if len(n.key) > depth and n.key[depth] and costs[n.key] == least
-        }
-        if bare is not None and costs[bare.key] == least and self.unlabelled is not None:
+        soon = _soonest(around, nodes)
+        closing = {n.key[depth] for n in soon if len(n.key) > depth and n.key[depth]}
+        if bare in soon and self.unlabelled is not None:
             closing |= self.unlabelled.closing
         super().__init__(fixed, closing=frozenset(closing))
 
@@ -326,6 +323,13 @@ class _Label(Frame):
             return (make(_Label, around, named, self.depth + 1),), None
         inside = body(around.language, named[0].key, (), around.nesting + 1)
         return (inside, *around.after(named[0])), None
+
+
+def _soonest(around: _Choice, nodes: tuple[Item, ...]) -> tuple[Item, ...]:
+    """Return the nodes that lead to the end of what is around them soonest."""
+    cheap = tuple(n for n in nodes if n in around.cheap)
+    least = min(around.language.cost(n) for n in nodes)
+    return cheap or tuple(n for n in nodes if around.language.cost(n) == least)
 
 
 class _Words(Frame):
@@ -360,32 +364,30 @@ def _is_in_text(word: str) -> bool:
 class _TextStart(Frame):
     """The first word of a text in quotes; where the sentence has none, the closing quote."""
 
-    __slots__ = ("language",)
+    __slots__ = ()
+    is_bound = True
 
-    def __init__(self, language: _Language):
-        self.language = language
-        super().__init__(NOTHING)
+    def __init__(self, has_words: bool):
+        super().__init__(NOTHING if has_words else _QUOTE)
 
     def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words of the sentence."""
-        return frozenset(w for w in sentence.starts if _is_in_text(w)) or _QUOTE
+        return frozenset(filter(_is_in_text, sentence.starts))
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on after the first word."""
-        if token == '"':
-            return (), None
-        return (_TextMore(self.language, sentence.begin(token)),), None
+        return ((), None) if token == '"' else ((_TextMore(sentence.begin(token)),), None)
 
 
 class _TextMore(Frame):
     """The next word of a text in quotes, or the closing quote."""
 
-    __slots__ = ("ends", "language")
+    __slots__ = ("ends",)
     is_bound = True
 
-    def __init__(self, language: _Language, ends: tuple[int, ...]):
-        self.language, self.ends = language, ends
-        super().__init__(language.automaton.set_of(_QUOTE))
+    def __init__(self, ends: tuple[int, ...]):
+        self.ends = ends
+        super().__init__(_QUOTE)
 
     def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words after the spans."""
@@ -397,7 +399,7 @@ class _TextMore(Frame):
         """Go on with those spans that have the word."""
         if token == '"':
             return (), None
-        return (_TextMore(self.language, sentence.go_on(self.ends, token)),), None
+        return (_TextMore(sentence.go_on(self.ends, token)),), None
 
 
 def _nothing_to_copy() -> Problem:

@@ -89,10 +89,14 @@ class ThingTalkGrammar:
     def begin(self, sentence: Sequence[str]) -> State:
         """Return the empty prefix for a sentence; its tokens are what may be copied.
 
-        Words are copied as the token form writes them: `escape_word` of the word.
+        A word that the token form would escape (a quote, a backslash) is not copied.
         """
-        words = Sentence(sentence, escape_word)
+        words = Sentence(sentence, _is_plain)
         return self._catalogue.automaton.begin((self._start,), words)
+
+
+def _is_plain(word: str) -> bool:
+    return escape_word(word) == word
 
 
 def _enum_tokens(type_: Type) -> Iterator[str]:

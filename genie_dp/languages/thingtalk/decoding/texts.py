@@ -8,19 +8,26 @@ from genie_dp.languages.thingtalk.types import LOCATION, STRING, Entity
 QUOTE = frozenset(('"',))
 
 
+def free_text(catalogue: Catalogue, sentence: Sentence) -> Frame:
+    """Return the frame of words after an opening quote."""
+    return catalogue.automaton.make(TextStart, catalogue, bool(sentence.starts))
+
+
 class TextStart(Frame):
-    """The first word of a text; where there is none to copy, the closing quote."""
+    """The first word of a text; where there is none at all, the closing quote."""
 
     __slots__ = ("catalogue",)
+    is_bound = True
 
-    def __init__(self, catalogue: Catalogue):
+    def __init__(self, catalogue: Catalogue, has_words: bool):
         """Allow the first words of fixed texts."""
         self.catalogue = catalogue
-        super().__init__(catalogue.constants.texts.words)
+        words = catalogue.constants.texts.words
+        super().__init__(words if words or has_words else QUOTE)
 
     def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
         """Return all words of the sentence."""
-        return sentence.starts or (NOTHING if self.fixed else QUOTE)
+        return sentence.starts
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on after the first word."""
@@ -120,7 +127,7 @@ class Unknown(Frame):
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on with the words."""
         if token == '"':
-            return (self.catalogue.automaton.make(TextStart, self.catalogue), self.kinds), None
+            return (free_text(self.catalogue, sentence), self.kinds), None
         return ((self.kinds,), None) if token == '""' else self.kinds.take(token, sentence)
 
 

@@ -4,7 +4,7 @@ from genie_dp.languages.automaton import NOTHING, Frame, Move, Wait
 from genie_dp.languages.copying import Sentence
 from genie_dp.languages.thingtalk.ast import ContextValue
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, Names
-from genie_dp.languages.thingtalk.decoding.texts import AfterText, TextStart, Unknown, kinds_of
+from genie_dp.languages.thingtalk.decoding.texts import AfterText, Unknown, free_text, kinds_of
 from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.languages.thingtalk.token_reader import is_number_token
 from genie_dp.languages.thingtalk.token_values import literal_tokens
@@ -127,7 +127,7 @@ class ValueFrame(Frame):
         match token:
             case '"':
                 after = make(AfterText, catalogue, fit)
-                return (make(TextStart, catalogue), after), None
+                return (free_text(catalogue, sentence), after), None
             case '""':
                 return (make(AfterText, catalogue, fit),), None
             case "null":
