@@ -34,14 +34,17 @@ def reading_cases(topic: str) -> list[ReadingCase]:
 
 def topics() -> list[str]:
     """Return the files of cases, all but the traps."""
-    return sorted(path.stem for path in FOLDER.glob("*.txt") if path.stem != "traps")
+    return sorted(path.stem for path in FOLDER.glob("*.txt") if not path.stem.startswith("traps"))
 
 
 def traps() -> list[str]:
     """Return the sentences in which nothing is to be read."""
-    return list(_lines("traps"))
+    return [*_lines("traps"), *_lines("traps_2")]
 
 
 def _lines(topic: str) -> list[str]:
     lines = (FOLDER / f"{topic}.txt").read_text(encoding="utf-8").splitlines()
-    return [line for line in lines[1:] if line]
+    # "# hash" is a trap, a comment begins a file.
+    while lines[0].startswith("# "):
+        lines.pop(0)
+    return [line for line in lines if line]

@@ -178,7 +178,9 @@ def _past(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Time | None
         minutes, place = int(number.value), number.end
         place += s.word(place) in ("minutes", "mins")
     way = s.word(place)
-    if way == "to" and s.word(at - 1) in ("from", "between"):
+    # "2 to 3 pm" is a range, as is "from 10 to 3 pm".
+    is_span = minutes % 5 or s.word(at - 1) in ("from", "between")
+    if way == "to" and is_span and s.word(place - 1) not in ("minutes", "mins"):
         return None
     if way not in ("past", "to", "after", "before", "till", "of") or (
         minutes == 30 and way != "past"

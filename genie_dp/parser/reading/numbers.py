@@ -31,7 +31,9 @@ _BEFORE_ONE = words_of(
     only first second big small red blue green right left wrong best same latest new
     """
 )
-_AFTER_ONE = frozenset(("of", "'s", "another", "that", "who", "which", "by", "day", "more", "'ll"))
+_AFTER_ONE = frozenset(
+    ("of", "'s", "another", "that", "who", "which", "by", "day", "more", "'ll", "moment", "thing")
+)
 
 
 class Number(NamedTuple):
@@ -240,8 +242,13 @@ def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
         "NUMBER",
         text,
         soft=number.is_said and number.end == at + 1,
-        weak=s.has(at - 2, "out", "of"),
+        weak=s.has(at - 2, "out", "of") or (number.is_said and _is_people(s, number.end)),
     )
+
+
+def _is_people(s: Sentence, at: int) -> bool:
+    """Tell whether "of us" follows: "the two of us"."""
+    return s.word(at) == "of" and s.word(at + 1) in ("us", "them", "you", "these", "those")
 
 
 def _year(s: Sentence, at: int) -> tuple[int, int] | None:
