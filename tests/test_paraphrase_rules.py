@@ -130,6 +130,9 @@ NEVER = [
     ("when some of my songs last DURATION_0 and have a label , tell me", "one of my songs"),
     ("list workouts burning less than MEASURE_kcal_0 that are shorter than DURATION_0",
      "MEASURE_kcal_0 shorter"),
+    ("when it rains , give me a heads up", "see a heads up"),
+    ("give me a heads up when it rains", "show me a heads up"),
+    ("go ahead and lock the door", "ahead and go"),
 ]  # fmt: skip
 
 

@@ -40,7 +40,11 @@ _SMALL = (
     | frozenset(_FUNCTION_WORDS.split())
 )
 
-_NEVER_FIRST = frozenset(("and", "or", "but", "than", "then", "of", "so", "not", "too", "as"))
+_BROKEN_OFF = """
+    and or but than then of so not too as to its their been be being had will would could should may
+    might
+"""
+_NEVER_FIRST = frozenset(_BROKEN_OFF.split())
 
 
 def is_fit(text: str) -> bool:
@@ -63,13 +67,25 @@ def is_telling(words: Sequence[str]) -> bool:
 
     >>> is_telling(["the", "late", "budget"]), is_telling(["budget", "of", "the"])
     (True, False)
-    >>> is_telling(["of", "the", "budget"]), is_telling(["weekend", ".", "the", "boiler"])
+    >>> is_telling(["of", "the", "budget"]), is_telling(["its", "last"])
     (False, False)
+    >>> is_telling(["weekend", ".", "the", "boiler"])
+    False
     """
     first, last = words[0], words[-1]
     if first in _NEVER_FIRST or last in _SMALL or not (first[0].isalnum() and last[-1].isalnum()):
         return False
     return _STOPS.isdisjoint(words)
+
+
+def ends_phrase(text: Sequence[str], end: int) -> bool:
+    """Tell whether a text may be broken off before a word: at its end, or where a phrase begins.
+
+    >>> text = "we launch our new app in may".split()
+    >>> [" ".join(text[:end]) for end in range(1, 8) if ends_phrase(text, end)]
+    ['we launch', 'we launch our new app', 'we launch our new app in may']
+    """
+    return end == len(text) or text[end] in _SMALL or not text[end][0].isalnum()
 
 
 @dataclass(slots=True)
@@ -147,12 +163,12 @@ def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:
     def draw(rng: Random) -> str:
         words: list[str] = []
         for _ in range(_TRIES):
-            words = whole(rng).split(" ")
-            size = 1 + int(rng.random() * min(longest, len(words)))
-            last = len(words) - size
+            whole_text = whole(rng).split(" ")
+            size = 1 + int(rng.random() * min(longest, len(whole_text)))
+            last = len(whole_text) - size
             start = 0 if at_start else last if at_end else int(rng.random() * (last + 1))
-            words = words[start : start + size]
-            if is_telling(words):
+            words = whole_text[start : start + size]
+            if is_telling(words) and ends_phrase(whole_text, start + size):
                 break
         return " ".join(words)
 
