@@ -112,6 +112,7 @@ NEVER = [
     ("get films rated higher than NUMBER_0", "rated more"),
     ("get films whose rating is more than NUMBER_0", "rating more"),
     ("every time it rains , close the windows", "time that"),
+    ("show me the end times of the events in my folder", "what is"),
     ("turn the ringer back on", "on the ringer back"),
     ("show me videos that are at most DURATION_0 long", "or less long"),
     ("when any of my doors have a car behind them , tell me", "has a car"),

@@ -89,6 +89,9 @@ def _number(words: str) -> str:
     tokens = words.split(" ")
     if len(tokens) == 1 and words in _NO_NOUN:
         return "none"
+    head = words.partition(" of ")[0]
+    if head.endswith(" times") and not head.endswith(("the times", "york times")):  # a paper
+        return "pl"
     for at, token in enumerate(tokens):
         if at and token in _ENDS_HEAD:
             return english.number_of(" ".join(tokens[:at]))
