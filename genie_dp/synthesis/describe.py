@@ -118,9 +118,7 @@ class Describer:
         for reading in found:
             form = language.canonical(reading.program, self.library)
             text = language.tokens(form, self.library)
-            target = target_of(
-                text, frozenset(language.functions(form)), self.compiled.placeholders
-            )
+            target = target_of(text, language.functions(form), self.compiled.placeholders)
             if target is not None:
                 yield reading, target
 

@@ -11,11 +11,11 @@ from itertools import product
 from typing import Any
 
 from genie_dp.languages.base import Value
+from genie_dp.synthesis.describe_costs import priced
 from genie_dp.synthesis.describe_grammar import (
     Family,
     TargetGrammar,
     is_private,
-    priced,
     reads_words,
 )
 from genie_dp.synthesis.describe_target import Target
@@ -94,6 +94,7 @@ class DescribeChart:
         self._wordings: dict[Any, Any] = {}
         self._chosen: dict[Any, Lists] = {}
         self.changed: dict[str, int] = {}
+        self.length = len(target.text)
         self._keys = self._passing_keys()
         self._fill()
 
@@ -259,6 +260,8 @@ class DescribeChart:
         """Return every way to say a whole program that is, or is part of, the target."""
         found: list[Root] = []
         for family in self.grammar.roots:
+            if self.target.is_policy != (family.rule.body.kind == "policy"):
+                continue
             for part, items in self.combinations(family):
                 below = sum(item.cost for item in items)
                 found += [
@@ -295,20 +298,32 @@ class DescribeChart:
     def _of_parts(
         self, family: Family, parts: Sequence[int], lists: Sequence[Sequence[Item]]
     ) -> Iterator[tuple[int, Sequence[Item]]]:
+        is_root = family.category in self.grammar.compiled.roots
+        if is_root and not family.names_functions and not self._is_whole(parts):
+            return
         for items in _bound(lists, family):
-            part = self._result(family, parts)
+            part = self._result(family, parts, is_root)
             if part is None:
                 return
             yield part, items
 
-    def _result(self, family: Family, parts: Sequence[int]) -> int | None:
+    def _is_whole(self, parts: Sequence[int]) -> bool:
+        """Tell whether parts have all functions of the program, where nothing less is wanted."""
+        if self.target.is_loose or self.target.is_policy:
+            return True
+        return sum(len(self.values[part].functions) for part in parts) == self.target.size
+
+    def _result(self, family: Family, parts: Sequence[int], is_root: bool) -> int | None:
         """Return the part that a template makes of parts, None if it is none of the program."""
         body = family.rule.body
         key = (id(body), tuple([(family.rule.names[i], parts[i]) for i in family.order]))
         if key not in self._built:
             values = {family.rule.names[i]: self.values[parts[i]] for i in family.order}
             value = body.build(values)
-            fits = value is not None and self._fits(value)
+            if value is not None and is_root and not self.target.is_loose:
+                fits = len(value.text) == self.length  # tokens may stand in another order
+            else:
+                fits = value is not None and self._fits(value)
             self._built[key] = self.part(value) if fits else None
         return self._built[key]
 

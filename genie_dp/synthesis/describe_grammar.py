@@ -1,32 +1,24 @@
 """A grammar read from programs to sentences: which templates may say a given program."""
 
-import math
+import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from genie_dp.synthesis.chart import Checks
 from genie_dp.synthesis.compiler import Compiled
+from genie_dp.synthesis.describe_costs import price, price_of_sentence, price_of_skill, priced
 from genie_dp.synthesis.describe_target import Target
 from genie_dp.synthesis.describe_values import literals
 from genie_dp.synthesis.layout import ChildSpec, placeholder_of
 from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.rules import Rule
-from genie_dp.templates import english
 from genie_dp.templates.guard import compared_with
 
 ENDS = ("first", "last")  # the words of a phrase that guards compare
-# What a step costs: found by reading 300 descriptions of synthesized programs, November 2026. A
-# construct is dear, so that sentences are short; a template's later alternatives, and later
-# templates, are less usual than the first; what synthesis draws less often is less natural.
-CONSTRUCT, LEAF = 1.0, 0.2
-WEIGHT, ALTERNATIVE, RANK, WORD = 0.4, 0.12, 0.03, 0.04
-MOST_RANKS, MOST_ALTERNATIVES = 20, 8
-LEAF_RANK, NO_VERB = 0.02, 1.0  # "turn on the lights" rather than "the lights on please"
-NAMED = 0.1  # "on twitter" tells what happens
-PHRASE = 0.1  # for each phrase of a parameter that comes before
+NEVER = "<never>"  # no program has this token
+_FUNCTION = re.compile(r"@[\w.-]+")
 
 
 @dataclass(slots=True)
@@ -39,6 +31,7 @@ class Family:
         checks: the guard, but for what it asks of one child alone.
         slots: for each child what is asked of it alone; equal slots have equal numbers.
         order: the children by name, as bodies know them.
+        names_functions: whether the program may have functions that no child has.
     """
 
     category: str
@@ -46,7 +39,13 @@ class Family:
     children: tuple[ChildSpec, ...]
     checks: Checks
     order: tuple[int, ...]
+    names_functions: bool
     slots: tuple[int, ...] = ()
+
+    def add_costs(self, cost_of: Callable[[Rule], float]) -> None:
+        """Add to the costs of the rules."""
+        self.rules = [(rule, cost + cost_of(rule)) for rule, cost in self.rules]
+        self.rules.sort(key=lambda pair: pair[1])
 
     @property
     def rule(self) -> Rule:
@@ -58,11 +57,18 @@ class Family:
 class Said:
     """Templates of a skill with the program that they say but for constants.
 
-    `needs` are the tokens that the program has whatever the constants are.
+    Attributes:
+        functions: those of the program.
+        function: the first of them, "" for none.
+        rank: how many templates of the category came before that say the same function.
+        needs: the tokens that the program has whatever the constants are, once somebody asked.
     """
 
     family: Family
-    needs: Counter[str]
+    functions: frozenset[str]
+    function: str
+    rank: int
+    needs: Counter[str] | None = None
 
 
 @dataclass(slots=True)
@@ -110,37 +116,34 @@ class TargetGrammar:
     def _add(self, family: Family) -> None:
         is_leaf = all(placeholder_of(child.pool) for child in family.children)
         if family.category in self.compiled.roots:
-            if is_leaf:  # a skill's own sentence: mostly short for a longer one
-                add_costs(family, lambda rule: CONSTRUCT + (0 if has_verb(rule) else NO_VERB))
+            if is_leaf:
+                family.add_costs(price_of_sentence)
             self.roots.append(family)
-            return
-        if not is_leaf:
+        elif is_leaf:
+            functions = tuple(dict.fromkeys(_FUNCTION.findall(family.rule.template.body_text)))
+            if not functions:
+                functions = getattr(self._said(family), "functions", ())
+            first = functions[0] if functions else ""
+            ranks = self.ranks.setdefault((family.category, first), {})
+            rank = ranks.setdefault(family.rule.template.id, len(ranks))
+            said = Said(family, frozenset(functions), first, rank)
+            self.leaves.setdefault(first, []).append(said)
+        else:
             self.others.append(family)
-            return
-        said = self._said(family)
-        if said is not None:
-            function = said.functions[0] if said.functions else ""
-            needs = Counter(
-                token for token in said.text.split()
+
+    def _needs(self, said: Said) -> Counter[str]:
+        """Return what a template needs; when asked first, with its costs."""
+        if said.needs is None:
+            value = self._said(said.family)
+            said.needs = Counter(
+                token for token in (value.text.split() if value is not None else (NEVER,))
                 if not token.startswith("enum:") and not is_private(token)
             )  # fmt: skip
-            self._price_leaf(family, said, function)
-            self.leaves.setdefault(function, []).append(Said(family, needs))
-
-    def _price_leaf(self, family: Family, said: Any, function: str) -> None:
-        """Add to the costs of a skill's phrase: its first phrases are the usual ones."""
-        ranks = self.ranks.setdefault((family.category, said.gap == "", function), {})
-        rank = ranks.setdefault(family.rule.template.id, len(ranks))
-        more = LEAF_RANK * min(rank, MOST_RANKS)
-        is_action = said.kind == "action"
-        add_costs(
-            family,
-            lambda rule: (
-                more
-                + (NO_VERB if is_action and not has_verb(rule) else 0)
-                - (NAMED if names_skill(rule, function) else 0)
-            ),
-        )
+            is_action = value is not None and value.kind == "action"
+            said.family.add_costs(
+                lambda rule: price_of_skill(rule, said.rank, said.function, is_action=is_action)
+            )
+        return said.needs
 
     def _said(self, family: Family) -> Any:
         """Return the value of a template with any constants, None where there are none."""
@@ -177,31 +180,15 @@ class TargetGrammar:
         """Yield the templates without children but constants that a program may need."""
         for function in sorted(target.functions | {""}):
             for said in self.leaves.get(function, ()):
-                if target.is_policy or all(n <= target.counts[t] for t, n in said.needs.items()):
-                    yield said.family
+                if said.functions <= target.functions:
+                    needs = self._needs(said).items()
+                    if target.is_policy or all(n <= target.counts[t] for t, n in needs):
+                        yield said.family
 
 
 def is_private(token: str) -> bool:
     """Tell whether a token is the character of a placeholder."""
     return len(token) == 1 and "\ue000" <= token <= "\uf8ff"
-
-
-def add_costs(family: Family, cost_of: Callable[[Rule], float]) -> None:
-    """Add to the costs of a family's rules."""
-    family.rules = [(rule, cost + cost_of(rule)) for rule, cost in family.rules]
-    family.rules.sort(key=lambda pair: pair[1])
-
-
-def has_verb(rule: Rule) -> bool:
-    """Tell whether a rule begins with a verb."""
-    words = " ".join(part if isinstance(part, str) else "$x" for part in rule.layout.parts)
-    return english.starts_with_verb(words)
-
-
-def names_skill(rule: Rule, function: str) -> bool:
-    """Tell whether a rule says the name of the skill: @com.dropbox.move is of dropbox."""
-    skill = function.rpartition(".")[0].rpartition(".")[2].replace("-", " ")
-    return any(isinstance(part, str) and skill in part for part in rule.layout.parts if skill)
 
 
 def families(category: str, rules: Sequence[Rule], *, is_root: bool) -> Iterator[Family]:
@@ -222,7 +209,17 @@ def families(category: str, rules: Sequence[Rule], *, is_root: bool) -> Iterator
         of_family.sort(key=lambda pair: pair[1])
         rule = of_family[0][0]
         order = tuple(sorted(range(len(children)), key=lambda i: rule.names[i]))
-        yield Family(category, of_family, children, Checks(_without_lone_tests(rule)), order)
+        checks = Checks(_without_lone_tests(rule))
+        yield Family(category, of_family, children, checks, order, _names_functions(rule))
+
+
+def _names_functions(rule: Rule) -> bool:
+    """Tell whether a body may name functions: none of ThingTalk does without an "@"."""
+    template = rule.template
+    joins_children = (
+        template.python is None and template.tree is None and "=>" in template.body_text
+    )
+    return not joins_children or "@" in template.body_text
 
 
 def _without_lone_tests(rule: Rule) -> Rule:
@@ -231,31 +228,6 @@ def _without_lone_tests(rule: Rule) -> Rule:
         return rule
     tests = tuple(test for test in rule.guard.tests if id(test) not in alone)
     return replace(rule, guard=replace(rule.guard, tests=tests), wordings={})
-
-
-def price(rule: Rule, rank: int, alternative: int, *, is_root: bool) -> float:
-    """Return what it costs to say a rule, its children apart."""
-    words = sum(len(part.split()) for part in rule.layout.parts if isinstance(part, str))
-    weight = min(max(rule.template.weight, 0.2), 3.0)
-    is_leaf = all(placeholder_of(child.pool) for child in rule.layout.children)
-    is_unit = rule.layout.parts == (0,) and not is_root  # says what its child says
-    return (
-        (LEAF if is_leaf or is_unit else CONSTRUCT)
-        - WEIGHT * math.log(weight)
-        + RANK * (0 if is_leaf else min(rank, MOST_RANKS))
-        + ALTERNATIVE * min(alternative, MOST_ALTERNATIVES)
-        + WORD * words
-    )
-
-
-def priced(pieces: Iterable[Piece]) -> Iterator[tuple[Piece, float]]:
-    """Yield phrases of parameters with what they cost: the first of a sort is the usual one."""
-    met: dict[Any, dict[str, int]] = {}
-    for piece in pieces:
-        sort = met.setdefault((piece.value.text, piece.value.gap, piece.features), {})
-        index = sort.setdefault(piece.words, len(sort))
-        words = len(piece.words.replace(GAP, "").split())
-        yield piece, PHRASE * min(index, MOST_ALTERNATIVES) + WORD * words
 
 
 def reads_words(piece: Piece, words: Mapping[str, Any] | frozenset[str]) -> tuple[str, str]:

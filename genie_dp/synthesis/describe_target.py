@@ -30,6 +30,7 @@ class Target:
         tokens: the program's.
         names: character -> the placeholder that it stands for.
         functions: the functions of the program.
+        size: how many functions it has, those that it has twice counted twice.
         passed: names that stand elsewhere than in conditions.
         is_loose: whether whole programs that say only a part of it are looked for as well.
     """
@@ -37,6 +38,7 @@ class Target:
     tokens: tuple[str, ...]
     names: Mapping[str, str]
     functions: frozenset[str]
+    size: int
     is_loose: bool = False
     counts: Counter[str] = field(init=False)
     pairs: frozenset[tuple[str, str]] = field(init=False)
@@ -113,7 +115,7 @@ def _pairs(tokens: tuple[str, ...] | list[str]) -> list[tuple[str, str]]:
     ]  # fmt: skip
 
 
-def target_of(text: str, functions: frozenset[str], placeholders: Placeholders) -> Target | None:
+def target_of(text: str, functions: Mapping[str, int], placeholders: Placeholders) -> Target | None:
     """Return what is to be said for a canonical token form; None if ten of a sort are too few.
 
     The k-th placeholder of a sort becomes its k-th character, whatever its number.
@@ -132,4 +134,4 @@ def target_of(text: str, functions: frozenset[str], placeholders: Placeholders) 
             token = characters[token]
         tokens.append(token)
     names = {character: token for token, character in characters.items()}
-    return Target(tuple(tokens), names, functions)
+    return Target(tuple(tokens), names, frozenset(functions), sum(functions.values()))

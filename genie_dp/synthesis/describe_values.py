@@ -66,7 +66,12 @@ def type_of(node: Any) -> Type | None:
 
 
 def literal(node: Any) -> str:
-    """Return the tokens of a value, by which two are compared."""
+    """Return the tokens of a value, by which two are compared.
+
+    An entity that has but one name is the same whether it was looked up or not.
+    """
+    if isinstance(node, ast.EntityValue) and (node.value is None or node.display is None):
+        node = ast.EntityValue(None, node.kind, node.display or node.value)
     return value_tokens(node, lambda name: name)
 
 
