@@ -18,7 +18,7 @@ _WEIGHED = words_of(
     flour sugar potatoes apples meat chicken beef
     """
 )
-_MOST_CHOICES = 64
+_MOST_DOUBTFUL = 16  # of these no more than three are read otherwise at a time: 696 ways
 
 Options = tuple[tuple[Candidate, ...], ...]
 
@@ -60,9 +60,10 @@ def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int
         return
     sites = [_options(one, candidates) for one in first]
     sites += [((), (weak,)) for weak in _free(candidates, first)]
+    doubtful = [i for i, options in enumerate(sites) if len(options) > 1][:_MOST_DOUBTFUL]
     met = {tuple(first)}
     for doubt in (1, 2, 3):
-        for picked in combinations(range(len(sites)), doubt):
+        for picked in combinations(doubtful, doubt):
             others = [sites[i][1:] if i in picked else sites[i][:1] for i in range(len(sites))]
             for parts in product(*others):
                 taken = tuple(sorted(c for part in parts for c in part))
@@ -72,8 +73,6 @@ def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int
                 yield doubt, list(taken)
                 if len(met) >= most:
                     return
-        if len(sites) > _MOST_CHOICES:
-            return
 
 
 def _options(one: Candidate, candidates: Sequence[Candidate]) -> Options:

@@ -232,7 +232,9 @@ def bare_time(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Time | 
     number = found[at]
     if number is None or number.value % 1 or not 0 < number.value <= 24:
         return None
-    if s.word(at - 1) not in _BEFORE_BARE or s.word(number.end) not in _AFTER_BARE:
+    following = s.word(number.end)
+    is_dated = s.word(at - 1) == "for" and following in ("tomorrow", "tonight")
+    if not is_dated and (s.word(at - 1) not in _BEFORE_BARE or following not in _AFTER_BARE):
         return None
     return guessed(int(number.value) % 24, 0, number.end)
 
@@ -247,5 +249,5 @@ def times(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
             continue
         bare = bare_time(s, at, found)
         if bare is not None:
-            weak = s.word(at - 1) != "at"
+            weak = s.word(at - 1) not in ("at", "for")
             yield s.candidate(at, bare.end, "TIME", bare.value, weak=weak, soft=True)

@@ -30,7 +30,9 @@ _UNITS = {"day": 1, "week": 7}
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 _PRONOUNS = words_of("i you we they he she it who that which this people one")
 _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "for"))
-_AFTER_DAY = frozenset(("", ".", ",", "!", "?", "at", "and", "or", "of", "to", "please", "then"))
+_AFTER_DAY = frozenset(
+    ("", ".", ",", "!", "?", "at", "and", "or", "of", "to", "please", "then", "through", "until")
+)
 _HOLIDAYS = {tuple(name.split()): day for name, day in HOLIDAYS.items()} | {
     ("christmas", "day"): (25, 12), ("xmas",): (25, 12), ("new", "years", "eve"): (31, 12),
     ("new", "years", "day"): (1, 1), ("independence", "day"): (4, 7),
@@ -174,7 +176,7 @@ def day_at(s: Sentence, at: int, found: tuple[Number | None, ...], today: date) 
     return (
         _numeric(s, at, today)
         or _month_first(s, at, today)
-        or _day_first(s, at, found, today)
+        or _day_first(s, at, today)
         or _weekday(s, at, today)
         or _counted(s, at, found, today)
         or _relative(s, at, today)
@@ -273,7 +275,7 @@ def _with_year(s: Sentence, number: int, month: int, end: int, today: date) -> D
     return Day(next_day(number, month, today), end)
 
 
-def _day_first(s: Sentence, at: int, found: tuple[Number | None, ...], today: date) -> Day | None:
+def _day_first(s: Sentence, at: int, today: date) -> Day | None:
     """Return "14 march", "the 14th of march 2027", "on the 2nd"."""
     the = s.word(at) == "the"
     number = _day_number(s, at + the)
@@ -341,7 +343,18 @@ def _weekday(s: Sentence, at: int, today: date) -> Day | None:
         day, end = monday + timedelta(days=7 + number), end + 2
     if s.word(end) in _PARTS:
         return Day(day, end + 1, hour=hour_of(s, s.word(end)))
-    return Day(day, end, soft=not is_told)
+    return _named(s, end, today) or Day(day, end, soft=not is_told)
+
+
+def _named(s: Sentence, end: int, today: date) -> Day | None:
+    """Return the date that follows its day of the week: "thursday the 14th", "friday, march 5"."""
+    place = end + (s.word(end) == ",")
+    if s.word(place) in _MONTHS:
+        return _month_first(s, place, today)
+    number = _day_number(s, place + 1) if s.word(place) == "the" else None
+    if number is None or not s.word(place + 1)[:1].isdigit():
+        return None
+    return _day_first(s, place, today) or _of_month(number[0], number[1], today)
 
 
 def _counted(s: Sentence, at: int, found: tuple[Number | None, ...], today: date) -> Day | None:

@@ -21,6 +21,7 @@ _DIGITS = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d{1,18})(\.\d{1,12})?")
 _SHORT = re.compile(r"([+-]?\d{1,6}(?:\.\d{1,6})?)(k|m|mil|mio|bn|b)")
 ORDINAL = re.compile(r"(\d{1,6})(?:st|nd|rd|th)")
 PERCENT = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)%")
+_NAMES = frozenset(("401k", "403b", "4b"))  # of pension plans, not so many thousand
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
 _FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
 _FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
@@ -28,7 +29,8 @@ _FRACTION = re.compile(r"(\d{0,6})([½¼¾])")
 _BEFORE_ONE = words_of(
     """
     the this that no any every each which another some a an good new old next last other my your
-    only first second big small red blue green right left wrong best same latest new
+    only first second big small red blue green right left wrong best same latest
+    capital either
     """
 )
 _AFTER_ONE = frozenset(
@@ -211,7 +213,7 @@ def numbers(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate
             if year is not None:
                 yield s.candidate(at, at + 2 + (year[1] - at - 2), "NUMBER", str(year[0]))
         elif (short := short_number(word)) is not None:
-            yield s.candidate(at, at + 1, "NUMBER", plain(short))
+            yield s.candidate(at, at + 1, "NUMBER", plain(short), weak=word in _NAMES)
         elif (match := ORDINAL.fullmatch(word)) is not None:
             yield s.candidate(at, at + 1, "NUMBER", match[1].lstrip("0") or "0")
         elif (match := PERCENT.fullmatch(word)) is not None:

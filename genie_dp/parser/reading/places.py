@@ -13,7 +13,7 @@ from genie_dp.parser.reading.sentence import Sentence, words_of
 DATA = Path(__file__).parent / "data"
 # Weights of the list. Larger cities are known by their name alone; if it is a person's as well,
 # even larger ones.
-_KNOWN_SIZE, _KNOWN_NAME = 50.0, 140.0
+_KNOWN_SIZE, _KNOWN_NAME, _KNOWN_REGION = 50.0, 140.0, 40.0
 _OF_PEOPLE_TOO = frozenset(("to", "from", "for"))
 _BEFORE = words_of(
     """
@@ -80,13 +80,19 @@ def places(s: Sentence) -> Iterator[Candidate]:
 
 def _candidate(s: Sentence, at: int, length: int, name: str, place: Place) -> Candidate:
     before = s.word(at - 1)
-    if name in stop_words():
+    if name in stop_words() or (name in _regions() and place.size < _KNOWN_REGION):
         is_weak = True
     elif name in _people():
         is_weak = before not in _BEFORE - _OF_PEOPLE_TOO and place.size < _KNOWN_NAME
     else:
         is_weak = before not in _BEFORE and place.size < _KNOWN_SIZE / length
     return s.candidate(at, at + length, "LOCATION", place.value, weak=is_weak, soft=True)
+
+
+@cache
+def _regions() -> frozenset[str]:
+    """Return the names of states and countries, of which small cities far away have some."""
+    return frozenset((*shipped("us_state").texts, *shipped("country").texts))
 
 
 @cache

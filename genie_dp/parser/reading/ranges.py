@@ -5,7 +5,7 @@ from datetime import date, timedelta
 
 from genie_dp.augment.written.numerals import plain
 from genie_dp.parser.reading.clock import guessed, time_at
-from genie_dp.parser.reading.days import Day, day_at
+from genie_dp.parser.reading.days import day_at
 from genie_dp.parser.reading.measures import amount_at, stem_of
 from genie_dp.parser.reading.money import currency_at
 from genie_dp.parser.reading.numbers import Number, ordinal_at
@@ -13,7 +13,7 @@ from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import Sentence
 
 _LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
-_BARE_LINKS = ("to", "-", "–")
+_BARE_LINKS = ("to", "through", "-", "–")
 
 
 def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
@@ -25,9 +25,9 @@ def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterat
             link = number.end
             if s.word(link) in links and link + 1 < len(s.words):
                 yield from _first(s, at, number, link + 1, found)
-        elif s.word(at - 1) in _LINKS:
+        else:
             yield from _second_day(s, at, links, found, today)
-            if s.word(at) == "the":
+            if s.word(at) == "the" and s.word(at - 1) in _LINKS:
                 yield from _first_day(s, at, links, found, today)
 
 
@@ -81,11 +81,15 @@ def _second_day(
         return
     if day is None or s.word(day.end) not in links or day.end + 1 >= len(s.words):
         return
-    number = found[day.end + 1]
-    if number is not None and number.value % 1 == 0 and day.day.day < number.value <= 31:
-        later = day.day + timedelta(days=int(number.value) - day.day.day)
-        if later.month == day.day.month:
-            yield _dated(s, day, number, later)
+    number = found[day.end + 1] if s.word(at - 1) in _LINKS else None
+    place = day.end + 1 + (s.word(day.end + 1) == "the")
+    named = ordinal_at(s, place) if s.word(place)[:1].isdigit() else None
+    last, end = (int(number.value), number.end) if number is not None else named or (0, 0)
+    if (number is not None and number.value % 1) or not day.day.day < last <= 31:
+        return
+    later = day.day + timedelta(days=last - day.day.day)
+    if later.month == day.day.month:
+        yield s.candidate(day.end + 1, end, "DATE", f"date:{later.isoformat()}")
 
 
 def _first_day(
@@ -102,7 +106,3 @@ def _first_day(
         return
     if first is not None and last is not None and first <= last.day:
         yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")
-
-
-def _dated(s: Sentence, day: Day, number: Number, later: date) -> Candidate:
-    return s.candidate(day.end + 1, number.end, "DATE", f"date:{later.isoformat()}")
