@@ -4,8 +4,10 @@ import csv
 import hashlib
 import io
 import json
+import lzma
 import math
 import re
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,6 +16,8 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.skills.words import spoken
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+# What gzip and xz say of a file that is cut off, or not theirs.
+_BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 _MOST_SHOWN = 20
 _PLAIN = re.compile(r"[a-z]+(?: [a-z]+)*")
 # What smart-open needs beside itself, by scheme.
@@ -92,9 +96,11 @@ def read_list(path: str, place: Span, column: str | None = None, form: str = "ow
         message = f"{path} is no UTF-8 text: byte 0x{error.object[error.start]:02X}"
         problem = Problem("A010", message, place, "save the list as UTF-8")
         return ReadList(path, problems=(problem,))
-    except (OSError, ImportError, NotImplementedError) as error:
+    except (OSError, ImportError, NotImplementedError, *_BROKEN) as error:
         message = f"cannot read the list {path}: {_reason(error)}"
         return ReadList(path, problems=(Problem("A004", message, place, _read_hint(path, error)),))
+    except csv.Error as error:
+        return ReadList(path, problems=(Problem("A007", f"{path} is no CSV: {error}", place),))
     except GenieError as error:
         return ReadList(path, problems=error.problems, sources=error.sources)
     return _checked(values, path, place, data, text)
@@ -115,6 +121,8 @@ def _reason(error: Exception) -> str:
 def _read_hint(path: str, error: Exception) -> str:
     if path.endswith(".zst") and isinstance(error, ImportError):
         return "pip install 'smart-open[zst]'"
+    if isinstance(error, _BROKEN):
+        return "its name says how it is compressed; it may be incomplete: fetch it again"
     if not is_url(path):
         return "paths are relative to the file that names them"
     extra = _EXTRAS.get(path.partition("://")[0])

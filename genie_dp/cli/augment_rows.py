@@ -13,7 +13,7 @@ import numpy as np
 import xxhash
 
 from genie_dp.augment.run import BLOCK, Rows
-from genie_dp.dataset.formats import format_of, from_json, from_tsv, read_rows
+from genie_dp.dataset.formats import format_of, from_json, from_tsv, opened, read_rows
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example
 
@@ -74,9 +74,7 @@ def _raw(name: str) -> Iterator[bytes]:
         for row in read_rows(name):
             yield f"{row.id}\t{row.utterance}\t{row.program}\n".encode()
         return
-    import smart_open
-
-    with smart_open.open(name, "rb") as lines:
+    with opened(name) as lines:
         yield from lines
 
 

@@ -25,7 +25,7 @@ from genie_dp.cli.dataset_folder import (
 from genie_dp.cli.output import progress
 from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
 from genie_dp.dataset.families import Tangled, as_array
-from genie_dp.dataset.formats import check_parquet, read_rows, to_json, write_parquet
+from genie_dp.dataset.formats import check_parquet, opened, read_rows, to_json, write_parquet
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import hashed
 from genie_dp.dataset.leaks import Compared, Leak, compared, find_leaks, ids_at
@@ -202,9 +202,7 @@ def _write_lines(work: Path, inputs: Sequence[Input], part: U8, parts: Sequence[
 
 def _lines(source: Input, format: str) -> Iterator[bytes]:
     if source.format == format:
-        import smart_open
-
-        with smart_open.open(source.name, "rb") as lines:
+        with opened(source.name) as lines:
             yield from lines
     else:
         for row in read_rows(source.name):

@@ -1,12 +1,15 @@
 """Rows on disk: JSON lines, TSV as genienlp reads it, Parquet with the extra `parquet`."""
 
 import json
+import lzma
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, cast
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example, Slot
@@ -14,6 +17,8 @@ from genie_dp.records import Example, Slot
 FORMATS = ("jsonl", "tsv", "parquet")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_BATCH = 10_000
+# What gzip and xz say of a file that is cut off or none of theirs; bzip2 an OSError without number.
+BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 _NAMES = tuple(f.name for f in fields(Example))
 _text = json.encoder.encode_basestring
 
@@ -92,6 +97,41 @@ def check_texts(*values: object) -> None:
             raise TypeError(f"expected text, got {value!r}")
 
 
+@contextmanager
+def opened(path: str) -> Iterator[IO[bytes]]:
+    """Open a file or URL for reading bytes, unpacked by its suffix.
+
+    Raises:
+        GenieError: it was cut off, or is not compressed as its name says (R001), now or later.
+    """
+    import smart_open
+
+    try:
+        with smart_open.open(path, "rb") as lines:
+            yield lines
+    except (*BROKEN, OSError) as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        hint = "its name says how it is compressed; it may be incomplete: fetch or write it again"
+        raise GenieError(Problem("R001", f"cannot unpack {path}: {error}", hint=hint)) from None
+
+
+@contextmanager
+def opened_text(path: str, *, newline: str | None = None) -> Iterator[IO[str]]:
+    """Open a file or URL for reading text, unpacked by its suffix.
+
+    Raises:
+        GenieError: it cannot be unpacked (R001), or is no UTF-8 (R003), now or later.
+    """
+    with opened(path) as raw:
+        try:
+            yield TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline=newline)
+        except UnicodeDecodeError as error:
+            message = f"expected UTF-8 text in {path}, got byte 0x{error.object[error.start]:02X}"
+            hint = "save the file as UTF-8"
+            raise GenieError(Problem("R003", message, hint=hint, stage="syntax")) from None
+
+
 def read_rows(path: str, *, format: str | None = None) -> Iterator[Example]:
     """Yield the rows of a file or URL in any of the formats; TSV rows hold only what it has.
 
@@ -102,10 +142,8 @@ def read_rows(path: str, *, format: str | None = None) -> Iterator[Example]:
     if format == "parquet":
         yield from _read_parquet(path)
         return
-    import smart_open
-
     read = from_tsv if format == "tsv" else from_json
-    with smart_open.open(path, "rb") as lines:
+    with opened(path) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 text = line.decode()

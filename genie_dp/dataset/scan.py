@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import xxhash
 
-from genie_dp.dataset.formats import check_texts, format_of, from_json, no_text, read_rows
+from genie_dp.dataset.formats import check_texts, format_of, from_json, no_text, opened, read_rows
 from genie_dp.dataset.traits import functions_in
 from genie_dp.records import Example
 
@@ -66,10 +66,8 @@ _ID = re.compile(rb'\{"id": ?"([^"\\]*)"')
 
 
 def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
-    import smart_open
-
     decode, update = json.JSONDecoder().raw_decode, source.digest.update
-    with smart_open.open(source.name, "rb") as lines:
+    with opened(source.name) as lines:
         for number, line in enumerate(lines, 1):
             update(line)
             source.rows = number

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator, Sequence
 
+from genie_dp.dataset.formats import opened_text
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.plain import unplain
 from genie_dp.dataset.readers import ReadOptions
@@ -18,12 +19,10 @@ def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:
     Sentences of other tools have their intent (`# intent = x`, else "none") with their entities as
     program: `(book_flight (to "new york"))`.
     """
-    import smart_open
-
     comments: dict[str, tuple[int, str]] = {}
     tokens: list[tuple[str, str]] = []
     count = 0
-    with smart_open.open(path, encoding="utf-8", newline="\n") as lines:
+    with opened_text(path, newline="\n") as lines:
         for number, line in enumerate(_ended(lines), 1):
             if line.startswith("# ") and not tokens:
                 key, _, value = line[2:].partition(" = ")

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from genie_dp.dataset.formats import opened_text
 from genie_dp.errors import GenieError, Problem, Span
 
 
@@ -13,9 +14,7 @@ def objects(path: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, A
     Raises:
         GenieError: a line that is no object, or lacks a key (D020).
     """
-    import smart_open
-
-    with smart_open.open(path, encoding="utf-8") as lines:
+    with opened_text(path) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 found = json.loads(line)
@@ -33,9 +32,7 @@ def columns(path: str, count: int) -> Iterator[tuple[int, list[str]]]:
     Raises:
         GenieError: a line with fewer columns (D020).
     """
-    import smart_open
-
-    with smart_open.open(path, encoding="utf-8") as lines:
+    with opened_text(path) as lines:
         for number, line in enumerate(lines, 1):
             found = line.rstrip("\n").split("\t")
             if len(found) < count:

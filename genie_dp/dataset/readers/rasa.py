@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from genie_dp.dataset.formats import opened_text
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.plain import unplain
 from genie_dp.dataset.readers import ReadOptions
@@ -41,10 +42,8 @@ def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:
 
 
 def _entries(path: str) -> Iterator[dict[str, Any]]:
-    import smart_open
-
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    with smart_open.open(path, encoding="utf-8") as text:
+    with opened_text(path) as text:
         try:
             found = yaml.load(text, loader)  # noqa: S506 - a safe loader
         except yaml.YAMLError as error:
