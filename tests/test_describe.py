@@ -12,6 +12,7 @@ from genie_dp import cli
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk import ast
+from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer, surface
@@ -21,9 +22,10 @@ from genie_dp.synthesis.explain import read_sentence
 from genie_dp.synthesis.placeholders import FIRST, Placeholders
 from genie_dp.templates.grammar import subset
 from tests.golden import cases
-from tests.synthesis_setup import few, shipped
+from tests.synthesis_setup import FEW, few, shipped
 
 PROGRAMS = "describe/programs.txt"
+MORE = ("com.dropbox", "com.instagram", "com.facebook")
 
 
 def describer_of(inputs):
@@ -99,7 +101,8 @@ def test_alternatives_differ_and_begin_with_the_description():
 
 def test_descriptions_do_not_depend_on_what_was_described_before():
     texts = [case.input for case in cases(PROGRAMS)[::6]]
-    fresh = describer_of(shipped())
+    fresh = replace(describer())
+    assert fresh.grammar is not describer().grammar
     backwards = {text: fresh.describe(text) for text in reversed(texts)}
     assert [describer().describe(text) for text in texts] == [backwards[text] for text in texts]
 
@@ -241,9 +244,11 @@ def test_mistakes_are_those_of_the_language(program, code, hint):
 @pytest.fixture
 def run(capsys):
     """Return a function that runs the command and returns (exit code, output, messages)."""
+    folders = [data_folder("thingpedia") / name for name in (*FEW, *MORE)]
+    options = [text for folder in folders for text in ("--skills", str(folder))]
 
     def run(*arguments):
-        code = cli.run(["describe", *arguments])
+        code = cli.run(["describe", *options, *arguments])
         captured = capsys.readouterr()
         return code, captured.out, captured.err
 
@@ -293,10 +298,6 @@ def test_one_program_or_a_file_is_needed(run):
 
 def test_a_smaller_depth_says_less():
     deep = 'now => (@com.gmail.inbox()) filter sender == "a@b.cd"^^tt:email_address => notify'
-    shallow = replace_depth(small(), 1)
+    shallow = replace(small(), max_depth=1)
     assert small().describe(deep).complete
     assert len(shallow.alternatives(deep, 50)) <= len(small().alternatives(deep, 50))
-
-
-def replace_depth(made, depth):
-    return replace(made, max_depth=depth)

@@ -8,6 +8,7 @@ import pytest
 
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.dataset.formats import from_json
+from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer
@@ -43,7 +44,7 @@ def programs(name):
     return tuple(random.Random("describe").sample(texts, len(texts)))
 
 
-COUNTS = [150, pytest.param(2000, marks=pytest.mark.slow)]
+COUNTS = [100, pytest.param(2000, marks=pytest.mark.slow)]
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -83,7 +84,7 @@ def test_most_programs_of_people_are_described():
     describer, explainer = both("shipped")
     texts = [
         line.split("\t")[1]
-        for path in sorted(Path(str(shipped_folder())).glob("*/eval.tsv"))
+        for path in sorted(data_folder("thingpedia").glob("*/eval.tsv"))
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.count("\t") == 1 and line != "utterance\tprogram"
     ]
@@ -93,12 +94,6 @@ def test_most_programs_of_people_are_described():
     whole = [d for d in found if d.complete]
     assert len(whole) >= 0.95 * len(found)
     assert all(d.program in explainer.explain(d.utterance).programs for d in whole[:40])
-
-
-def shipped_folder():
-    from genie_dp.resources import data_folder
-
-    return data_folder("thingpedia")
 
 
 def test_programs_of_another_language_are_described():

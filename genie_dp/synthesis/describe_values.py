@@ -68,10 +68,10 @@ def type_of(node: Any) -> Type | None:
 def literal(node: Any) -> str:
     """Return the tokens of a value, by which two are compared.
 
-    An entity that has but one name is the same whether it was looked up or not.
+    An entity with but one name is like that text: a template says "boss" for a person.
     """
     if isinstance(node, ast.EntityValue) and (node.value is None or node.display is None):
-        node = ast.EntityValue(None, node.kind, node.display or node.value)
+        node = ast.StringValue(node.display or node.value or "")
     return value_tokens(node, lambda name: name)
 
 
@@ -115,7 +115,7 @@ class _Replacer:
         self.values: dict[str, Any] = {}
         self.taken: set[str] = set()
         self.counts: dict[str, int] = defaultdict(int)
-        self.shared: dict[str, ast.SlotValue] = {}
+        self.shared: dict[tuple[str, str], ast.SlotValue] = {}
 
     def of(self, program: Any) -> WithPlaceholders:
         self.taken = set(_placeholders(program))
@@ -130,14 +130,14 @@ class _Replacer:
         text = literal(node)
         if stem is None or text in self.kept or _placeholders_in(node):
             return node
-        if self.shares and text in self.shared:
-            return self.shared[text]
+        if self.shares and (stem, text) in self.shared:
+            return self.shared[stem, text]
         while (token := f"{stem}_{self.counts[stem]}") in self.taken:
             self.counts[stem] += 1
         self.counts[stem] += 1
         self.values[token] = node
-        self.shared[text] = ast.SlotValue(token)
-        return self.shared[text]
+        self.shared[stem, text] = ast.SlotValue(token)
+        return self.shared[stem, text]
 
 
 def _names(node: Any) -> tuple[str, ...]:
