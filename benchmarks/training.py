@@ -13,6 +13,7 @@ import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
@@ -22,6 +23,8 @@ import click
 import torch
 from measure import machine, table
 
+from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+from genie_dp.learn.constraint import Constraint
 from genie_dp.learn.data import PairBatches
 from genie_dp.learn.loop import Run, TrainSettings
 from genie_dp.learn.mixture import Part
@@ -30,6 +33,8 @@ from genie_dp.learn.schedule import Budget
 from genie_dp.learn.search import SearchSettings, search
 from genie_dp.learn.seq2seq import build
 from genie_dp.learn.vocabulary import Vocabulary, build_vocabulary
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
 
 
 def pairs_of(path: Path, most: int) -> list[Pair]:
@@ -77,7 +82,7 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
     for bf16 in (False, True):
         models = [build(options["arch"], vocabulary)[0] for _ in range(2)]
         batches = PairBatches([Part("rows", pairs)], vocabulary, size=size)
-        ready = [batches.take(number) for number in range(options["steps"])]
+        ready = [batches.take(number) for number in range(options["steps"] * options["turns"])]
         run = Run(models[0], batches, TrainSettings(Budget(steps=100_000), bf16=bf16))
         models[0].train()
         both = rates(
@@ -98,24 +103,35 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
     return models[0]
 
 
-def searching(model: Any, vocabulary: Vocabulary, sentences: list[tuple[str, ...]]) -> None:
-    """Print CPU milliseconds a sentence for batches of 1 and 32, greedy and with a beam of 4."""
+def searching(model: Any, constraint: Constraint, sentences: list[tuple[str, ...]]) -> None:
+    """Print CPU milliseconds a sentence, free and constrained."""
     lines = []
     for beam in (1, 4):
         for size in (1, 32):
             settings = SearchSettings(beam=beam, longest=60)
-            groups = [sentences[i : i + size] for i in range(0, len(sentences), size)]
-            costs = [
-                1000
-                * cpu_seconds(lambda g=g, s=settings: search(model, g, vocabulary, settings=s))
-                / len(g)
-                for g in groups
-            ]
-            costs.sort()
-            late = costs[int(0.95 * (len(costs) - 1))]
-            lines.append([f"{'beam 4' if beam > 1 else 'greedy'}", size, median(costs), late])
-    cells = [[name, str(size), f"{m:.1f}", f"{late:.1f}"] for name, size, m, late in lines]
-    click.echo(table(["search", "batch", "median ms", "95th percentile"], cells))
+            costs: dict[bool, list[float]] = {False: [], True: []}
+            for _ in range(2):
+                for start in range(0, len(sentences), size):
+                    group = sentences[start : start + size]
+                    for bound, found in costs.items():
+                        call = partial(
+                            search,
+                            model,
+                            group,
+                            constraint.vocabulary,
+                            constraint=constraint if bound else None,
+                            settings=settings,
+                        )
+                        found.append(1000 * cpu_seconds(call) / len(group))
+            cells = [f"{median(found):.1f} / {late(found):.1f}" for found in costs.values()]
+            ratio = f"{sum(costs[True]) / sum(costs[False]):.2f}"
+            lines.append(["greedy" if beam == 1 else f"beam {beam}", str(size), *cells, ratio])
+    click.echo(table(["search", "batch", "free: median / 95 %", "constrained", "ratio"], lines))
+
+
+def late(costs: list[float]) -> float:
+    """Return the 95th percentile."""
+    return sorted(costs)[int(0.95 * (len(costs) - 1))]
 
 
 @click.command()
@@ -130,12 +146,15 @@ def main(rows: Path, **options: Any) -> None:
     """Print tables of training and search speed for a file of rows."""
     torch.set_num_threads(1)
     pairs = pairs_of(rows, 20_000)
-    vocabulary = build_vocabulary(pairs)
+    grammar = ThingTalkGrammar(load_library([data_folder("thingpedia")]))
+    vocabulary = build_vocabulary(pairs, extra=grammar.vocabulary)
     click.echo(machine())
     click.echo(f"{len(pairs):,} rows, {vocabulary.generated} tokens to generate")
     model = training(pairs, vocabulary, options)
-    searching(model, vocabulary, [pair.sentence for pair in pairs[-options["sentences"] :]])
-    click.echo(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
+    sentences = [pair.sentence for pair in pairs[-options["sentences"] :]]
+    searching(model, Constraint(grammar, vocabulary), sentences)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    click.echo(f"peak memory of the process: {peak:.0f} MB")
 
 
 if __name__ == "__main__":

@@ -51,25 +51,26 @@ def batches(**options):
 
 @dataclass(frozen=True)
 class Brackets:
-    """A language of open and closed brackets around words of the sentence, never ended empty."""
+    """Brackets, at most four deep, around one to six words of the sentence."""
 
     sentence: tuple[str, ...] = ()
     depth: int = 0
     words: int = 0
 
     vocabulary = frozenset({"(", ")", "stop"})
-    OPEN = Allowed(frozenset({"("}))
 
     def begin(self, sentence):
         return Brackets(tuple(sentence))
 
     @property
     def allowed(self):
-        if self.depth == 0 and self.words:
-            return Allowed(LAST, end=True)
         if self.depth == 0:
-            return Allowed(FIRST)
-        return Allowed(INNER if self.words else FIRST, copied=frozenset(self.sentence))
+            return Allowed(LAST, end=True) if self.words else Allowed(FIRST)
+        if self.words == 6:
+            return Allowed(CLOSE)
+        inner = INNER if self.words else FIRST
+        deep = (CLOSE if self.words else NONE) if self.depth == 4 else inner
+        return Allowed(deep, copied=frozenset(self.sentence))
 
     def then(self, token):
         allowed = self.allowed
@@ -79,7 +80,8 @@ class Brackets:
         return Brackets(self.sentence, depth, self.words + (token in self.sentence))
 
 
-FIRST, INNER, LAST = frozenset({"("}), frozenset({"(", ")"}), frozenset({"stop"})
+FIRST, INNER, CLOSE = frozenset({"("}), frozenset({"(", ")"}), frozenset({")"})
+LAST, NONE = frozenset({"stop"}), frozenset()
 
 
 def accepted(grammar, sentence, tokens):

@@ -10,10 +10,9 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.languages.decoding import Allowed  # noqa: E402
 from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
 from genie_dp.learn.beam import ranked  # noqa: E402
-from genie_dp.learn.constraint import Constraint, completion, masks  # noqa: E402
+from genie_dp.learn.constraint import Constraint, masks  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.search import SearchSettings, search  # noqa: E402
 from tests.learn_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
@@ -142,27 +141,6 @@ def test_masks_of_equal_places_are_made_once():
     allowed = {BRACKETS.token(i, ("tea", "quinoa")) for i in row.nonzero()[0].tolist()}
     assert allowed == {"(", ")", "tea", "quinoa"}
     assert constraint.fixed(deeper.allowed.fixed) is constraint.fixed(path.allowed.fixed)
-
-
-def test_a_completion_is_short_and_accepted():
-    prefix = Brackets().begin(("tea",)).then("(").then("(")
-    more = completion(prefix)
-    assert more is not None
-    assert len(more) == 3
-    assert accepted(Brackets(), ("tea",), ("(", "(", *more))
-
-
-class Endless:
-    """A prefix that breaks the promise that it can be completed."""
-
-    allowed = Allowed(frozenset({"("}))
-
-    def then(self, token):
-        return self
-
-
-def test_a_prefix_without_an_end_is_given_up():
-    assert completion(Endless(), effort=50) is None
 
 
 def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():

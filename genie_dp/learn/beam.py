@@ -8,7 +8,7 @@ import torch
 
 from genie_dp.learn.batches import Source
 from genie_dp.learn.constraint import Path
-from genie_dp.learn.search import Hypothesis, SearchSettings, hypothesis, only_allowed
+from genie_dp.learn.search import Hypothesis, SearchSettings, hypothesis, only_allowed, steps
 from genie_dp.learn.seq2seq import Tensors, take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
 
@@ -75,12 +75,11 @@ class Beam:
         """Return the hypotheses, best first; those that were cut only if none ended."""
         order = sorted(self.ended, key=lambda e: -ranked(e[0], len(e[1]) + 1, settings))
         found = [
-            hypothesis(ids, score, True, vocabulary, self.sentence, None)
+            hypothesis(ids, score, len(ids) < settings.longest, vocabulary, self.sentence)
             for score, ids in order[: settings.beam]
         ]
         return tuple(found) or tuple(
-            hypothesis(live.ids, live.score, False, vocabulary, self.sentence, live.path)
-            for live in self.live
+            hypothesis(live.ids, live.score, False, vocabulary, self.sentence) for live in self.live
         )
 
 
@@ -109,9 +108,10 @@ def beam(
     ]
     owners = list(range(len(beams)))
     tokens = torch.full((len(beams),), BEGIN, device=source.words.device)
-    for _ in range(settings.longest):
+    for step in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
-        _advance(beams, only_allowed(scored, _paths(beams)), settings)
+        closing = step >= settings.longest
+        _advance(beams, only_allowed(scored, _paths(beams), closing=closing), settings)
         flat = [(place, live) for place, each in enumerate(beams) for live in each.live]
         if not flat:
             break

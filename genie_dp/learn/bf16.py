@@ -8,5 +8,5 @@ def bf16_helps(device: str = "cpu") -> bool:
     if device.startswith("cuda"):
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     # Torch before 2.9 cannot tell.
-    capabilities = getattr(torch.cpu, "get_capabilities", dict)()
+    capabilities: dict[str, bool] = getattr(torch.cpu, "get_capabilities", dict)()
     return any(capabilities.get(flag, False) for flag in ("avx512_bf16", "amx_bf16"))

@@ -12,6 +12,9 @@ from genie_dp.learn.vocabulary import END, Vocabulary
 Mask = npt.NDArray[np.bool_]
 # What may never be written, whatever a network thinks of it: PAD, UNK, BEGIN.
 NEVER = 3
+# Masks kept; a library has some thousands of places. Cleared when full, for a grammar may make sets
+# as it goes.
+KEPT = 20_000
 
 
 class Constraint:
@@ -44,6 +47,8 @@ class Constraint:
         """Return (P,): which generated ids are among some tokens."""
         found = self._fixed.get(id(tokens))
         if found is None:
+            if len(self._fixed) >= KEPT:
+                self._fixed.clear()
             mask = np.zeros(self.vocabulary.generated, np.bool_)
             mask[[self.vocabulary.generable(token) for token in tokens]] = True
             mask[:NEVER] = False
@@ -67,13 +72,18 @@ class Path:
         self.constraint, self.sentence, self.ids, self.prefix = constraint, sentence, ids, prefix
         self.allowed: Allowed = prefix.allowed
 
-    def mark(self, row: Mask) -> None:
-        """Set True what may come next in a row (P + S,) that is all False."""
+    def mark(self, row: Mask, *, closing: bool = False) -> None:
+        """Set True what may come next in a row (P + S,) that is all False.
+
+        Where the program may end while `closing`, it must.
+        """
+        row[END] = self.allowed.end
+        if closing and self.allowed.end:
+            return
         fixed = self.constraint.fixed(self.allowed.fixed)
-        row[: len(fixed)] = fixed
+        row[: len(fixed)] |= fixed
         if self.allowed.copied:
             row[[self.ids[word] for word in self.allowed.copied]] = True
-        row[END] = self.allowed.end
 
     def then(self, extended: int) -> "Path":
         """Return the path with one more id, not END."""
@@ -81,40 +91,9 @@ class Path:
         return Path(self.constraint, self.sentence, self.ids, self.prefix.then(token))
 
 
-def masks(paths: Sequence[Path], width: int) -> Mask:
-    """Return (rows, P + S): what each path allows next."""
+def masks(paths: Sequence[Path], width: int, *, closing: bool = False) -> Mask:
+    """Return (rows, P + S): what each path allows next; see `Path.mark`."""
     out = np.zeros((len(paths), width), np.bool_)
     for row, path in zip(out, paths, strict=True):
-        path.mark(row)
+        path.mark(row, closing=closing)
     return out
-
-
-# How many prefixes `completion` looks at: some milliseconds.
-EFFORT = 2000
-# How many prefixes that allow the same it keeps of one length.
-ALIKE = 4
-
-
-def completion(prefix: Prefix, *, effort: int = EFFORT) -> tuple[str, ...] | None:
-    """Return a short way to end a program, or None if none was found in some milliseconds.
-
-    Breadth first; of the prefixes of one length that allow the same only a few are kept, for most
-    differ in a name alone.
-    """
-    layer: list[tuple[Prefix, tuple[str, ...]]] = [(prefix, ())]
-    while layer and effort > 0:
-        seen: dict[tuple[frozenset[str], bool], int] = {}
-        following: list[tuple[Prefix, tuple[str, ...]]] = []
-        for place, so_far in layer:
-            allowed = place.allowed
-            if allowed.end:
-                return so_far
-            key = (allowed.fixed, bool(allowed.copied))
-            seen[key] = seen.get(key, 0) + 1
-            if seen[key] > ALIKE:
-                continue
-            choices = [*sorted(allowed.fixed), *sorted(allowed.copied)[:1]][: effort + 1]
-            effort -= len(choices)
-            following.extend((place.then(token), (*so_far, token)) for token in choices)
-        layer = following
-    return None

@@ -52,6 +52,7 @@ class PairBatches:
         if not self.rows:
             hint = "are the files empty, or all ratios 0?"
             raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
+        self.tokens = [row.weight * int((row.targets != UNK).sum()) for row in self.rows]
         self._schedule = Chunks(parts, self.rows, size, strategy or Strategy(), seed)
 
     @property
@@ -64,8 +65,9 @@ class PairBatches:
 
         A process without rows gets the first row with weight 0: all processes take each step.
         """
-        rows = [self.rows[i] for i in self._schedule.batch(number)]
-        tokens = sum(row.weight * int((row.targets != UNK).sum()) for row in rows)
+        places = self._schedule.batch(number)
+        rows = [self.rows[i] for i in places]
+        tokens = sum(self.tokens[i] for i in places)
         mine = rows[rank::world]
         if mine:
             return collate(mine, self.vocabulary), tokens

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from genie_dp.learn.batches import Source, collate_sentences
-from genie_dp.learn.constraint import NEVER, Constraint, Path, completion, masks
+from genie_dp.learn.constraint import NEVER, Constraint, Path, masks
 from genie_dp.learn.seq2seq import take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
 
@@ -20,8 +20,8 @@ class Hypothesis:
         tokens: the program.
         log_probability: natural logarithm of the model's probability of it; not renormalised over
             what a grammar allows, so that a program that the model did not want looks like one.
-        ended: whether the model ended it; otherwise it was cut at the longest length, or its end
-            was put there so that it is well-formed.
+        ended: whether it has its end by itself, within the longest length; otherwise it was cut, or
+            ended by its grammar.
     """
 
     tokens: tuple[str, ...]
@@ -35,7 +35,8 @@ class SearchSettings:
 
     Attributes:
         beam: hypotheses kept; 1 is greedy search.
-        longest: tokens after which a program is ended.
+        longest: steps, the end included, after which a program is cut. Under a grammar it goes on
+            to the next place where it may end instead; grammars bound their programs.
         length_penalty: hypotheses are compared by log-probability / length^penalty; 0 compares
             probabilities, which suits programs: of two, the shorter is not the worse.
     """
@@ -48,6 +49,10 @@ class SearchSettings:
         """Refuse what no search can do."""
         if self.beam < 1 or self.longest < 1 or self.length_penalty < 0:
             raise ValueError(f"beam, longest must be positive, length_penalty >= 0: {self}")
+
+
+# Steps of a program under a grammar; more than grammars let it have (ThingTalk: 400 tokens).
+BOUND = 2000
 
 
 def search(
@@ -99,40 +104,45 @@ def greedy(
     ended = [False] * len(rows)
     live = list(paths) if paths else None
     tokens = torch.full((len(rows),), BEGIN, device=source.words.device)
-    for _ in range(settings.longest):
+    for step in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
-        best, chosen = only_allowed(scored, live).max(1)
+        closing = step >= settings.longest
+        best, tokens = only_allowed(scored, live, closing=closing).max(1)
         kept = []
-        for place, (row, score, extended) in enumerate(
-            zip(rows, best.tolist(), chosen.tolist(), strict=True)
-        ):
-            scores[row] += score
-            ended[row] = extended == END
-            if not ended[row]:
-                ids[row].append(extended)
+        for place, (score, extended) in enumerate(zip(best.tolist(), tokens.tolist(), strict=True)):
+            scores[rows[place]] += score
+            if extended == END:
+                ended[rows[place]] = not closing
+            else:
+                ids[rows[place]].append(extended)
                 kept.append(place)
         if not kept:
             break
-        tokens = chosen
         if live:
             live = [live[place].then(ids[rows[place]][-1]) for place in kept]
         if len(kept) < len(rows):
             where = torch.tensor(kept, device=tokens.device)
             memory, state, tokens = take(memory, where), take(state, where), tokens[where]
             rows = [rows[place] for place in kept]
-    cut = dict(zip(rows, live, strict=True)) if live else {}
     return [
-        hypothesis(ids[row], scores[row], ended[row], vocabulary, sentence, cut.get(row))
+        hypothesis(ids[row], scores[row], ended[row], vocabulary, sentence)
         for row, sentence in enumerate(source.sentences)
     ]
 
 
-def only_allowed(scores: torch.Tensor, paths: Sequence[Path] | None) -> torch.Tensor:
+def steps(settings: SearchSettings, paths: Sequence[Path] | None) -> range:
+    """Return the steps that a search may take."""
+    return range(max(BOUND, settings.longest) if paths else settings.longest)
+
+
+def only_allowed(
+    scores: torch.Tensor, paths: Sequence[Path] | None, *, closing: bool = False
+) -> torch.Tensor:
     """Return (rows, P + S) log-probabilities, -inf for what may not be written."""
     if paths is None:
         scores[:, :NEVER] = -torch.inf
         return scores
-    allowed = torch.from_numpy(masks(paths, scores.shape[1])).to(scores.device)
+    allowed = torch.from_numpy(masks(paths, scores.shape[1], closing=closing)).to(scores.device)
     return scores.masked_fill(~allowed, -torch.inf)
 
 
@@ -142,10 +152,7 @@ def hypothesis(
     ended: bool,
     vocabulary: Vocabulary,
     sentence: tuple[str, ...],
-    path: Path | None,
 ) -> Hypothesis:
-    """Return ids as a program; one that was cut is ended as its grammar asks for."""
+    """Return ids as a program."""
     tokens = tuple(vocabulary.token(extended, sentence) for extended in ids)
-    if not ended and path is not None:
-        tokens += completion(path.prefix) or ()
     return Hypothesis(tokens, score, ended)
