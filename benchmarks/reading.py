@@ -1,24 +1,37 @@
 """How fast the readers are, and how many values they read right, on the cases of the tests.
 
-    python benchmarks/reading.py [--runs 5]
+    python benchmarks/reading.py
+    python benchmarks/reading.py pairs.jsonl written.jsonl
 
-Prints milliseconds for a sentence (median, 95th percentile) and spans and values right by type, for
-the reader in pure Python and for the one with Duckling.
+The first prints milliseconds for a sentence (median, 95th percentile) and spans and values right by
+type, for the reader in pure Python and for the one with Duckling. The second prepares synthesized
+rows, and those that `genie-dp augment pairs.jsonl --written 1 --no-noise --reword 0 --primitive 1
+--compound 1` made of them, and prints in how many every placeholder came back.
 """
 
 import argparse
 import statistics
 import sys
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from genie_dp.dataset.formats import from_json
 from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.load import NAMES, load_reader
+from genie_dp.parser.reading.prepare import Left, Prepared, Preparer, fixed_constants, phrases_of
 from genie_dp.parser.reading.reading import Reader
+from genie_dp.records import Example
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
 from tests.reading_cases import NOW, ReadingCase, reading_cases, topics, traps
+
+READ = frozenset(("NUMBER", "DATE", "TIME", "DURATION", "CURRENCY", "LOCATION", "MEASURE"))
 
 
 def kind(token: str) -> str:
@@ -84,11 +97,55 @@ def report(name: str, runs: int) -> None:
         close()
 
 
+def read_rows(path: Path) -> list[Example]:
+    """Return the rows of a file."""
+    with path.open(encoding="utf-8") as lines:
+        return [from_json(line) for line in lines]
+
+
+def placeholders(row: Example) -> Counter[str]:
+    """Return the placeholders of a row that a reader finds by rule."""
+    return Counter(token for token in row.utterance.split() if kind(token) in READ)
+
+
+def prepare(plain: list[Example], written: list[Example]) -> None:
+    """Print in how many rows the written-out values came back, by kind."""
+    library = load_library([data_folder("thingpedia")])
+    learner = Preparer(GrammarReader(), get_language("thingtalk"), library, NOW)
+    phrases = phrases_of(plain, learner)
+    preparer = replace(learner, reader=GrammarReader(phrases), fixed=fixed_constants(plain))
+    sources = {row.id: preparer.prepare(row) for row in plain}
+    same = sum(m == Prepared(row, m.doubt) for row in plain
+               if isinstance(m := sources[row.id], Prepared))  # fmt: skip
+    print(f"{len(plain):,} rows with placeholders: {same:,} unchanged; {dict(preparer.counts)}")
+    met, back, first, here = Counter(), Counter(), Counter(), Counter()
+    for row in written:
+        source, made = sources[row.parent], preparer.prepare(row)
+        if isinstance(source, Left):
+            continue
+        wanted = placeholders(source.row)
+        is_back = isinstance(made, Prepared) and not wanted - placeholders(made.row)
+        for stem in {kind(token) for token in wanted}:
+            met[stem] += 1
+            back[stem] += is_back
+            first[stem] += is_back and made.doubt == 0
+            here[stem] += not is_back and "location:" in row.program
+    print("  kind            rows   read back   first reading   lost to home, work, here")
+    for stem in sorted(met):
+        shares = f"{back[stem] / met[stem]:>11.1%} {first[stem] / met[stem]:>15.1%}"
+        print(f"  {stem:<13} {met[stem]:>6} {shares} {here[stem]:>10} of {met[stem] - back[stem]}")
+
+
 def main() -> None:
     """Measure the readers."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("rows", nargs="*", type=Path, help="synthesized rows, and written-out ones")
     parser.add_argument("--runs", type=int, default=5, help="runs of each sentence")
-    runs = parser.parse_args().runs
+    arguments = parser.parse_args()
+    if len(arguments.rows) == 2:
+        prepare(*map(read_rows, arguments.rows))
+        return
+    runs = arguments.runs
     for name in NAMES:
         report(name, runs)
 

@@ -16,7 +16,7 @@ from genie_dp.skills.words import tokenize
 # Words that stand around anything.
 _ANYWHERE = words_of(
     """
-    a an the and or of in on at to for from by with then that is are was than before after since
+    a an the and or of in on at to for from by with then that is are was than
     , . ! ?
     """
 )
