@@ -4,9 +4,10 @@ from genie_dp.languages.automaton import NOTHING, Frame, Move
 from genie_dp.languages.copying import Sentence
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, Function, Names
 from genie_dp.languages.thingtalk.decoding.values import ValueFrame
-from genie_dp.languages.thingtalk.types import STRING, Type
+from genie_dp.languages.thingtalk.types import BOOLEAN, STRING, Type
 
-ATTRIBUTES = ("id", "name")  # those whose type is known: text
+# No library declares attributes of devices: these are those of ThingTalk 1.x.
+ATTRIBUTES: dict[str, Type] = {"all": BOOLEAN, "id": STRING, "name": STRING}
 
 
 class Arguments(Frame):
@@ -48,8 +49,11 @@ class Arguments(Frame):
         if self.stage > _ATTRIBUTE:
             return {}
         token = self.catalogue.token
-        names = (name for name in ATTRIBUTES if name > self.last)
-        return {token("attribute", name, STRING): (name, STRING) for name in names}
+        return {
+            token("attribute", name, type_): (name, type_)
+            for name, type_ in ATTRIBUTES.items()
+            if name > self.last
+        }
 
     def _constants(self) -> dict[str, tuple[str, Type]]:
         """Return token -> name and type of the inputs that may get a constant."""

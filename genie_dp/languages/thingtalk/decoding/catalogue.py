@@ -138,6 +138,7 @@ class Catalogue:
         monitored: those of them that can be monitored.
         actions: functions that may stand last.
         kinds: kinds of entities that a program can name.
+        kept: what modules found out about the library; each under a key of its own.
     """
 
     def __init__(
@@ -147,6 +148,7 @@ class Catalogue:
         self.library, self.style = library, style
         self.limits, self.constants = limits, constants
         self.automaton = Automaton(limits.tokens, limits.reserve(constants.longest_text))
+        self.kept: dict[Hashable, Any] = {}
         self._once: dict[tuple[Any, ...], Any] = {}
         self._under: dict[tuple[Names, Names], Names] = {}
         self.empty = self.scope({})

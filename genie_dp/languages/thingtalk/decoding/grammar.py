@@ -17,7 +17,7 @@ from genie_dp.languages.thingtalk.decoding.rules import Start
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.token_values import escape_word
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
-from genie_dp.languages.thingtalk.types import NUMBER, STRING, UNITS, Enum, Type
+from genie_dp.languages.thingtalk.types import NUMBER, UNITS, Enum, Type
 
 _WORDS = frozenset((
     "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
@@ -32,7 +32,7 @@ class ThingTalkGrammar:
 
     Every prefix can be completed; a complete one is read by `from_tokens` and `check` finds
     nothing in it. Arguments come in canonical order; conditions may come in any. Not covered:
-    device attributes but `id` and `name`, and what goes beyond the limits.
+    device attributes but `all`, `id` and `name`, and what goes beyond the limits.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class ThingTalkGrammar:
     def _library_tokens(self) -> Iterator[str]:
         catalogue = self._catalogue
         yield from (f"@{name}.*" for name in catalogue.library.class_names())
-        yield from (catalogue.token("attribute", name, STRING) for name in ATTRIBUTES)
+        yield from (catalogue.token("attribute", *pair) for pair in ATTRIBUTES.items())
         for function in catalogue.functions:
             yield function.token
             yield from function.parameters.names

@@ -48,6 +48,16 @@ class Place:
         """Tell whether outputs are as needed."""
         return self.need is None or self.need.is_met(scope)
 
+    @property
+    def calls(self) -> frozenset[str]:
+        """Return the tokens of the functions that have the outputs needed."""
+        key = ("calls", self.is_monitored, self.need)
+        found: frozenset[str] | None = self.catalogue.kept.get(key)
+        if found is None:
+            found = frozenset(f.token for f in self.functions if self.is_met(f.outputs))
+            self.catalogue.kept[key] = found
+        return found
+
     def inside(self, need: Need | None = None, outer: Names | None = None) -> "Place":
         """Return the place in brackets."""
         outer = self.outer if outer is None else outer
@@ -63,7 +73,7 @@ class QueryFrame(Frame):
     def __init__(self, place: Place, passes: Names | None = None):
         """Allow what has the outputs needed."""
         self.place, self.passes = place, passes
-        calls = frozenset(f.token for f in place.functions if place.is_met(f.outputs))
+        calls = place.calls
         room = place.catalogue.limits.nesting - place.nesting
         more = {"("} if room > (0 if calls else 1) else set()
         if room > 0 and Aggregated(place).fixed:
@@ -360,11 +370,20 @@ def _gives(place: Place, operator: str, type_: Type) -> bool:
 def _fields(place: Place, operator: str) -> dict[str, Need]:
     """Return token -> need of the outputs that an operator may take at a place.
 
-    Outputs of aggregations are among them while brackets are left for one more.
+    Outputs of aggregations are among them while brackets are left for one more. Nothing else of
+    the place matters but what is needed, so that few have to be found.
     """
     catalogue = place.catalogue
-    if place.nesting >= catalogue.limits.nesting:
-        return {}
+    room = min(catalogue.limits.nesting - place.nesting, 2)
+    key = ("fields", place.is_monitored, room, place.need, operator)
+    found: dict[str, Need] | None = catalogue.kept.get(key)
+    if found is None:
+        found = catalogue.kept[key] = _found_fields(place, operator) if room > 0 else {}
+    return found
+
+
+def _found_fields(place: Place, operator: str) -> dict[str, Need]:
+    catalogue = place.catalogue
     pairs = _outputs(place.functions)
     if place.nesting + 1 < catalogue.limits.nesting and place.functions:
         numeric = {type_ for _, type_ in pairs if is_numeric(type_)}

@@ -79,13 +79,13 @@ class ValueFrame(Frame):
         return frozenset(found | self._enums() | self._quotes() | self._names())
 
     def _enums(self) -> set[str]:
-        """Return the values of the enum wanted; where any is taken, those that were given too."""
+        """Return the values of the enum wanted, and those given where any is taken."""
         expected = self.fit.expected
         listed = expected.values if isinstance(expected, Enum) else ()
         found = {f"enum:{value}" for value in listed if value != "*"}
-        for token in self.catalogue.constants.of("enum"):
-            if self.fit.takes(Enum((token.removeprefix("enum:"),))):
-                found.add(token)
+        if expected == ANY or (isinstance(expected, Enum) and (not listed or "*" in listed)):
+            given = self.catalogue.constants.of("enum")
+            found |= {t for t in given if self.fit.takes(Enum((t.removeprefix("enum:"),)))}
         return found
 
     def _quotes(self) -> set[str]:
