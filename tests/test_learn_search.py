@@ -11,7 +11,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
-from genie_dp.learn.beam import ranked  # noqa: E402
+from genie_dp.learn.beam import beam, ranked  # noqa: E402
 from genie_dp.learn.constraint import Constraint, masks  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.search import SearchSettings, search  # noqa: E402
@@ -53,14 +53,13 @@ def test_a_program_that_gets_too_long_is_ended_by_the_grammar(kind):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("grammar", [True, False])
 def test_a_beam_of_one_is_greedy_search(kind, grammar):
-    from genie_dp.learn import beam as module
 
     model = NETWORKS[kind]
     constraint = Constraint(Brackets(), BRACKETS)
     paths = [constraint.begin(s) for s in SENTENCES] if grammar else None
     with torch.inference_mode():
         source = collate_sentences(SENTENCES, BRACKETS)
-        beams = module.beam(model, source, BRACKETS, paths, SearchSettings(longest=12))
+        beams = beam(model, source, BRACKETS, paths, SearchSettings(longest=12))
     for (left,), (right,) in zip(beams, found(model, grammar=grammar), strict=True):
         assert left.tokens == right.tokens
         assert left.log_probability == pytest.approx(right.log_probability, abs=1e-4)

@@ -8,7 +8,7 @@ import torch
 
 from genie_dp.learn.batches import Source
 from genie_dp.learn.constraint import Path
-from genie_dp.learn.search import Hypothesis, SearchSettings, hypothesis, only_allowed, steps
+from genie_dp.learn.hypotheses import Hypothesis, SearchSettings, hypothesis, only_allowed, steps
 from genie_dp.learn.seq2seq import Tensors, take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
 

@@ -2,8 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +67,7 @@ class Progress:
         best: best validation score, and `best_step` when.
         waited: validations since.
         loss: sum of the losses per token since the last event.
+        used: share of the budget.
     """
 
     step: int = 0
@@ -77,7 +77,7 @@ class Progress:
     best_step: int = 0
     waited: int = 0
     loss: float = 0.0
-    used: float = field(default=0.0)
+    used: float = 0.0
 
 
 class Run:
@@ -274,17 +274,6 @@ def _comparable(settings: TrainSettings) -> dict[str, Any]:
     data = asdict(settings)
     data["betas"] = list(settings.betas)
     return data
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Let torch use one thread for a while: small matrices gain nothing from more."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def _devices(device: torch.device) -> list[int]:

@@ -1,0 +1,80 @@
+"""What searches look for, and what they share."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from genie_dp.learn.constraint import NEVER, Path, masks
+from genie_dp.learn.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A program that a search found.
+
+    Attributes:
+        tokens: the program.
+        log_probability: natural logarithm of the model's probability of it; not renormalised over
+            what a grammar allows, so that a program that the model did not want looks like one.
+        ended: whether it has its end by itself, within the longest length; otherwise it was cut, or
+            ended by its grammar.
+    """
+
+    tokens: tuple[str, ...]
+    log_probability: float
+    ended: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How to search.
+
+    Attributes:
+        beam: hypotheses kept; 1 is greedy search.
+        longest: steps, the end included, after which a program is cut. Under a grammar it goes on
+            to the next place where it may end instead; grammars bound their programs.
+        length_penalty: hypotheses are compared by log-probability / length^penalty; 0 compares
+            probabilities, which suits programs: of two, the shorter is not the worse.
+    """
+
+    beam: int = 1
+    longest: int = 150
+    length_penalty: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what no search can do."""
+        if self.beam < 1 or self.longest < 1 or self.length_penalty < 0:
+            raise ValueError(f"beam, longest must be positive, length_penalty >= 0: {self}")
+
+
+# Steps of a program under a grammar; more than grammars let it have (ThingTalk: 400 tokens).
+BOUND = 2000
+
+
+def steps(settings: SearchSettings, paths: Sequence[Path] | None) -> range:
+    """Return the steps that a search may take."""
+    return range(max(BOUND, settings.longest) if paths else settings.longest)
+
+
+def only_allowed(
+    scores: torch.Tensor, paths: Sequence[Path] | None, *, closing: bool = False
+) -> torch.Tensor:
+    """Return (rows, P + S) log-probabilities, -inf for what may not be written."""
+    if paths is None:
+        scores[:, :NEVER] = -torch.inf
+        return scores
+    allowed = torch.from_numpy(masks(paths, scores.shape[1], closing=closing)).to(scores.device)
+    return scores.masked_fill(~allowed, -torch.inf)
+
+
+def hypothesis(
+    ids: Sequence[int],
+    score: float,
+    ended: bool,
+    vocabulary: Vocabulary,
+    sentence: tuple[str, ...],
+) -> Hypothesis:
+    """Return ids as a program."""
+    tokens = tuple(vocabulary.token(extended, sentence) for extended in ids)
+    return Hypothesis(tokens, score, ended)
