@@ -400,3 +400,13 @@ def test_words_in_square_brackets_stand_by_themselves():
     [copy] = made(one, values, language=SEXPR, **SILENT, quoted=0)
     assert copy.program == "[ IN:CALL [ SL:NAME bob lee ] ]"
     assert copy.utterance == "call bob lee"
+
+
+def test_no_article_stands_before_that_of_a_value():
+    program = (
+        "now => @com.example.mail.inbox filter param:subject:String == QUOTED_STRING_0 => notify"
+    )
+    row = Example("S0", "open the QUOTED_STRING_0 mail", program, functions=("@f",))
+    values = Lists({"String": ("the end", "a song", "loud")})
+    said = {copy.utterance for copy in made(row, values, primitive=40, **SILENT, quoted=0)}
+    assert said == {"open the end mail", "open a song mail", "open the loud mail"}

@@ -24,7 +24,8 @@ from genie_dp.templates.english import article
 
 # Written by people or by a model of their sentences: expanded as paraphrases are.
 NATURAL = frozenset(("paraphrase", "human", "private"))
-_ARTICLE_BEFORE = "(?<![^ ])an? (?={})"
+_ARTICLES = ("a", "an", "the")
+_ARTICLE_BEFORE = "(?<![^ ])(an?|the) (?={})"
 _NOTHING: frozenset[int] = frozenset()
 _ENUM = re.compile(r"\benum:\S+")
 _TRIES = 10  # draws for a value that is not in the sentence yet
@@ -56,7 +57,7 @@ class Fill:
         place: the place.
         stays: share of copies in which it stays a placeholder.
         draw: gives the words for the sentence and what stands for them in the program.
-        after_article: whether "a" or "an" stands before it, to be chosen by the first word.
+        after_article: whether an article stands before it, which must go with the first word.
     """
 
     place: Place
@@ -148,7 +149,7 @@ class Expander:
         fills = []
         for place in found.places:
             spot = found.tokens.index(place.mark)
-            key = (place, spot > 0 and found.tokens[spot - 1] in ("a", "an"))
+            key = (place, spot > 0 and found.tokens[spot - 1] in _ARTICLES)
             if key not in self._filled:
                 draw, stays = self._draw(place)
                 self._filled[key] = Fill(place, stays, draw, key[1]) if draw is not None else None
@@ -207,7 +208,7 @@ class Expander:
         for fill, words in said:
             mark = fill.place.mark
             if fill.after_article:
-                text = re.sub(_ARTICLE_BEFORE.format(mark), f"{article(words)} ", text)
+                text = _with_article(text, mark, words)
             text = text.replace(mark, words)
         names = template.names.get(filled)
         if names is None:
@@ -252,6 +253,21 @@ class Expander:
     def _canonical(self, program: str) -> str:
         tree = self.language.from_tokens(program)
         return self.language.tokens(self.language.canonical(tree, self.library), self.library)
+
+
+def _with_article(text: str, mark: str, words: str) -> str:
+    """Return a sentence whose article before a mark goes with the words that are put there.
+
+    >>> _with_article("an X call", "X", "loud"), _with_article("read the X", "X", "the end")
+    ('a X call', 'read X')
+    """
+
+    def fitting(found: re.Match[str]) -> str:
+        if words.split(" ", 1)[0] in _ARTICLES:  # "the" of a title stands for that of the sentence
+            return ""
+        return "the " if found[1] == "the" else f"{article(words)} "
+
+    return re.sub(_ARTICLE_BEFORE.format(mark), fitting, text)
 
 
 def _again(text: str, template: Template) -> Carrier:

@@ -54,7 +54,7 @@ POLITE = frozenset(("you", "me", "please", "thanks", "thank"))
 HESITATIONS = _phrases("um, uh, er, erm, hmm, uhm")
 PAUSES = _words("""
     a an the my our your his her their any all some and or but when whenever if that which who whose
-    where with from about for by of until after before than to
+    where with from about for by of until after before to
 """)
 
 ARTICLES = frozenset(("a", "an", "the"))
