@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
-from genie_dp.languages import get_language
+from genie_dp.languages import automaton, get_language
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
@@ -148,6 +148,18 @@ def test_equal_prefixes_allow_the_same_and_fixed_tokens_are_one_object(rng):
         assert one.allowed == other.allowed
         assert one.allowed.fixed is other.allowed.fixed
         one, other = one.then(word), other.then(word)
+
+
+def test_forgetting_frames_changes_nothing(monkeypatch):
+    words = random_program(grammar(), SENTENCE, Random(3), most=400, deep=True)
+    one = grammar().begin(SENTENCE)
+    monkeypatch.setattr(automaton, "MOST_FRAMES", 5)
+    other = ThingTalkGrammar(shipped(), texts=TEXTS).begin(SENTENCE)
+    for word in words:
+        assert one.allowed == other.allowed
+        one, other = one.then(word), other.then(word)
+    assert one.allowed.end
+    assert other.allowed.end
 
 
 GOLD = 'now => ( @com.gmail.inbox ) filter param:sender_name:String == " bob smith " => notify'

@@ -96,9 +96,10 @@ class Automaton:
         reserve: how many tokens before the limit programs begin to be closed.
     """
 
-    def __init__(self, limit: int, reserve: int):
-        """Start with no frames."""
+    def __init__(self, limit: int, reserve: int, forget: Callable[[], None] | None = None):
+        """Start with no frames; `forget` is called whenever all are forgotten."""
         self.limit = limit
+        self._forget_parts = forget
         self.reserve = reserve
         self._sets: dict[frozenset[str], frozenset[str]] = {}
         self._unions: dict[tuple[int, int], frozenset[str]] = {}
@@ -140,6 +141,8 @@ class Automaton:
         for frame in self._frames.values():
             frame.moves.clear()
         self._frames.clear()
+        if self._forget_parts is not None:
+            self._forget_parts()
 
     def token(self, token: str) -> Token:
         """Return the frame of one token."""

@@ -147,7 +147,9 @@ class Catalogue:
         """Read the functions of a library."""
         self.library, self.style = library, style
         self.limits, self.constants = limits, constants
-        self.automaton = Automaton(limits.tokens, limits.reserve(constants.longest_text))
+        self.automaton = Automaton(
+            limits.tokens, limits.reserve(constants.longest_text), self._forget
+        )
         self.kept: dict[Hashable, Any] = {}
         self._once: dict[tuple[Any, ...], Any] = {}
         self._under: dict[tuple[Names, Names], Names] = {}
@@ -219,6 +221,12 @@ class Catalogue:
         if found is None:
             found = self._once[key] = Fit(expected, element, arrays, self.library)
         return found
+
+    def _forget(self) -> None:
+        """Forget what frames were made of; what still is in use stays as good as a new one."""
+        self.kept.clear()
+        self._once.clear()
+        self._under.clear()
 
     def _made(self, kind: type[Any], *parts: Hashable) -> Any:
         found = self._once.get((kind, *parts))
