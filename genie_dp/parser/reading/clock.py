@@ -10,6 +10,7 @@ from genie_dp.parser.reading.sentence import Sentence, words_of
 
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(am|pm|a\.m|p\.m)?")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{2})(am|pm)")
+_JOINED = re.compile(r"(\d{1,2})([0-5]\d)(am|pm)")
 _HALVES = {"am": 0, "pm": 12, "a.m": 0, "p.m": 12}
 _NAMED = {"noon": (12, 0), "midnight": (0, 0), "midday": (12, 0), "noontime": (12, 0)}
 _PARTS = ("morning", "afternoon", "evening", "night")
@@ -64,7 +65,7 @@ def _digits(s: Sentence, at: int) -> Time | None:
         return None
     match = _CLOCK.fullmatch(word)
     if match is None:
-        dotted = _DOTTED.fullmatch(word)
+        dotted = _DOTTED.fullmatch(word) or _JOINED.fullmatch(word)
         if dotted is None:
             return None
         return _made(int(dotted[1]), int(dotted[2]), 0, at + 1, dotted[3])

@@ -144,7 +144,10 @@ def _signed(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Iterator[
             if extra is not None:
                 yield _candidate(s, at, extra[1], amount + extra[0], code)
                 return
-            yield _candidate(s, at, end + (scale > 1), amount * scale, code)
+            end += scale > 1
+            named = currency_at(s, end)  # "$1 usd"
+            end = named[1] if named is not None and named[0] == code else end
+            yield _candidate(s, at, end, amount * scale, code)
     elif word in _SIGNS or word in _CODES:
         following = found[at + 1] if at + 1 < len(found) else None
         if following is not None and not (word in _RARE and following.is_said):

@@ -33,6 +33,13 @@ _BEFORE_ONE = words_of(
     capital either
     """
 )
+# At an end it is a number after these only: "i owe you one", "season one".
+_COUNTING = words_of(
+    """
+    to at level volume season episode number than is and or minus plus times by equals option
+    chapter page part gate channel line room row radio bbc
+    """
+) | {""}
 _AFTER_ONE = frozenset(
     ("of", "'s", "another", "that", "who", "which", "by", "day", "more", "'ll", "moment", "thing")
 )
@@ -230,7 +237,10 @@ def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
     )
     is_one = s.word(at) == "one" and number.end == at + 1
     before = s.word(at - 1)
-    if is_one and (before in _BEFORE_ONE or before in ORDINALS or s.word(at + 1) in _AFTER_ONE):
+    is_last = s.word(at + 1) in ("", ".", "!", "?") and before not in _COUNTING
+    if is_one and (
+        is_last or before in _BEFORE_ONE or before in ORDINALS or s.word(at + 1) in _AFTER_ONE
+    ):
         return
     if s.word(number.end) in ("%", "percent") or s.has(number.end, "per", "cent"):
         end = number.end

@@ -1,4 +1,4 @@
-"""Phrases of the skills whose words are values elsewhere: "the new york times", "radio four".
+"""Phrases of the skills whose words are values elsewhere: "radio four", "walked today".
 
 Templates say "the steps that i walked today" for a function of today, and "before today" with a
 date. Only the words around tell which, and those are learned from synthesized rows.

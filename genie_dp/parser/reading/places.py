@@ -21,6 +21,8 @@ _BEFORE = words_of(
     visit visiting between leaving reach reaching
     """
 )
+# A name that goes on with these is another place, or none: "the new york times".
+_AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "college", "street"))
 _MOST_WORDS = 5
 # What people call some cities of the list.
 _SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": "washington"}
@@ -80,7 +82,8 @@ def places(s: Sentence) -> Iterator[Candidate]:
 
 def _candidate(s: Sentence, at: int, length: int, name: str, place: Place) -> Candidate:
     before = s.word(at - 1)
-    if name in stop_words() or (name in _regions() and place.size < _KNOWN_REGION):
+    is_part = s.word(at + length) in _AFTER_NAME
+    if is_part or name in stop_words() or (name in _regions() and place.size < _KNOWN_REGION):
         is_weak = True
     elif name in _people():
         is_weak = before not in _BEFORE - _OF_PEOPLE_TOO and place.size < _KNOWN_NAME

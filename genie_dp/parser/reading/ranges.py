@@ -81,7 +81,8 @@ def _second_day(
         return
     if day is None or s.word(day.end) not in links or day.end + 1 >= len(s.words):
         return
-    number = found[day.end + 1] if s.word(at - 1) in _LINKS else None
+    is_range = s.word(at - 1) in _LINKS or s.word(day.end) in ("-", "–")
+    number = found[day.end + 1] if is_range else None
     place = day.end + 1 + (s.word(day.end + 1) == "the")
     named = ordinal_at(s, place) if s.word(place)[:1].isdigit() else None
     last, end = (int(number.value), number.end) if number is not None else named or (0, 0)
