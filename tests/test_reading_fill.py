@@ -80,7 +80,7 @@ def test_another_language_is_an_error():
 # ----------------------------------------------------------------------------------- names
 
 
-def names(*values: str, threshold: float = 88.0) -> Names:
+def names(*values: str, threshold: float = 85.0) -> Names:
     listed = ValueList("com.x:song", values, (1.0,) * len(values))
     return Names(Library(value_lists={"com.x:song": listed}), threshold)
 
