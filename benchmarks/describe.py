@@ -30,7 +30,7 @@ from genie_dp.templates.grammar import subset
 
 @dataclass(frozen=True)
 class Described:
-    """A program with its description and what it took, in seconds."""
+    """A program with its description and what it took, in seconds of CPU."""
 
     program: str
     description: Description
@@ -58,9 +58,9 @@ def described(describer: Describer, programs: Sequence[str]) -> list[Described]:
     """Describe programs, each timed by itself."""
     found = []
     for program in programs:
-        start = time.perf_counter()
+        start = time.thread_time()
         description = describer.describe(program)
-        found.append(Described(program, description, time.perf_counter() - start))
+        found.append(Described(program, description, time.thread_time() - start))
     return found
 
 
@@ -70,7 +70,7 @@ def report(name: str, found: Sequence[Described], explainer: Explainer, read_bac
     times = sorted(d.seconds * 1000 for d in found)
     print(
         f"{name}: {len(found):,} programs, {len(whole):,} described"
-        f" ({len(whole) / len(found):.1%}); median {statistics.median(times):.0f} ms,"
+        f" ({len(whole) / len(found):.1%}); CPU median {statistics.median(times):.0f} ms,"
         f" 95th percentile {times[int(len(times) * 0.95)]:.0f} ms, worst {times[-1]:.0f} ms"
     )
     lost = several = 0

@@ -66,6 +66,8 @@ class _Facts:
             is_last = number == len(segments) - 1
             role = "action" if is_last else "query" if number else f"after {segment[0]}"
             self.edges = segment[:1] == ["edge"]
+            if is_last and segment == ["notify"]:
+                self.found.add(("", "notify", ""))
             for index, token in enumerate(segment):
                 self._token(token, segment[index + 1 : index + 3], role)
             self._end()
