@@ -21,6 +21,7 @@ from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 from tests import strategies
 from tests.decoding_walks import along, is_accepted, random_program
+from tests.synthesis_setup import rows
 from tests.thingtalk_library import example_library
 
 STYLES = (TokenStyle(), TokenStyle(types=False), TokenStyle(canonical=False))
@@ -62,18 +63,27 @@ def test_every_canonical_program_is_accepted(rng, style):
 
 def test_every_program_of_the_skills_own_evaluation_is_accepted():
     thingtalk, lib = get_language("thingtalk"), shipped()
-    rows = [
+    gold = [
         line.split("\t")
         for file in sorted(data_folder("thingpedia").glob("*/eval.tsv"))
         for line in file.read_text(encoding="utf-8").splitlines()[1:]
         if line.strip()
     ]
-    programs = [(row[0], thingtalk.canonical(thingtalk.parse(row[1]), lib)) for row in rows]
+    programs = [(row[0], thingtalk.canonical(thingtalk.parse(row[1]), lib)) for row in gold]
     pairs = [(sentence, thingtalk.tokens(program, lib)) for sentence, program in programs]
     texts = {text for pair in pairs for text in constants_of(*pair)}
     found = thingtalk.decoding_grammar(lib, texts=sorted(texts))
     refused = [text for sentence, text in pairs if not is_accepted(found, sentence.split(), text)]
     assert len(pairs) > 400
+    assert refused == []
+
+
+def test_every_synthesized_program_is_accepted():
+    pairs = [(row.utterance, row.program) for row in rows()]
+    texts = {text for pair in pairs for text in constants_of(*pair)}
+    found = ThingTalkGrammar(shipped(), texts=sorted(texts))
+    refused = [text for said, text in pairs if not is_accepted(found, said.split(" "), text)]
+    assert len(pairs) > 5000
     assert refused == []
 
 
