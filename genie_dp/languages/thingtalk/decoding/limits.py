@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 class Limits:
     """The most that a program may hold; canonical programs beyond that are refused.
 
-    The longest of 50,000 synthesized programs has 40 tokens and a nesting of 4 (November 2026);
-    the limits leave room for what people write.
+    The longest of 50,000 synthesized programs has 46 tokens, of 53,000 augmented ones 60, and none
+    has more than 3 brackets inside each other (November 2026); people may write some more.
 
     Attributes:
         tokens: tokens of the program.
