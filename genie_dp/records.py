@@ -41,6 +41,15 @@ class Example:
     weight: float = 1.0
 
 
+def source_of_copy(row: Example, source: Source) -> Source:
+    """Return the source of a row made of another: whatever is made of private rows stays so.
+
+    >>> source_of_copy(Example("S1", "hi", "..", source="private"), "paraphrase")
+    'private'
+    """
+    return "private" if row.source == "private" else source
+
+
 @dataclass(frozen=True, slots=True)
 class Spent:
     """The privacy statement without which nothing learned from private data can be written.

@@ -79,9 +79,8 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 # Imported inside functions, for users who installed the extra.
 OPTIONAL = {
     "pyarrow", "distributed", "rapidfuzz", "py3langid", "nltk", "torch", "transformers", "peft",
-    "safetensors", "tensorboard", "llguidance", "text_to_num", "phonenumbers", "tzdata",
-    "recognizers_text", "recognizers_date_time", "pyduckling", "fastapi", "starlette", "pydantic",
-    "uvicorn",
+    "safetensors", "tensorboard", "llguidance", "phonenumbers", "tzdata", "pyduckling", "fastapi",
+    "starlette", "pydantic", "uvicorn",
 }  # fmt: skip
 
 

@@ -242,3 +242,9 @@ def test_a_line_that_is_no_shown_row_is_told_with_its_place(tmp_path, line, code
         list(read_shown(str(path)))
     [problem] = caught.value.problems
     assert (problem.code, problem.span.line) == (code, 3)
+
+
+def test_a_paraphrase_of_a_private_row_stays_private():
+    shown = ExampleValues().shown(row(utterance="list NUMBER_0 files", source="private"))
+    assert shown is not None
+    assert paraphrase_of(shown, shown.sentence, id="P1").source == "private"

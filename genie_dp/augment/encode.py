@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from json.encoder import encode_basestring
 
 from genie_dp.augment.expand import Copy, Template
-from genie_dp.records import Example, Slot, Source
+from genie_dp.records import Example, Slot, source_of_copy
 
 _quoted = encode_basestring
 
@@ -17,7 +17,7 @@ def json_lines(template: Template, copies: Iterator[Copy]) -> Iterator[str]:
     derivation = ",".join(map(_quoted, row.derivation))
     functions = ",".join(map(_quoted, row.functions))
     shared = (
-        f',"language":{_quoted(row.language)},"source":"{_source(row)}","parent":{parent},'
+        f',"language":{_quoted(row.language)},"source":"{source_of_copy(row, "augmented")}","parent":{parent},'
         f'"derivation":[{derivation}],"functions":[{functions}],"depth":{row.depth},"slots":{{'
     )
     end = f'}},"weight":{row.weight!r}}}\n'
@@ -30,11 +30,6 @@ def json_lines(template: Template, copies: Iterator[Copy]) -> Iterator[str]:
             f'{head}{number}","utterance":{_quoted(copy.utterance)},'
             f'"program":{_quoted(copy.program)}{shared}{said}{end}'
         )
-
-
-def _source(row: Example) -> Source:
-    """Return the source of copies: of private rows it stays, for they need the same guarantee."""
-    return "private" if row.source == "private" else "augmented"
 
 
 def _slots(template: Template, copy: Copy) -> str:
@@ -65,7 +60,7 @@ def examples(template: Template, copies: Iterator[Copy]) -> Iterator[Example]:
     row = template.row
     for number, copy in enumerate(copies):
         yield Example(
-            f"{row.id}-{number}", copy.utterance, copy.program, row.language, _source(row),
+            f"{row.id}-{number}", copy.utterance, copy.program, row.language, source_of_copy(row, "augmented"),
             row.id, row.derivation, row.functions, row.depth, dict(_left(template, copy)),
             row.weight,
         )  # fmt: skip

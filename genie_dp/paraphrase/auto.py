@@ -20,7 +20,7 @@ from genie_dp.paraphrase.checks import (
     is_within,
 )
 from genie_dp.paraphrase.shown import Shown, paraphrase_of
-from genie_dp.records import Example
+from genie_dp.records import Example, source_of_copy
 
 ROUND_TRIP = "round-trip"
 VALUES: FaultName = "missing-value"
@@ -234,7 +234,7 @@ def _row(
         shown.example,
         id=id,
         utterance=candidate.text,
-        source="paraphrase",
+        source=source_of_copy(shown.example, "paraphrase"),
         parent=shown.example.id,
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from genie_dp.languages import Language
 from genie_dp.paraphrase.find import Found, find
 from genie_dp.paraphrase.typed import Typed, read_typed
-from genie_dp.records import Example
+from genie_dp.records import Example, source_of_copy
 from genie_dp.skills.words import tokenize
 from genie_dp.templates.english import surface
 
@@ -159,7 +159,11 @@ def paraphrase_of(
     if utterance is None:
         return None
     row = replace(
-        shown.example, id=id, utterance=utterance, source="paraphrase", parent=shown.example.id
+        shown.example,
+        id=id,
+        utterance=utterance,
+        source=source_of_copy(shown.example, "paraphrase"),
+        parent=shown.example.id,
     )
     return in_sentence_order(row, canonical)
 
