@@ -15,12 +15,12 @@ _WORDS = {
     "monitor": "when this changes:", "edge": "once", "filter": "where",
     "attimer": "every day,", "timer": "again and again,", "aggregate": "the", "sum": "total",
     "avg": "average", "max": "largest", "min": "smallest", "count": "number",
-    "new": "for each new", "policy": "allowed is",
+    "new": "for each new", "policy": "allowed is", "=>": ";",
     "start_of": "the start of the", "end_of": "the end of the",
     "unit:mon": "month", "unit:h": "hours", "unit:min": "minutes", "unit:s": "seconds",
     "base": "beginning", "interval": "every", "'": "", "~": "", '"': "",
 }  # fmt: skip
-_SILENT = frozenset(("(", ")", "[", "]", "{", "}", "=>", "now", "notify", "on", ",", ";", ":"))
+_SILENT = frozenset(("(", ")", "[", "]", "{", "}", "now", "notify", "on", ",", ";", ":"))
 
 
 def left_out(whole: Sequence[str], said: Sequence[str]) -> Iterator[tuple[str, ...]]:
@@ -123,12 +123,14 @@ def plain(tokens: Sequence[str], value: Callable[[str], str]) -> str:
     >>> plain("param:file_size:Measure(byte) > 5 unit:MB".split(), lambda token: token)
     'file size is more than 5 MB'
     """
-    words = []
-    for before, token in zip(("", *tokens), tokens, strict=False):
+    words: list[str] = []
+    for before, token, after in zip(("", *tokens), tokens, (*tokens[1:], ""), strict=False):
+        if token.startswith("param:") and after == "=" and any(words):
+            words.append("with" if before.startswith("@") else "and")
         if before == "=" and token.startswith("param:"):
             words.append("the")
         words.append(_word(token, value))
-    return " ".join(word for word in words if word).strip(" ,")
+    return " ".join(word for word in words if word).replace(" ;", ";").strip(" ,;")
 
 
 def _word(token: str, value: Callable[[str], str]) -> str:
