@@ -16,8 +16,9 @@ def json_lines(template: Template, copies: Iterator[Copy]) -> Iterator[str]:
     head = f'{{"id":{parent[:-1]}-'
     derivation = ",".join(map(_quoted, row.derivation))
     functions = ",".join(map(_quoted, row.functions))
+    source = source_of_copy(row, "augmented")
     shared = (
-        f',"language":{_quoted(row.language)},"source":"{source_of_copy(row, "augmented")}","parent":{parent},'
+        f',"language":{_quoted(row.language)},"source":"{source}","parent":{parent},'
         f'"derivation":[{derivation}],"functions":[{functions}],"depth":{row.depth},"slots":{{'
     )
     end = f'}},"weight":{row.weight!r}}}\n'
@@ -58,9 +59,10 @@ def tsv_lines(template: Template, copies: Iterator[Copy]) -> Iterator[str]:
 def examples(template: Template, copies: Iterator[Copy]) -> Iterator[Example]:
     """Yield a row's copies as rows."""
     row = template.row
+    source = source_of_copy(row, "augmented")
     for number, copy in enumerate(copies):
         yield Example(
-            f"{row.id}-{number}", copy.utterance, copy.program, row.language, source_of_copy(row, "augmented"),
+            f"{row.id}-{number}", copy.utterance, copy.program, row.language, source,
             row.id, row.derivation, row.functions, row.depth, dict(_left(template, copy)),
             row.weight,
         )  # fmt: skip
