@@ -15,6 +15,7 @@ from genie_dp.languages.thingtalk.ast import (
 )
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
+_PLAIN = frozenset((str, int, float, bool, type(None)))  # no nodes, nor tuples of them
 
 
 def _field_names(node: type[Any]) -> tuple[str, ...]:
@@ -32,6 +33,8 @@ def children(node: Any) -> Iterator[Any]:
     """
     for name in _field_names(type(node)):
         value = getattr(node, name)
+        if type(value) in _PLAIN:
+            continue
         for item in value if isinstance(value, tuple) else (value,):
             if hasattr(item, "__dataclass_fields__"):
                 yield item
@@ -85,6 +88,8 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
     changes: dict[str, Any] = {}
     for name in _field_names(type(node)):
         old = getattr(node, name)
+        if type(old) in _PLAIN:
+            continue
         if isinstance(old, tuple):
             new: Any = tuple(_rewritten(item, change) for item in old)
             if any(a is not b for a, b in zip(old, new, strict=True)):
