@@ -51,7 +51,8 @@ def test_losses_of_a_tiny_run_are_those_of_before(architecture, expected):
 
 
 def test_a_network_learns_to_copy_a_word_it_has_never_seen():
-    model, _ = trained(replace(SETTINGS, budget=Budget(steps=150)))
+    settings = replace(SETTINGS, budget=Budget(steps=250))
+    model, _ = trained(settings, options={"size": 32})
     found = search(
         model, [("buy", "quinoa"), ("when", "soap", "is", "here", "buy", "soap")], VOCABULARY
     )

@@ -26,7 +26,7 @@ class TrainSettings:
 
     Attributes:
         budget: when training ends.
-        rate: highest learning rate.
+        rate: highest learning rate; networks with attention layers want 1.5e-3.
         warmup: share of the budget until it is reached; then it falls to zero in a line.
         weight_decay, betas: of AdamW (Loshchilov and Hutter, 2019).
         clip: largest norm of the gradient.
@@ -41,7 +41,7 @@ class TrainSettings:
     """
 
     budget: Budget
-    rate: float = 3e-3
+    rate: float = 1e-2
     warmup: float = 0.06
     weight_decay: float = 0.01
     betas: tuple[float, float] = (0.9, 0.98)
