@@ -47,6 +47,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.evaluate:command",
         "Measure predicted programs against the right ones.",
     ),
+    "serve": (
+        "genie_dp.cli.serve:command",
+        "Answer sentences with programs: over HTTP, and on a page to try it.",
+    ),
     "program": (
         "genie_dp.cli.program:command",
         "Check programs, and bring them into another form.",

@@ -1,6 +1,7 @@
 """What every request passes before anything looks at it: name, size, token; and headers back."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlencode
@@ -37,14 +38,34 @@ class Access:
     cookie: str
 
 
+def in_words(status: int, why: str) -> Response:
+    """Return a refusal as a line of text."""
+    return PlainTextResponse(why, status)
+
+
 class Gate:
     """Wraps an app: refuses what no page of ours would send."""
 
-    def __init__(self, app: ASGIApp, *, hosts: HostRule, access: Access | None):
-        """Wrap an app; without `access` whoever can connect is let in."""
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: HostRule,
+        access: Access | None,
+        most_bytes: int = MOST_BYTES,
+        refuse: Callable[[int, str], Response] = in_words,
+    ):
+        """Wrap an app; without `access` whoever can connect is let in.
+
+        Args:
+            most_bytes: of a request's body.
+            refuse: makes the answer to what is refused, from status and reason.
+        """
         self._app = app
         self._hosts = hosts
         self._access = access
+        self._most_bytes = most_bytes
+        self._refuse = refuse
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on."""
@@ -61,7 +82,7 @@ class Gate:
         refusal = self._refusal(scope)
         body = b""
         if refusal is None:
-            body, refusal = await _body(Headers(scope=scope), receive)
+            body, refusal = await self._body(Headers(scope=scope), receive)
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
             return
@@ -71,9 +92,9 @@ class Gate:
         headers = Headers(scope=scope)
         host = headers.getlist("host")
         if len(host) != 1 or not self._hosts.accepts(host[0]):
-            return PlainTextResponse("This server has another name.", 421)
+            return self._refuse(421, "This server has another name.")
         if scope["method"] not in ("GET", "HEAD") and _is_foreign(headers):
-            return PlainTextResponse("This came from another site.", 403)
+            return self._refuse(403, "This came from another site.")
         return self._unknown(scope, headers) if self._access else None
 
     def _unknown(self, scope: Scope, headers: Headers) -> Response | None:
@@ -85,12 +106,31 @@ class Gate:
         query = parse_qs(scope["query_string"].decode("latin-1"))
         token = query.pop("token", [""])[0]
         if not signer.is_access_token(token):
-            return PlainTextResponse("Open the whole address that the server printed.", 403)
+            return self._refuse(403, "Open the whole address that the server printed.")
         # The token leaves the address, so that it is not in screenshots and histories.
         rest = urlencode(query, doseq=True)
         answer = RedirectResponse("/" + (f"?{rest}" if rest else ""), 303)
         answer.set_cookie(name, token, httponly=True, samesite="lax", max_age=365 * 86400)
         return answer
+
+    async def _body(self, headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
+        """Return a request's body, or how it is refused: it is read only as far as it may go."""
+        too_much = self._refuse(413, "This is too much at once.")
+        told = headers.get("content-length", "0")
+        if told.isdigit() and int(told) > self._most_bytes:
+            return b"", too_much
+        body = bytearray()
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                while True:
+                    message = await receive()
+                    body += message.get("body", b"")
+                    if len(body) > self._most_bytes:
+                        return b"", too_much
+                    if not message.get("more_body", False):
+                        return bytes(body), None
+        except TimeoutError:
+            return b"", self._refuse(408, "This took too long.")
 
 
 def _cookie(headers: Headers, name: str) -> str:
@@ -107,27 +147,6 @@ def _is_foreign(headers: Headers) -> bool:
         return True
     origin = headers.get("origin")
     return origin is not None and origin.partition("://")[2] != headers["host"]
-
-
-async def _body(headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
-    """Return a request's body, or how it is refused: it is read only as far as it may go."""
-    too_much = PlainTextResponse("This is too much at once.", 413)
-    if headers.get("content-length", "0").isdigit() and (
-        int(headers.get("content-length", "0")) > MOST_BYTES
-    ):
-        return b"", too_much
-    body = bytearray()
-    try:
-        async with asyncio.timeout(_PATIENCE):
-            while True:
-                message = await receive()
-                body += message.get("body", b"")
-                if len(body) > MOST_BYTES:
-                    return b"", too_much
-                if not message.get("more_body", False):
-                    return bytes(body), None
-    except TimeoutError:
-        return b"", PlainTextResponse("This took too long.", 408)
 
 
 def _replayed(body: bytes, receive: Receive) -> Receive:

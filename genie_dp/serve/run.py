@@ -23,8 +23,12 @@ def check_serve() -> None:
     del fastapi, uvicorn
 
 
-def serve(app: "ASGIApp", bound: socket.socket) -> None:
-    """Answer requests at a socket that listens, until Ctrl+C or a signal to end."""
+def serve(app: "ASGIApp", bound: socket.socket, *, patience: int = 5) -> None:
+    """Answer requests at a socket that listens, until Ctrl+C or a signal to end.
+
+    Args:
+        patience: seconds that requests in work have to end after that.
+    """
     import uvicorn
 
     config = uvicorn.Config(
@@ -37,6 +41,6 @@ def serve(app: "ASGIApp", bound: socket.socket) -> None:
         lifespan="off",
         ws="none",
         limit_concurrency=_MOST_CONNECTIONS,
-        timeout_graceful_shutdown=5,
+        timeout_graceful_shutdown=patience,
     )
     uvicorn.Server(config).run(sockets=[bound])

@@ -1,0 +1,174 @@
+"""`genie-dp serve`: a parser on the web, for programs and for people."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from genie_dp.cli.inputs import grammar_option, load_inputs
+from genie_dp.errors import GenieError
+
+if TYPE_CHECKING:
+    from genie_dp.parser.answers import SentenceParser
+    from genie_dp.serve.parse_english import English
+    from genie_dp.serve.parse_service import ParseService, ServiceConfig
+
+
+@click.command("serve")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--host", default="127.0.0.1", show_default=True,
+    help="Address to listen at; any but this machine's own lets others in.",
+)  # fmt: skip
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=8400, show_default=True,
+    help="To listen at; 0 for any that is free.",
+)  # fmt: skip
+@click.option(
+    "--allow-host", multiple=True, metavar="NAME",
+    help="A further name by which the server may be asked, such as a proxy's. May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--batch-size", type=click.IntRange(1, 1024), default=16, show_default=True,
+    help="Sentences that are parsed together, at most.",
+)  # fmt: skip
+@click.option(
+    "--wait-ms", type=click.FloatRange(0, 1000), default=5, show_default=True,
+    help="Milliseconds that a sentence waits for others.",
+)  # fmt: skip
+@click.option(
+    "--queue", type=click.IntRange(1, 100_000), default=256, show_default=True,
+    help="Sentences that may wait; more are refused.",
+)  # fmt: skip
+@click.option(
+    "--max-length", type=click.IntRange(1, 1000), default=64, show_default=True,
+    help="Words and signs of a sentence, at most; of its characters eight times as many.",
+)  # fmt: skip
+@click.option(
+    "--rate", type=click.FloatRange(0), metavar="N",
+    help="Sentences a second from one address; 0 for any number [20; this machine: any number].",
+)  # fmt: skip
+@click.option(
+    "--timeout", type=click.FloatRange(0, 600, min_open=True), default=10, show_default=True,
+    help="Seconds that a request may take.",
+)  # fmt: skip
+@click.option(
+    "--english/--no-english", default=True, show_default=True,
+    help="Whether programs can be said in English, by the templates of --grammar.",
+)  # fmt: skip
+@click.option(
+    "--skills", multiple=True, type=click.Path(exists=True, path_type=Path), metavar="DIR",
+    help="Folder of a skill, or of skills, for the English [the shipped ones]. May be repeated.",
+)  # fmt: skip
+@grammar_option
+def command(**options: Any) -> None:
+    """Answer sentences with programs: over HTTP, and on a page to try it.
+
+    FOLDER is a parser as `genie-dp train` saved it. POST /parse takes sentences as JSON, /health
+    tells how the server is, /docs what can be sent; / is the page. Nothing that anybody types is
+    written anywhere.
+
+    \b
+    genie-dp serve parser/
+    curl -s localhost:8400/parse --json '{"sentence": "list my files"}'
+    """
+    from genie_dp.serve.run import check_serve
+
+    check_serve()
+    from genie_dp.parser.parser import Parser
+
+    parser = Parser.from_pretrained(options["folder"])
+    english = _english(options) if options["english"] else None
+    serve_parser(parser, options["folder"].resolve().name, options, english=english)
+
+
+def _english(options: Mapping[str, Any]) -> "English":
+    from genie_dp.serve.parse_english import English
+    from genie_dp.synthesis.compiler import compile_grammar
+    from genie_dp.synthesis.config import SynthesisConfig
+    from genie_dp.synthesis.describe import Describer
+    from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
+
+    inputs = load_inputs("thingtalk", options["skills"], options["grammar"], skip_broken=False)
+    grammar = subset(inputs.grammar, (DEFAULT_SUBSET,))
+    config = SynthesisConfig(on_error="skip")
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    describer = Describer(compiled, inputs.library)
+
+    def describe(program: str) -> str | None:
+        try:
+            return describer.describe(program).sentence
+        except GenieError:
+            # A program of another library: it has no English here.
+            return None
+
+    return English(describe)
+
+
+def serve_parser(
+    parser: "SentenceParser",
+    model: str,
+    options: Mapping[str, Any],
+    *,
+    english: "English | None" = None,
+) -> None:
+    """Listen, say where, and serve until somebody stops it.
+
+    Args:
+        model: name of the parser, for /health and the page.
+        options: of the command.
+    """
+    from genie_dp.serve.hosts import address_of, is_loopback, listen, rule_for
+    from genie_dp.serve.parse_app import parse_app
+    from genie_dp.serve.parse_privacy import keep_texts_out_of_logs
+    from genie_dp.serve.parse_service import ParseService
+    from genie_dp.serve.run import serve
+
+    host, config = options["host"], config_of(model, options)
+    with listen(host, options["port"]) as bound:
+        service = ParseService(parser, config, english)
+        keep_texts_out_of_logs()
+        try:
+            if not is_loopback(host):
+                _warn()
+            click.echo(f"open {address_of(bound, host)} (Ctrl+C ends)", err=True)
+            app = parse_app(service, hosts=rule_for(host, options["allow_host"]))
+            serve(app, bound, patience=round(config.limits.deadline) + 1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            service.close(config.limits.deadline)
+    click.echo(_summary(service), err=True)
+
+
+def config_of(model: str, options: Mapping[str, Any]) -> "ServiceConfig":
+    """Return the options of the command as the service takes them."""
+    from genie_dp.serve.parse_batches import BatchConfig
+    from genie_dp.serve.parse_rate import RateConfig
+    from genie_dp.serve.parse_service import Limits, ServiceConfig
+
+    batches = BatchConfig(options["batch_size"], options["wait_ms"] / 1000, options["queue"])
+    return ServiceConfig(
+        model=model,
+        limits=Limits(tokens=options["max_length"], deadline=options["timeout"]),
+        batches=batches,
+        rate=RateConfig() if options["rate"] is None else RateConfig.of(options["rate"]),
+    )
+
+
+def _warn() -> None:
+    click.echo(
+        "warning: others in the network can reach this server, and nobody is asked for a "
+        "password; what they send\ntravels unencrypted. Use it only in a network that you trust, "
+        "or behind a proxy with TLS.",
+        err=True,
+    )
+
+
+def _summary(service: "ParseService") -> str:
+    tally = service.tally
+    return (
+        f"{tally.requests:,} requests, {tally.sentences:,} sentences, {tally.known:,} known, "
+        f"{tally.refused:,} refused"
+    )

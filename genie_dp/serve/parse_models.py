@@ -1,0 +1,146 @@
+"""What the parse service takes and gives, as JSON; the page of the interface shows these."""
+
+from typing import Annotated, Self
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from genie_dp.parser.answers import Answer, Reply
+
+MOST_SENTENCES = 32  # of a request
+MOST_ANSWERS = 10  # to a sentence
+MOST_CHARACTERS = 8_000  # whatever --max-length is
+
+_STRICT = ConfigDict(extra="forbid", strict=True)
+Sentence = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+
+
+class Query(BaseModel):
+    """Sentences to parse: either `sentence` or `sentences`."""
+
+    model_config = _STRICT
+
+    sentence: Sentence | None = Field(None, description="One sentence.")
+    sentences: list[Sentence] | None = Field(
+        None, min_length=1, max_length=MOST_SENTENCES, description="Several, in one go."
+    )
+    count: int = Field(1, ge=1, le=MOST_ANSWERS, description="Programs for each, at most.")
+    english: bool = Field(False, description="Whether to say each program in English, too.")
+
+    @model_validator(mode="after")
+    def _is_one_of_both(self) -> Self:
+        if (self.sentence is None) == (self.sentences is None):
+            raise ValueError("give either sentence or sentences")
+        return self
+
+    def all(self) -> tuple[str, ...]:
+        """Return the sentences.
+
+        >>> Query(sentence="list my files").all()
+        ('list my files',)
+        """
+        return (self.sentence,) if self.sentence is not None else tuple(self.sentences or ())
+
+
+class AnswerShape(BaseModel):
+    """A program for a sentence."""
+
+    model_config = _STRICT
+
+    program: str = Field(description="Its token form, with the values of the sentence.")
+    code: str = Field(description="The same as people write it.")
+    confidence: float = Field(description="Calibrated probability that it is right, 0 to 1.")
+    unresolved: list[str] = Field(description="Names that are in no list of values.")
+    english: str | None = Field(None, description="What it does, if that was asked for.")
+
+
+class ReplyShape(BaseModel):
+    """The programs for a sentence, the most probable first."""
+
+    model_config = _STRICT
+
+    sentence: str = Field(description="As it was sent.")
+    tokens: list[str] = Field(description="As it was read: words and placeholders.")
+    is_known: bool = Field(description='False is "I do not know".')
+    answers: list[AnswerShape]
+
+
+class Replies(BaseModel):
+    """A reply to each sentence, in their order."""
+
+    model_config = _STRICT
+
+    replies: list[ReplyShape]
+
+
+class Counts(BaseModel):
+    """What was done since the start. Nothing that anybody typed is in it."""
+
+    model_config = _STRICT
+
+    requests: int
+    sentences: int
+    known: int = Field(description="Sentences with an answer that is sure enough.")
+    refused: int = Field(description="Requests that were not answered.")
+    cancelled: int = Field(description="Requests whose sender went away.")
+    batches: int = Field(description="Calls of the parser.")
+
+
+class LimitsShape(BaseModel):
+    """What a request may have."""
+
+    model_config = _STRICT
+
+    sentences: int
+    tokens: int = Field(description="Words and signs of a sentence.")
+    characters: int = Field(description="Of a sentence.")
+    answers: int = Field(description="To a sentence.")
+
+
+class Health(BaseModel):
+    """How the service is."""
+
+    model_config = _STRICT
+
+    ready: bool
+    model: str
+    version: str
+    uptime: float = Field(description="Seconds.")
+    waiting: int = Field(description="Sentences in the queue.")
+    english: bool = Field(description="Whether programs can be said in English.")
+    limits: LimitsShape
+    counts: Counts
+
+
+class Problem(BaseModel):
+    """Why a request was not answered."""
+
+    model_config = _STRICT
+
+    code: str
+    message: str
+    hint: str
+
+
+def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ReplyShape:
+    """Return a reply as JSON has it.
+
+    Args:
+        english: what each program does; shorter where nobody asked.
+    """
+    padded = english + (None,) * (len(reply.answers) - len(english))
+    return ReplyShape(
+        sentence=reply.sentence,
+        tokens=list(reply.tokens),
+        is_known=reply.is_known,
+        answers=[_answer(a, said) for a, said in zip(reply.answers, padded, strict=True)],
+    )
+
+
+def _answer(answer: Answer, english: str | None) -> AnswerShape:
+    return AnswerShape(
+        program=answer.program,
+        code=answer.code,
+        confidence=answer.confidence,
+        unresolved=list(answer.unresolved),
+        english=english,
+    )

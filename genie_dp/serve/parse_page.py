@@ -1,0 +1,141 @@
+"""The demo page and the page of the interface; all text in them is escaped."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from genie_dp.serve.parse_highlight import Piece, highlight
+from genie_dp.serve.parse_models import AnswerShape, ReplyShape
+from genie_dp.serve.parse_refusals import Refusal
+
+EXAMPLES = (
+    "list my dropbox files",
+    "when i get an email , send me a message on slack",
+    "what is the weather in Paris ?",
+)
+_LIKELY = 0.8  # from here on the page says "likely"; below one half, "unlikely"
+
+
+@dataclass(frozen=True, slots=True)
+class ShownAnswer:
+    """An answer as the page has it."""
+
+    answer: AnswerShape
+    pieces: tuple[Piece, ...]
+    percent: int
+    word: str
+
+
+def shown(answer: AnswerShape) -> ShownAnswer:
+    """Return an answer with what the page says beside it."""
+    percent = int(100 * answer.confidence)
+    return ShownAnswer(answer, highlight(answer.code), percent, _word(answer.confidence))
+
+
+def _word(confidence: float) -> str:
+    if confidence >= _LIKELY:
+        return "likely"
+    return "possible" if confidence >= 0.5 else "unlikely"
+
+
+def page(
+    *,
+    model: str,
+    most_characters: int,
+    typed: str = "",
+    reply: ReplyShape | None = None,
+    refusal: Refusal | None = None,
+) -> str:
+    """Return the demo page, with the answer to what was typed or why there is none."""
+    return _rendered(
+        "parse.html.jinja",
+        model=model,
+        most_characters=most_characters,
+        typed=typed,
+        examples=EXAMPLES,
+        **_answer_values(reply, refusal),
+    )
+
+
+def fragment(*, reply: ReplyShape | None = None, refusal: Refusal | None = None) -> str:
+    """Return only the answer, for the script of the page to put in its place."""
+    return _rendered("parse_answer.html.jinja", **_answer_values(reply, refusal))
+
+
+def _answer_values(reply: ReplyShape | None, refusal: Refusal | None) -> dict[str, Any]:
+    answers = [shown(answer) for answer in reply.answers] if reply is not None else []
+    problem = refusal.as_dict() if refusal is not None else None
+    return {"reply": reply, "answers": answers, "problem": problem}
+
+
+def docs_page(schema: Mapping[str, Any], address: str) -> str:
+    """Return the page of the interface.
+
+    Args:
+        schema: OpenAPI.
+        address: of the server, for examples.
+    """
+    routes = [
+        {"method": method.upper(), "path": path, **told}
+        for path, methods in schema["paths"].items()
+        for method, told in methods.items()
+    ]
+    shapes = [_shape(name, told) for name, told in schema["components"]["schemas"].items()]
+    return _rendered(
+        "parse_docs.html.jinja",
+        title=schema["info"]["title"],
+        version=schema["info"]["version"],
+        address=address,
+        routes=routes,
+        shapes=shapes,
+        example=json.dumps({"sentence": EXAMPLES[0], "count": 3, "english": True}),
+    )
+
+
+def _shape(name: str, told: Mapping[str, Any]) -> dict[str, Any]:
+    required: Sequence[str] = told.get("required", ())
+    rows = [
+        {
+            "name": field,
+            "type": type_name(value),
+            "note": value.get("description", ""),
+            "is_required": field in required,
+        }
+        for field, value in told["properties"].items()
+    ]
+    return {"name": name, "note": told.get("description", ""), "rows": rows}
+
+
+def type_name(schema: Mapping[str, Any]) -> str:
+    """Return the type of a field in OpenAPI as people write it.
+
+    >>> type_name({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]})
+    'list of string, or null'
+    """
+    if "anyOf" in schema:
+        return ", or ".join(type_name(part) for part in schema["anyOf"])
+    if "$ref" in schema:
+        return str(schema["$ref"]).rpartition("/")[2]
+    if schema.get("type") == "array":
+        return f"list of {type_name(schema['items'])}"
+    return str(schema.get("type", "anything"))
+
+
+def _rendered(template: str, **values: object) -> str:
+    return str(_template(template).render(**values))
+
+
+@cache
+def _template(name: str) -> Any:
+    environment = Environment(
+        loader=PackageLoader("genie_dp.serve", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name)

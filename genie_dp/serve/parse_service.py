@@ -1,0 +1,217 @@
+"""Answers to sentences: within limits, in batches, before a deadline; and counts of them."""
+
+import asyncio
+import re
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+
+from genie_dp import __version__
+from genie_dp.parser.answers import Reply, SentenceParser
+from genie_dp.serve.parse_batches import BatchConfig, Batcher, ClosedError, QueueFullError
+from genie_dp.serve.parse_english import English
+from genie_dp.serve.parse_models import (
+    MOST_ANSWERS,
+    MOST_CHARACTERS,
+    MOST_SENTENCES,
+    Counts,
+    Health,
+    LimitsShape,
+    ReplyShape,
+    shape_of,
+)
+from genie_dp.serve.parse_rate import Buckets, RateConfig
+from genie_dp.serve.parse_refusals import refused
+
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_CHARACTERS = 8  # of a token with its space; English has 5 to 6
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is answered at all.
+
+    Attributes:
+        tokens: words and signs of a sentence, at most; of its characters eight times as many.
+        deadline: seconds that a request may take.
+        body: bytes of a request, at most.
+    """
+
+    tokens: int = 64
+    deadline: float = 10.0
+    body: int = 128 * 1024
+
+    @property
+    def characters(self) -> int:
+        """Return of how many characters a sentence may be.
+
+        >>> Limits(tokens=64).characters
+        512
+        """
+        return min(self.tokens * _CHARACTERS, MOST_CHARACTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """How the service behaves.
+
+    Attributes:
+        model: name of the parser, as /health tells it.
+        clock: seconds that go on whatever the date is.
+    """
+
+    model: str
+    limits: Limits = Limits()
+    batches: BatchConfig = BatchConfig()
+    rate: RateConfig = RateConfig()
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was done, in numbers."""
+
+    requests: int = 0
+    sentences: int = 0
+    known: int = 0
+    refused: int = 0
+    cancelled: int = 0
+
+
+@dataclass(slots=True)
+class ParseService:
+    """Answers requests of one event loop; the parser works in a thread of its own."""
+
+    parser: SentenceParser
+    config: ServiceConfig
+    english: English | None = None
+    tally: Tally = field(default_factory=Tally)
+    _batcher: Batcher = field(init=False)
+    _buckets: Buckets = field(init=False)
+    _start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Start the thread."""
+        self._batcher = Batcher(self.parser, self.config.batches)
+        self._buckets = Buckets(self.config.rate, self.config.clock)
+        self._start = self.config.clock()
+
+    async def parse(
+        self, sentences: Sequence[str], *, count: int, english: bool, address: str
+    ) -> list[ReplyShape]:
+        """Return a reply to each sentence.
+
+        Args:
+            count: programs for each, at most.
+            english: whether to say what the programs do.
+            address: who asks, for the limit of the rate.
+
+        Raises:
+            RefusedError: W004 too long, W005 too fast, W006 too many wait, W007 too slow, W008 end.
+            GenieError: the parser refused a sentence.
+        """
+        self.charge(address, len(sentences))
+        self.check(sentences)
+        self.tally.requests += 1
+        self.tally.sentences += len(sentences)
+        futures = self._submit(sentences, count)
+        try:
+            async with asyncio.timeout(self.config.limits.deadline):
+                replies = await _all(futures)
+        except TimeoutError:
+            seconds = self.config.limits.deadline
+            raise refused(
+                503, "W007", f"this took longer than {seconds:g} seconds",
+                "ask again later, or for fewer sentences at once", wait=seconds,
+            ) from None  # fmt: skip
+        self.tally.known += sum(reply.is_known for reply in replies)
+        return await self._shapes(replies, with_english=english)
+
+    def check(self, sentences: Sequence[str]) -> None:
+        """Raise RefusedError (W004) for an empty sentence, or one that is too long."""
+        limits = self.config.limits
+        for number, sentence in enumerate(sentences, start=1):
+            which = f"sentence {number}" if len(sentences) > 1 else "the sentence"
+            # Characters first: counting the words of a long text takes time itself.
+            if len(sentence) > limits.characters:
+                many = f"{len(sentence):,} characters, more than {limits.characters:,}"
+                raise refused(422, "W004", f"{which} has {many}", "send a shorter one")
+            tokens = len(_TOKEN.findall(sentence))
+            if tokens > limits.tokens:
+                many = f"{tokens} words and signs, more than {limits.tokens}"
+                raise refused(422, "W004", f"{which} has {many}", "send a shorter one")
+            if not tokens:
+                raise refused(422, "W004", f"{which} is empty", "say what is to be done")
+
+    def charge(self, address: str, sentences: int) -> None:
+        """Raise RefusedError (W005) for an address that asks too fast."""
+        wait = self._buckets.take(address, sentences)
+        if wait:
+            rate = self.config.rate.rate
+            message = f"this address asks for more than {rate:g} sentences a second"
+            raise refused(
+                429, "W005", message, "ask again after the seconds of Retry-After", wait=wait
+            )
+
+    def _submit(self, sentences: Sequence[str], count: int) -> "list[Future[Reply]]":
+        try:
+            return self._batcher.submit(sentences, count)
+        except QueueFullError as error:
+            raise refused(
+                503, "W006", "too many sentences wait already",
+                "ask again after the seconds of Retry-After", wait=error.seconds,
+            ) from None  # fmt: skip
+        except ClosedError:
+            raise refused(503, "W008", "the server is ending", "ask again later", wait=5) from None
+
+    async def _shapes(self, replies: Sequence[Reply], *, with_english: bool) -> list[ReplyShape]:
+        if not with_english or self.english is None:
+            return [shape_of(reply, ()) for reply in replies]
+        said = iter(await self.english.of([a.code for r in replies for a in r.answers]))
+        return [shape_of(r, tuple(next(said) for _ in r.answers)) for r in replies]
+
+    def health(self) -> Health:
+        """Return how the service is, and what it did."""
+        limits, tally = self.config.limits, self.tally
+        return Health(
+            ready=self._batcher.is_ready,
+            model=self.config.model,
+            version=__version__,
+            uptime=round(self.config.clock() - self._start, 1),
+            waiting=self._batcher.waiting,
+            english=self.english is not None,
+            limits=LimitsShape(
+                sentences=MOST_SENTENCES,
+                tokens=limits.tokens,
+                characters=limits.characters,
+                answers=MOST_ANSWERS,
+            ),
+            counts=Counts(
+                requests=tally.requests,
+                sentences=tally.sentences,
+                known=tally.known,
+                refused=tally.refused,
+                cancelled=tally.cancelled,
+                batches=self._batcher.batches,
+            ),
+        )
+
+    def close(self, patience: float | None = None) -> None:
+        """Take nothing more, finish what waits, and end the threads.
+
+        Args:
+            patience: seconds to wait for that at most.
+        """
+        self._batcher.close(patience)
+        if self.english is not None:
+            self.english.close()
+
+
+async def _all(futures: "Sequence[Future[Reply]]") -> list[Reply]:
+    """Return the results of all; whoever stops waiting, or the first error, cancels the rest."""
+    try:
+        return await asyncio.gather(*map(asyncio.wrap_future, futures))
+    finally:
+        for future in futures:
+            future.cancel()

@@ -1,0 +1,57 @@
+"""Parsers invented for the tests of serving; no network, and no time passes in them."""
+
+import threading
+
+from genie_dp.parser.answers import Answer, Reply
+
+
+def program_of(sentence):
+    """Return a program that no other sentence has."""
+    return f'now => @com.example.say(text="{sentence}") => notify'
+
+
+def reply_of(sentence, count, *, confidence=0.93):
+    """Return what `EchoParser` says: less sure of each further answer."""
+    code = program_of(sentence)
+    answers = tuple(
+        Answer(f"tokens {n} of {sentence}", code if n == 0 else f"{code} /* {n} */", "x", sure)
+        for n in range(count)
+        if (sure := confidence / (n + 1)) > 0
+    )
+    is_known = "gibberish" not in sentence
+    return Reply(sentence, tuple(sentence.lower().split()), answers, is_known)
+
+
+class EchoParser:
+    """Answers with a program that quotes the sentence, and keeps the batches it was given."""
+
+    def __init__(self):
+        self.batches = []
+
+    def parse(self, sentences, *, count=1):
+        self.batches.append((tuple(sentences), count))
+        return [reply_of(sentence, count) for sentence in sentences]
+
+
+class GatedParser(EchoParser):
+    """Begins with a batch and goes on with it only when `go` is set."""
+
+    def __init__(self):
+        super().__init__()
+        self.begun, self.go = threading.Event(), threading.Event()
+
+    def parse(self, sentences, *, count=1):
+        self.begun.set()
+        assert self.go.wait(20)
+        return super().parse(sentences, count=count)
+
+
+class FailingParser(EchoParser):
+    """Fails at batches with a bad sentence, and quotes it in the error."""
+
+    def parse(self, sentences, *, count=1):
+        replies = super().parse(sentences, count=count)
+        for sentence in sentences:
+            if "bad" in sentence:
+                raise ValueError(f"cannot read {sentence}")
+        return replies
