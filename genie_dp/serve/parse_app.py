@@ -15,7 +15,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.resources import data_folder
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
-from genie_dp.serve.parse_models import Health, Query, Replies, ReplyShape
+from genie_dp.serve.parse_models import Health, ParsedReply, Query, Replies
 from genie_dp.serve.parse_page import docs_page, fragment, page
 from genie_dp.serve.parse_refusals import (
     Refusal,
@@ -69,6 +69,7 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
         response_model=Replies,
         dependencies=[Depends(_is_json)],
         responses=responses(400, 413, 415, 422, 429, 500, 503),
+        response_description="A reply to each sentence, in their order.",
         summary="Programs for sentences",
     )
     async def parse(query: Query, request: Request) -> Any:
@@ -85,9 +86,15 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
         )
         return Response(status_code=_GONE) if found is None else Replies(replies=found)
 
-    @app.get("/health", response_model=Health, summary="How the service is")
+    @app.get(
+        "/health",
+        response_model=Health,
+        response_description="Sentences are taken.",
+        responses={503: {"description": "None are taken.", "model": Health}},
+        summary="How the service is",
+    )
     async def health(response: Response) -> Health:
-        """Return whether sentences are taken, and counts; the status is 503 where none are."""
+        """Return whether sentences are taken, what a request may have, and counts."""
         found = service.health()
         response.status_code = 200 if found.ready else 503
         return found
@@ -139,8 +146,8 @@ Typed = Annotated[str, Depends(_typed)]
 
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
-    async def answer(request: Request, typed: str) -> ReplyShape | None:
-        found: Sequence[ReplyShape] | None = await _unless_gone(
+    async def answer(request: Request, typed: str) -> ParsedReply | None:
+        found: Sequence[ParsedReply] | None = await _unless_gone(
             request,
             service,
             service.parse([typed], count=_ANSWERS, english=True, address=_address(request)),
@@ -164,7 +171,7 @@ def _page(
     service: ParseService,
     *,
     typed: str = "",
-    reply: ReplyShape | None = None,
+    reply: ParsedReply | None = None,
     refusal: Refusal | None = None,
 ) -> str:
     config = service.config

@@ -15,7 +15,7 @@ Sentence = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 
 
 class Query(BaseModel):
-    """Sentences to parse: either `sentence` or `sentences`."""
+    """Sentences to parse: either one or several."""
 
     model_config = _STRICT
 
@@ -41,7 +41,7 @@ class Query(BaseModel):
         return (self.sentence,) if self.sentence is not None else tuple(self.sentences or ())
 
 
-class AnswerShape(BaseModel):
+class ParsedAnswer(BaseModel):
     """A program for a sentence."""
 
     model_config = _STRICT
@@ -53,7 +53,7 @@ class AnswerShape(BaseModel):
     english: str | None = Field(None, description="What it does, if that was asked for.")
 
 
-class ReplyShape(BaseModel):
+class ParsedReply(BaseModel):
     """The programs for a sentence, the most probable first."""
 
     model_config = _STRICT
@@ -61,7 +61,7 @@ class ReplyShape(BaseModel):
     sentence: str = Field(description="As it was sent.")
     tokens: list[str] = Field(description="As it was read: words and placeholders.")
     is_known: bool = Field(description='False is "I do not know".')
-    answers: list[AnswerShape]
+    answers: list[ParsedAnswer]
 
 
 class Replies(BaseModel):
@@ -69,7 +69,7 @@ class Replies(BaseModel):
 
     model_config = _STRICT
 
-    replies: list[ReplyShape]
+    replies: list[ParsedReply]
 
 
 class Counts(BaseModel):
@@ -85,7 +85,7 @@ class Counts(BaseModel):
     batches: int = Field(description="Calls of the parser.")
 
 
-class LimitsShape(BaseModel):
+class RequestLimits(BaseModel):
     """What a request may have."""
 
     model_config = _STRICT
@@ -107,7 +107,7 @@ class Health(BaseModel):
     uptime: float = Field(description="Seconds.")
     waiting: int = Field(description="Sentences in the queue.")
     english: bool = Field(description="Whether programs can be said in English.")
-    limits: LimitsShape
+    limits: RequestLimits
     counts: Counts
 
 
@@ -121,14 +121,14 @@ class Problem(BaseModel):
     hint: str
 
 
-def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ReplyShape:
+def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ParsedReply:
     """Return a reply as JSON has it.
 
     Args:
         english: what each program does; shorter where nobody asked.
     """
     padded = english + (None,) * (len(reply.answers) - len(english))
-    return ReplyShape(
+    return ParsedReply(
         sentence=reply.sentence,
         tokens=list(reply.tokens),
         is_known=reply.is_known,
@@ -136,8 +136,8 @@ def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ReplyShape:
     )
 
 
-def _answer(answer: Answer, english: str | None) -> AnswerShape:
-    return AnswerShape(
+def _answer(answer: Answer, english: str | None) -> ParsedAnswer:
+    return ParsedAnswer(
         program=answer.program,
         code=answer.code,
         confidence=answer.confidence,

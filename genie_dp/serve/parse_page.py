@@ -9,14 +9,18 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from genie_dp.serve.parse_highlight import Piece, highlight
-from genie_dp.serve.parse_models import AnswerShape, ReplyShape
+from genie_dp.serve.parse_models import ParsedAnswer, ParsedReply
 from genie_dp.serve.parse_refusals import Refusal
 
 EXAMPLES = (
-    "list my dropbox files",
-    "when i get an email , send me a message on slack",
-    "what is the weather in Paris ?",
+    "list my Dropbox files",
+    "when I get an email, send me a message on Slack",
+    "what is the weather in Paris?",
 )
+_ORDER = (
+    "Query", "Replies", "ParsedReply", "ParsedAnswer", "Problem", "Health", "RequestLimits",
+    "Counts",
+)  # fmt: skip
 _LIKELY = 0.8  # from here on the page says "likely"; below one half, "unlikely"
 
 
@@ -24,13 +28,13 @@ _LIKELY = 0.8  # from here on the page says "likely"; below one half, "unlikely"
 class ShownAnswer:
     """An answer as the page has it."""
 
-    answer: AnswerShape
+    answer: ParsedAnswer
     pieces: tuple[Piece, ...]
     percent: int
     word: str
 
 
-def shown(answer: AnswerShape) -> ShownAnswer:
+def shown(answer: ParsedAnswer) -> ShownAnswer:
     """Return an answer with what the page says beside it."""
     percent = int(100 * answer.confidence)
     return ShownAnswer(answer, highlight(answer.code), percent, _word(answer.confidence))
@@ -47,7 +51,7 @@ def page(
     model: str,
     most_characters: int,
     typed: str = "",
-    reply: ReplyShape | None = None,
+    reply: ParsedReply | None = None,
     refusal: Refusal | None = None,
 ) -> str:
     """Return the demo page, with the answer to what was typed or why there is none."""
@@ -61,12 +65,12 @@ def page(
     )
 
 
-def fragment(*, reply: ReplyShape | None = None, refusal: Refusal | None = None) -> str:
+def fragment(*, reply: ParsedReply | None = None, refusal: Refusal | None = None) -> str:
     """Return only the answer, for the script of the page to put in its place."""
     return _rendered("parse_answer.html.jinja", **_answer_values(reply, refusal))
 
 
-def _answer_values(reply: ReplyShape | None, refusal: Refusal | None) -> dict[str, Any]:
+def _answer_values(reply: ParsedReply | None, refusal: Refusal | None) -> dict[str, Any]:
     answers = [shown(answer) for answer in reply.answers] if reply is not None else []
     problem = refusal.as_dict() if refusal is not None else None
     return {"reply": reply, "answers": answers, "problem": problem}
@@ -84,7 +88,8 @@ def docs_page(schema: Mapping[str, Any], address: str) -> str:
         for path, methods in schema["paths"].items()
         for method, told in methods.items()
     ]
-    shapes = [_shape(name, told) for name, told in schema["components"]["schemas"].items()]
+    told = schema["components"]["schemas"]
+    shapes = [_shape(name, told[name]) for name in sorted(told, key=_place)]
     return _rendered(
         "parse_docs.html.jinja",
         title=schema["info"]["title"],
@@ -94,6 +99,11 @@ def docs_page(schema: Mapping[str, Any], address: str) -> str:
         shapes=shapes,
         example=json.dumps({"sentence": EXAMPLES[0], "count": 3, "english": True}),
     )
+
+
+def _place(shape: str) -> int:
+    """Return where a shape stands on the page of the interface: what is sent comes first."""
+    return _ORDER.index(shape) if shape in _ORDER else len(_ORDER)
 
 
 def _shape(name: str, told: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from genie_dp.serve.parse_models import (
     MOST_SENTENCES,
     Counts,
     Health,
-    LimitsShape,
-    ReplyShape,
+    ParsedReply,
+    RequestLimits,
     shape_of,
 )
 from genie_dp.serve.parse_rate import Buckets, RateConfig
@@ -99,7 +99,7 @@ class ParseService:
 
     async def parse(
         self, sentences: Sequence[str], *, count: int, english: bool, address: str
-    ) -> list[ReplyShape]:
+    ) -> list[ParsedReply]:
         """Return a reply to each sentence.
 
         Args:
@@ -165,7 +165,7 @@ class ParseService:
         except ClosedError:
             raise refused(503, "W008", "the server is ending", "ask again later", wait=5) from None
 
-    async def _shapes(self, replies: Sequence[Reply], *, with_english: bool) -> list[ReplyShape]:
+    async def _shapes(self, replies: Sequence[Reply], *, with_english: bool) -> list[ParsedReply]:
         if not with_english or self.english is None:
             return [shape_of(reply, ()) for reply in replies]
         said = iter(await self.english.of([a.code for r in replies for a in r.answers]))
@@ -181,7 +181,7 @@ class ParseService:
             uptime=round(self.config.clock() - self._start, 1),
             waiting=self._batcher.waiting,
             english=self.english is not None,
-            limits=LimitsShape(
+            limits=RequestLimits(
                 sentences=MOST_SENTENCES,
                 tokens=limits.tokens,
                 characters=limits.characters,
