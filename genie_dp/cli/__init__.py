@@ -43,6 +43,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     ),
     "stats": ("genie_dp.cli.stats:command", "Count what a data set is made of."),
     "convert": ("genie_dp.cli.convert:command", "Convert rows from one format to another."),
+    "train": (
+        "genie_dp.cli.train:command",
+        "Train a parser on rows of synthesize, paraphrase, augment and people.",
+    ),
+    "parse": (
+        "genie_dp.cli.parse:command",
+        "Show the programs of sentences, with their meaning in English.",
+    ),
     "evaluate": (
         "genie_dp.cli.evaluate:command",
         "Measure predicted programs against the right ones.",

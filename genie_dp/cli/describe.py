@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,10 +74,11 @@ def command(**options: Any) -> int:
     programs: Iterator[tuple[Span | None, str]] = iter([(None, options["program"] or "")])
     if options["file"] is not None:
         programs = _lines(options["file"])
-    return _describe(_prepare(options), programs, options)
+    return _describe(describer_of(options), programs, options)
 
 
-def _prepare(options: dict[str, Any]) -> "Describer":
+def describer_of(options: Mapping[str, Any]) -> "Describer":
+    """Return the describer of a library and its templates, as the options of the command say."""
     from genie_dp.synthesis.compiler import compile_grammar
     from genie_dp.synthesis.config import SynthesisConfig
     from genie_dp.synthesis.describe import Describer

@@ -17,6 +17,21 @@ from genie_dp.languages import language_names
     help="Instead of PREDICTIONS: programs of the nearest --training sentences (a baseline).",
 )
 @click.option(
+    "--parser",
+    "parser",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Instead of PREDICTIONS: what a trained parser says, asked now.",
+)
+@click.option(
+    "--unconstrained",
+    is_flag=True,
+    help="With --parser: programs may be ill-typed, as without a grammar.",
+)
+@click.option(
+    "--beam", type=click.IntRange(1, 64), help="With --parser: programs that search keeps."
+)
+@click.option(
     "--training",
     multiple=True,
     metavar="FILE",
@@ -63,13 +78,14 @@ def command(**options: Any) -> None:
     """Measure predicted programs against the right ones.
 
     GOLD are rows as JSONL, TSV or Parquet; rows of one sentence, or a list as `program`, are all
-    right. PREDICTIONS are JSON lines {"id": .., "programs": [best, next, ..], "confidences": [..]},
-    or TSV of id and program.
+    right. It may be a folder of skills: then their eval.tsv are meant. PREDICTIONS are JSON lines
+    {"id": .., "programs": [best, next, ..], "confidences": [..]}, or TSV of id and program.
 
     \b
     genie-dp evaluate test.jsonl predictions.jsonl --training train.jsonl --report report.html
     genie-dp evaluate test.jsonl predictions.jsonl --compare before.jsonl --output result.json
     genie-dp evaluate test.jsonl --nearest --training train.jsonl
+    genie-dp evaluate thingpedia --parser parser --report report.html
     """
     from genie_dp.cli.evaluate_job import run
 

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from genie_dp import __version__
+from genie_dp.cli.gold_of_skills import rows_of_skills, skills_of
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.dataset.formats import format_of, read_rows
@@ -34,7 +35,12 @@ _BEST = 5  # programs that the baseline gives for a sentence
 def run(options: Mapping[str, Any]) -> None:
     """Evaluate, print a table, write what is wanted."""
     _check(options)
-    gold = open_gold(options["gold"], options["language"])
+    with rows_of_skills(options) as file:
+        gold = open_gold(file, options["language"])
+        _evaluate({**options, "skills": skills_of(options)}, gold)
+
+
+def _evaluate(options: Mapping[str, Any], gold: GoldFile) -> None:
     viewer = _viewer(options, gold.language)
     most = options["most_wrong"]
     tally = Tally(_training(options["training"], gold.language), Shown(most))
@@ -52,10 +58,17 @@ def run(options: Mapping[str, Any]) -> None:
     _write(options, result)
 
 
+_ASKED = {"predictions": "PREDICTIONS", "nearest": "--nearest", "parser": "--parser"}
+
+
 def _check(options: Mapping[str, Any]) -> None:
-    if options["nearest"] == bool(options["predictions"]):
-        got = "both" if options["nearest"] else "neither"
-        raise click.UsageError(f"expected PREDICTIONS or --nearest, got {got}")
+    given = [word for name, word in _ASKED.items() if options[name]]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
+        raise click.UsageError(f"expected PREDICTIONS, --nearest or --parser, got {got}")
+    for name in ("unconstrained", "beam"):
+        if options[name] and not options["parser"]:
+            raise click.UsageError(f"--{name} needs --parser")
     if options["nearest"] and not options["training"]:
         raise click.UsageError("--nearest needs the rows of --training")
     for name in ("gold", "predictions", "compare"):
@@ -105,6 +118,15 @@ def _rows(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
 
 def _first(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
     """Yield rows with the predictions that are evaluated: from a file, or made now."""
+    if options["parser"]:
+        from genie_dp.cli.parser_predictor import ParserPredictor
+
+        asked = ParserPredictor.of(
+            options["parser"],
+            beam=options["beam"],
+            is_constrained=False if options["unconstrained"] else None,
+        )
+        return answered(unasked(gold), asked)
     if not options["nearest"]:
         return joined(unasked(gold), Predictions(options["predictions"]), gold=gold.name)
     from genie_dp.evaluate.baseline import NearestNeighbour
@@ -117,12 +139,13 @@ def _first(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
 
 
 def _about(options: Mapping[str, Any], gold: GoldFile, bootstrap: Bootstrap) -> dict[str, Any]:
-    predictions = options["predictions"] or "nearest training sentence"
+    parser = str(options["parser"]) if options["parser"] else ""
+    predictions = options["predictions"] or parser or "nearest training sentence"
     return {
         "schema": SCHEMA,
         "version": __version__,
         "title": options["title"] or f"Evaluation of {Path(predictions).name}",
-        "gold": gold.name,
+        "gold": options["gold"],
         "predictions": predictions,
         "training": list(options["training"]),
         "language": gold.language,

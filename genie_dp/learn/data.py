@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.batches import Batch, Encoded, by_length, collate, encode
-from genie_dp.learn.mixture import Order, Part, Strategy, strata
+from genie_dp.learn.batches import Batch, by_length, collate, encode
+from genie_dp.learn.mixture import Order, Part, Rows, Strategy, strata
 from genie_dp.learn.vocabulary import UNK, Vocabulary
 from genie_dp.rng import child_seed
 
@@ -53,7 +53,8 @@ class PairBatches:
             hint = "are the files empty, or all ratios 0?"
             raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
         self.tokens = [row.weight * int((row.targets != UNK).sum()) for row in self.rows]
-        self._schedule = Chunks(parts, self.rows, size, strategy or Strategy(), seed)
+        lengths = np.array([row.length for row in self.rows], np.int64)
+        self._schedule = Chunks(parts, lengths, size, strategy or Strategy(), seed)
 
     @property
     def per_epoch(self) -> float:
@@ -82,15 +83,19 @@ class Chunks:
     def __init__(
         self,
         parts: Sequence[Part],
-        rows: Sequence[Encoded],
+        lengths: Rows,
         size: int,
         strategy: Strategy,
         seed: int,
     ):
-        """Draw nothing yet; small data have smaller chunks, so that no row is twice in a batch."""
-        self.chunk = max(1, min(CHUNK, len(rows) // size))
-        self.per_epoch = len(rows) / size
-        self.lengths = np.array([row.length for row in rows], np.int64)
+        """Draw nothing yet; small data have smaller chunks, so that no row is twice in a batch.
+
+        Args:
+            lengths: words and tokens of each row, through all parts.
+        """
+        self.chunk = max(1, min(CHUNK, len(lengths) // size))
+        self.per_epoch = len(lengths) / size
+        self.lengths = lengths
         self.seed = seed
         self.order = Order(strata(parts, strategy), self.chunk * size, strategy, seed)
         self._batches = lru_cache(maxsize=2)(self._chunk)

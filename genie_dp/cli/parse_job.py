@@ -1,0 +1,191 @@
+"""What `genie-dp parse` does: sentences from anywhere, programs for people or as JSON."""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from datetime import datetime
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from genie_dp.cli.tables import Tables, effects, read_tables
+from genie_dp.errors import GenieError
+from genie_dp.parser.answers import Answer, Reply
+from genie_dp.texts import read_text
+
+if TYPE_CHECKING:
+    from genie_dp.parser.parser import Parser
+    from genie_dp.synthesis.describe import Describer
+
+_BATCH = 32
+_PROMPT = "> "
+_DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Parse one sentence, a file, or what is typed."""
+    job = ParseJob(options)
+    if options["sentence"] is not None:
+        job.show(job.parser.parse([options["sentence"]], count=options["count"]))
+    elif options["file"] is not None:
+        job.file(options["file"])
+    else:
+        job.prompt()
+
+
+class ParseJob:
+    """A parser with what is shown beside its programs; each is loaded when it is needed."""
+
+    def __init__(self, options: Mapping[str, Any]):
+        """Keep the options."""
+        self.options = options
+
+    @cached_property
+    def parser(self) -> "Parser":
+        """Return the parser, with one thread of torch: it is as fast."""
+        import torch
+
+        from genie_dp.parser.parser import Parser
+
+        torch.set_num_threads(1)
+        return Parser.from_pretrained(
+            self.options["folder"],
+            device=self.options["device"],
+            beam=self._beam(),
+            threshold=self.options["threshold"],
+        )
+
+    def _beam(self) -> int | None:
+        """Return the beam: wide enough for the programs that are to be shown."""
+        from genie_dp.parser.folder import facts_of
+
+        wanted: int | None = self.options["beam"]
+        if wanted is None and self.options["count"] > 1:
+            return max(self.options["count"], int(facts_of(self.options["folder"])["beam"]))
+        return wanted
+
+    @cached_property
+    def describer(self) -> "Describer | None":
+        """Return what says programs in English; None where the language has no templates."""
+        if not self.options["english"] or self.parser.target.language.name != "thingtalk":
+            return None
+        from genie_dp.cli.describe import describer_of
+
+        return describer_of(
+            {
+                "language": "thingtalk",
+                "skills": self.parser.skills,
+                "skip_broken": True,
+                "grammar": self.options["grammar"],
+                "subsets": (),
+                "max_depth": _DEPTH,
+            }
+        )
+
+    @cached_property
+    def tables(self) -> Tables | None:
+        """Return the rows that queries answer, None if none are given."""
+        path = self.options["tables"]
+        return read_tables(path, self.parser.target.library) if path else None
+
+    # ------------------------------------------------------------------------- where they come from
+
+    def file(self, path: Path) -> None:
+        """Parse the lines of a file in batches; of standard input each at once."""
+        is_pipe = str(path) == "-"
+        lines: Iterable[str] = sys.stdin if is_pipe else read_text(path).splitlines()
+        sentences = (line.strip() for line in lines)
+        waiting = (line for line in sentences if line)
+        known = total = 0
+        while some := list(islice(waiting, 1 if is_pipe else _BATCH)):
+            replies = self.parser.parse(some, count=self.options["count"])
+            self.show(replies)
+            total += len(replies)
+            known += sum(reply.is_known for reply in replies)
+        click.echo(f"{total:,} sentences, {known:,} known", err=True)
+
+    def prompt(self) -> None:
+        """Answer what is typed, until the end of input."""
+        _history()
+        _ = self.parser
+        if sys.stdin.isatty():
+            click.echo("Type a sentence; Ctrl-D ends.", err=True)
+        while (line := _typed()) is not None:
+            if not line.strip():
+                continue
+            try:
+                self.show(self.parser.parse([line], count=self.options["count"]))
+            except GenieError as error:
+                click.echo(str(error), err=True)
+
+    # ------------------------------------------------------------------------- what is shown
+
+    def show(self, replies: Iterable[Reply]) -> None:
+        """Print replies."""
+        for reply in replies:
+            if self.options["as_json"]:
+                click.echo(json.dumps(self._as_json(reply), ensure_ascii=False))
+            else:
+                click.echo("\n".join(self._lines(reply)))
+
+    def _as_json(self, reply: Reply) -> dict[str, Any]:
+        found = asdict(reply)
+        for answer, told in zip(reply.answers, found["answers"], strict=True):
+            told["english"] = self._english(answer)
+            if self.tables is not None:
+                told["effects"] = list(self._effects(answer))
+        return found
+
+    def _lines(self, reply: Reply) -> Iterator[str]:
+        if self.options["sentence"] is None and not sys.stdin.isatty():
+            yield reply.sentence
+        if not reply.answers:
+            yield "I do not know."
+            return
+        if not reply.is_known:
+            yield "I do not know. The nearest that I can do:"
+        for answer in reply.answers:
+            yield from self._answer(answer)
+
+    def _answer(self, answer: Answer) -> Iterator[str]:
+        yield answer.code
+        if english := self._english(answer):
+            yield f"  {english}"
+        yield f"  confidence {answer.confidence:.2f}"
+        for name in answer.unresolved:
+            yield f"  no list of the skills has {name!r}"
+        if self.tables is not None:
+            yield from (f"  {line}" for line in self._effects(answer))
+
+    def _english(self, answer: Answer) -> str:
+        if self.describer is None:
+            return ""
+        return self.describer.describe(answer.code).sentence
+
+    def _effects(self, answer: Answer) -> Iterator[str]:
+        assert self.tables is not None
+        language = self.parser.target.language
+        yield from effects(answer.code, language, self.tables, now=datetime.now())
+
+
+def _typed() -> str | None:
+    """Return the next line, None at the end of input."""
+    try:
+        # Readline, if Python has it, edits the line and knows those before.
+        return input(_PROMPT if sys.stdin.isatty() else "")
+    except EOFError:
+        if sys.stdin.isatty():
+            click.echo()
+        return None
+
+
+def _history() -> None:
+    try:
+        import readline
+    except ImportError:  # Windows, or a Python built without it
+        return
+    readline.set_history_length(1000)

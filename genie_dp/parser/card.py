@@ -1,0 +1,98 @@
+"""The card of a parser: README.md, with the front matter that Hugging Face reads."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from genie_dp import __version__
+from genie_dp.dataset.card import inline, quoted
+from genie_dp.errors import GenieError, Problem
+from genie_dp.records import Spent
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that was learned from; `digest` is the SHA-256 of its bytes."""
+
+    name: str
+    source: str
+    digest: str
+    ratio: float | None
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the card of a parser says.
+
+    Attributes:
+        counts: as `rows.as_counts` gives them.
+        figures: as training gives them.
+        validation: what they were measured on, in words; `is_real` if these are real sentences.
+        spent: the guarantee for rows of source "private".
+        example: a sentence to try.
+        curves: name of the picture, "" for none.
+    """
+
+    title: str
+    folder: str
+    language: str
+    files: tuple[File, ...]
+    counts: Mapping[str, Any]
+    figures: Mapping[str, Any]
+    validation: str
+    is_real: bool
+    seed: int
+    temperature: float
+    threshold: float
+    is_constrained: bool
+    example: str
+    made_by: tuple[str, ...] = ()
+    licence: str = ""
+    spent: Spent | None = None
+    curves: str = ""
+    version: str = __version__
+
+    def __post_init__(self) -> None:
+        """Refuse a card without the guarantee that private rows need."""
+        check_spent(self.private_rows, self.spent)
+
+    @property
+    def private_rows(self) -> int:
+        """Return how many rows are private."""
+        return int(self.counts["rows"].get("private", 0))
+
+    @property
+    def human_rows(self) -> int:
+        """Return how many rows people wrote."""
+        return int(self.counts["rows"].get("human", 0))
+
+
+def check_spent(private_rows: int, spent: Spent | None) -> None:
+    """Refuse private rows without their guarantee.
+
+    Raises:
+        GenieError: N006.
+    """
+    if private_rows and spent is None:
+        message = f"{private_rows:,} rows are of source private, and no guarantee is given"
+        hint = "name the file of what was spent: --spent spent.json"
+        raise GenieError(Problem("N006", message, hint=hint))
+
+
+def render_card(card: Card) -> str:
+    """Return the text of README.md."""
+    environment = Environment(
+        loader=PackageLoader("genie_dp.parser", "pages"),
+        autoescape=False,  # Markdown and YAML: the filters below escape for each
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters.update(quoted=quoted, inline=inline)
+    text = environment.get_template("card.md.jinja").render(card=card)
+    return re.sub(r"\n{3,}", "\n\n", text)

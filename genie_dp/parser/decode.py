@@ -1,0 +1,120 @@
+"""A network with its grammar: tokens of sentences in, canonical programs with probabilities out."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from genie_dp.errors import GenieError
+from genie_dp.learn.constraint import Constraint
+from genie_dp.learn.hypotheses import Hypothesis, SearchSettings
+from genie_dp.learn.search import search
+from genie_dp.learn.vocabulary import Vocabulary
+from genie_dp.parser.rows import Target
+
+# Sentences that go through the network together.
+_BATCH = 32
+# Words of a sentence; who types more gets no program. The longest real command of the shipped
+# skills has 27 (November 2026).
+LONGEST = 150
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """A program in canonical token form, with placeholders, and its natural log-probability."""
+
+    program: str
+    log_probability: float
+
+
+class Decoder:
+    """Decodes sentences in batches. Not safe for several threads at a time."""
+
+    def __init__(
+        self,
+        model: Any,
+        vocabulary: Vocabulary,
+        target: Target,
+        *,
+        texts: Sequence[str] = (),
+        is_constrained: bool = True,
+        beam: int = 1,
+    ):
+        """Make the grammar.
+
+        Args:
+            model: a Seq2Seq in evaluation mode.
+            texts: constants that programs hold without a sentence saying them.
+            is_constrained: whether only what the grammar allows is written.
+            beam: programs that search keeps.
+
+        Raises:
+            GenieError: M006, the model cannot write tokens of the library.
+        """
+        self.model, self.vocabulary, self.target = model, vocabulary, target
+        self.settings = SearchSettings(beam=beam)
+        self.constraint = None
+        if is_constrained:
+            grammar = target.styled.decoding_grammar(target.library, texts=texts)
+            self.constraint = Constraint(grammar, vocabulary)
+
+    def decode(self, sentences: Sequence[tuple[str, ...]]) -> list[tuple[Decoded, ...]]:
+        """Return the programs of each sentence, best first, none twice.
+
+        A sentence without words, or with more than LONGEST, has none.
+        """
+        found: list[tuple[Decoded, ...]] = [()] * len(sentences)
+        fit = [i for i, words in enumerate(sentences) if 0 < len(words) <= LONGEST]
+        fit.sort(key=lambda i: len(sentences[i]))
+        for start in range(0, len(fit), _BATCH):
+            places = fit[start : start + _BATCH]
+            hypotheses = search(
+                self.model,
+                [sentences[i] for i in places],
+                self.vocabulary,
+                constraint=self.constraint,
+                settings=self.settings,
+            )
+            for place, said in zip(places, hypotheses, strict=True):
+                found[place] = self._merged(said)
+        return found
+
+    def _merged(self, hypotheses: Sequence[Hypothesis]) -> tuple[Decoded, ...]:
+        """Return programs by their canonical form; those of one form are one, as likely as both."""
+        found: dict[str, float] = {}
+        for each in hypotheses:
+            program = canonical_text(" ".join(each.tokens), self.target)
+            if program:
+                before = found.get(program, -math.inf)
+                found[program] = log_sum(before, each.log_probability)
+        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+        return tuple(Decoded(program, score) for program, score in ranked)
+
+
+def log_sum(a: float, b: float) -> float:
+    """Return the logarithm of the sum of two probabilities.
+
+    >>> round(math.exp(log_sum(math.log(0.25), math.log(0.5))), 3)
+    0.75
+    """
+    high, low = max(a, b), min(a, b)
+    return high if low == -math.inf else high + math.log1p(math.exp(low - high))
+
+
+def canonical_text(program: str, target: Target) -> str:
+    """Return the canonical token form of a program in the learned style; "" if it is none."""
+    language, library = target.language, target.library
+    try:
+        tree = _read(program, target)
+        return language.tokens(language.canonical(tree, library), library)
+    except GenieError:
+        return ""
+
+
+def _read(program: str, target: Target) -> Any:
+    if target.styled is target.language:
+        return target.language.from_tokens(program)
+    from genie_dp.languages.thingtalk.language import ThingTalk
+
+    assert isinstance(target.styled, ThingTalk)
+    return target.styled.from_tokens(program, target.library)

@@ -1,0 +1,131 @@
+"""The folder of a parser: which file holds what, and a copy of the skills that it was trained for.
+
+So a folder can be moved and served without any option: value lists, grammar and reader of the
+training run are in it. What was trained on is not.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.parser.reading.phrases import from_dict
+from genie_dp.parser.rows import Reading
+
+CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
+METRICS, CURVES = "metrics.jsonl", "curves"
+SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
+# What of a skill a parser and its descriptions need; eval.tsv stays where it is.
+_KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")
+
+
+def copy_skills(paths: Sequence[Path], folder: Path) -> None:
+    """Copy skills, or a file of declarations, into the folder of a parser."""
+    for number, path in enumerate(paths):
+        target = folder / SKILLS / str(number)
+        if path.is_file():
+            target.mkdir(parents=True)
+            shutil.copyfile(path, target / path.name)
+            continue
+        found = [file for pattern in _KEPT for file in sorted(path.rglob(pattern))]
+        for file in found:
+            # A skill folder by itself keeps its name, which is that of its class.
+            there = target / path.resolve().name / file.relative_to(path)
+            there.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, there)
+
+
+def skill_paths(folder: Path) -> list[Path]:
+    """Return the copied skills, in the order in which they were given."""
+    numbered = sorted((folder / SKILLS).glob("*"), key=lambda path: int(path.name))
+    return [next(iter(sorted(path.iterdir()))) for path in numbered]
+
+
+def skills_hash(folder: Path) -> str:
+    """Return a hash of all copied files, their names included."""
+    digest = hashlib.sha256()
+    for path in sorted((folder / SKILLS).rglob("*")):
+        if path.is_file():
+            digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+            digest.update(hashlib.sha256(path.read_bytes()).digest())
+    return digest.hexdigest()
+
+
+def write_texts(folder: Path, texts: Sequence[str]) -> None:
+    """Write the constants that the grammar of decoding has; equal content gives equal bytes."""
+    out = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as file:
+        file.write("".join(f"{text}\n" for text in texts).encode())
+    (folder / TEXTS).write_bytes(out.getvalue())
+
+
+def read_texts(folder: Path) -> tuple[str, ...]:
+    """Return the constants of a folder.
+
+    Raises:
+        GenieError: N010, they cannot be read.
+    """
+    try:
+        text = gzip.decompress((folder / TEXTS).read_bytes()).decode()
+    except (OSError, EOFError, ValueError) as error:
+        raise broken(folder, f"{TEXTS}: {error}") from None
+    # Not by splitlines: a text may hold what that takes for line ends.
+    return tuple(text.split("\n")[:-1])
+
+
+def write_reader(folder: Path, reading: Reading) -> None:
+    """Write what the reader learned of the skills."""
+    text = json.dumps({"phrases": reading.phrases.as_dict()}, ensure_ascii=False, indent=1)
+    (folder / READER).write_text(text + "\n", encoding="utf-8")
+
+
+def read_reader(folder: Path) -> Reading:
+    """Return what `write_reader` wrote.
+
+    Raises:
+        GenieError: N010, it cannot be read.
+    """
+    try:
+        data = json.loads((folder / READER).read_text(encoding="utf-8"))
+        return Reading(from_dict(data["phrases"]))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise broken(folder, f"{READER}: {error}") from None
+
+
+def facts_of(folder: Path) -> dict[str, Any]:
+    """Return what config.json says of the parser.
+
+    Raises:
+        GenieError: N010, the folder is no parser.
+    """
+    try:
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        found: dict[str, Any] = config["parser"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise broken(folder, f"config.json: {error}") from None
+    if not isinstance(found, dict):
+        raise broken(folder, "config.json: no settings of a parser")
+    return found
+
+
+def check_skills(folder: Path, expected: str) -> None:
+    """Refuse a folder whose skills are not those of training.
+
+    Raises:
+        GenieError: N011.
+    """
+    if skills_hash(folder) != expected:
+        message = f"the skills in {folder / SKILLS} are not those that this parser was trained for"
+        hint = "put the files back, or train again: genie-dp train"
+        raise GenieError(Problem("N011", message, hint=hint))
+
+
+def broken(folder: Path, what: str) -> GenieError:
+    """Return the error of a folder that is no parser."""
+    hint = "name a folder that genie-dp train wrote"
+    return GenieError(Problem("N010", f"expected a parser in {folder}, got: {what}", hint=hint))

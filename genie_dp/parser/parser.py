@@ -1,0 +1,293 @@
+"""A trained parser: from what people type to programs that can be executed."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from genie_dp.errors import GenieError
+from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.learn.calibration import Calibration
+from genie_dp.learn.saved import load_model
+from genie_dp.parser import folder as files
+from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.decode import Decoded, Decoder, log_sum
+from genie_dp.parser.reading.fill import Filled, fill
+from genie_dp.parser.reading.load import load_reader
+from genie_dp.parser.reading.names import Names
+from genie_dp.parser.reading.reading import LOCALE, Locale, Reader, Reading
+from genie_dp.parser.rows import Style, Target, target_of
+from genie_dp.skills.model import Library
+from genie_dp.skills.words import tokenize
+
+# Natural logarithm of how much likelier a reading is than one with a further doubt. A judgement,
+# not a measurement: a network that is sure of the other reading is believed.
+_DOUBT = math.log(4.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """How a parser is used; a folder has the values that it was trained with.
+
+    Attributes:
+        beam: programs that search keeps.
+        readings: readings of a sentence that are parsed, the likeliest first.
+        threshold: confidence under which the parser says that it does not know.
+        locale: what sentences leave unsaid.
+        is_constrained: whether only well-typed programs are written.
+    """
+
+    beam: int = 4
+    readings: int = 2
+    threshold: float = 0.5
+    locale: Locale = LOCALE
+    is_constrained: bool = True
+
+    @classmethod
+    def of(cls, facts: Mapping[str, Any], changes: Mapping[str, Any]) -> "Use":
+        """Return the settings of a folder, changed where something else is wanted."""
+        found = {name: facts[name] for name in ("beam", "readings", "threshold")}
+        return replace(
+            cls(**found, locale=Locale(**facts["locale"]), is_constrained=facts["is_constrained"]),
+            **{name: value for name, value in changes.items() if value is not None},
+        )
+
+
+class Parser:
+    """Parses sentences. Safe for several threads: they take turns.
+
+    Attributes:
+        target: what programs are written in.
+        use: how it is used.
+        skills: the folders of the skills that it was trained for.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        *,
+        reader: Reader | None,
+        calibration: Calibration,
+        use: Use,
+        skills: Sequence[Path] = (),
+        clock: Callable[[], datetime] = datetime.now,
+    ):
+        """Keep the parts.
+
+        Args:
+            reader: reads values; None where sentences are words alone (S-expressions).
+            clock: tells from when "tomorrow" is.
+        """
+        self.target: Target = decoder.target
+        self.use, self.skills = use, tuple(skills)
+        self._decoder, self._reader, self._calibration = decoder, reader, calibration
+        self._clock, self._lock = clock, Lock()
+        library = self.target.library
+        self._names = Names(library) if isinstance(library, Library) else None
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        folder: Path | str,
+        *,
+        device: str = "cpu",
+        beam: int | None = None,
+        readings: int | None = None,
+        threshold: float | None = None,
+        locale: Locale | None = None,
+        is_constrained: bool | None = None,
+        clock: Callable[[], datetime] = datetime.now,
+    ) -> "Parser":
+        """Return the parser of a folder that `genie-dp train` wrote; None leaves what it says.
+
+        Raises:
+            GenieError: N010, it is no such folder, or N011, its skills were changed; M001, its
+                network cannot be read; I001, the library that reads values is not installed.
+        """
+        path = Path(folder)
+        facts = files.facts_of(path)
+        changes = {
+            "beam": beam, "readings": readings, "threshold": threshold, "locale": locale,
+            "is_constrained": is_constrained,
+        }  # fmt: skip
+        try:
+            use = Use.of(facts, changes)
+            language, expected = str(facts["language"]), str(facts["skills"])
+            ablations = {name: facts[name] for name in ("types", "keywords", "canonical")}
+            reader_name, temperature = facts["reader"], float(facts["temperature"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise files.broken(path, f"config.json: {error}") from None
+        files.check_skills(path, expected)
+        skills = files.skill_paths(path)
+        target = target_of(Style(**ablations), language, library_of(language, skills))
+        saved = load_model(path, device=device)
+        decoder = Decoder(
+            saved.model,
+            saved.vocabulary,
+            target,
+            texts=files.read_texts(path),
+            is_constrained=use.is_constrained,
+            beam=use.beam,
+        )
+        reader = None
+        if language == "thingtalk":
+            reader = load_reader(reader_name, phrases=files.read_reader(path).phrases)
+        return cls(
+            decoder,
+            reader=reader,
+            calibration=Calibration(temperature),
+            use=use,
+            skills=skills,
+            clock=clock,
+        )
+
+    def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
+        """Return, for each sentence, up to `count` programs with the values of the sentence.
+
+        Every program is well-typed. There is none for a sentence without words, or with more than
+        `decode.LONGEST`.
+
+        Raises:
+            GenieError: I002, a sentence of more characters than any reader takes.
+        """
+        with self._lock:
+            readings = [self._readings(sentence) for sentence in sentences]
+            decoded = self._decoded(readings)
+            return [
+                self._reply(sentence, read, found, count)
+                for sentence, read, found in zip(sentences, readings, decoded, strict=True)
+            ]
+
+    def programs(
+        self, utterances: Sequence[str], *, count: int = 1
+    ) -> list[list[tuple[str, float]]]:
+        """Return token forms with their confidences, as data sets have them.
+
+        Of an utterance with placeholders the programs have these placeholders; another one is read
+        as `parse` reads it, but names stay as they were said.
+        """
+        with self._lock:
+            readings = [
+                [Reading(tuple(text.split()))] if _has_placeholders(text) else self._readings(text)
+                for text in utterances
+            ]
+            decoded = self._decoded(readings)
+            found = [
+                self._filled(read, programs, None)[:count]
+                for read, programs in zip(readings, decoded, strict=True)
+            ]
+            return [[(one.filled.tokens, one.confidence) for one in each] for each in found]
+
+    # ------------------------------------------------------------------------------ the steps
+
+    def _readings(self, sentence: str) -> list[Reading]:
+        if self._reader is None:
+            return [Reading(tokenize(sentence))]
+        found = self._reader.readings(
+            sentence, now=self._clock(), locale=self.use.locale, most=self.use.readings
+        )
+        return list(found)
+
+    def _decoded(self, readings: Sequence[Sequence[Reading]]) -> list[list[tuple[Decoded, ...]]]:
+        """Return the programs of each reading of each sentence."""
+        flat = iter(self._decoder.decode([one.tokens for each in readings for one in each]))
+        return [[next(flat) for _ in each] for each in readings]
+
+    def _reply(
+        self,
+        sentence: str,
+        readings: Sequence[Reading],
+        decoded: Sequence[tuple[Decoded, ...]],
+        count: int,
+    ) -> Reply:
+        found = self._filled(readings, decoded, self._names)
+        answers = tuple(self._answer(one) for one in found[:count])
+        is_known = bool(found) and found[0].confidence >= self.use.threshold
+        tokens = found[0].reading.tokens if found else readings[0].tokens
+        return Reply(sentence, tokens, answers, is_known)
+
+    def _answer(self, one: "_Found") -> Answer:
+        return Answer(
+            program=one.filled.tokens,
+            code=self.target.language.render(one.filled.program),
+            decoded=one.decoded,
+            confidence=one.confidence,
+            unresolved=tuple(name.said for name in one.filled.unresolved),
+        )
+
+    def _filled(
+        self,
+        readings: Sequence[Reading],
+        decoded: Sequence[tuple[Decoded, ...]],
+        names: Names | None,
+    ) -> "list[_Found]":
+        """Return the programs with their values, best first; equal ones are one."""
+        found: dict[str, _Found] = {}
+        for reading, programs in zip(readings, decoded, strict=True):
+            for program in programs:
+                filled = self._fill(program.program, reading, names)
+                if filled is None:
+                    continue
+                score = program.log_probability - _DOUBT * reading.doubt
+                known = found.get(filled.tokens)
+                if known is None:
+                    found[filled.tokens] = _Found(filled, program.program, reading, score)
+                else:
+                    known.score = log_sum(known.score, score)
+        ranked = sorted(found.values(), key=lambda one: (-one.score, one.filled.tokens))
+        for one in ranked:
+            one.confidence = self._calibration.confidence(one.score)
+        return ranked
+
+    def _fill(self, program: str, reading: Reading, names: Names | None) -> Filled | None:
+        """Return a program with its values; None if values make it one that cannot be."""
+        language, library = self.target.language, self.target.library
+        try:
+            if self._reader is None or _is_row(reading):
+                filled = Filled(language.from_tokens(program), program)
+            else:
+                filled = fill(
+                    program, reading.values, language=language, library=library, names=names
+                )
+        except GenieError:
+            return None
+        problems = language.check(filled.program, library)
+        return None if any(p.severity == "error" for p in problems) else filled
+
+
+@dataclass(slots=True)
+class _Found:
+    """A filled program, what it was decoded as and from which reading, and its score in nats."""
+
+    filled: Filled
+    decoded: str
+    reading: Reading
+    score: float
+    confidence: float = 0.0
+
+
+def _has_placeholders(text: str) -> bool:
+    return any(is_slot(token) for token in text.split())
+
+
+def _is_row(reading: Reading) -> bool:
+    """Tell whether a reading is a row's utterance, whose placeholders stand for no values here."""
+    return not reading.values and any(map(is_slot, reading.tokens))
+
+
+def library_of(language: str, skills: Sequence[Path]) -> Any:
+    """Return the skills, or the declarations, of a parser's folder.
+
+    Raises:
+        GenieError: they cannot be read.
+    """
+    if language == "thingtalk":
+        from genie_dp.skills.load import load_library
+
+        return load_library(list(skills), skip_broken=True)
+    from genie_dp.languages.sexpr.declarations import load_declarations
+
+    return load_declarations(skills[0]) if skills else None

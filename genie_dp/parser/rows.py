@@ -1,0 +1,366 @@
+"""From files to rows that a parser learns from: read, brought into the asked form, counted.
+
+Nothing here imports torch, so that worker processes may be forked before it is loaded.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import islice
+from typing import Any, NamedTuple
+
+import xxhash
+
+from genie_dp.dataset.formats import read_rows
+from genie_dp.dataset.traits import functions_in
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.base import Language
+from genie_dp.languages.thingtalk.decoding.constants import constants_of
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.order import reordered
+from genie_dp.parser.reading.constants import literals
+from genie_dp.parser.reading.load import load_reader
+from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
+from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
+from genie_dp.parser.reading.reading import Locale
+from genie_dp.parser.store import RowStore
+from genie_dp.records import Example
+from genie_dp.rng import stream
+from genie_dp.synthesis.workers import in_processes
+
+# Rows that say every phrase of the shipped templates (docs/reading.md).
+SAMPLE = 6000
+# From when "tomorrow" of training rows is told; rows have no date of their own.
+NOW = datetime(2026, 1, 14, 10, 0)
+_BLOCK = 2000
+# A constant that so many rows have and no sentence of them says comes from a template.
+_OFTEN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What programs are written in.
+
+    Attributes:
+        language: for programs as rows have them.
+        styled: the same in the style that is learned; `language` itself unless ablated.
+        library: skills, declarations, or None.
+    """
+
+    language: Language
+    styled: Language
+    library: Any
+
+
+class Style(NamedTuple):
+    """How programs are written in training; see the fields of ParserConfig."""
+
+    types: bool = True
+    keywords: bool = True
+    canonical: bool = True
+
+
+def target_of(style: Style, language: str, library: Any) -> Target:
+    """Return the target of a language in a style.
+
+    Raises:
+        GenieError: N003, ablations of a language that has one token form.
+    """
+    from genie_dp.languages import get_language
+
+    found = get_language(language)
+    if all(style):
+        return Target(found, found, library)
+    if language != "thingtalk":
+        message = f"types, keywords, canonical: expected true for {language}, which has one form"
+        raise GenieError(Problem("N003", message, hint="leave them out of the recipe"))
+    from genie_dp.languages.thingtalk.language import ThingTalk
+    from genie_dp.languages.thingtalk.tokens import TokenStyle
+
+    return Target(found, ThingTalk(TokenStyle(*style)), library)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How sentences are read.
+
+    Attributes:
+        phrases: what the skills say with words that are values elsewhere.
+        fixed: constants that templates put into programs.
+    """
+
+    phrases: Phrases = NO_PHRASES
+    fixed: frozenset[object] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A row in the form in which it is learned; `family` tells which rows were made of one."""
+
+    utterance: str
+    program: str
+    weight: float
+    group: str
+    family: int
+    source: str
+    texts: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Rows:
+    """All rows of a training run.
+
+    Attributes:
+        parts: the rows of each input, in order.
+        held_out: sentences with their programs, kept for calibration.
+        texts: constants that programs hold though no sentence says them; of S-expressions, the
+            programs.
+        counts: rows by source.
+        left: rows left out, by reason.
+    """
+
+    parts: list[RowStore] = field(default_factory=list)
+    held_out: list[tuple[str, str]] = field(default_factory=list)
+    texts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    left: Counter[str] = field(default_factory=Counter)
+
+
+def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
+    """Return the language of the first row, or the given one.
+
+    Raises:
+        GenieError: N004, there are no rows.
+    """
+    for one in inputs:
+        for row in _selected(one):
+            return given or row.language
+    names = ", ".join(one.path for one in inputs)
+    raise GenieError(Problem("N004", f"expected rows to learn from, got none in {names}"))
+
+
+def _selected(one: InputFile) -> Iterator[Example]:
+    return (row for row in read_rows(one.path) if not one.source or row.source == one.source)
+
+
+# ------------------------------------------------------------------------- how to read them
+
+
+def learn_reading(config: ParserConfig, target: Target) -> Reading:
+    """Return phrases and constants of the templates, from a sample of the rows."""
+    if target.language.name != "thingtalk" or not config.prepare:
+        return Reading()
+    sample = _sample(config)
+    plain = [row for row in sample if row.source == "synthetic"]
+    reader = load_reader(config.reader)
+    preparer = Preparer(reader, target.language, target.library, NOW, locale(config))
+    preparer.fixed = fixed_constants(plain) if plain else _unsaid(sample, preparer)
+    return Reading(phrases_of(plain or sample, preparer), preparer.fixed)
+
+
+def _sample(config: ParserConfig) -> list[Example]:
+    """Return rows of all inputs, each as likely as another (reservoir sampling)."""
+    rng = stream(config.seed, "phrases")
+    found: list[Example] = []
+    count = 0
+    for one in config.inputs:
+        for row in _selected(one):
+            if row.source in ("private", "human"):
+                continue
+            count += 1
+            if len(found) < SAMPLE:
+                found.append(row)
+            elif (place := rng.randrange(count)) < SAMPLE:
+                found[place] = row
+    return found
+
+
+def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[object]:
+    """Return the constants of programs that their sentences often do not say."""
+    counts: Counter[object] = Counter()
+    for row in rows:
+        keys = {x.key for x in literals(tuple(row.program.split(" "))) if not x.is_text}
+        if keys:
+            read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
+            if not read.values:
+                counts.update(keys)
+    return frozenset(key for key, count in counts.items() if count >= _OFTEN)
+
+
+def locale(config: ParserConfig) -> Locale:
+    """Return the locale of a configuration.
+
+    Raises:
+        GenieError: N002, it has no such field.
+    """
+    try:
+        return Locale(**config.locale)
+    except TypeError as error:
+        known = ", ".join(Locale.__dataclass_fields__)
+        hint = f"settings: {known}"
+        raise GenieError(Problem("N002", f"locale: {error}", hint=hint)) from None
+
+
+# --------------------------------------------------------------------------------- all rows
+
+
+def read_all(
+    config: ParserConfig, target: Target, reading: Reading, *, jobs: int = 1, hold_out: bool = True
+) -> Rows:
+    """Return the rows of all inputs in the form in which they are learned.
+
+    Args:
+        jobs: processes that prepare them; the result does not depend on it.
+        hold_out: whether some families are kept for calibration.
+
+    Raises:
+        GenieError: N004, an input gave no rows; or what is wrong with a file.
+    """
+    found = Rows()
+    share = config.held_out if hold_out else 0.0
+    for one in config.inputs:
+        store = RowStore()
+        for row in _made(one, config, target, reading, found.left, jobs):
+            _keep(row, store, found, share, config)
+        if not len(store) and one.ratio != 0:
+            what = f" of source {one.source}" if one.source else ""
+            told = ", ".join(f"{n:,} {reason}" for reason, n in found.left.most_common())
+            hint = f"left out: {told}" if told else "name another file"
+            raise GenieError(Problem("N004", f"{one.path} gave no rows{what}", hint=hint))
+        found.parts.append(store)
+    return found
+
+
+def _keep(row: Row, store: RowStore, found: Rows, share: float, config: ParserConfig) -> None:
+    found.counts[row.source] += 1
+    found.texts.update(row.texts)
+    is_held = row.family % 1_000_000 < share * 1_000_000
+    if is_held and len(found.held_out) < config.validation_rows:
+        found.held_out.append((row.utterance, row.program))
+        return
+    store.add(row.utterance, row.program, weight=row.weight, group=row.group)
+
+
+def _made(
+    one: InputFile,
+    config: ParserConfig,
+    target: Target,
+    reading: Reading,
+    left: Counter[str],
+    jobs: int,
+) -> Iterator[Row]:
+    make = partial(_block, config=config, target=target, reading=reading, factor=one.weight)
+    for rows, reasons in _blocks(one, make, jobs):
+        left.update(reasons)
+        yield from rows
+
+
+Block = tuple[list[Row], Counter[str]]
+
+
+def _blocks(one: InputFile, make: Any, jobs: int) -> Iterator[Block]:
+    if jobs == 1:
+        rows = _selected(one)
+        while some := list(islice(rows, _BLOCK)):
+            yield make(some)
+        return
+    total = -(-sum(1 for _ in _selected(one)) // _BLOCK)
+
+    def work(numbers: Sequence[int]) -> Iterator[Block]:
+        wanted = set(numbers)
+        rows = _selected(one)
+        for number in range(total):
+            some = list(islice(rows, _BLOCK))
+            if number in wanted:
+                yield make(some)
+
+    yield from in_processes(work, range(total), min(jobs, max(1, total)))
+
+
+def _block(
+    rows: Sequence[Example],
+    *,
+    config: ParserConfig,
+    target: Target,
+    reading: Reading,
+    factor: float,
+) -> Block:
+    maker = RowMaker(config, target, reading)
+    left: Counter[str] = Counter()
+    made = []
+    for row in rows:
+        found = maker.make(row, factor)
+        if isinstance(found, str):
+            left[found] += 1
+        else:
+            made.append(found)
+    return made, left
+
+
+class RowMaker:
+    """Brings rows into the form in which they are learned."""
+
+    def __init__(self, config: ParserConfig, target: Target, reading: Reading):
+        """Load the reader."""
+        self.config, self.target = config, target
+        self.preparer: Preparer | None = None
+        if config.prepare and target.language.name == "thingtalk":
+            reader = load_reader(config.reader, phrases=reading.phrases)
+            self.preparer = Preparer(
+                reader, target.language, target.library, NOW, locale(config), reading.fixed
+            )
+
+    def make(self, row: Example, factor: float = 1.0) -> Row | str:
+        """Return the row, or the reason to leave it out."""
+        if row.language != self.target.language.name:
+            return f"a program in {row.language}"
+        made = row
+        if self.preparer is not None:
+            found = self.preparer.prepare(row)
+            if isinstance(found, Left):
+                return found.reason
+            made = found.row
+        if not made.utterance.strip():
+            return "no sentence"
+        texts, program = self._texts(made), made.program
+        if self.target.styled is not self.target.language:
+            program = self._styled(made)
+        functions = functions_in(made.program) if row.language == "thingtalk" else made.functions
+        group = "compound" if len(functions) > 1 else "primitive"
+        family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
+        weight = row.weight * factor
+        return Row(made.utterance, program, weight, group, family, row.source, texts)
+
+    def _texts(self, row: Example) -> tuple[str, ...]:
+        if row.language != "thingtalk":
+            return (row.program,)
+        return tuple(constants_of(row.utterance, row.program))
+
+    def _styled(self, row: Example) -> str:
+        tree = self.target.language.from_tokens(row.program)
+        if not self.config.canonical:
+            tree = reordered(tree, stream(self.config.seed, "order", row.id))
+        return self.target.styled.tokens(tree, self.target.library)
+
+
+def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
+    """Return the constants, or programs, that a decoding grammar is to be given, sorted."""
+    if language != "thingtalk":
+        return tuple(sorted(rows.texts))
+    total = sum(rows.counts.values())
+    # Met once among many rows, free text is a slip of augmentation and no constant of a template.
+    least = 2 if total >= SAMPLE else 1
+    return tuple(
+        sorted(text for text, n in rows.texts.items() if n >= least or not text.startswith('"'))
+    )
+
+
+def as_counts(rows: Rows) -> Mapping[str, Any]:
+    """Return the counts for the manifest and the card."""
+    return {
+        "rows": {source: rows.counts[source] for source in sorted(rows.counts)},
+        "left out": {reason: rows.left[reason] for reason in sorted(rows.left)},
+        "held out": len(rows.held_out),
+    }

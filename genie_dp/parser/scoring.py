@@ -1,0 +1,67 @@
+"""How good a parser is on rows that it did not learn from, and how sure it may be."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from genie_dp.learn.calibration import Calibration, calibration_error, fit
+from genie_dp.parser.decode import Decoder
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence with its right program; "" where the reader found no reading that agrees."""
+
+    utterance: str
+    program: str
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """What came of it.
+
+    Attributes:
+        rows: sentences.
+        right: how many first programs are right.
+        log_probabilities: of the first programs; minus infinity where there is none.
+        hits: which of them are right.
+    """
+
+    rows: int
+    right: int
+    log_probabilities: tuple[float, ...]
+    hits: tuple[bool, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of right ones."""
+        return self.right / self.rows if self.rows else 0.0
+
+
+def score(decoder: Decoder, rows: Sequence[Checked]) -> Score:
+    """Return how many of the first programs are right: equal in canonical form."""
+    found = decoder.decode([tuple(row.utterance.split()) for row in rows])
+    hits = tuple(
+        bool(programs) and programs[0].program == row.program and bool(row.program)
+        for row, programs in zip(rows, found, strict=True)
+    )
+    scores = tuple(programs[0].log_probability if programs else float("-inf") for programs in found)
+    return Score(len(rows), sum(hits), scores, hits)
+
+
+def calibrated(found: Score, *, is_real: bool) -> tuple[Calibration, float | None]:
+    """Return the calibration of a score, and its expected calibration error.
+
+    Args:
+        is_real: whether the rows are real sentences. Of rows like those of training nearly all are
+            right, which says nothing of people's sentences: then a parser may be less sure than
+            its network, never more.
+    """
+    if not found.rows:
+        return Calibration(), None
+    known = [(x, hit) for x, hit in zip(found.log_probabilities, found.hits, strict=True)]
+    finite = [(x, hit) for x, hit in known if x > float("-inf")]
+    calibration = fit([x for x, _ in finite], [hit for _, hit in finite])
+    if not is_real:
+        calibration = Calibration(min(1.0, calibration.temperature))
+    confidences = [calibration.confidence(x) for x, _ in known]
+    return calibration, calibration_error(confidences, list(found.hits))

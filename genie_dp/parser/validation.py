@@ -1,0 +1,59 @@
+"""The rows that choose the best weights and calibrate a parser's confidence."""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from genie_dp.dataset.formats import read_rows
+from genie_dp.errors import GenieError, Problem
+from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.decode import canonical_text
+from genie_dp.parser.reading.prepare import Left
+from genie_dp.parser.rows import Reading, RowMaker, Rows, Target
+from genie_dp.parser.scoring import Checked
+from genie_dp.parser.skill_rows import skill_rows
+from genie_dp.records import Example
+
+
+def validation_rows(
+    config: ParserConfig, target: Target, reading: Reading, rows: Rows
+) -> tuple[Checked, ...]:
+    """Return the rows of the configuration's validation file, else those held out.
+
+    A row in which no reading agrees with the program stays, and counts as wrong.
+
+    Raises:
+        GenieError: N005, the file has no rows.
+    """
+    if not config.validation:
+        held = ((said, canonical_text(program, target)) for said, program in rows.held_out)
+        return tuple(Checked(said, program) for said, program in held)
+    maker = RowMaker(config, target, reading)
+    found = tuple(
+        _checked(row, maker, target)
+        for row in islice(named_rows(config.validation, target), config.validation_rows)
+    )
+    if not found:
+        hint = "name a file with rows, or leave validation out"
+        message = f"expected rows to validate with, got none in {config.validation}"
+        raise GenieError(Problem("N005", message, hint=hint))
+    return found
+
+
+def named_rows(name: str, target: Target) -> Iterator[Example]:
+    """Yield the rows of a file, or of the skills in a folder."""
+    if Path(name).is_dir():
+        yield from skill_rows([Path(name)], target.language, target.library)
+        return
+    yield from (row for row in read_rows(name) if row.language == target.language.name)
+
+
+def _checked(row: Example, maker: RowMaker, target: Target) -> Checked:
+    if maker.preparer is None:
+        return Checked(row.utterance, row.program)
+    found = maker.preparer.prepare(row)
+    if isinstance(found, Left):
+        return Checked(row.utterance, "")
+    program = target.language.from_tokens(found.row.program)
+    tree = target.language.canonical(program, target.library)
+    return Checked(found.row.utterance, target.language.tokens(tree, target.library))
