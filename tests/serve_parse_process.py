@@ -42,7 +42,8 @@ def main(kind, *arguments):
         "failing": FailingParser,
         "gated": lambda: FileGatedParser(options["folder"]),
     }[kind]()
-    serve_parser(made, "tiny", options, english=English(lambda code: f"in English: {code}"))
+    english = English(lambda code: f"in English: {code}")
+    serve_parser(lambda: (made, english), "tiny", options)
 
 
 class ParseServer:

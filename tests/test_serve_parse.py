@@ -6,6 +6,7 @@ import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from html import unescape
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -22,9 +23,11 @@ from genie_dp.serve.parse_english import English
 from genie_dp.serve.parse_highlight import highlight
 from genie_dp.serve.parse_privacy import outline
 from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_refusals import of_status
 from genie_dp.serve.parse_service import Limits, ParseService, ServiceConfig
 from tests.serve_parsers import EchoParser, FailingParser, GatedParser, program_of, reply_of
 
+ROOT = Path(__file__).parent.parent
 HOST = "http://127.0.0.1:8400"
 NASTY = '<script>alert("1")</script>'
 ANY = RateConfig(rate=0)
@@ -529,3 +532,15 @@ def test_a_long_program_has_a_line_for_each_step():
     assert kinds["@com.gmail.inbox"] == "function"
     assert kinds["sender"] == "name"
     assert kinds['"bob"'] == "string"
+
+
+def test_every_code_is_explained_and_no_other():
+    sources = [*(ROOT / "genie_dp" / "serve").glob("parse_*.py"), ROOT / "genie_dp/cli/serve.py"]
+    raised = set(re.findall(r'"(W\d{3})"', "".join(path.read_text() for path in sources)))
+    page = (ROOT / "docs" / "serving.md").read_text()
+    rows = re.findall(r"^\| (W\d{3}) \| ([\d, ]+) \|", page, re.MULTILINE)
+    assert {code for code, _ in rows} == raised - {"W020"}
+    assert "W020" in page
+    for code, statuses in rows:
+        told = {s for s in statuses.split(", ") if str(of_status(int(s), "").problem.code) != code}
+        assert told <= {"422", "429", "500", "503"}

@@ -127,7 +127,7 @@ def test_a_port_that_is_taken_is_a_mistake_that_can_be_mended(tmp_path, capsys):
         arguments = [str(tmp_path), "--port", str(server.port)]
         options = command.make_context("serve", arguments).params
         with pytest.raises(GenieError, match="P204"):
-            serve_parser(EchoParser(), "tiny", options)
+            serve_parser(lambda: (EchoParser(), None), "tiny", options)
 
 
 @pytest.mark.parametrize(

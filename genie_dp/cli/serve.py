@@ -1,18 +1,21 @@
 """`genie-dp serve`: a parser on the web, for programs and for people."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.inputs import grammar_option, load_inputs
-from genie_dp.errors import GenieError
+from genie_dp.cli.inputs import grammar_option
+from genie_dp.errors import GenieError, Problem
 
 if TYPE_CHECKING:
     from genie_dp.parser.answers import SentenceParser
+    from genie_dp.parser.parser import Parser
     from genie_dp.serve.parse_english import English
     from genie_dp.serve.parse_service import ParseService, ServiceConfig
+
+_DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
 
 
 @click.command("serve")
@@ -54,13 +57,19 @@ if TYPE_CHECKING:
     help="Seconds that a request may take.",
 )  # fmt: skip
 @click.option(
-    "--english/--no-english", default=True, show_default=True,
-    help="Whether programs can be said in English, by the templates of --grammar.",
+    "--no-english", is_flag=True, help="Say no program in English; the server starts faster.",
 )  # fmt: skip
 @click.option(
-    "--skills", multiple=True, type=click.Path(exists=True, path_type=Path), metavar="DIR",
-    help="Folder of a skill, or of skills, for the English [the shipped ones]. May be repeated.",
+    "--threshold", type=click.FloatRange(0, 1), metavar="P",
+    help='Confidence under which the answer is "I do not know" [that of the parser].',
 )  # fmt: skip
+@click.option(
+    "--beam", type=click.IntRange(1, 64),
+    help="Programs that search keeps, and the most that a request gets [that of the parser].",
+)  # fmt: skip
+@click.option(
+    "--device", default="cpu", show_default=True, help="Where the network runs: cpu, cuda, cuda:1."
+)
 @grammar_option
 def command(**options: Any) -> None:
     """Answer sentences with programs: over HTTP, and on a page to try it.
@@ -76,46 +85,72 @@ def command(**options: Any) -> None:
     from genie_dp.serve.run import check_serve
 
     check_serve()
-    from genie_dp.parser.parser import Parser
+    folder = options["folder"]
 
-    parser = Parser.from_pretrained(options["folder"])
-    english = _english(options) if options["english"] else None
-    serve_parser(parser, options["folder"].resolve().name, options, english=english)
+    def load() -> "tuple[SentenceParser, English | None]":
+        from genie_dp.parser.parser import Parser
+
+        _check_device(options["device"])
+        parser = Parser.from_pretrained(
+            folder,
+            device=options["device"],
+            beam=options["beam"],
+            threshold=options["threshold"],
+        )
+        return parser, None if options["no_english"] else _english(parser, options["grammar"])
+
+    serve_parser(load, folder.resolve().name, options)
 
 
-def _english(options: Mapping[str, Any]) -> "English":
+def _check_device(device: str) -> None:
+    """Raise GenieError (W020) for a device that this machine does not have."""
+    import torch
+
+    try:
+        torch.zeros(1, device=device)
+    except (RuntimeError, AssertionError) as error:
+        message = f"cannot use the device {device!r}: {str(error).splitlines()[0]}"
+        raise GenieError(Problem("W020", message, hint="leave --device out")) from None
+
+
+def _english(parser: "Parser", grammar: Sequence[Path]) -> "English | None":
+    """Return what says programs in English; None where no templates speak of them."""
+    language = parser.target.language.name
+    if language != "thingtalk" and not grammar:
+        return None
+    from genie_dp.cli.describe import describer_of
     from genie_dp.serve.parse_english import English
-    from genie_dp.synthesis.compiler import compile_grammar
-    from genie_dp.synthesis.config import SynthesisConfig
-    from genie_dp.synthesis.describe import Describer
-    from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
 
-    inputs = load_inputs("thingtalk", options["skills"], options["grammar"], skip_broken=False)
-    grammar = subset(inputs.grammar, (DEFAULT_SUBSET,))
-    config = SynthesisConfig(on_error="skip")
-    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
-    describer = Describer(compiled, inputs.library)
+    describer = describer_of(
+        {
+            "language": language,
+            "skills": parser.skills,
+            "skip_broken": True,
+            "grammar": grammar,
+            "subsets": (),
+            "max_depth": _DEPTH,
+        }
+    )
 
     def describe(program: str) -> str | None:
         try:
             return describer.describe(program).sentence
         except GenieError:
-            # A program of another library: it has no English here.
+            # Templates cannot say every program that the parser can write.
             return None
 
     return English(describe)
 
 
 def serve_parser(
-    parser: "SentenceParser",
+    load: "Callable[[], tuple[SentenceParser, English | None]]",
     model: str,
     options: Mapping[str, Any],
-    *,
-    english: "English | None" = None,
 ) -> None:
-    """Listen, say where, and serve until somebody stops it.
+    """Listen, load, say where, and serve until somebody stops it.
 
     Args:
+        load: gives the parser, and what says programs in English.
         model: name of the parser, for /health and the page.
         options: of the command.
     """
@@ -127,6 +162,8 @@ def serve_parser(
 
     host, config = options["host"], config_of(model, options)
     with listen(host, options["port"]) as bound:
+        # An address that is taken is told before anybody waits for the parser.
+        parser, english = load()
         service = ParseService(parser, config, english)
         keep_texts_out_of_logs()
         try:
