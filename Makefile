@@ -3,7 +3,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-PAIRS = build/quickstart/pairs.jsonl
+QUICK = build/quickstart
 # Debian's pip says so with every install; nobody can act on it here.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
@@ -11,16 +11,22 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make quickstart   synthesize 2,000 pairs from the shipped skills and show 20"
+	@echo "make quickstart   synthesize, train a parser for 3 minutes, parse five sentences"
 	@echo "make test         install the test extras and run the whole suite"
 	@echo "make check        the suite, ruff, format check and mypy"
 	@echo "make format       rewrite the code in the project's format"
 	@echo "make docs-test    run the examples in docs/"
 
-quickstart: $(VENV)/.core
-	@mkdir -p $(dir $(PAIRS))
-	$(BIN)/genie-dp synthesize --size 2000 --seed 1 --overwrite --output $(PAIRS)
-	@$(BIN)/python examples/show_pairs.py $(PAIRS) --number 20
+quickstart: $(VENV)/.quick
+	@mkdir -p $(QUICK)
+	$(BIN)/genie-dp synthesize --size 40000 --seed 1 --jobs 2 --overwrite --output $(QUICK)/pairs.jsonl
+	@$(BIN)/python examples/show_pairs.py $(QUICK)/pairs.jsonl --number 5
+	$(BIN)/genie-dp paraphrase auto $(QUICK)/pairs.jsonl --number 1 --jobs 2 --overwrite \
+		--output $(QUICK)/paraphrases.jsonl
+	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl --paraphrase-with-text 1 \
+		--paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
+	$(BIN)/genie-dp train $(QUICK)/train.jsonl --minutes 3 --jobs 2 --overwrite --output $(QUICK)/parser
+	@$(BIN)/python examples/show_parses.py $(QUICK)/parser --pairs $(QUICK)/pairs.jsonl
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto
@@ -43,10 +49,10 @@ $(VENV)/.made:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-$(VENV)/.core: $(VENV)/.made setup.cfg constraints.txt
-	$(BIN)/python -m pip install -q -c constraints.txt -e .
+$(VENV)/.quick: $(VENV)/.made setup.cfg constraints.txt
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,read]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made setup.cfg constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[test]'
-	@touch $@ $(VENV)/.core
+	@touch $@ $(VENV)/.quick

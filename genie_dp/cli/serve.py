@@ -70,6 +70,10 @@ _DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
 @click.option(
     "--device", default="cpu", show_default=True, help="Where the network runs: cpu, cuda, cuda:1."
 )
+@click.option(
+    "--threads", type=click.IntRange(1), default=1, show_default=True,
+    help="Of torch; the small networks gain nothing from more.",
+)  # fmt: skip
 @grammar_option
 def command(**options: Any) -> None:
     """Answer sentences with programs: over HTTP, and on a page to try it.
@@ -90,7 +94,7 @@ def command(**options: Any) -> None:
     def load() -> "tuple[SentenceParser, English | None]":
         from genie_dp.parser.parser import Parser
 
-        _check_device(options["device"])
+        _prepare_torch(options["device"], options["threads"])
         parser = Parser.from_pretrained(
             folder,
             device=options["device"],
@@ -102,10 +106,11 @@ def command(**options: Any) -> None:
     serve_parser(load, folder.resolve().name, options)
 
 
-def _check_device(device: str) -> None:
+def _prepare_torch(device: str, threads: int) -> None:
     """Raise GenieError (W020) for a device that this machine does not have."""
     import torch
 
+    torch.set_num_threads(threads)
     try:
         torch.zeros(1, device=device)
     except (RuntimeError, AssertionError) as error:

@@ -284,6 +284,7 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     files.write_reader(made, reading)
     facts = {"parser": _facts(job, trained, files.skills_hash(made))}
     save_model(replace(trained.saved, facts=facts), made)
+    (made / "model.safetensors").chmod(0o666 & ~_umask())
     (made / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
     if metrics.exists():
@@ -294,6 +295,13 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     write_json(str(made / files.MANIFEST), _manifest(job, material, trained))
     _rename(made, job.output)
     shutil.rmtree(job.work)
+
+
+def _umask() -> int:
+    """Return what new files are not to be; safetensors gives its own to nobody else."""
+    found = os.umask(0)
+    os.umask(found)
+    return found
 
 
 def _rename(made: Path, output: Path) -> None:

@@ -39,6 +39,7 @@ class Decoder:
         texts: Sequence[str] = (),
         is_constrained: bool = True,
         beam: int = 1,
+        longest: int = 150,
     ):
         """Make the grammar.
 
@@ -47,12 +48,13 @@ class Decoder:
             texts: constants that programs hold without a sentence saying them.
             is_constrained: whether only what the grammar allows is written.
             beam: programs that search keeps.
+            longest: tokens after which a program is brought to an end.
 
         Raises:
             GenieError: M006, the model cannot write tokens of the library.
         """
         self.model, self.vocabulary, self.target = model, vocabulary, target
-        self.settings = SearchSettings(beam=beam)
+        self.settings = SearchSettings(beam=beam, longest=longest)
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)

@@ -1,11 +1,16 @@
 """The real sentences of skills as rows: what stands in their eval.tsv."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.base import Language
+from genie_dp.languages.thingtalk.ast import LocationValue
+from genie_dp.languages.thingtalk.traverse import rewrite
+from genie_dp.parser.reading.places import gazetteer
 from genie_dp.records import Example
 from genie_dp.texts import read_text
 
@@ -35,7 +40,8 @@ def evaluation_files(paths: Sequence[Path]) -> list[Path]:
 def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Iterator[Example]:
     """Yield the rows of skills: sentences as typed, programs in token form with their values.
 
-    Ids are the skill's name and the line.
+    Ids are the skill's name and the line. A place that the reader knows by its name stands where it
+    puts it: its centre is a matter of opinion.
 
     Raises:
         GenieError: N020, no skill has any; N021, a line without program; or what is wrong with a
@@ -50,7 +56,7 @@ def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Itera
                 place = Span(str(file), number, 1, number, len(line) + 1)
                 raise GenieError(Problem("N021", "expected utterance<TAB>program", place))
             program = language.parse(cells[1], file=f"{file}:{number}")
-            tree = language.canonical(program, library)
+            tree = language.canonical(at_known_places(program), library)
             yield Example(
                 f"{file.parent.name}:{number}",
                 cells[0],
@@ -59,3 +65,16 @@ def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Itera
                 "human",
                 functions=tuple(language.functions(tree)),
             )
+
+
+def at_known_places(program: Any) -> Any:
+    """Return a program with the places that the reader knows where it puts them."""
+    known, _ = gazetteer()
+
+    def changed(node: Any) -> Any:
+        if not isinstance(node, LocationValue) or node.display not in known:
+            return node
+        latitude, longitude = known[node.display].value.rpartition(" at:")[2].split(":")
+        return replace(node, latitude=Decimal(latitude), longitude=Decimal(longitude))
+
+    return rewrite(program, changed)

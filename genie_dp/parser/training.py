@@ -29,6 +29,8 @@ from genie_dp.rng import child_seed
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
 # Rows of a validation on the way; all of them are used at the end.
 _ON_THE_WAY = 300
+# Tokens of their programs: what a network that has learned little goes on and on about is wrong.
+_SHORT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +95,7 @@ def train(
         strategy=Strategy(groups=dict(config.groups), curriculum=config.curriculum),
         seed=child_seed(config.seed, "order") % 2**32,
     )
-    decoder = decoder_of(config, material, model, vocabulary, beam=1)
+    decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
     sample = material.validation[:: max(1, len(material.validation) // _ON_THE_WAY)]
     metrics = MetricsFile(work / "metrics.jsonl")
 
@@ -172,7 +174,13 @@ def network_of(config: ParserConfig, vocabulary: Vocabulary) -> tuple[Any, str, 
 
 
 def decoder_of(
-    config: ParserConfig, material: Material, model: Any, vocabulary: Vocabulary, *, beam: int
+    config: ParserConfig,
+    material: Material,
+    model: Any,
+    vocabulary: Vocabulary,
+    *,
+    beam: int,
+    longest: int = 150,
 ) -> Decoder:
     """Return the decoder of a network."""
     return Decoder(
@@ -182,6 +190,7 @@ def decoder_of(
         texts=material.texts,
         is_constrained=config.is_constrained,
         beam=beam,
+        longest=longest,
     )
 
 

@@ -130,6 +130,11 @@ def model_options(command: Command) -> Command:
     help="The same for two paraphrases of a sentence.",
 )  # fmt: skip
 @click.option("--any-language", is_flag=True, help="Do not ask a model or an endpoint for English.")
+@click.option(
+    "--parser", "parser", metavar="FOLDER",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Keep only what this trained parser reads as the program of the sentence.",
+)  # fmt: skip
 @click.option("--rejects", metavar="CSV", help="Where the refused paraphrases go, with reasons.")
 @click.option(
     "--seed", type=int, default=0, show_default=True,
@@ -155,4 +160,11 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.paraphrase.automatic import run
 
-    run(options)
+    if options["parser"] is None:
+        run(options)
+        return
+    if options["jobs"] > 1:
+        raise click.UsageError("--parser goes with --jobs 1: its network is in one process")
+    from genie_dp.cli.parser_predictor import BestProgram
+
+    run(options, predictor=BestProgram.of(options["parser"]))

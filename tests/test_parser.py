@@ -1,0 +1,202 @@
+"""A trained parser: answers, confidence, folders that are none, and programs that always fit."""
+
+import json
+import shutil
+import threading
+from datetime import datetime
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.learn.calibration import Calibration  # noqa: E402
+from genie_dp.learn.pairs import Pair  # noqa: E402
+from genie_dp.learn.seq2seq import build  # noqa: E402
+from genie_dp.learn.vocabulary import build_vocabulary  # noqa: E402
+from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
+from genie_dp.parser.parser import Parser, Use  # noqa: E402
+from genie_dp.parser.reading.load import load_reader  # noqa: E402
+from genie_dp.parser.rows import Target  # noqa: E402
+from genie_dp.parser.scoring import Score, calibrated  # noqa: E402
+from tests.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
+from tests.synthesis_setup import shipped  # noqa: E402
+
+NOW = datetime(2027, 1, 13, 10, 0)
+
+
+@pytest.fixture
+def parser(trained):  # noqa: F811
+    torch.set_num_threads(1)
+    return Parser.from_pretrained(trained, clock=lambda: NOW)
+
+
+def test_the_values_of_a_sentence_are_in_its_program(parser):
+    (reply,) = parser.parse(["Send bob@example.com a mail about the lunch"])
+    answer = reply.answers[0]
+    assert reply.tokens == ("send", "EMAIL_ADDRESS_0", *"a mail about the lunch".split())
+    assert "EMAIL_ADDRESS_0" in answer.decoded
+    assert '"bob@example.com"^^tt:email_address' in answer.code
+    assert SEND in answer.program
+
+
+def test_a_word_that_was_never_seen_is_copied(parser):
+    (reply,) = parser.parse(["show mail about quinoa"])
+    assert 'subject == "quinoa"' in reply.answers[0].code
+
+
+def test_several_programs_are_different_and_the_most_probable_comes_first(parser):
+    (reply,) = parser.parse(["show mail about lunch"], count=4)
+    programs = [answer.program for answer in reply.answers]
+    confidences = [answer.confidence for answer in reply.answers]
+    assert len(programs) == len(set(programs)) > 1
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(0 <= confidence <= 1 for confidence in confidences)
+
+
+def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained):  # noqa: F811
+    sure, unsure = (Parser.from_pretrained(trained, threshold=x) for x in (0.0, 1.0))
+    (known,), (unknown,) = (p.parse(["show mail about quinoa"]) for p in (sure, unsure))
+    assert known.is_known
+    assert not unknown.is_known
+    assert unknown.answers == known.answers
+
+
+@pytest.mark.parametrize("sentence", ["", " \n", "word " * (LONGEST + 1)])
+def test_there_is_no_program_for_no_words_or_too_many(parser, sentence):
+    (reply,) = parser.parse([sentence])
+    assert reply.answers == ()
+    assert not reply.is_known
+
+
+def test_rows_with_placeholders_are_answered_with_placeholders(parser):
+    ((best, *_),) = parser.programs(["send EMAIL_ADDRESS_0 a mail about taxes"])
+    assert "EMAIL_ADDRESS_0" in best[0]
+
+
+def test_sentences_are_answered_alike_alone_and_together(parser):
+    sentences = ["show mail about lunch", "turn on the light at 5 pm for the party", "hello"]
+    alone = [parser.parse([sentence])[0] for sentence in sentences]
+    for one, other in zip(alone, parser.parse(sentences), strict=True):
+        assert [a.program for a in one.answers] == [a.program for a in other.answers]
+        assert one.answers[0].confidence == pytest.approx(other.answers[0].confidence, abs=1e-4)
+
+
+def test_several_threads_may_ask_at_a_time(parser):
+    sentences = [f"show mail about thing{n}" for n in range(6)]
+    found = {}
+
+    def ask(sentence):
+        found[sentence] = parser.parse([sentence])[0].answers[0].code
+
+    threads = [threading.Thread(target=ask, args=(sentence,)) for sentence in sentences]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(f'"thing{n}"' in found[sentence] for n, sentence in enumerate(sentences))
+
+
+# ------------------------------------------------------------------------- folders that are none
+
+
+@pytest.fixture
+def copy(trained, tmp_path):  # noqa: F811
+    return shutil.copytree(trained, tmp_path / "copy")
+
+
+def code_of(folder):
+    with pytest.raises(GenieError) as error:
+        Parser.from_pretrained(folder)
+    return error.value.problems[0].code
+
+
+def test_a_folder_without_parser_is_refused(tmp_path):
+    assert code_of(tmp_path) == "N010"
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("config.json", "N010"),
+        ("constants.txt.gz", "N010"),
+        ("reader.json", "N010"),
+        ("model.safetensors", "M001"),
+        ("tokenizer.json", "M001"),
+    ],
+)
+def test_a_file_that_is_cut_off_is_told(copy, file, code):
+    (copy / file).write_bytes((copy / file).read_bytes()[:20])
+    assert code_of(copy) == code
+
+
+def test_another_library_is_refused(copy):
+    path = next(copy.glob("skills/*/com.example.mail/skill.tt"))
+    path.write_text(path.read_text().replace("send(", "post("))
+    assert code_of(copy) == "N011"
+
+
+def test_settings_that_are_missing_are_told(copy):
+    config = json.loads((copy / "config.json").read_text())
+    del config["parser"]["temperature"]
+    (copy / "config.json").write_text(json.dumps(config))
+    assert code_of(copy) == "N010"
+
+
+# -------------------------------------------------------------------------------- what always holds
+
+
+@cache
+def untrained():
+    """Return a parser over the shipped skills that has learned nothing."""
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    target = Target(get_language("thingtalk"), get_language("thingtalk"), shipped().library)
+    grammar = target.language.decoding_grammar(target.library)
+    vocabulary = build_vocabulary([Pair.of("show mail", "now")], extra=grammar.vocabulary)
+    model = build("rnn", vocabulary, {"size": 16})[0].eval()
+    decoder = Decoder(model, vocabulary, target, beam=2, longest=25)
+    return Parser(
+        decoder, reader=load_reader(), calibration=Calibration(), use=Use(), clock=lambda: NOW
+    )
+
+
+PIECES = st.sampled_from(
+    "show mail bob@example.com at 5 pm tomorrow \"see you\" more than 3 gb #a @b $5 paris ' é \\ the"
+    " NUMBER_0 12 when ; 名 =>".split()
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(PIECES, min_size=1, max_size=9).map(" ".join))
+def test_every_program_is_well_typed_also_of_a_network_that_learned_nothing(sentence):
+    parser = untrained()
+    language, library = parser.target.language, parser.target.library
+    (reply,) = parser.parse([sentence], count=2)
+    for answer in reply.answers:
+        program = language.parse(answer.code)
+        assert not [p for p in language.check(program, library) if p.severity == "error"]
+        assert language.tokens(language.canonical(program, library), library) == answer.program
+        language.from_tokens(answer.decoded)
+    assert reply.answers or "NUMBER_0" in sentence
+
+
+def test_a_network_is_not_believed_more_for_rows_like_those_of_training():
+    score = Score(4, 4, (-1.0, -2.0, -1.5, -0.5), (True,) * 4)
+    assert calibrated(score, is_real=True)[0].temperature > 1
+    assert calibrated(score, is_real=False)[0].temperature == 1
+
+
+def test_rows_without_any_program_are_no_reason_to_fail():
+    score = Score(2, 0, (float("-inf"),) * 2, (False, False))
+    assert calibrated(score, is_real=True)[1] == 0
+
+
+def test_a_monitored_query_is_found_again_under_its_name(parser):
+    (reply,) = parser.parse(["when mail larger than 5 gb about taxes comes tell me"])
+    assert reply.answers[0].program.startswith(f"monitor ( ( {INBOX} )")
+    assert "5 unit:GB" in reply.answers[0].program

@@ -1,0 +1,100 @@
+"""Recipes: what is checked before anything is trained."""
+
+import dataclasses
+
+import pytest
+
+from genie_dp.errors import GenieError
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.recipe import as_yaml, read_recipe, settings_of
+
+INPUTS = (InputFile("rows.jsonl"),)
+
+
+def problems(error):
+    return [(p.code, p.message, p.hint) for p in error.value.problems]
+
+
+def recipe(tmp_path, text):
+    path = tmp_path / "recipe.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_an_unknown_setting_is_an_error_with_the_nearest_name(tmp_path):
+    with pytest.raises(GenieError) as error:
+        read_recipe(recipe(tmp_path, "minuts: 5\n"))
+    ((code, message, hint),) = problems(error)
+    assert (code, message) == ("N002", "unknown setting 'minuts'")
+    assert "'minutes'" in hint
+
+
+def test_all_mistakes_of_a_recipe_are_told_at_once(tmp_path):
+    with pytest.raises(GenieError) as error:
+        read_recipe(recipe(tmp_path, "minuts: 5\nbatch: many\nbf16: 1\n"))
+    assert [message.partition(":")[0] for _, message, _ in problems(error)] == [
+        "unknown setting 'minuts'",
+        "batch",
+        "bf16",
+    ]
+
+
+@pytest.mark.parametrize("text", ["- a\n", "minutes: [1\n", "5\n"])
+def test_what_is_no_map_in_yaml_is_refused(tmp_path, text):
+    with pytest.raises(GenieError) as error:
+        read_recipe(recipe(tmp_path, text))
+    assert [code for code, _, _ in problems(error)] == ["N001"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({}, "minutes, steps, epochs"),
+        ({"steps": 5, "minutes": 1}, "minutes, steps, epochs"),
+        ({"steps": 5, "batch": 0}, "batch"),
+        ({"steps": 5, "threshold": 1.5}, "threshold"),
+        ({"steps": 5, "architecture": "rn"}, "architecture"),
+        ({"steps": 5, "lora_rank": 4}, "lora_rank"),
+        ({"steps": 5, "language_model": "start", "architecture": "mqan"}, "language_model"),
+        ({"steps": 5, "groups": {"simple": 2}}, "groups"),
+        ({"steps": 5, "inputs": ()}, "inputs"),
+    ],
+)
+def test_settings_that_no_parser_can_have_are_named(settings, named):
+    with pytest.raises(GenieError) as error:
+        ParserConfig(**{"inputs": INPUTS, **settings})
+    ((code, message, _),) = problems(error)
+    assert code == "N002"
+    assert message.startswith(f"{named}: expected")
+
+
+@pytest.mark.parametrize(
+    ("input", "named"),
+    [
+        ({"path": "a.jsonl", "source": "humn"}, "source"),
+        ({"path": "a.jsonl", "ratio": -1}, "ratio"),
+        ({"ratio": 1}, "inputs"),
+        ({"path": "a.jsonl", "rati": 1}, "inputs: unknown setting 'rati'"),
+        (5, "inputs"),
+    ],
+)
+def test_mistakes_of_an_input_are_named(input, named):
+    with pytest.raises(GenieError) as error:
+        settings_of({"inputs": [input]})
+    assert problems(error)[0][1].startswith(named)
+
+
+def test_a_recipe_that_is_saved_is_the_same_when_it_is_read(tmp_path):
+    config = ParserConfig(
+        (InputFile("a.jsonl", "paraphrase", 0.5, 2.0), *INPUTS),
+        made_by=("genie-dp synthesize",),
+        epochs=1.5,
+        network={"size": 32},
+        groups={"compound": 2.0},
+        locale={"region": "GB"},
+        threshold=0.25,
+    )
+    changed = [f.name for f in dataclasses.fields(config)]
+    read = read_recipe(recipe(tmp_path, as_yaml(config)))
+    assert sorted(read) == sorted(changed)
+    assert ParserConfig(**read) == config

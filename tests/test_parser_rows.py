@@ -1,0 +1,168 @@
+"""Rows that parsers learn from: what is prepared, kept out, held out, and how it is stored."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("phonenumbers")
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.rows import (
+    Reading,
+    Style,
+    grammar_texts,
+    learn_reading,
+    read_all,
+    target_of,
+)
+from genie_dp.parser.skill_rows import skill_rows
+from genie_dp.parser.store import RowStore
+from genie_dp.skills.load import load_library
+from tests.dataset_rows import row, write
+from tests.parser_setup import HOME, INBOX, MAIL, SEND, rows, write_rows
+
+TOKENS = st.lists(st.text("abc", min_size=1, max_size=3), max_size=6).map(" ".join)
+
+
+def target(style=None):
+    return target_of(style or Style(), "thingtalk", load_library([MAIL, HOME]))
+
+
+def config(path, **settings):
+    return ParserConfig((InputFile(str(path)),), **{"steps": 1, "held_out": 0.0, **settings})
+
+
+@given(st.lists(st.tuples(TOKENS, TOKENS, st.sampled_from(["primitive", "compound"]))))
+def test_a_store_gives_every_row_back(made):
+    store = RowStore()
+    for sentence, program, group in made:
+        store.add(sentence, program, weight=0.5, group=group)
+    found = [(" ".join(p.sentence), " ".join(p.program), p.group) for p in store]
+    assert found == made
+    assert [len(p.sentence) + len(p.program) + 1 for p in store] == list(store.lengths())
+    assert {p.weight for p in store} <= {0.5}
+
+
+def test_a_text_with_a_value_in_it_is_learned_in_the_form_in_which_it_will_be_asked(tmp_path):
+    program = f'now => ( {INBOX} ) filter param:subject:String == " see you at 5 pm " => notify'
+    made = row("H1", "mail about see you at 5 pm", program, source="augmented")
+    path = write(tmp_path / "a.jsonl", [made])
+    found = read_all(config(path), target(), Reading())
+    pair = found.parts[0][0]
+    assert " ".join(pair.sentence) == "mail about see you at TIME_0"
+    assert '" see you at TIME_0 "' in " ".join(pair.program)
+
+
+def test_rows_that_no_reading_agrees_with_are_left_out_and_counted(tmp_path):
+    program = f"now => ( {INBOX} ) filter param:size:Measure(byte) > 7 unit:GB => notify"
+    wrong = row("H1", "mail larger than 5 gb", program, source="human")
+    path = write(tmp_path / "a.jsonl", [wrong, *rows()])
+    found = read_all(config(path), target(), Reading())
+    assert found.left == {"value not in program": 1}
+    assert len(found.parts[0]) == len(rows())
+
+
+def test_the_result_does_not_depend_on_the_number_of_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr("genie_dp.parser.rows._BLOCK", 5)
+    path = write_rows(tmp_path)
+    one, two = (read_all(config(path), target(), Reading(), jobs=jobs) for jobs in (1, 2))
+    assert list(one.parts[0]) == list(two.parts[0])
+    assert one.texts == two.texts
+
+
+def test_copies_of_a_row_are_held_out_together(tmp_path):
+    made = [
+        replace(one, id=f"{one.id}-{n}", parent=one.id, source="augmented")
+        for one in rows()
+        for n in range(4)
+    ]
+    path = write(tmp_path / "a.jsonl", made)
+    found = read_all(config(path, held_out=0.3), target(), Reading())
+    held = {said for said, _ in found.held_out}
+    kept = {" ".join(pair.sentence) for pair in found.parts[0]}
+    assert held
+    assert kept
+    assert not held & kept
+
+
+def test_an_input_may_be_one_source_of_a_file(tmp_path):
+    some = [replace(one, source="paraphrase") for one in rows()[:3]]
+    path = write(tmp_path / "a.jsonl", [*some, *rows()[3:]])
+    chosen = ParserConfig((InputFile(str(path), "paraphrase"),), steps=1, held_out=0.0)
+    assert len(read_all(chosen, target(), Reading()).parts[0]) == 3
+
+
+def test_a_file_without_rows_of_the_source_is_refused(tmp_path):
+    chosen = ParserConfig((InputFile(str(write_rows(tmp_path)), "human"),), steps=1)
+    with pytest.raises(GenieError) as error:
+        read_all(chosen, target(), Reading())
+    assert error.value.problems[0].code == "N004"
+
+
+def test_constants_of_templates_are_allowed_in_programs(tmp_path):
+    program = f'now => {SEND} param:subject:String = " hello there " param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0'
+    path = write(tmp_path / "a.jsonl", [row("S1", "greet EMAIL_ADDRESS_0", program)])
+    found = read_all(config(path), target(), Reading())
+    assert '" hello there "' in grammar_texts(found, "thingtalk")
+
+
+def test_phrases_and_constants_are_learned_from_a_sample_that_the_seed_draws(tmp_path):
+    path = write_rows(tmp_path)
+    assert learn_reading(config(path), target()) == learn_reading(config(path), target())
+
+
+@pytest.mark.parametrize(
+    ("style", "part"),
+    [
+        (Style(types=False), "param:subject == "),
+        (Style(keywords=False), "@com.example.mail.send EMAIL_ADDRESS_0"),
+    ],
+)
+def test_ablations_write_programs_in_another_style(tmp_path, style, part):
+    path = write_rows(tmp_path)
+    made = config(path, types=style.types, keywords=style.keywords)
+    found = read_all(made, target(style), Reading())
+    assert any(part in " ".join(pair.program) for pair in found.parts[0])
+
+
+def test_without_canonical_order_inputs_come_in_any_order(tmp_path):
+    path = write_rows(tmp_path)
+    found = read_all(config(path, canonical=False), target(Style(canonical=False)), Reading())
+    programs = [" ".join(pair.program) for pair in found.parts[0] if SEND in pair.program]
+    firsts = {program.split(f"{SEND} ")[1].split()[0] for program in programs}
+    assert len(firsts) == 2
+
+
+def test_ablations_of_s_expressions_are_refused():
+    with pytest.raises(GenieError) as error:
+        target_of(Style(types=False), "sexpr", None)
+    assert error.value.problems[0].code == "N003"
+
+
+def test_real_sentences_of_skills_become_rows(tmp_path):
+    folder = tmp_path / "com.example.mail"
+    folder.mkdir()
+    code = 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify'
+    (folder / "eval.tsv").write_text(f"utterance\tprogram\nmail on lunch\t{code}\n")
+    (found,) = skill_rows([tmp_path], get_language("thingtalk"), load_library([MAIL]))
+    assert (found.id, found.utterance, found.source) == ("com.example.mail:2", "mail on lunch", "human")
+    assert found.program == rows()[0].program
+    assert found.functions == (INBOX,)
+
+
+def test_skills_without_real_sentences_are_refused():
+    with pytest.raises(GenieError) as error:
+        list(skill_rows([HOME], get_language("thingtalk"), load_library([HOME])))
+    assert error.value.problems[0].code == "N020"
+
+
+def test_a_line_without_program_is_refused_with_its_place(tmp_path):
+    (tmp_path / "eval.tsv").write_text("utterance\tprogram\nmail on lunch\n")
+    with pytest.raises(GenieError) as error:
+        list(skill_rows([tmp_path], get_language("thingtalk"), load_library([HOME])))
+    problem = error.value.problems[0]
+    assert (problem.code, problem.span.line) == ("N021", 2)
