@@ -54,6 +54,8 @@ OF_OTHERS = {
     "--number",
     "--nworkers",
     "--nthreads",
+    "--nproc-per-node",
+    "--no-python",
 }
 
 

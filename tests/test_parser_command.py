@@ -59,18 +59,20 @@ def test_the_recipe_beside_a_parser_trains_the_same_one_again(trained, tmp_path)
     skills = ["--skills", str(MAIL), "--skills", str(HOME)]
     recipe = str(trained / "recipe.yaml")
     assert run(["train", "--recipe", recipe, *skills, "--output", str(again)]) == 0
-    assert (again / "model.safetensors").read_bytes() == (trained / "model.safetensors").read_bytes()
+    assert (again / "model.safetensors").read_bytes() == (
+        trained / "model.safetensors"
+    ).read_bytes()
     assert (again / "config.json").read_text() == (trained / "config.json").read_text()
 
 
 def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
-    whole = train(tmp_path, steps=1200)
+    whole = train(tmp_path, steps=620)
     other = tmp_path / "killed"
     other.mkdir()
     recipe = other / "recipe.yaml"
     recipe.write_text(RECIPE)
     words = [
-        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 1200, "--skills", MAIL,
+        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 620, "--skills", MAIL,
         "--skills", HOME, "--output", other / "parser",
     ]  # fmt: skip
     words = [str(word) for word in words]
@@ -131,9 +133,7 @@ def test_private_rows_need_their_guarantee(tmp_path, capsys):
         "accountant": "pld", "not_covered": ["dates"],
     }  # fmt: skip
     (tmp_path / "spent.json").write_text(json.dumps(spent))
-    folder = train(
-        tmp_path, "--spent", tmp_path / "spent.json", "--overwrite", inputs=[file]
-    )
+    folder = train(tmp_path, "--spent", tmp_path / "spent.json", "--overwrite", inputs=[file])
     assert "(4.0, 1e-06)-differential privacy" in (folder / "README.md").read_text()
 
 

@@ -104,7 +104,8 @@ def test_a_file_without_rows_of_the_source_is_refused(tmp_path):
 
 
 def test_constants_of_templates_are_allowed_in_programs(tmp_path):
-    program = f'now => {SEND} param:subject:String = " hello there " param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0'
+    to = "param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0"
+    program = f'now => {SEND} param:subject:String = " hello there " {to}'
     path = write(tmp_path / "a.jsonl", [row("S1", "greet EMAIL_ADDRESS_0", program)])
     found = read_all(config(path), target(), Reading())
     assert '" hello there "' in grammar_texts(found, "thingtalk")
@@ -149,7 +150,11 @@ def test_real_sentences_of_skills_become_rows(tmp_path):
     code = 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify'
     (folder / "eval.tsv").write_text(f"utterance\tprogram\nmail on lunch\t{code}\n")
     (found,) = skill_rows([tmp_path], get_language("thingtalk"), load_library([MAIL]))
-    assert (found.id, found.utterance, found.source) == ("com.example.mail:2", "mail on lunch", "human")
+    assert (found.id, found.utterance, found.source) == (
+        "com.example.mail:2",
+        "mail on lunch",
+        "human",
+    )
     assert found.program == rows()[0].program
     assert found.functions == (INBOX,)
 

@@ -65,7 +65,8 @@ class ParseJob:
 
         wanted: int | None = self.options["beam"]
         if wanted is None and self.options["count"] > 1:
-            return max(self.options["count"], int(facts_of(self.options["folder"])["beam"]))
+            count: int = self.options["count"]
+            return max(count, int(facts_of(self.options["folder"])["beam"]))
         return wanted
 
     @cached_property

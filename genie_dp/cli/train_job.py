@@ -161,7 +161,9 @@ def _rank() -> int:
 def _enter(job: Job, *, resume: bool, overwrite: bool) -> None:
     """Refuse an output that exists, and work of other settings."""
     target = job.output
-    if target.exists() and not overwrite:
+    # A run that was let in goes on, even if what it is to replace is there.
+    goes_on = resume and job.work.exists()
+    if target.exists() and not (overwrite or goes_on):
         hint = "give another --output, or --overwrite"
         raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
     if target.exists() and not (target / "config.json").is_file():
@@ -179,7 +181,12 @@ def prepare(job: Job) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
     reading = learn_reading(job.config, job.target)
     rows = read_all(
-        job.config, job.target, reading, jobs=job.jobs, hold_out=not job.config.validation
+        job.config,
+        job.target,
+        reading,
+        jobs=job.jobs,
+        hold_out=not job.config.validation,
+        tell=lambda count: _line(f"{count:,} rows prepared"),
     )
     check_spent(rows.counts["private"], job.spent)
     validation = validation_rows(job.config, job.target, reading, rows)
@@ -191,9 +198,16 @@ def prepare(job: Job) -> "tuple[Material, Reading]":
     return Material(job.target, rows, validation, texts), reading
 
 
+def _line(text: str) -> None:
+    """Write over the last line of a terminal; elsewhere, write nothing."""
+    if sys.stderr.isatty() and _rank() == 0:
+        click.echo(f"\r\033[K{text}", err=True, nl=False)
+
+
 def _tell_rows(rows: Rows) -> None:
     if _rank():
         return
+    _line("")
     count = sum(map(len, rows.parts))
     click.echo(f"{count:,} rows to learn from", err=True)
     for reason, number in rows.left.most_common():
@@ -230,7 +244,7 @@ def _listener(
 ) -> Callable[[Mapping[str, Any]], None] | None:
     """Return what tells of events: a line on a terminal, and TensorBoard if it is wanted."""
     told: list[Callable[[Mapping[str, Any]], None]] = []
-    if sys.stderr.isatty():
+    if group.rank == 0:
         told.append(_Line(job.config))
     if tensorboard is not None and group.rank == 0:
         from genie_dp.learn.metrics import tensorboard as writer
@@ -257,8 +271,7 @@ class _Line:
         if "score" in event:
             self.best = f", right {100 * event['score']:.1f} % (best {100 * event['best']:.1f} %)"
             return
-        line = f"{self._done(event)}, loss {event['loss']:.3f}{self.best}"
-        click.echo(f"\r\033[K{line}", err=True, nl=False)
+        _line(f"{self._done(event)}, loss {event['loss']:.3f}{self.best}")
 
     def _done(self, event: Mapping[str, Any]) -> str:
         if self.config.minutes is not None:
@@ -390,8 +403,7 @@ def _example(material: "Material") -> str:
 
 
 def _say(job: Job, material: "Material", trained: "Trained", seconds: float) -> None:
-    if sys.stderr.isatty():
-        click.echo("\r\033[K", err=True, nl=False)
+    _line("")
     figures = trained.figures
     right = figures["validation accuracy"]
     told = (

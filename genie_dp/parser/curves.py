@@ -74,7 +74,7 @@ def _chart(title: str, color: str, points: Points) -> list[str]:
 
 
 def _png(curves: Sequence[tuple[str, str, Points]], path: Path) -> Path:
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # type: ignore[import-not-found]
 
     figure = Figure(figsize=(7, 2.6 * len(curves)), layout="constrained")
     for number, (title, color, points) in enumerate(curves, 1):

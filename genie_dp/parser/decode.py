@@ -82,10 +82,16 @@ class Decoder:
         return found
 
     def _merged(self, hypotheses: Sequence[Hypothesis]) -> tuple[Decoded, ...]:
-        """Return programs by their canonical form; those of one form are one, as likely as both."""
+        """Return programs by their canonical form; those of one form are one, as likely as both.
+
+        Without a grammar, what is no program stays as it was written.
+        """
         found: dict[str, float] = {}
         for each in hypotheses:
-            program = canonical_text(" ".join(each.tokens), self.target)
+            written = " ".join(each.tokens)
+            program = canonical_text(written, self.target)
+            if not program and self.constraint is None:
+                program = written
             if program:
                 before = found.get(program, -math.inf)
                 found[program] = log_sum(before, each.log_probability)

@@ -167,7 +167,8 @@ class Parser:
         """Return token forms with their confidences, as data sets have them.
 
         Of an utterance with placeholders the programs have these placeholders; another one is read
-        as `parse` reads it, but names stay as they were said.
+        as `parse` reads it, but names stay as they were said. Without a grammar they may be
+        ill-typed, or no programs at all.
         """
         with self._lock:
             readings = [
@@ -176,7 +177,7 @@ class Parser:
             ]
             decoded = self._decoded(readings)
             found = [
-                self._filled(read, programs, None)[:count]
+                self._filled(read, programs, None, keep=not self.use.is_constrained)[:count]
                 for read, programs in zip(readings, decoded, strict=True)
             ]
             return [[(one.filled.tokens, one.confidence) for one in each] for each in found]
@@ -223,12 +224,20 @@ class Parser:
         readings: Sequence[Reading],
         decoded: Sequence[tuple[Decoded, ...]],
         names: Names | None,
+        *,
+        keep: bool = False,
     ) -> "list[_Found]":
-        """Return the programs with their values, best first; equal ones are one."""
+        """Return the programs with their values, best first; equal ones are one.
+
+        Args:
+            keep: whether what cannot be filled stays, as it was written.
+        """
         found: dict[str, _Found] = {}
         for reading, programs in zip(readings, decoded, strict=True):
             for program in programs:
                 filled = self._fill(program.program, reading, names)
+                if filled is None and keep:
+                    filled = Filled(None, program.program)
                 if filled is None:
                     continue
                 score = program.log_probability - _DOUBT * reading.doubt

@@ -4,7 +4,7 @@ Nothing here imports torch, so that worker processes may be forked before it is 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -207,13 +207,20 @@ def locale(config: ParserConfig) -> Locale:
 
 
 def read_all(
-    config: ParserConfig, target: Target, reading: Reading, *, jobs: int = 1, hold_out: bool = True
+    config: ParserConfig,
+    target: Target,
+    reading: Reading,
+    *,
+    jobs: int = 1,
+    hold_out: bool = True,
+    tell: Callable[[int], None] = lambda _: None,
 ) -> Rows:
     """Return the rows of all inputs in the form in which they are learned.
 
     Args:
         jobs: processes that prepare them; the result does not depend on it.
         hold_out: whether some families are kept for calibration.
+        tell: is told now and then how many rows were read.
 
     Raises:
         GenieError: N004, an input gave no rows; or what is wrong with a file.
@@ -224,6 +231,8 @@ def read_all(
         store = RowStore()
         for row in _made(one, config, target, reading, found.left, jobs):
             _keep(row, store, found, share, config)
+            if (count := found.counts.total()) % _BLOCK == 0:
+                tell(count)
         if not len(store) and one.ratio != 0:
             what = f" of source {one.source}" if one.source else ""
             told = ", ".join(f"{n:,} {reason}" for reason, n in found.left.most_common())
@@ -236,11 +245,11 @@ def read_all(
 def _keep(row: Row, store: RowStore, found: Rows, share: float, config: ParserConfig) -> None:
     found.counts[row.source] += 1
     found.texts.update(row.texts)
-    is_held = row.family % 1_000_000 < share * 1_000_000
-    if is_held and len(found.held_out) < config.validation_rows:
+    # Of a family that is held out no row is learned from, wanted or not.
+    if row.family % 1_000_000 >= share * 1_000_000:
+        store.add(row.utterance, row.program, weight=row.weight, group=row.group)
+    elif len(found.held_out) < config.validation_rows:
         found.held_out.append((row.utterance, row.program))
-        return
-    store.add(row.utterance, row.program, weight=row.weight, group=row.group)
 
 
 def _made(
