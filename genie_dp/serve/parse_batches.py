@@ -1,7 +1,7 @@
 """Sentences of many requests, parsed together by one thread.
 
 A network parses sixteen sentences in little more time than one. A sentence waits for others a few
-milliseconds, or as long as the thread is at work anyway.
+milliseconds, after those during which the thread is at work anyway.
 """
 
 import threading
@@ -22,7 +22,7 @@ class BatchConfig:
 
     Attributes:
         size: sentences of a batch, at most.
-        wait: seconds that a sentence waits for others.
+        wait: seconds that a sentence waits for others when the parser has nothing else to do.
         most_waiting: sentences that may wait; more are refused.
     """
 
@@ -72,6 +72,7 @@ class Batcher:
         self._changed = threading.Condition()
         self._is_closed = False
         self._pace = 0.0  # seconds for a sentence
+        self._free_since = 0.0
         # A daemon: a parser that hangs must not keep the process from ending.
         self._thread = threading.Thread(target=self._work, name="parse", daemon=True)
         self._thread.start()
@@ -124,7 +125,8 @@ class Batcher:
         while batch := self._next():
             start = time.monotonic()
             self._answer(batch)
-            pace = (time.monotonic() - start) / len(batch)
+            self._free_since = time.monotonic()
+            pace = (self._free_since - start) / len(batch)
             self._pace += _LATEST * (pace - self._pace) if self._pace else pace
             self.batches += 1
 
@@ -135,7 +137,9 @@ class Batcher:
                 self._changed.wait_for(lambda: self._waiting or self._is_closed)
                 if not self._waiting:
                     return []
-                rest = self._waiting[0].since + self.config.wait - time.monotonic()
+                # Those answered just now ask again at once: with them, not after them.
+                since = max(self._waiting[0].since, self._free_since)
+                rest = since + self.config.wait - time.monotonic()
                 self._changed.wait_for(self._is_enough, max(0.0, rest))
                 if batch := self._take():
                     return batch
