@@ -405,13 +405,16 @@ def _example(material: "Material") -> str:
 def _say(job: Job, material: "Material", trained: "Trained", seconds: float) -> None:
     _line("")
     figures = trained.figures
-    right = figures["validation accuracy"]
-    told = (
-        "not validated" if right is None else f"{100 * right:.1f} % of {len(material.validation):,}"
-    )
-    kind = "validation rows" if job.config.validation else "held-out rows"
     click.echo(
-        f"{figures['steps']:,} steps in {figures['seconds']:.0f} s, {told} {kind} right "
+        f"{figures['steps']:,} steps in {figures['seconds']:.0f} s, {_right(job, figures)} "
         f"-> {job.output} ({seconds:.0f} s in all)",
         err=True,
     )
+
+
+def _right(job: Job, figures: Mapping[str, Any]) -> str:
+    share = figures["validation accuracy"]
+    if share is None:
+        return "no rows to validate with"
+    kind = "validation" if job.config.validation else "held-out"
+    return f"{100 * share:.1f} % of {figures['validation rows']:,} {kind} rows right"
