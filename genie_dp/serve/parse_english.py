@@ -1,6 +1,7 @@
 """What programs do, in English: made in a thread of its own and kept for the next time."""
 
 import asyncio
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -30,31 +31,42 @@ class English:
         self._most = most
         self._patience = patience
         self._known: OrderedDict[str, str | None] = OrderedDict()
+        self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "english")
 
     async def of(self, programs: Sequence[str]) -> tuple[str | None, ...]:
-        """Return what each program does; None for what cannot be said, or not in time."""
-        missing = [p for p in dict.fromkeys(programs) if p not in self._known]
+        """Return what each program does; None for what cannot be said, or not in time.
+
+        What is begun is finished and kept, so that the next request has it.
+        """
+        found = self._looked_up(programs)
+        missing = [p for p in dict.fromkeys(programs) if p not in found]
         loop = asyncio.get_running_loop()
-        work = {p: loop.run_in_executor(self._pool, self._describe, p) for p in missing}
+        work = {p: loop.run_in_executor(self._pool, self._say, p) for p in missing}
         try:
             if work:
                 await asyncio.wait(work.values(), timeout=self._patience)
-            found = {p: future.result() for p, future in work.items() if future.done()}
+            found |= {p: future.result() for p, future in work.items() if future.done()}
         finally:
             for future in work.values():
                 future.cancel()
-        said = tuple(found[p] if p in found else self._known.get(p) for p in programs)
-        self._keep(programs, found)
-        return said
+        return tuple(found.get(program) for program in programs)
 
-    def _keep(self, programs: Sequence[str], found: dict[str, str | None]) -> None:
-        for program in programs:
-            if program in self._known:
+    def _looked_up(self, programs: Sequence[str]) -> dict[str, str | None]:
+        with self._lock:
+            found = {p: self._known[p] for p in programs if p in self._known}
+            for program in found:
                 self._known.move_to_end(program)
-        self._known.update(found)
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)
+        return found
+
+    def _say(self, program: str) -> str | None:
+        """Describe a program, in the thread, and keep it."""
+        said = self._describe(program)
+        with self._lock:
+            self._known[program] = said
+            while len(self._known) > self._most:
+                self._known.popitem(last=False)
+        return said
 
     def close(self) -> None:
         """End the thread after what it does now."""
