@@ -25,7 +25,8 @@ quickstart: $(VENV)/.quick
 		--output $(QUICK)/paraphrases.jsonl
 	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl --paraphrase-with-text 1 \
 		--paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
-	$(BIN)/genie-dp train $(QUICK)/train.jsonl --minutes 3 --jobs 2 --overwrite --output $(QUICK)/parser
+	$(BIN)/genie-dp train $(QUICK)/train.jsonl --minutes 3 --validation thingpedia --jobs 2 --overwrite \
+		--output $(QUICK)/parser
 	@$(BIN)/python examples/show_parses.py $(QUICK)/parser --pairs $(QUICK)/pairs.jsonl
 
 test: $(VENV)/.test

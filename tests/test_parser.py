@@ -184,15 +184,18 @@ def test_every_program_is_well_typed_also_of_a_network_that_learned_nothing(sent
     assert reply.answers or "NUMBER_0" in sentence
 
 
-def test_a_network_is_not_believed_more_for_rows_like_those_of_training():
-    score = Score(4, 4, (-1.0, -2.0, -1.5, -0.5), (True,) * 4)
-    assert calibrated(score, is_real=True)[0].temperature > 1
-    assert calibrated(score, is_real=False)[0].temperature == 1
+def test_the_confidence_of_a_network_is_brought_to_how_often_it_is_right():
+    scores = (-1.0,) * 4
+    always, seldom = (
+        calibrated(Score(4, hits.count(True), scores, hits))[0].confidence(-1.0)
+        for hits in ((True, True, True, False), (True, False, False, False))
+    )
+    assert (always, seldom) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
 
 
 def test_rows_without_any_program_are_no_reason_to_fail():
     score = Score(2, 0, (float("-inf"),) * 2, (False, False))
-    assert calibrated(score, is_real=True)[1] == 0
+    assert calibrated(score)[1] == 0
 
 
 def test_a_monitored_query_is_found_again_under_its_name(parser):

@@ -1,8 +1,9 @@
 """Loss and score over training: as PNG where matplotlib is installed, else as SVG."""
 
-import importlib.util
 from collections.abc import Mapping, Sequence
 from html import escape
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ def write_curves(events: Sequence[Mapping[str, Any]], stem: Path) -> Path | None
     curves = [one for one in found if one[2]]
     if not curves:
         return None
-    if importlib.util.find_spec("matplotlib") is not None:
+    if find_spec("matplotlib") is not None:
         return _png(curves, stem.with_suffix(".png"))
     path = stem.with_suffix(".svg")
     path.write_text(svg(curves), encoding="utf-8")
@@ -74,9 +75,9 @@ def _chart(title: str, color: str, points: Points) -> list[str]:
 
 
 def _png(curves: Sequence[tuple[str, str, Points]], path: Path) -> Path:
-    from matplotlib.figure import Figure  # type: ignore[import-not-found]
-
-    figure = Figure(figsize=(7, 2.6 * len(curves)), layout="constrained")
+    figure = import_module("matplotlib.figure").Figure(
+        figsize=(7, 2.6 * len(curves)), layout="constrained"
+    )
     for number, (title, color, points) in enumerate(curves, 1):
         axes = figure.add_subplot(len(curves), 1, number)
         axes.plot(*zip(*points, strict=True), color=color)

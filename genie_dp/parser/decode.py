@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from genie_dp.errors import GenieError
 from genie_dp.learn.constraint import Constraint
 from genie_dp.learn.hypotheses import Hypothesis, SearchSettings
 from genie_dp.learn.search import search
 from genie_dp.learn.vocabulary import Vocabulary
+from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.rows import Target
 
 # Sentences that go through the network together.
@@ -107,22 +107,3 @@ def log_sum(a: float, b: float) -> float:
     """
     high, low = max(a, b), min(a, b)
     return high if low == -math.inf else high + math.log1p(math.exp(low - high))
-
-
-def canonical_text(program: str, target: Target) -> str:
-    """Return the canonical token form of a program in the learned style; "" if it is none."""
-    language, library = target.language, target.library
-    try:
-        tree = _read(program, target)
-        return language.tokens(language.canonical(tree, library), library)
-    except GenieError:
-        return ""
-
-
-def _read(program: str, target: Target) -> Any:
-    if target.styled is target.language:
-        return target.language.from_tokens(program)
-    from genie_dp.languages.thingtalk.language import ThingTalk
-
-    assert isinstance(target.styled, ThingTalk)
-    return target.styled.from_tokens(program, target.library)

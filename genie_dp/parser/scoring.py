@@ -5,14 +5,7 @@ from dataclasses import dataclass
 
 from genie_dp.learn.calibration import Calibration, calibration_error, fit
 from genie_dp.parser.decode import Decoder
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A sentence with its right program; "" where the reader found no reading that agrees."""
-
-    utterance: str
-    program: str
+from genie_dp.parser.validation import Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +41,16 @@ def score(decoder: Decoder, rows: Sequence[Checked]) -> Score:
     return Score(len(rows), sum(hits), scores, hits)
 
 
-def calibrated(found: Score, *, is_real: bool) -> tuple[Calibration, float | None]:
+def calibrated(found: Score) -> tuple[Calibration, float | None]:
     """Return the calibration of a score, and its expected calibration error.
 
-    Args:
-        is_real: whether the rows are real sentences. Of rows like those of training nearly all are
-            right, which says nothing of people's sentences: then a parser may be less sure than
-            its network, never more.
+    A network that learned with smoothed labels is less sure than it may be, so the temperature is
+    above 1 also where many programs are wrong.
     """
     if not found.rows:
         return Calibration(), None
-    known = [(x, hit) for x, hit in zip(found.log_probabilities, found.hits, strict=True)]
+    known = list(zip(found.log_probabilities, found.hits, strict=True))
     finite = [(x, hit) for x, hit in known if x > float("-inf")]
     calibration = fit([x for x, _ in finite], [hit for _, hit in finite])
-    if not is_real:
-        calibration = Calibration(min(1.0, calibration.temperature))
     confidences = [calibration.confidence(x) for x, _ in known]
     return calibration, calibration_error(confidences, list(found.hits))

@@ -23,7 +23,8 @@ from genie_dp.parser.batches import StoreBatches
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.rows import Rows, Target
-from genie_dp.parser.scoring import Checked, calibrated, score
+from genie_dp.parser.scoring import calibrated, score
+from genie_dp.parser.validation import Checked
 from genie_dp.rng import child_seed
 
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
@@ -120,7 +121,7 @@ def train(
     progress = run.train(checkpoints)
     best = decoder_of(config, material, model, vocabulary, beam=config.beam)
     found = score(best, material.validation)
-    calibration, error = calibrated(found, is_real=bool(config.validation))
+    calibration, error = calibrated(found)
     figures = {
         "steps": progress.step,
         "seconds": round(progress.seconds, 1),

@@ -1,18 +1,26 @@
 """The rows that choose the best weights and calibrate a parser's confidence."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem
+from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.config import ParserConfig
-from genie_dp.parser.decode import canonical_text
 from genie_dp.parser.reading.prepare import Left
 from genie_dp.parser.rows import Reading, RowMaker, Rows, Target
-from genie_dp.parser.scoring import Checked
 from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A sentence with its right program; "" where the reader found no reading that agrees."""
+
+    utterance: str
+    program: str
 
 
 def validation_rows(
