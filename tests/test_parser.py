@@ -21,6 +21,7 @@ from genie_dp.learn.vocabulary import build_vocabulary  # noqa: E402
 from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
 from genie_dp.parser.parser import Parser, Use  # noqa: E402
 from genie_dp.parser.reading.load import load_reader  # noqa: E402
+from genie_dp.parser.reading.names import Names  # noqa: E402
 from genie_dp.parser.rows import Target  # noqa: E402
 from genie_dp.parser.scoring import Score, calibrated  # noqa: E402
 from tests.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
@@ -84,6 +85,16 @@ def test_sentences_are_answered_alike_alone_and_together(parser):
     for one, other in zip(alone, parser.parse(sentences), strict=True):
         assert [a.program for a in one.answers] == [a.program for a in other.answers]
         assert one.answers[0].confidence == pytest.approx(other.answers[0].confidence, abs=1e-4)
+
+
+def test_an_address_is_never_taken_for_one_of_a_list():
+    library = shipped().library
+    listed = library.values("tt:email_address")[0]
+    near = f"x{listed}"
+    program = get_language("thingtalk").parse(
+        f'now => (@com.gmail.inbox()) filter sender == "{near}"^^tt:email_address => notify'
+    )
+    assert Names(library).resolved(program) == (program, ())
 
 
 def test_several_threads_may_ask_at_a_time(parser):

@@ -8,7 +8,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 from genie_dp.languages.thingtalk.ast import EntityValue
+from genie_dp.languages.thingtalk.slots import slot_stem
 from genie_dp.languages.thingtalk.traverse import rewrite
+from genie_dp.languages.thingtalk.types import Entity
 from genie_dp.skills.model import Library
 from genie_dp.skills.words import tokenize
 
@@ -76,6 +78,9 @@ class Names:
             if not isinstance(node, EntityValue) or node.value is None or node.display is not None:
                 return node
             if node.kind.startswith("tt:") and self._list(node.kind) is None:
+                return node
+            # Who types an address means that one, not another that a list has for examples.
+            if not str(slot_stem(Entity(node.kind))).startswith("GENERIC_ENTITY"):
                 return node
             name = self.find(node.kind, node.value)
             found.append(name)
