@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.cli import parsed
+from genie_dp.cli import lexicon, parsed
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.errors import GenieError
+from genie_dp.synthesis import engine
 from genie_dp.templates import load
 from tests.synthesis_project import errands, notes
 
@@ -97,7 +98,8 @@ def test_an_entry_that_was_cut_short_is_written_again(project, kept, readings):
     entry.write_bytes(whole[: len(whole) // 2])
     inputs_of(project)
     assert len(readings) == 2
-    assert entry.stat().st_size == len(whole)
+    inputs_of(project)
+    assert len(readings) == 2
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="files have no owner here")
@@ -124,9 +126,51 @@ def test_grammars_with_python_functions_are_read_each_time(tmp_path, kept):
 
 def test_only_some_entries_stay(kept):
     kept.mkdir()
-    for number in range(12):
+    for number in range(16):
         file = kept / f"{number:02}.pickle"
         file.write_bytes(b"")
         os.utime(file, (number, number))
     parsed._forget_oldest(kept)
     assert sorted(path.name for path in kept.iterdir())[0] == "04.pickle"
+
+
+# -------------------------------------------------------------------------------- leaves
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[object]:
+    """Return a list that grows by one whenever the leaves of a grammar are made."""
+    met: list[object] = []
+    make = lexicon.make_lexicon
+
+    def counted(*args):
+        met.append(args)
+        return make(*args)
+
+    monkeypatch.setattr(lexicon, "make_lexicon", counted)
+    return met
+
+
+def test_leaves_are_made_once_and_rows_stay_the_same(project, kept, made, tmp_path):
+    def rows(name: str, *options: object) -> bytes:
+        output = tmp_path / name
+        assert project.run("--size", 300, "--output", output, *options) == 0
+        return output.read_bytes()
+
+    assert rows("a.jsonl") == rows("b.jsonl")
+    assert rows("c.jsonl", "--seed", 9) != rows("d.jsonl", "--jobs", 2)
+    assert len(made) == 1
+
+
+def test_other_functions_have_other_leaves(project, kept, made, tmp_path):
+    for number, options in enumerate(([], ["--include", "@*"], ["--include", "@*"])):
+        output = tmp_path / f"{number}.jsonl"
+        assert project.run("--size", 50, "--output", output, *options) == 0
+    assert len(made) == 2
+
+
+def test_a_sample_of_leaves_is_not_kept(project, kept, made, tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "MOST_LEAVES", 1)
+    for number in range(2):
+        assert project.run("--size", 50, "--output", tmp_path / f"{number}.jsonl") == 0
+    assert len(made) == 2

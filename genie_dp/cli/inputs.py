@@ -2,7 +2,7 @@
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,12 +27,14 @@ class Inputs:
     Attributes:
         library: a skills.Library for ThingTalk, Declarations for S-expressions.
         sources: file -> text of everything that was read.
+        kept: the file of the cache that holds all this; None where none does.
     """
 
     language: Language
     library: Any
     grammar: Any
     sources: dict[str, str]
+    kept: Path | None = None
 
     def fingerprint(self) -> str:
         """Return a hash of all texts that were read, wherever the files lie."""
@@ -115,14 +117,16 @@ def load_inputs(
     shipped = [data_folder("thingpedia")] if language == "thingtalk" else []
     files = grammar_files(grammar)
     parsed = Parsed.of(skills or shipped, language, skip_broken, *map(str, files))
-    kept = parsed.load()
-    if kept is not None:
-        return Inputs(get_language(language), *kept)
+    known = parsed.load()
+    if known is not None:
+        library, read, sources = known
+        return Inputs(get_language(language), library, read, sources, kept=parsed.path)
     inputs = _read_inputs(language, skills, files, skip_broken=skip_broken)
     # Python functions do not travel; what was skipped is to be told again.
     if not inputs.grammar.functions and not getattr(inputs.library, "skipped", ()):
         grammar_read = with_trees(inputs.grammar, inputs.language)
-        parsed.keep((inputs.library, grammar_read, inputs.sources), inputs.sources)
+        place = parsed.keep((inputs.library, grammar_read, inputs.sources), inputs.sources)
+        return replace(inputs, kept=place)
     return inputs
 
 

@@ -26,6 +26,7 @@ from genie_dp.cli.delivery import (
     rows_format,
 )
 from genie_dp.cli.inputs import Inputs, grammar_files, load_inputs
+from genie_dp.cli.lexicon import lexicon_of
 from genie_dp.cli.output import open_text, progress
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.cli.weights import read_weights
@@ -129,7 +130,7 @@ def _prepare(job: Job) -> tuple[Inputs, Engine]:
     _check_names(job, inputs)
     grammar = subset(inputs.grammar, job.config.subsets)
     compiled = compile_grammar(grammar, inputs.language, inputs.library, job.config)
-    engine = build_engine(compiled, job.config)
+    engine = build_engine(compiled, job.config, lexicon_of(inputs, compiled, job.config))
     if not engine.plan.total:
         hint = "see `genie-dp check`; are --include, --exclude and --subset what you mean?"
         raise GenieError(Problem("Y030", "the templates give no sentence at all", hint=hint))

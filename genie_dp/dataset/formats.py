@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from functools import lru_cache
 from io import TextIOWrapper
 from math import isfinite
 from pathlib import Path
@@ -23,6 +24,7 @@ _NAMES = tuple(f.name for f in fields(Example))
 _text = json.encoder.encode_basestring
 
 
+@lru_cache(maxsize=256)  # asked for at every row
 def format_of(target: str, default: str = "jsonl") -> str:
     """Return the format that a file's name says, before a compression suffix; else the default.
 

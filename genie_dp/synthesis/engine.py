@@ -9,6 +9,7 @@ from genie_dp.errors import GenieError
 from genie_dp.synthesis.cells import Cells, cells_of
 from genie_dp.synthesis.compiler import Compiled, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.lexicon import Lexicon
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import mask_of
 from genie_dp.synthesis.pools import Pools
@@ -32,16 +33,44 @@ class Engine:
     plan: Plan
 
 
-def build_engine(compiled: Compiled, config: SynthesisConfig) -> Engine:
-    """Return the engine: pools sampled, cells of the root listed, quotas shared out."""
+def build_engine(
+    compiled: Compiled, config: SynthesisConfig, lexicon: Lexicon | None = None
+) -> Engine:
+    """Return the engine: pools sampled, cells of the root listed, quotas shared out.
+
+    A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again.
+    """
+    lexicon = lexicon or make_lexicon(compiled, config)
+    for stem in lexicon.stems:
+        compiled.placeholders.character(stem)
     pools = Pools(leaves=compiled.leaves, balance=config.balance, copies=copies_of(config.weights))
-    inner = _used_as_children(compiled)
-    for depth in range(config.max_depth):
-        for category in sorted(inner):
-            level = list(_level(compiled, category, depth, pools, config))
-            pools.levels.setdefault(category, []).append(level)
+    pools.clashes.update(lexicon.clashes)
+    for category, leaves in lexicon.leaves.items():
+        pools.add(category, leaves)
+    for depth in range(1, config.max_depth):
+        for category in lexicon.leaves:
+            pools.add(category, _level(compiled, category, depth, pools, config))
     root_cells, quotas = _root(compiled, pools, config)
     return Engine(compiled, config, pools, plan(root_cells, quotas, config.seed, "root"))
+
+
+def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
+    """Return the leaves of all categories that stand inside of others.
+
+    They depend on the grammar and on which functions take part; on the seed only where there are
+    too many to keep them all.
+    """
+    pools = Pools(leaves=compiled.leaves)
+    leaves: dict[str, list[Piece]] = {}
+    is_sample = False
+    for category in sorted(_used_as_children(compiled)):
+        found = cells_of(compiled.rules.get(category, ()), (0,), pools)
+        quotas = np.minimum(found.sizes, np.uint64(MOST_LEAVES)).astype(np.int64)
+        are_all = bool((quotas.astype(np.uint64) == found.sizes).all())
+        chosen = plan(found, quotas, 0 if are_all else config.seed, "pool", category, 0)
+        leaves[category] = list(_pieces(chosen, compiled, pools, config))
+        is_sample |= not are_all
+    return Lexicon(leaves, pools.clashes, tuple(compiled.placeholders.stems), is_sample)
 
 
 def copies_of(weights: Mapping[str, float]) -> dict[str, int]:
@@ -70,24 +99,29 @@ def _used_as_children(compiled: Compiled) -> set[str]:
 
 def _level(
     compiled: Compiled, category: str, depth: int, pools: Pools, config: SynthesisConfig
-) -> Iterator[Piece]:
-    """Yield the pieces of a category at an exact depth: all leaves, a sample of the rest."""
+) -> list[Piece]:
+    """Return a sample of the pieces of a category at an exact depth."""
     found = cells_of(compiled.rules.get(category, ()), (depth,), pools)
     if not found:
-        return
-    if depth == 0:
-        quotas = np.minimum(found.sizes, np.uint64(MOST_LEAVES)).astype(np.int64)
-    else:
-        weights = np.array([found[a].rule.template.weight for a, _ in found.spans])
-        quotas = _quotas(found, config, lambda room: fill(config.pool_size, weights, room))
+        return []
+    weights = np.array([found[a].rule.template.weight for a, _ in found.spans])
+    quotas = _quotas(found, config, lambda room: fill(config.pool_size, weights, room))
     chosen = plan(found, quotas, config.seed, "pool", category, depth)
+    return list(_pieces(chosen, compiled, pools, config))
+
+
+def _pieces(
+    chosen: Plan, compiled: Compiled, pools: Pools, config: SynthesisConfig
+) -> Iterator[Piece]:
+    """Yield the pieces of a plan; of those that say the same, the first one."""
     met: dict[str, str] = {}
     for cell, pieces in chosen.draws(0, chosen.total):
         try:
             combined = cell.wording.assemble(*pieces)
         except GenieError as error:
             raise with_derivation(error, cell.rule.template, pieces) from error
-        if combined is None or (depth == 0 and not takes_part(combined.value.functions, config)):
+        is_leaf = cell.rule.is_leaf
+        if combined is None or (is_leaf and not takes_part(combined.value.functions, config)):
             continue
         name = _said(combined)
         text = combined.value.text
@@ -96,7 +130,7 @@ def _level(
                 pools.clashes[combined.text] += 1
             continue
         met[name] = text
-        if cell.rule.is_leaf:
+        if is_leaf:
             combined.count = compiled.placeholders.count(combined.text)
             combined.mask = mask_of(combined.count)
         yield piece_of(cell.rule, pieces, combined)

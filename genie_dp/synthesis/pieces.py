@@ -42,6 +42,8 @@ class Piece:
         derivation: JSON text of template ids, comma separated.
         attributes: columns of a table row; empty for all other pieces.
         text: the words with the piece's own determiner.
+        sort: a number that all pieces share which are alike in all but words and program; 0 until
+            it is asked for (`sort_of`). It says nothing in another process.
     """
 
     words: str
@@ -53,6 +55,7 @@ class Piece:
     derivation: str = ""
     attributes: tuple[tuple[str, str], ...] = ()
     text: str = field(init=False)
+    sort: int = 0
 
     def __post_init__(self) -> None:
         """Put words and determiner together once, for they are read far more often."""
@@ -79,6 +82,17 @@ class Piece:
             hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
             message = f"a {self.value.kind} has no attribute {name!r}"
             raise GenieError(Problem("Y001", message, hint=hint)) from None
+
+
+_SORTS: dict[object, int] = {}
+
+
+def sort_of(piece: Piece) -> int:
+    """Return the number of a piece's sort, and note it down in the piece."""
+    value = piece.value
+    name = piece.features, value.state, value.gap, piece.attributes
+    piece.sort = _SORTS.setdefault(name, len(_SORTS) + 1)
+    return piece.sort
 
 
 def _first(piece: Piece) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any
 
-from genie_dp.synthesis.pieces import ENGLISH, OF_WORDS, Piece
+from genie_dp.synthesis.pieces import ENGLISH, OF_WORDS, Piece, sort_of
 from genie_dp.templates.guard import Test
 
 Key = tuple[object, ...]
@@ -26,13 +26,17 @@ class Pools:
     """
 
     leaves: dict[str, Sequence[Piece]] = field(default_factory=dict)
-    levels: dict[str, list[list[Piece]]] = field(default_factory=dict)
+    levels: dict[str, list[Sequence[Piece]]] = field(default_factory=dict)
     balance: float = 1.0
     copies: Mapping[str, int] = field(default_factory=dict)
     clashes: Counter[str] = field(default_factory=Counter)
     _groups: dict[tuple[object, ...], Mapping[Key, Sequence[Piece]]] = field(default_factory=dict)
     _kinds: dict[tuple[str, tuple[str, ...]], list[list[Piece]]] = field(default_factory=dict)
     _by_level: dict[tuple[object, ...], Mapping[Key, Sequence[Piece]]] = field(default_factory=dict)
+
+    def add(self, category: str, pieces: Sequence[Piece]) -> None:
+        """Add the pieces of a category at the next depth."""
+        self.levels.setdefault(category, []).append(pieces)
 
     def pieces(self, category: str, lowest: int, highest: int) -> Iterator[Piece]:
         """Yield the pieces of depths lowest to highest, both included."""
@@ -176,23 +180,18 @@ def thinned(pieces: list[Piece], balance: float) -> list[Piece]:
 def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece]]:
     """Return the pieces sorted into kinds: alike in all that may be asked.
 
-    Of attributes that are read from the words of a piece, `words` names those that count. Features
-    and states are interned, so that being the same object is being equal; where they are not,
-    there are more kinds, and nothing else changes.
+    Of attributes that are read from the words of a piece, `words` names those that count.
     """
     readers = [OF_WORDS[word] for word in words]
-    found: dict[tuple[object, ...], list[Piece]] = {}
+    found: dict[object, list[Piece]] = {}
     for piece in pieces:
-        value = piece.value
-        name: tuple[object, ...] = (
-            id(piece.features), id(value.state), value.gap, piece.attributes
-        )  # fmt: skip
-        if words:
-            name += tuple([read(piece) for read in readers])
-        if name in found:
-            found[name].append(piece)
+        sort: object = piece.sort or sort_of(piece)
+        if readers:
+            sort = (sort, *[read(piece) for read in readers])
+        if sort in found:
+            found[sort].append(piece)
         else:
-            found[name] = [piece]
+            found[sort] = [piece]
     return list(found.values())
 
 
