@@ -497,15 +497,17 @@ def test_the_page_says_that_it_does_not_know(browser):
     assert "The closest one is:" in text
 
 
-def test_no_answer_at_all_is_told(service):
-    class Mute(EchoParser):
+@pytest.mark.parametrize(("count", "confidence"), [(0, 0.9), (4, 0.009)])
+def test_no_answer_that_comes_near_is_told(count, confidence):
+    class Unsure(EchoParser):
         def parse(self, sentences, *, count=1):
-            return [reply_of("gibberish", 0) for _ in sentences]
+            return [reply_of("gibberish", answers, confidence=confidence) for _ in sentences]
 
-    service = service_of(Mute())
-    assert "There is no program for this." in client_of(service).post(
-        "/", data={"sentence": "x"}
-    ).text  # fmt: skip
+    answers = count
+    service = service_of(Unsure())
+    text = client_of(service).post("/", data={"sentence": "x"}).text
+    assert "No program comes near." in text
+    assert "<meter" not in text
     service.close(20)
 
 

@@ -21,6 +21,7 @@ _ORDER = (
     "Query", "Replies", "ParsedReply", "ParsedAnswer", "Problem", "Health", "RequestLimits",
     "Counts",
 )  # fmt: skip
+_LEAST = 0.01  # confidence of what is shown at all; programs for nonsense are far below
 _LIKELY = 0.8  # from here on the page says "likely"; below one half, "unlikely"
 
 
@@ -71,7 +72,8 @@ def fragment(*, reply: ParsedReply | None = None, refusal: Refusal | None = None
 
 
 def _answer_values(reply: ParsedReply | None, refusal: Refusal | None) -> dict[str, Any]:
-    answers = [shown(answer) for answer in reply.answers] if reply is not None else []
+    found = reply.answers if reply is not None else []
+    answers = [shown(answer) for answer in found if answer.confidence >= _LEAST]
     problem = refusal.as_dict() if refusal is not None else None
     return {"reply": reply, "answers": answers, "problem": problem}
 
