@@ -130,7 +130,7 @@ def marked(row: Example) -> Marked:
     tokens = tuple(row.utterance.split(" "))
     if not marks:
         return Marked(tokens, row.program, (), False)
-    if len(marks) > MOST_PLACES or _PRIVATE.search(row.utterance) or _PRIVATE.search(row.program):
+    if len(marks) > MOST_PLACES or _is_private(row.utterance) or _is_private(row.program):
         raise _unworkable(row)
     places = []
     is_sorted = language == "sexpr" or _calls_twice(row)
@@ -142,6 +142,11 @@ def marked(row: Example) -> Marked:
         program = program.replace(f" {token} ", f" {mark} ")
     marked_tokens = tuple([marks.get(token, token) for token in tokens])
     return Marked(marked_tokens, program[1:-1], tuple(places), is_sorted)
+
+
+def _is_private(text: str) -> bool:
+    # Nearly all texts are ASCII, which Python knows of a text without looking at it.
+    return not text.isascii() and _PRIVATE.search(text) is not None
 
 
 def _out_of_step(row: Example, alone: Collection[str], inside: Collection[str]) -> GenieError:
