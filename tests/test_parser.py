@@ -24,8 +24,9 @@ from genie_dp.parser.reading.load import load_reader  # noqa: E402
 from genie_dp.parser.reading.names import Names  # noqa: E402
 from genie_dp.parser.rows import Target  # noqa: E402
 from genie_dp.parser.scoring import Score, calibrated  # noqa: E402
+from genie_dp.resources import data_folder  # noqa: E402
+from genie_dp.skills.load import load_library  # noqa: E402
 from tests.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
-from tests.synthesis_setup import shipped  # noqa: E402
 
 NOW = datetime(2027, 1, 13, 10, 0)
 
@@ -88,7 +89,7 @@ def test_sentences_are_answered_alike_alone_and_together(parser):
 
 
 def test_an_address_is_never_taken_for_one_of_a_list():
-    library = shipped().library
+    library = shipped()
     listed = library.values("tt:email_address")[0]
     near = f"x{listed}"
     program = get_language("thingtalk").parse(
@@ -162,11 +163,16 @@ def test_settings_that_are_missing_are_told(copy):
 
 
 @cache
+def shipped():
+    return load_library([data_folder("thingpedia")])
+
+
+@cache
 def untrained():
     """Return a parser over the shipped skills that has learned nothing."""
     torch.set_num_threads(1)
     torch.manual_seed(3)
-    target = Target(get_language("thingtalk"), get_language("thingtalk"), shipped().library)
+    target = Target(get_language("thingtalk"), get_language("thingtalk"), shipped())
     grammar = target.language.decoding_grammar(target.library)
     vocabulary = build_vocabulary([Pair.of("show mail", "now")], extra=grammar.vocabulary)
     model = build("rnn", vocabulary, {"size": 16})[0].eval()

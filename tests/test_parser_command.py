@@ -17,8 +17,17 @@ from safetensors.torch import load_file  # noqa: E402
 
 from genie_dp.cli import run  # noqa: E402
 from genie_dp.parser.parser import Parser  # noqa: E402
-from tests.dataset_rows import write  # noqa: E402
-from tests.parser_setup import HOME, INBOX, MAIL, RECIPE, rows, train, trained  # noqa: E402, F401
+from tests.dataset_rows import row, write  # noqa: E402
+from tests.parser_setup import (  # noqa: E402
+    HOME,
+    INBOX,
+    MAIL,
+    RECIPE,
+    WORDS,
+    rows,
+    train,
+    trained,  # noqa: F401
+)
 
 ROOT = Path(__file__).parent.parent
 LUNCH = f'now => ( {INBOX} ) filter param:subject:String == " lunch " => notify'
@@ -172,6 +181,20 @@ def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path):
     recipe = "batch: 4\nvalidations: 1\n"
     folder = train(tmp_path, "--model", base, steps=2, recipe=recipe)
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
+
+
+def test_a_parser_of_s_expressions_has_no_reader_and_no_english(tmp_path, capsys):
+    made = [
+        row(f"S{n}", f"buy some {word}", f"( ORDER ( THING {word} ) )", language="sexpr")
+        for n, word in enumerate(WORDS)
+    ]
+    folder = tmp_path / "parser"
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(RECIPE)
+    words = ["train", write(tmp_path / "a.jsonl", made), "--recipe", recipe, "--steps", 3]
+    assert run([str(word) for word in (*words, "--output", folder)]) == 0
+    said = parse(capsys, folder, "buy some tea", "--threshold", "0").out
+    assert said.startswith("(ORDER")
 
 
 def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):
