@@ -11,6 +11,7 @@ from genie_dp.cli.serve import command, serve_parser
 from genie_dp.serve.parse_english import English
 from tests.serve_parsers import EchoParser, FailingParser
 
+EXAMPLE = "list my Dropbox files"
 ROOT = Path(__file__).parent.parent
 
 
@@ -50,7 +51,7 @@ class ParseServer:
     """Starts the server and waits until it has said where it is."""
 
     def __init__(self, folder, *options, parser="echo", port=0):
-        arguments = [parser, str(folder), "--port", str(port), *options]
+        arguments = [parser, str(folder), "--port", str(port), "--example", EXAMPLE, *options]
         module = "import sys; from tests.serve_parse_process import main; main(*sys.argv[1:])"
         self.process = subprocess.Popen(
             [sys.executable, "-c", module, *arguments],

@@ -21,6 +21,7 @@ from genie_dp.serve.parse_app import parse_app
 from genie_dp.serve.parse_batches import BatchConfig
 from genie_dp.serve.parse_english import English
 from genie_dp.serve.parse_highlight import highlight
+from genie_dp.serve.parse_page import known_examples
 from genie_dp.serve.parse_privacy import outline
 from genie_dp.serve.parse_rate import RateConfig
 from genie_dp.serve.parse_refusals import of_status
@@ -509,6 +510,23 @@ def test_no_answer_that_comes_near_is_told(count, confidence):
     assert "No program comes near." in text
     assert "<meter" not in text
     service.close(20)
+
+
+def test_the_page_offers_sentences_that_its_parser_knows():
+    class Knowing(EchoParser):
+        def parse(self, sentences, *, count=1):
+            known = {s for s in sentences if "Slack" in s or "Dropbox" in s}
+            return [reply_of(s if s in known else "gibberish", count) for s in sentences]
+
+    found = known_examples(Knowing())
+    assert found == ("list my Dropbox files", "show me my Slack messages")
+    service = service_of(examples=found)
+    assert client_of(service).get("/").text.count('class="chip"') == 2
+    service.close(20)
+
+
+def test_a_page_without_examples_does_not_speak_of_them(browser):
+    assert "For example" not in browser.get("/").text
 
 
 @pytest.mark.parametrize("path", ["/", "/answer"])

@@ -1,6 +1,7 @@
 """`genie-dp serve`: a parser on the web, for programs and for people."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,10 @@ _DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
 @click.option(
     "--threads", type=click.IntRange(1), default=1, show_default=True,
     help="Of torch; the small networks gain nothing from more.",
+)  # fmt: skip
+@click.option(
+    "--example", "examples", multiple=True, metavar="SENTENCE",
+    help="A sentence that the page offers [some that the parser knows]. May be repeated.",
 )  # fmt: skip
 @grammar_option
 def command(**options: Any) -> None:
@@ -161,6 +166,7 @@ def serve_parser(
     """
     from genie_dp.serve.hosts import address_of, is_loopback, listen, rule_for
     from genie_dp.serve.parse_app import parse_app
+    from genie_dp.serve.parse_page import known_examples
     from genie_dp.serve.parse_privacy import keep_texts_out_of_logs
     from genie_dp.serve.parse_service import ParseService
     from genie_dp.serve.run import serve
@@ -169,6 +175,8 @@ def serve_parser(
     with listen(host, options["port"]) as bound:
         # An address that is taken is told before anybody waits for the parser.
         parser, english = load()
+        if not config.examples:
+            config = replace(config, examples=known_examples(parser))
         service = ParseService(parser, config, english)
         keep_texts_out_of_logs()
         try:
@@ -193,6 +201,7 @@ def config_of(model: str, options: Mapping[str, Any]) -> "ServiceConfig":
     batches = BatchConfig(options["batch_size"], options["wait_ms"] / 1000, options["queue"])
     return ServiceConfig(
         model=model,
+        examples=options["examples"],
         limits=Limits(tokens=options["max_length"], deadline=options["timeout"]),
         batches=batches,
         rate=RateConfig() if options["rate"] is None else RateConfig.of(options["rate"]),

@@ -178,6 +178,7 @@ def _page(
     return page(
         model=config.model,
         most_characters=config.limits.characters,
+        examples=config.examples,
         typed=typed,
         reply=reply,
         refusal=refusal,

@@ -8,15 +8,23 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from genie_dp.parser.answers import SentenceParser
 from genie_dp.serve.parse_highlight import Piece, highlight
 from genie_dp.serve.parse_models import ParsedAnswer, ParsedReply
 from genie_dp.serve.parse_refusals import Refusal
 
-EXAMPLES = (
+# Of the shipped skills; a page shows those that its parser knows.
+CANDIDATES = (
     "list my Dropbox files",
-    "when I get an email, send me a message on Slack",
     "what is the weather in Paris?",
+    "when I get an email, turn on the lights",
+    "show me the news from the BBC",
+    "show me my Slack messages",
+    "get a cat picture",
+    "what are my tasks?",
+    "get my emails every day at 8 am",
 )
+_MOST_EXAMPLES = 3
 _ORDER = (
     "Query", "Replies", "ParsedReply", "ParsedAnswer", "Problem", "Health", "RequestLimits",
     "Counts",
@@ -47,10 +55,17 @@ def _word(confidence: float) -> str:
     return "possible" if confidence >= 0.5 else "unlikely"
 
 
+def known_examples(parser: SentenceParser) -> tuple[str, ...]:
+    """Return sentences that a parser knows, to show how it is asked; none for other skills."""
+    replies = parser.parse(CANDIDATES)
+    return tuple(reply.sentence for reply in replies if reply.is_known)[:_MOST_EXAMPLES]
+
+
 def page(
     *,
     model: str,
     most_characters: int,
+    examples: Sequence[str] = (),
     typed: str = "",
     reply: ParsedReply | None = None,
     refusal: Refusal | None = None,
@@ -61,7 +76,7 @@ def page(
         model=model,
         most_characters=most_characters,
         typed=typed,
-        examples=EXAMPLES,
+        examples=examples,
         **_answer_values(reply, refusal),
     )
 
@@ -99,7 +114,7 @@ def docs_page(schema: Mapping[str, Any], address: str) -> str:
         address=address,
         routes=routes,
         shapes=shapes,
-        example=json.dumps({"sentence": EXAMPLES[0], "count": 3, "english": True}),
+        example=json.dumps({"sentence": CANDIDATES[0], "count": 3, "english": True}),
     )
 
 

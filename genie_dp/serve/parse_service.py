@@ -58,10 +58,12 @@ class ServiceConfig:
 
     Attributes:
         model: name of the parser, as /health tells it.
+        examples: sentences that the page offers.
         clock: seconds that go on whatever the date is.
     """
 
     model: str
+    examples: tuple[str, ...] = ()
     limits: Limits = Limits()
     batches: BatchConfig = BatchConfig()
     rate: RateConfig = RateConfig()
