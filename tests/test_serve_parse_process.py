@@ -1,6 +1,7 @@
 """A real server: ended, killed, asked by many, and what it writes."""
 
 import signal
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,8 +9,12 @@ import httpx2
 import pytest
 
 from genie_dp import cli
-from tests.serve_parse_process import ParseServer, wait_for
+from tests.serve_parse_process import ROOT, ParseServer, wait_for
 from tests.serve_parsers import program_of
+
+sys.path.append(str(ROOT / "benchmarks"))
+
+import serving  # noqa: E402
 
 
 def ask(url, sentence):
@@ -135,3 +140,19 @@ def test_a_port_that_is_taken_is_a_mistake_that_can_be_mended(tmp_path, capsys):
 )
 def test_settings_that_make_no_sense_are_wrong_usage(tmp_path, options):
     assert cli.run(["serve", str(tmp_path), *options]) == 2
+
+
+def test_the_benchmark_counts_every_answer(tmp_path):
+    with ParseServer(tmp_path) as server:
+        place = f"127.0.0.1:{server.port}"
+        found = serving.measured(place, 3, 0.2, ["one sentence", "another sentence"])
+        counts = httpx2.get(f"{server.url}health").json()["counts"]
+    assert len(found.times) == counts["sentences"] >= 3
+    assert found.batch == counts["sentences"] / counts["batches"]
+    assert found.row(3, 16).startswith(f"| 3 | 16 | {len(found.times):,} | ")
+
+
+def test_the_benchmark_has_sentences_of_the_shipped_skills():
+    sentences = list(serving.shipped_sentences())
+    assert len(sentences) > 100
+    assert all(sentence.split() for sentence in sentences)

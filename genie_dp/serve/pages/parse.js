@@ -57,7 +57,9 @@ async function ask(sentence) {
     const html = await answer.text();
     // Whoever asked something else meanwhile wants only that.
     if (number !== asked) return;
-    show(html);
+    // What is refused before it comes to the page, such as one connection too many, is no HTML.
+    const isPage = (answer.headers.get("Content-Type") || "").startsWith("text/html");
+    if (isPage) show(html); else showAway();
     if (answer.ok) remember(sentence);
   } catch (error) {
     if (number === asked) showAway();
