@@ -15,7 +15,7 @@ def reordered(program: Any, rng: random.Random) -> Any:
     >>> from genie_dp.languages.thingtalk.render import render
     >>> program = parse("now => @c.f(a=1, b=2, c=3)")
     >>> render(reordered(program, random.Random(1)))
-    'now => @c.f(b = 2, c = 3, a = 1)'
+    'now => @c.f(a = 1, c = 3, b = 2)'
     """
 
     def changed(node: Any) -> Any:
