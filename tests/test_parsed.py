@@ -1,5 +1,6 @@
 """What was read before is used again only while nothing of it has changed."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -174,3 +175,19 @@ def test_a_sample_of_leaves_is_not_kept(project, kept, made, tmp_path, monkeypat
     for number in range(2):
         assert project.run("--size", 50, "--output", tmp_path / f"{number}.jsonl") == 0
     assert len(made) == 2
+
+
+def test_previews_and_reports_know_every_template_whether_leaves_were_kept_or_not(
+    project, kept, tmp_path, capfd, monkeypatch
+):
+    def seen() -> tuple[str, dict[str, object]]:
+        folder = tmp_path / f"report{len(list(tmp_path.glob('report*')))}"
+        assert project.run("--preview", 1) == 0
+        shown = capfd.readouterr().out
+        rows = tmp_path / f"{folder.name}.jsonl"
+        assert project.run("--size", 200, "--output", rows, "--report", folder) == 0
+        return shown, json.loads((folder / "report.json").read_text())
+
+    first, again = seen(), seen()
+    monkeypatch.setenv(parsed.VARIABLE, "")
+    assert first == again == seen()

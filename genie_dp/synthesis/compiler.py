@@ -18,6 +18,7 @@ from genie_dp.synthesis.layout import (
     placeholder_of,
 )
 from genie_dp.synthesis.leaves import constant_pieces, gap_pieces, parameter_pieces, table_pieces
+from genie_dp.synthesis.lexicon import Lexicon
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import Placeholders
 from genie_dp.synthesis.python_bodies import PythonBody, raised_in
@@ -64,21 +65,38 @@ class Compiled:
 
 
 def compile_grammar(
-    grammar: Grammar, language: Language, library: Any, config: SynthesisConfig
+    grammar: Grammar,
+    language: Language,
+    library: Any,
+    config: SynthesisConfig,
+    lexicon: Lexicon | None = None,
 ) -> Compiled:
     """Return the rules of every template of a grammar.
+
+    Templates that only give leaves of a known `lexicon` are left out.
 
     Raises:
         GenieError: all templates whose body cannot be compiled, with their places.
     """
-    return _Compiler(grammar, language, library, config).compile()
+    return _Compiler(grammar, language, library, config, lexicon).compile()
 
 
 class _Compiler:
-    def __init__(self, grammar: Grammar, language: Language, library: Any, config: SynthesisConfig):
+    def __init__(
+        self,
+        grammar: Grammar,
+        language: Language,
+        library: Any,
+        config: SynthesisConfig,
+        lexicon: Lexicon | None,
+    ):
         self.grammar, self.language, self.library = grammar, language, library
         self.config = config
         self.placeholders = Placeholders()
+        for stem in lexicon.stems if lexicon else ():
+            self.placeholders.character(stem)
+        self.known = lexicon.leaves.keys() if lexicon else frozenset()
+        self.roots = tuple(category.name for category in grammar.roots())
         self.problems: list[Problem] = []
         self.constants: dict[str, Sequence[Piece]] = {}
 
@@ -94,16 +112,17 @@ class _Compiler:
             rules.setdefault(template.category, []).extend(found)
         if self.problems:
             raise GenieError(self.problems, sources=self.grammar.sources)
-        roots = tuple(category.name for category in self.grammar.roots())
-        return Compiled(self.language, rules, self._leaves(), roots, self.placeholders)
+        return Compiled(self.language, rules, self._leaves(), self.roots, self.placeholders)
 
     # --------------------------------------------------------------------------- templates
 
     def _rules(self, template: Template) -> Iterator[Rule]:
-        body = self._body(template)
         is_leaf = all(
             child.table or child.category in BUILT_IN for child in children_of(template.utterance)
         )
+        if is_leaf and template.category in self.known and template.category not in self.roots:
+            return
+        body = self._body(template)
         types = dict(body.parameters)
         said = tuple(placeholders_of(template.utterance))
         closed = {p.name: self._constants(types[p.name]) for p in said if p.name in types}

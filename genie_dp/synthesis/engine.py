@@ -41,8 +41,6 @@ def build_engine(
     A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again.
     """
     lexicon = lexicon or make_lexicon(compiled, config)
-    for stem in lexicon.stems:
-        compiled.placeholders.character(stem)
     pools = Pools(leaves=compiled.leaves, balance=config.balance, copies=copies_of(config.weights))
     pools.clashes.update(lexicon.clashes)
     for category, leaves in lexicon.leaves.items():
