@@ -165,6 +165,7 @@ def test_a_validation_file_chooses_and_calibrates(tmp_path):
         ("--positional",),
         ("--no-canonical",),
         ("--bf16",),
+        ("--no-bf16",),
     ],
 )
 def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):

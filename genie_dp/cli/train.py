@@ -42,7 +42,8 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
 @click.option("--batch", type=click.IntRange(1), help="Rows of a batch [64].")
 @click.option("--accumulate", type=click.IntRange(1), help="Batches of a step [1].")
 @click.option("--rate", type=click.FloatRange(0, min_open=True), help="Highest learning rate.")
-@click.option("--bf16", is_flag=True, default=None, help="Multiply matrices in bfloat16.")
+@click.option("--bf16/--no-bf16", default=None,
+              help="Multiply matrices in bfloat16 [where that is faster].")  # fmt: skip
 @click.option("--patience", type=click.IntRange(1), metavar="N",
               help="End after N validations without a better score.")  # fmt: skip
 @click.option("--no-types", "types", flag_value=False, default=None,

@@ -65,7 +65,7 @@ class ParserConfig:
         batch: rows of a batch.
         accumulate: batches of a step.
         rate: highest learning rate; None for the architecture's own.
-        bf16: whether matrices are multiplied in bfloat16.
+        bf16: whether matrices are multiplied in bfloat16; None where the device is faster so.
         seed: of everything random.
         validations: how often in the budget validation rows are parsed.
         patience: validations without a better score until training ends; None for never.
@@ -102,7 +102,7 @@ class ParserConfig:
     batch: int = 64
     accumulate: int = 1
     rate: float | None = None
-    bf16: bool = False
+    bf16: bool | None = None
     seed: int = 0
     validations: int = 10
     patience: int | None = None

@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file, save_file
 
+from genie_dp.learn.bf16 import bf16_helps
 from genie_dp.learn.calibration import Calibration
 from genie_dp.learn.language_model import LanguageModelSettings, ProgramBatches, ProgramLSTM
 from genie_dp.learn.loop import Run, TrainSettings
@@ -108,7 +109,7 @@ def train(
     run = Run(
         model,
         batches,
-        train_settings(config),
+        train_settings(config, device),
         group=group,
         listen=told,
         validate=(lambda _: score(decoder, sample).accuracy) if sample else None,
@@ -124,6 +125,7 @@ def train(
     calibration, error = calibrated(found)
     figures = {
         "steps": progress.step,
+        "bf16": run.settings.bf16,
         "seconds": round(progress.seconds, 1),
         "training rows": sum(map(len, material.rows.parts)),
         "parameters": sum(p.numel() for p in model.parameters()),
@@ -134,14 +136,14 @@ def train(
     return Trained(SavedModel(model, vocabulary, name, settings, {}), calibration, figures)
 
 
-def train_settings(config: ParserConfig) -> TrainSettings:
-    """Return the settings of the loop."""
+def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
+    """Return the settings of the loop on a device."""
     seconds = None if config.minutes is None else 60.0 * config.minutes
     return TrainSettings(
         Budget(steps=config.steps, epochs=config.epochs, seconds=seconds),
         rate=config.learning_rate,
         accumulate=config.accumulate,
-        bf16=config.bf16,
+        bf16=bf16_helps(device) if config.bf16 is None else config.bf16,
         seed=config.seed,
         validations=config.validations,
         patience=config.patience,
