@@ -274,6 +274,10 @@ def test_tables_that_fit_no_skill_are_refused(trained, tmp_path, capsys, text, c
     assert code in said.err
 
 
+def test_a_device_that_is_not_there_is_refused(trained, capsys):  # noqa: F811
+    assert "N008" in parse(capsys, trained, "show mail", "--device", "gpu", code=1).err
+
+
 # ------------------------------------------------------------------- evaluation and paraphrasing
 
 

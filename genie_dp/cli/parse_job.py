@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.tables import Tables, effects, read_tables
 from genie_dp.errors import GenieError
 from genie_dp.parser.answers import Answer, Reply
@@ -47,11 +48,9 @@ class ParseJob:
     @cached_property
     def parser(self) -> "Parser":
         """Return the parser, with one thread of torch: it is as fast."""
-        import torch
-
         from genie_dp.parser.parser import Parser
 
-        torch.set_num_threads(1)
+        prepare_torch(self.options["device"])
         return Parser.from_pretrained(
             self.options["folder"],
             device=self.options["device"],

@@ -17,6 +17,7 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible
+from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.row_files import write_json
 from genie_dp.dataset.formats import opened
@@ -223,7 +224,7 @@ def _trained(job: Job, material: "Material", options: Mapping[str, Any]) -> "Tra
     from genie_dp.learn.processes import join
     from genie_dp.parser.training import train
 
-    torch.set_num_threads(options["threads"])
+    prepare_torch(job.device, options["threads"])
     group = join(job.device)
     try:
         return train(
