@@ -12,7 +12,7 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
 
 
 @click.command("train")
-@click.argument("inputs", nargs=-1, metavar="INPUTS...")
+@click.argument("inputs", nargs=-1, metavar="[INPUTS]...")
 @click.option(
     "--recipe", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
     help="Settings in YAML, such as examples/parser.yaml; options given here go before them.",
