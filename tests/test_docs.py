@@ -35,7 +35,8 @@ def test_every_command_that_is_named_exists(page):
 
 def options_of(command):
     """Yield every option of a command and of those below it."""
-    yield from (name for option in command.params for name in option.opts)
+    for option in command.params:
+        yield from (*option.opts, *option.secondary_opts)
     if isinstance(command, click.Group):
         for name in command.list_commands(None):
             yield from options_of(command.get_command(None, name))
