@@ -62,7 +62,7 @@ OF_OTHERS = {
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_every_option_that_is_named_exists(page):
-    named = set(re.findall(r"(?<![-\w])--[a-z][a-z-]*", page.read_text(encoding="utf-8")))
+    named = set(re.findall(r"(?<![-\w])--[a-z][a-z0-9-]*", page.read_text(encoding="utf-8")))
     assert named <= OPTIONS | OF_OTHERS
 
 
