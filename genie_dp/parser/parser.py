@@ -28,6 +28,9 @@ from genie_dp.skills.words import tokenize
 _DOUBT = math.log(4.0)
 
 
+_NAMED = ("language", "skills", "reader")
+
+
 @dataclass(frozen=True, slots=True)
 class Use:
     """How a parser is used; a folder has the values that it was trained with.
@@ -115,32 +118,22 @@ class Parser:
         }  # fmt: skip
         try:
             use = Use.of(facts, changes)
-            language, expected = str(facts["language"]), str(facts["skills"])
-            ablations = {name: facts[name] for name in ("types", "keywords", "canonical")}
-            reader_name, temperature = facts["reader"], float(facts["temperature"])
+            temperature, style = float(facts["temperature"]), Style.of(facts)
+            language, skills, reads = (str(facts[name]) for name in _NAMED)
         except (KeyError, TypeError, ValueError) as error:
             raise files.broken(path, f"config.json: {error}") from None
-        files.check_skills(path, expected)
-        skills = files.skill_paths(path)
-        target = target_of(Style(**ablations), language, library_of(language, skills))
-        saved = load_model(path, device=device)
-        decoder = Decoder(
-            saved.model,
-            saved.vocabulary,
-            target,
-            texts=files.read_texts(path),
-            is_constrained=use.is_constrained,
-            beam=use.beam,
-        )
+        files.check_skills(path, skills)
+        target = target_of(style, language, library_of(language, files.skill_paths(path)))
+        decoder = _decoder(path, target, use, device)
         reader = None
         if language == "thingtalk":
-            reader = load_reader(reader_name, phrases=files.read_reader(path).phrases)
+            reader = load_reader(reads, phrases=files.read_reader(path).phrases)
         return cls(
             decoder,
             reader=reader,
             calibration=Calibration(temperature),
             use=use,
-            skills=skills,
+            skills=files.skill_paths(path),
             clock=clock,
         )
 
@@ -265,6 +258,19 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
+    """Return the network of a folder with its grammar."""
+    saved = load_model(path, device=device)
+    return Decoder(
+        saved.model,
+        saved.vocabulary,
+        target,
+        texts=files.read_texts(path),
+        is_constrained=use.is_constrained,
+        beam=use.beam,
+    )
 
 
 @dataclass(slots=True)

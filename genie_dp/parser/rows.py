@@ -61,6 +61,11 @@ class Style(NamedTuple):
     keywords: bool = True
     canonical: bool = True
 
+    @classmethod
+    def of(cls, facts: Mapping[str, Any]) -> "Style":
+        """Return the style that config.json names."""
+        return cls(bool(facts["types"]), bool(facts["keywords"]), bool(facts["canonical"]))
+
 
 def target_of(style: Style, language: str, library: Any) -> Target:
     """Return the target of a language in a style.

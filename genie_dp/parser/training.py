@@ -89,14 +89,35 @@ def train(
     model.to(device)
     if config.language_model != "none":
         _start(model, config, material, vocabulary, work, group)
-    batches = StoreBatches(
-        material.rows.parts,
-        vocabulary,
-        ratios=[one.ratio for one in config.inputs],
-        size=config.batch,
-        strategy=Strategy(groups=dict(config.groups), curriculum=config.curriculum),
-        seed=child_seed(config.seed, "order") % 2**32,
-    )
+    run = _run(config, material, model, vocabulary, work, device, group, listen)
+    run.train(work / CHECKPOINTS)
+    best = decoder_of(config, material, model, vocabulary, beam=config.beam)
+    found = score(best, material.validation)
+    calibration, error = calibrated(found)
+    figures = {
+        "steps": run.progress.step,
+        "bf16": run.settings.bf16,
+        "seconds": round(run.progress.seconds, 1),
+        "training rows": sum(map(len, material.rows.parts)),
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "validation rows": found.rows,
+        "validation accuracy": round(found.accuracy, 4) if found.rows else None,
+        "calibration error": None if error is None else round(error, 4),
+    }
+    return Trained(SavedModel(model, vocabulary, name, settings, {}), calibration, figures)
+
+
+def _run(
+    config: ParserConfig,
+    material: Material,
+    model: Any,
+    vocabulary: Vocabulary,
+    work: Path,
+    device: str,
+    group: Group | None,
+    listen: Listener | None,
+) -> Run:
+    """Return the run of the network, where its last checkpoint left it."""
     decoder = decoder_of(config, material, model, vocabulary, beam=1, longest=_SHORT)
     sample = material.validation[:: max(1, len(material.validation) // _ON_THE_WAY)]
     metrics = MetricsFile(work / "metrics.jsonl")
@@ -108,32 +129,28 @@ def train(
 
     run = Run(
         model,
-        batches,
+        _batches(config, material, vocabulary),
         train_settings(config, device),
         group=group,
         listen=told,
         validate=(lambda _: score(decoder, sample).accuracy) if sample else None,
     )
-    checkpoints = work / CHECKPOINTS
     if run.group.rank == 0:
-        run.resume(checkpoints)
+        run.resume(work / CHECKPOINTS)
         metrics.rewind(run.progress.step)
     run.group.wait()
-    progress = run.train(checkpoints)
-    best = decoder_of(config, material, model, vocabulary, beam=config.beam)
-    found = score(best, material.validation)
-    calibration, error = calibrated(found)
-    figures = {
-        "steps": progress.step,
-        "bf16": run.settings.bf16,
-        "seconds": round(progress.seconds, 1),
-        "training rows": sum(map(len, material.rows.parts)),
-        "parameters": sum(p.numel() for p in model.parameters()),
-        "validation rows": found.rows,
-        "validation accuracy": round(found.accuracy, 4) if found.rows else None,
-        "calibration error": None if error is None else round(error, 4),
-    }
-    return Trained(SavedModel(model, vocabulary, name, settings, {}), calibration, figures)
+    return run
+
+
+def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -> StoreBatches:
+    return StoreBatches(
+        material.rows.parts,
+        vocabulary,
+        ratios=[one.ratio for one in config.inputs],
+        size=config.batch,
+        strategy=Strategy(groups=dict(config.groups), curriculum=config.curriculum),
+        seed=child_seed(config.seed, "order") % 2**32,
+    )
 
 
 def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
