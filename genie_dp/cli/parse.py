@@ -51,7 +51,7 @@ def command(**options: Any) -> None:
     not know, with the nearest reading.
 
     \b
-    genie-dp parse --parser parser "tweet see you at 5 pm"
+    genie-dp parse --parser parser "whats the weather like in paris"
     genie-dp parse --parser parser --input sentences.txt --json --count 3
     genie-dp parse --parser parser --tables examples/tables.json
     """
