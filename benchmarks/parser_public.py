@@ -1,0 +1,354 @@
+"""Parsers on public data sets: exact match, CPU minutes, the nearest sentence beside them.
+
+    python benchmarks/parser_public.py ../shared/data
+    python benchmarks/parser_public.py ../shared/data --only overnight
+    python benchmarks/parser_public.py ../shared/data --smoke
+
+The folder has a folder for each data set; what is read of them, with which settings, stands in
+docs/experiments.md. Test rows choose nothing: without --report, parsers are tested on a tenth of
+the training rows that people wrote (the first eval rows are not opened), for settings to be tuned
+on. A run that has a line in results.jsonl is not made again.
+"""
+
+import argparse
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import convert_shared
+from measure import ROOT
+from parser_runs import NEAREST, OUTPUT, Results, Trial, Work, budget_of, options_of
+
+from genie_dp.dataset.formats import read_rows
+from genie_dp.dataset.keys import hashed
+from genie_dp.records import Example
+
+PIZZA = ROOT / "examples" / "pizza-order"
+SEXPR = ("--language", "sexpr")
+OVERNIGHT = ("blocks", "calendar", "housing", "restaurants")
+SCHEMAS = ("restaurants", "people", "music")
+TOPV2 = ("alarm", "event", "navigation")
+ONE_OF_TEN = 10
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way to train on a data set.
+
+    Attributes:
+        rows: the files to train on.
+        minutes: training, unless told on the command line.
+        options: of `genie-dp train`.
+    """
+
+    name: str
+    rows: tuple[Path, ...]
+    minutes: float
+    options: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A data set with what parsers are trained on, and tested on."""
+
+    name: str
+    test: Path
+    ways: tuple[Way, ...]
+    asked: tuple[object, ...] = ()
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the data of one script call.
+
+    Attributes:
+        source: folder of the public data sets.
+        is_report: test on the rows that are reported, else on a tenth of the training rows.
+        few: rows of each file, at most.
+        size: synthesized rows.
+    """
+
+    work: Work
+    source: Path
+    is_report: bool = False
+    few: int | None = None
+    size: int = 80_000
+    jobs: int = 1
+    library: Sequence[object] = field(default=())
+
+    def converted(self, kind: str, name: str, source: str, *options: object) -> Path:
+        """Return rows of a public file in our form, those of one source."""
+        rows = self.work.made(
+            kind, ["convert", "--from", kind, *options, self.source / name, OUTPUT]
+        )
+        return self.work.first(self.work.of_source(rows, source), self.few)
+
+    def parts(self, train: Path, test: Path | None) -> tuple[Path, Path]:
+        """Return what is trained and tested on: rows of one sentence are on one side."""
+        if self.is_report and test is not None:
+            return train, test
+        held = self.work.chosen("held-out", train, lambda: part_of(train, is_held=True), "held")
+        rest = self.work.chosen("rest", train, lambda: part_of(train, is_held=False), "rest")
+        return rest, held
+
+    def rewritten(self, rows: Path, *options: object, number: int) -> Path:
+        """Return automatic paraphrases of rows."""
+        command = ["paraphrase", "auto", rows, "--number", number, "--seed", 1, *options]
+        return self.work.made("rewritten", [*command, "--jobs", self.jobs, "--output", OUTPUT])
+
+    def augmented(self, rows: Sequence[Path], *options: object) -> Path:
+        """Return rows with values, noise and other words."""
+        command = ["augment", *rows, "--seed", 1, "--jobs", self.jobs, *options]
+        return self.work.made("augmented", [*command, "--output", OUTPUT])
+
+    def synthesized(self, *options: object) -> Path:
+        """Return synthesized rows."""
+        command = ["synthesize", "--size", self.few or self.size, "--seed", 1, *options]
+        return self.work.made("pairs", [*command, "--jobs", self.jobs, "--output", OUTPUT])
+
+
+def part_of(rows: Path, *, is_held: bool) -> Iterator[Example]:
+    """Yield a tenth of the rows by a hash of their sentence, or the others."""
+    for row in read_rows(str(rows)):
+        if (hashed(row.utterance) % ONE_OF_TEN == 0) == is_held:
+            yield row
+
+
+# ----------------------------------------------------------------------- the data sets
+
+
+def topv2(maker: Maker) -> Iterator[DataSet]:
+    """Yield the domains, supervised."""
+    for name in TOPV2:
+        suffix = ".gz" if name == "navigation" else ""
+        train = maker.converted("topv2", f"topv2/{name}.train.jsonl.gz", "human")
+        test = reported(maker, "topv2", f"topv2/{name}.eval.jsonl{suffix}", "human")
+        train, test = maker.parts(train, test)
+        minutes = 10 if name == "navigation" else 5
+        yield DataSet(f"topv2 {name}", test, (Way("supervised", (train,), minutes, SEXPR),))
+
+
+def overnight(maker: Maker) -> Iterator[DataSet]:
+    """Yield the domains: canonical sentences with rewrites and noise, and supervised."""
+    for name in OVERNIGHT:
+        people = maker.converted("overnight", f"overnight/{name}.train.jsonl", "paraphrase")
+        test = reported(maker, "overnight", f"overnight/{name}.test.jsonl", "paraphrase")
+        people, test = maker.parts(people, test)
+        canonical = maker.converted("overnight", f"overnight/{name}.canonical.tsv", "synthetic")
+        canonical = without_header(maker.work, canonical)
+        more = maker.rewritten(canonical, *SEXPR, "--all-results", number=8)
+        noisy = maker.augmented((canonical, more), *SEXPR, "--primitive", 4, "--compound", 4)
+        options = (*SEXPR, "--batch", 32)
+        yield DataSet(
+            f"overnight {name}",
+            test,
+            (
+                Way("canonical only", (canonical,), 2, options),
+                Way("canonical, rewrites, noise", (canonical, more, noisy), 2, options),
+                Way("supervised", (people,), 3, options),
+            ),
+        )
+
+
+def pizza(maker: Maker) -> Iterator[DataSet]:
+    """Yield orders made by the templates of examples/pizza-order; no order of a person."""
+    skills = (*SEXPR, "--skills", PIZZA / "pizza.sexpr")
+    pairs = maker.synthesized(*skills, "--grammar", PIZZA, "--depth-decay", 1)
+    pairs, test = maker.parts(pairs, reported(maker, "pizza", "pizza/dev.jsonl", "human"))
+    noisy = maker.augmented((pairs,), *skills)
+    ways = (Way("templates", (pairs,), 3, skills), Way("templates, noise", (noisy,), 3, skills))
+    yield DataSet("pizza", test, ways, (*skills, "--unordered"))
+
+
+def schema2qa(maker: Maker) -> Iterator[DataSet]:
+    """Yield the domains, trained on the crowd's paraphrases; rows that have an equal."""
+    for name in SCHEMAS:
+        schema = maker.source / "schema2qa" / f"{name}.schema.jsonl"
+        skills = ("--skills", written_skills(maker.work, schema), "--skip-broken")
+        suffix = "" if name == "music" else ".gz"
+        file = f"schema2qa/{name}.paraphrase.jsonl{suffix}"
+        train = maker.converted("schema2qa", file, "paraphrase", *skills)
+        test = reported(maker, "schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
+        train, test = maker.parts(train, test)
+        values = maker.augmented((train,), *skills, "--no-noise", "--reword", 0)
+        yield DataSet(
+            f"schema2qa {name}",
+            test,
+            (
+                Way("paraphrases", (train,), 5, skills),
+                Way("paraphrases, values", (train, values), 5, skills),
+            ),
+            skills,
+        )
+
+
+def thingtalk(maker: Maker) -> Iterator[DataSet]:
+    """Yield real commands of Thingpedia: synthesized, paraphrases, both."""
+    folder = maker.source / "thingpedia"
+    written = written_skills(
+        maker.work, folder / "skills.jsonl", folder / "primitive_templates.jsonl"
+    )
+    skills = ("--skills", written, "--skip-broken")
+    said = maker.converted(
+        "thingtalk2", "thingtalk/paraphrase.train.jsonl.gz", "paraphrase", *skills
+    )
+    test = reported(maker, "thingtalk2", "thingtalk/eval.dev.jsonl", "human", *skills)
+    if not maker.is_report:
+        test = maker.converted("thingtalk2", "thingtalk/eval.train.jsonl", "human", *skills)
+    made = maker.augmented((maker.synthesized(*skills),), *skills)
+    people = maker.augmented((said,), *skills)
+    ways = (
+        Way("synthesized only", (made,), 10, skills),
+        Way("paraphrases only", (people,), 10, skills),
+        Way("both", (made, people), 10, skills),
+    )
+    yield DataSet("thingtalk", test, ways, skills)
+
+
+SETS: Mapping[str, Callable[[Maker], Iterator[DataSet]]] = {
+    "thingtalk": thingtalk,
+    "overnight": overnight,
+    "schema2qa": schema2qa,
+    "pizza": pizza,
+    "topv2": topv2,
+}
+
+
+def reported(maker: Maker, kind: str, name: str, source: str, *options: object) -> Path | None:
+    """Return the rows that are reported; none unless they are asked for."""
+    return maker.converted(kind, name, source, *options) if maker.is_report else None
+
+
+def without_header(work: Work, rows: Path) -> Path:
+    """Return canonical sentences without the names of the file's columns."""
+
+    def choose() -> Iterator[Example]:
+        return (row for row in read_rows(str(rows)) if row.program != "program")
+
+    return work.chosen("canonical", rows, choose, "no header")
+
+
+# ----------------------------------------------------------------------- skills of public files
+
+
+def written_skills(work: Work, classes: Path, templates: Path | None = None) -> Path:
+    """Return a folder with a skill for each class of a file of JSON lines."""
+    files = [classes, templates] if templates else [classes]
+    target = work.place("skills", ["skills", *files], "")
+    if not target.exists():
+        unfinished = target.with_suffix(".partial")
+        unfinished.mkdir(exist_ok=True)
+        convert_shared.skills_of(lines_of(classes), unfinished)
+        if templates:
+            write_templates(lines_of(templates), unfinished)
+        unfinished.rename(target)
+    return target
+
+
+def lines_of(path: Path) -> Iterator[dict[str, object]]:
+    """Yield the objects of a file of JSON lines."""
+    with path.open(encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+_CALL = re.compile(r"@[\w.-]+\([^()]*\)")
+
+
+def write_templates(rows: Iterator[Mapping[str, object]], folder: Path) -> None:
+    """Write primitive templates beside their skills: queries and actions that are one call.
+
+    Others (filters, monitors, devices by name) are in ThingTalk 2, in which they differ from ours.
+    """
+    texts = defaultdict(list)
+    for row in rows:
+        if row["kind"] in ("query", "action") and _CALL.fullmatch(str(row["program"])):
+            texts[row["device"]].append(template(row))
+    for device, found in texts.items():
+        skill = folder / str(device) / "skill.tt"
+        if skill.exists():
+            # Templates of Thingpedia stand beside a manifest.tt, ours beside a skill.tt.
+            skill.rename(skill.with_name("manifest.tt"))
+            lines = [f'dataset @{device} language "en" {{', *found, "}", ""]
+            (folder / str(device) / "dataset.tt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def template(row: Mapping[str, object]) -> str:
+    """Return a primitive template as Thingpedia writes it.
+
+    >>> row = {"kind": "query", "params": {"p_a": "String"}, "program": "@x.f(a=p_a)"}
+    >>> print(template({**row, "utterances": ["f of $p_a"]}))
+      query (p_a : String) := @x.f(a=p_a)
+      #_[utterances=["f of $p_a"]];
+    """
+    params = row["params"]
+    assert isinstance(params, Mapping)
+    told = ", ".join(f"{name} : {kind}" for name, kind in params.items())
+    head = f"{row['kind']} ({told})" if told else str(row["kind"])
+    utterances = json.dumps(row["utterances"], ensure_ascii=False)
+    return f"  {head} := {row['program']}\n  #_[utterances={utterances}];"
+
+
+# ----------------------------------------------------------------------- the runs
+
+
+def trials_of(found: DataSet) -> list[tuple[Trial, float]]:
+    """Return the rows of the table with their minutes, the nearest sentence first of each way."""
+    tests = {"exact match": found.test}
+    pairs = []
+    for way in found.ways:
+        name = f"{found.name}: {way.name}"
+        nearest = Trial(f"{name}: {NEAREST}", way.rows, tests, asked=found.asked, is_nearest=True)
+        pairs.append((nearest, way.minutes))
+        trial = Trial(name, way.rows, tests, way.options, found.asked)
+        pairs.append((trial, way.minutes))
+    return pairs
+
+
+def main() -> None:
+    """Make the runs and print the tables."""
+    parser = options_of(__doc__ or "", "parser-public")
+    parser.add_argument("folder", type=Path, help="folder of the public data sets")
+    parser.add_argument("--report", action="store_true", help="test on the rows to be reported")
+    parser.add_argument("--size", type=int, default=80_000, help="synthesized rows [80000]")
+    options = parser.parse_args()
+    run(options)
+
+
+def run(options: argparse.Namespace) -> None:
+    """Make the runs of all data sets that are wanted, and print a table for each."""
+    work = Work((options.work / "smoke" if options.smoke else options.work).resolve())
+    few = 40 if options.smoke else None
+    maker = Maker(work, options.folder.resolve(), options.report, few, options.size, options.jobs)
+    results = Results(work)
+    seeds = range(1, 1 + (1 if options.smoke else options.seeds))
+    only = options.only or ("topv2" if options.smoke else "")
+    for name, make in SETS.items():
+        if not (name.startswith(only) or only.startswith(name)):
+            continue
+        for found in make(maker):
+            if not found.name.startswith(only) and not only.startswith(name + ":"):
+                continue
+            print(f"\n{found.name}\n")
+            show(results, trials_of(found), options, seeds)
+
+
+def show(
+    results: Results,
+    trials: Sequence[tuple[Trial, float]],
+    options: argparse.Namespace,
+    seeds: Sequence[int],
+) -> None:
+    """Make the runs of a data set and print its table."""
+    lines: dict[str, None] = {}
+    for trial, minutes in trials:
+        budget = budget_of(options, minutes)
+        results.run([trial], budget, seeds)
+        lines |= dict.fromkeys(results.table([trial], budget, seeds))
+    print("\n".join(lines))
+
+
+if __name__ == "__main__":
+    main()
