@@ -175,12 +175,14 @@ def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
     assert len(parser.parse(["show mail about lunch"])) == 1
 
 
-def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path):
+@pytest.mark.parametrize("options", [(), ("--lora", 2)])
+def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
     from tests.learn_setup import save_tiny_base
 
+    pytest.importorskip("peft")
     base = save_tiny_base(tmp_path / "base", "t5")
     recipe = "batch: 4\nvalidations: 1\n"
-    folder = train(tmp_path, "--model", base, steps=2, recipe=recipe)
+    folder = train(tmp_path, "--model", base, *options, steps=2, recipe=recipe)
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
 
 

@@ -1,13 +1,18 @@
 """Recipes: what is checked before anything is trained."""
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 
+from genie_dp.cli.tables import read_tables
 from genie_dp.errors import GenieError
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.recipe import as_yaml, read_recipe, settings_of
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
 
+EXAMPLES = Path(__file__).parent.parent / "examples"
 INPUTS = (InputFile("rows.jsonl"),)
 
 
@@ -98,3 +103,18 @@ def test_a_recipe_that_is_saved_is_the_same_when_it_is_read(tmp_path):
     read = read_recipe(recipe(tmp_path, as_yaml(config)))
     assert sorted(read) == sorted(changed)
     assert ParserConfig(**read) == config
+
+
+def test_the_recipe_among_the_examples_is_one_and_begins_with_its_command():
+    path = EXAMPLES / "parser.yaml"
+    config = ParserConfig(**read_recipe(path))
+    assert config.validation == "thingpedia"
+    first = path.read_text(encoding="utf-8").splitlines()[0]
+    assert first == "# genie-dp train --recipe examples/parser.yaml --output build/parser"
+    assert config.made_by[-1].endswith(config.inputs[0].path)
+
+
+def test_the_tables_among_the_examples_fit_the_shipped_skills():
+    library = load_library([data_folder("thingpedia")])
+    tables = read_tables(EXAMPLES / "tables.json", library)
+    assert len(tables.found) == 3
