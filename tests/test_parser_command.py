@@ -205,6 +205,8 @@ def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):
     assert "N002" in capsys.readouterr().err
     train(tmp_path, inputs=[write(tmp_path / "none.jsonl", [])], code=1)
     assert "N004" in capsys.readouterr().err
+    train(tmp_path, recipe="network: {sise: 3}\n", code=1)
+    assert "M002" in capsys.readouterr().err
     assert not list(tmp_path.glob(".parser.work"))
 
 

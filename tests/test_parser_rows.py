@@ -66,6 +66,13 @@ def test_rows_that_no_reading_agrees_with_are_left_out_and_counted(tmp_path):
     assert len(found.parts[0]) == len(rows())
 
 
+def test_rows_with_functions_of_other_skills_are_left_out_and_counted(tmp_path):
+    other = row("S99", "beep", "now => @com.example.horn.beep")
+    path = write(tmp_path / "a.jsonl", [other, *rows()])
+    found = read_all(config(path), target(), Reading())
+    assert found.left == {"a function that the skills do not have": 1}
+
+
 def test_the_result_does_not_depend_on_the_number_of_processes(tmp_path, monkeypatch):
     monkeypatch.setattr("genie_dp.parser.rows._BLOCK", 5)
     path = write_rows(tmp_path)

@@ -6,8 +6,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -147,7 +147,7 @@ def run(options: Mapping[str, Any]) -> None:
     if is_first:
         _enter(job, resume=options["resume"], overwrite=options["overwrite"])
     guard: AbstractContextManager[None] = interruptible(job.work) if is_first else nullcontext()
-    with guard:
+    with guard, _nothing_left(job) if is_first else nullcontext():
         material, reading = prepare(job)
         trained = _trained(job, material, options)
         if is_first:
@@ -157,6 +157,17 @@ def run(options: Mapping[str, Any]) -> None:
 
 def _rank() -> int:
     return int(os.environ.get("RANK", "0"))
+
+
+@contextmanager
+def _nothing_left(job: Job) -> Iterator[None]:
+    """Leave no work of a run that a mistake ended before it had anything to go on from."""
+    try:
+        yield
+    except GenieError:
+        if not any((job.work / "checkpoints").glob("step-*")):
+            shutil.rmtree(job.work, ignore_errors=True)
+        raise
 
 
 def _enter(job: Job, *, resume: bool, overwrite: bool) -> None:

@@ -319,6 +319,9 @@ class RowMaker:
     def __init__(self, config: ParserConfig, target: Target, reading: Reading):
         """Load the reader."""
         self.config, self.target = config, target
+        library = target.library
+        known = library.functions() if target.language.name == "thingtalk" else ()
+        self.known = frozenset(signature.qualified for signature in known)
         self.preparer: Preparer | None = None
         if config.prepare and target.language.name == "thingtalk":
             reader = load_reader(config.reader, phrases=reading.phrases)
@@ -330,6 +333,8 @@ class RowMaker:
         """Return the row, or the reason to leave it out."""
         if row.language != self.target.language.name:
             return f"a program in {row.language}"
+        if not self._is_known(row):
+            return "a function that the skills do not have"
         made = row
         if self.preparer is not None:
             found = self.preparer.prepare(row)
@@ -346,6 +351,12 @@ class RowMaker:
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor
         return Row(made.utterance, program, weight, group, family, row.source, texts)
+
+    def _is_known(self, row: Example) -> bool:
+        """Tell whether the skills have all functions; policies may name all of a skill."""
+        if row.language != "thingtalk":
+            return True
+        return all(name in self.known or name.endswith(".*") for name in functions_in(row.program))
 
     def _texts(self, row: Example) -> tuple[str, ...]:
         if row.language != "thingtalk":
