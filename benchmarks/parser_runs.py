@@ -74,6 +74,12 @@ class Work:
 
         return self.chosen("first", rows, choose, count)
 
+    def recipe(self, text: str) -> Path:
+        """Return a file with settings of `genie-dp train` that have no option."""
+        target = self.place("recipe", [text], ".yaml")
+        target.write_text(text, encoding="utf-8")
+        return target
+
     def place(self, name: str, command: Sequence[object], suffix: str) -> Path:
         """Return where the output of a command stands."""
         folder = self.folder / "data"
@@ -219,8 +225,8 @@ class Results:
         """Yield the lines of a Markdown table over the runs that are there."""
         lines = {line["key"]: line for line in self.lines()}
         columns = list(dict.fromkeys(column for trial in trials for column in trial.tests))
-        yield f"| | {' | '.join(columns)} | runs | CPU minutes |"
-        yield "|---" * (len(columns) + 3) + "|"
+        yield f"| | {' | '.join(columns)} | rows | runs | CPU minutes |"
+        yield "|---" * (len(columns) + 4) + "|"
         revisions = set()
         for trial in trials:
             keys = dict.fromkeys(self.key(trial, budget, seed) for seed in seeds)
@@ -240,14 +246,15 @@ def training(trial: Trial, budget: Sequence[str], seed: int) -> list[object]:
 
 
 def row(name: str, columns: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> str:
-    """Return a row of the table: mean and half range of each column, runs, CPU minutes."""
+    """Return a row of the table: mean and half range of each column, rows, runs, CPU minutes."""
     cells = []
     for column in columns:
         results = [run["results"][column] for run in runs if column in run["results"]]
         cells.append(table({"": [summary(results)]})[1:-1].strip(" |") if results else "")
+    tested = " / ".join(str(result["rows"]) for result in runs[0]["results"].values())
     minutes = [run["cpu_minutes"] for run in runs if "cpu_minutes" in run]
     spent = f"{over_runs(minutes)['mean']:.1f}" if minutes else "0"
-    return f"| {' | '.join([name, *cells, str(len(runs)), spent])} |"
+    return f"| {' | '.join([name, *cells, tested, str(len(runs)), spent])} |"
 
 
 def revision() -> str:

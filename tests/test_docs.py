@@ -57,6 +57,10 @@ OF_OTHERS = {
     "--nthreads",
     "--nproc-per-node",
     "--no-python",
+    "--only",
+    "--seeds",
+    "--smoke",
+    "--work",
 }
 
 
