@@ -13,6 +13,7 @@ line in results.jsonl is not made again.
 import argparse
 import json
 import re
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -172,13 +173,39 @@ def overnight(maker: Maker, name: str) -> DataSet:
 
 def pizza(maker: Maker) -> DataSet:
     """Return orders made by the templates of examples/pizza-order; no order of a person."""
-    skills = (*SEXPR, "--skills", PIZZA / "pizza.sexpr")
-    pairs = maker.synthesized(*skills, "--grammar", PIZZA, "--depth-decay", 1)
+    folder = pizza_templates(maker.work, maker.source / "pizza" / "catalogs.tsv")
+    skills = (*SEXPR, "--skills", folder / "pizza.sexpr")
+    pairs = maker.synthesized(*skills, "--grammar", folder, "--depth-decay", 1)
     pairs, test = maker.parts(pairs, reported(maker, "pizza", "pizza/dev.jsonl", "human"))
     noisy = maker.augmented((pairs,), *skills)
     ways = (Way("templates", (pairs,), 3, skills), Way("templates, noise", (noisy,), 3, skills))
     # Without declarations: those of the templates do not know all that people ordered.
     return DataSet("pizza", test, ways, (*SEXPR, "--unordered"))
+
+
+def pizza_templates(work: Work, catalogs: Path) -> Path:
+    """Return the templates with the node names and the lists of words that the data set has."""
+    target = work.place("pizza", ["templates", PIZZA, catalogs], "")
+    if not target.exists():
+        unfinished = target.with_suffix(".partial")
+        shutil.copytree(PIZZA, unfinished, dirs_exist_ok=True)
+        for name in ("pizza.sexpr", "main.genie"):
+            text = (unfinished / name).read_text(encoding="utf-8")
+            text = re.sub(r"\b(DRINK|CONTAINER)\b", r"\1TYPE", text)
+            (unfinished / name).write_text(text, encoding="utf-8")
+        for slot, name in (("topping", "toppings"), ("drinkType", "drinks"), ("style", "styles")):
+            lines = ["words\tprogram", *dict.fromkeys(words_of(catalogs, slot)), ""]
+            (unfinished / f"{name}.tsv").write_text("\n".join(lines), encoding="utf-8")
+        unfinished.rename(target)
+    return target
+
+
+def words_of(catalogs: Path, wanted: str) -> Iterator[str]:
+    """Yield the words and the symbol of each entry of a catalog, separated by a tab."""
+    for line in catalogs.read_text(encoding="utf-8").splitlines()[1:]:
+        _, surface, slot, entity = line.split("\t")
+        if slot == wanted:
+            yield f"{surface.lower()}\t{entity.upper()}"
 
 
 def schema2qa(maker: Maker, name: str) -> DataSet:

@@ -172,6 +172,16 @@ def test_templates_of_one_call_stand_beside_the_manifest_of_their_skill(tmp_path
     assert (tmp_path / "com.shop" / "manifest.tt").exists()
 
 
+def test_pizza_templates_take_names_and_words_of_the_data_set(work, tmp_path):
+    catalogs = tmp_path / "catalogs.tsv"
+    lines = ["catalog\tsurface\tslot\tentity", "drinks\troot beer\tdrinkType\tROOT_BEER"]
+    catalogs.write_text("\n".join([*lines, "topping\tNutmeg\ttopping\tNUTMEG", ""]))
+    folder = parser_public.pizza_templates(work, catalogs)
+    assert (folder / "toppings.tsv").read_text() == "words\tprogram\nnutmeg\tNUTMEG\n"
+    assert (folder / "drinks.tsv").read_text() == "words\tprogram\nroot beer\tROOT_BEER\n"
+    assert "node DRINKTYPE = Atom;" in (folder / "pizza.sexpr").read_text()
+
+
 def test_a_parser_and_the_nearest_sentence_are_run_on_invented_rows(work, trial):
     nearest = Trial("nearest", trial.training, trial.tests, is_nearest=True)
     results = Results(work)
