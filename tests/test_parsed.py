@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli import lexicon, parsed
-from genie_dp.cli.inputs import load_inputs
+from genie_dp.cli.inputs import load_inputs, load_library_of
 from genie_dp.errors import GenieError
 from genie_dp.synthesis import engine
 from genie_dp.templates import load
@@ -191,3 +191,16 @@ def test_previews_and_reports_know_every_template_whether_leaves_were_kept_or_no
     first, again = seen(), seen()
     monkeypatch.setenv(parsed.VARIABLE, "")
     assert first == again == seen()
+
+
+def test_a_library_alone_is_read_once_and_again_when_a_skill_changes(project, kept, monkeypatch):
+    folder = project.folder / "thingpedia"
+    first = load_library_of("thingtalk", [folder], skip_broken=False)
+    with monkeypatch.context() as patched:
+        patched.setattr("genie_dp.skills.load.load_library", None)  # is not called
+        again = load_library_of("thingtalk", [folder], skip_broken=False)
+    assert [f.qualified for f in again.functions()] == [f.qualified for f in first.functions()]
+    skill = next(folder.rglob("skill.tt"))
+    skill.write_text(skill.read_text() + "\n// changed\n")
+    changed = load_library_of("thingtalk", [folder], skip_broken=False)
+    assert changed.sources[str(skill)].endswith("// changed\n")

@@ -83,7 +83,23 @@ def grammar_option(command: Command) -> Command:
 
 
 def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
-    """Return the library of a language: the given one, or for ThingTalk the shipped one."""
+    """Return the library of a language: the given one, or for ThingTalk the shipped one.
+
+    What was read of skills before is used again (parsed.py).
+    """
+    if language == "sexpr":
+        return _declarations(skills)
+    parsed = Parsed.of(skills or [data_folder("thingpedia")], language, skip_broken, "library")
+    known = parsed.load()
+    if known is not None:
+        return known
+    library = _read_library(language, skills, skip_broken=skip_broken)
+    if not library.skipped:  # else it is to be told again
+        parsed.keep(library, library.sources)
+    return library
+
+
+def _read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
     if language == "sexpr":
         return _declarations(skills)
     from genie_dp.skills.load import load_library
@@ -137,7 +153,7 @@ def _read_inputs(
     from genie_dp.templates.load import read_grammar
 
     found = get_language(language)
-    library = load_library_of(language, skills, skip_broken=skip_broken)
+    library = _read_library(language, skills, skip_broken=skip_broken)
     extra: Sequence[Any] = ()
     sources = {str(path): read_text(path) for path in skills if path.is_file()}
     if language == "thingtalk":
