@@ -408,3 +408,12 @@ def test_other_formats_are_split_too(tmp_path, name):
     assert len(files) == 3
     got = sorted(one.id for file in files for one in read_rows(str(file)))
     assert got == sorted(one.id for one in rows)
+
+
+def test_names_of_columns_are_no_overnight_row(tmp_path):
+    from genie_dp.dataset.readers import ReadOptions, overnight
+
+    file = tmp_path / "canonical.tsv"
+    file.write_text("canonical\tprogram\nblocks that are red\t( call SW.filter red )\n")
+    rows = list(overnight.read(str(file), ReadOptions("overnight")))
+    assert [row.utterance for row in rows] == ["blocks that are red"]

@@ -21,6 +21,8 @@ def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:
     seen: set[str] = set()
     if format_of(path) == "tsv":
         for _, (canonical, program, *_) in columns(path, 2):
+            if (canonical, program) == ("canonical", "program"):  # names of the columns
+                continue
             yield _canonical_row(canonical, program)
         return
     for _, row in objects(path, ("id", "utterance", "canonical", "program")):
