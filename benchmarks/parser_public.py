@@ -159,7 +159,6 @@ def overnight(maker: Maker, name: str) -> DataSet:
     test = reported(maker, "overnight", f"overnight/{name}.test.jsonl", "paraphrase")
     people, test = maker.parts(people, test)
     canonical = maker.converted("overnight", f"overnight/{name}.canonical.tsv", "synthetic")
-    canonical = without_header(maker.work, canonical)
     more = maker.rewritten(canonical, *SEXPR, "--all-results", number=8)
     noisy = maker.augmented((canonical, more), *SEXPR, "--primitive", 4, "--compound", 4)
     options = (*SEXPR, "--batch", 32)
@@ -251,15 +250,6 @@ SETS: Mapping[str, Callable[[Maker], DataSet]] = {
 def reported(maker: Maker, kind: str, name: str, source: str, *options: object) -> Path | None:
     """Return the rows that are reported; none unless they are asked for."""
     return maker.converted(kind, name, source, *options) if maker.is_report else None
-
-
-def without_header(work: Work, rows: Path) -> Path:
-    """Return canonical sentences without the names of the file's columns."""
-
-    def choose() -> Iterator[Example]:
-        return (row for row in read_rows(str(rows)) if row.program != "program")
-
-    return work.chosen("canonical", rows, choose, "no header")
 
 
 # ----------------------------------------------------------------------- skills of public files
