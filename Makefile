@@ -51,7 +51,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.quick: $(VENV)/.made setup.cfg constraints.txt
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,read,paraphrase]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,read]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made setup.cfg constraints.txt

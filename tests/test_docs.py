@@ -96,7 +96,7 @@ def test_every_code_of_crowd_paraphrases_is_explained():
     page = (ROOT / "docs" / "data-acquisition.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| (P0\d\d.*?) \|", page, re.MULTILINE)
     raised = set(re.findall(r'"(P0\d\d)"', texts))
-    assert len(raised) > 10
+    assert len(raised) >= 10
     assert sorted(code for row in rows for code in row.split(", ")) == sorted(raised)
 
 

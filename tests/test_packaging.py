@@ -78,7 +78,7 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 
 # Imported inside functions, for users who installed the extra.
 OPTIONAL = {
-    "pyarrow", "distributed", "rapidfuzz", "py3langid", "nltk", "torch", "transformers", "peft",
+    "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
     "safetensors", "tensorboard", "phonenumbers", "tzdata", "pyduckling", "fastapi",
     "starlette", "pydantic", "uvicorn",
 }  # fmt: skip

@@ -1,6 +1,5 @@
 """Predicted programs get the values of their sentence, and names are looked up."""
 
-import importlib.util
 import re
 from datetime import datetime
 
@@ -101,13 +100,7 @@ def test_case_articles_and_punctuation_do_not_count(said: str):
     assert found.how == "normalised"
 
 
-@pytest.mark.parametrize("has_rapidfuzz", [True, False])
-def test_a_slip_of_the_keys_finds_the_nearest(has_rapidfuzz: bool, monkeypatch: pytest.MonkeyPatch):
-    if not has_rapidfuzz:
-        real = importlib.util.find_spec
-        monkeypatch.setattr(
-            importlib.util, "find_spec", lambda name: None if name == "rapidfuzz" else real(name)
-        )
+def test_a_slip_of_the_keys_finds_the_nearest():
     found = names(*SONGS).find("com.x:song", "bohemian rapsody")
     assert (found.value, found.how) == ("Bohemian Rhapsody", "nearest")
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.english_share import LanguageCheck
 from genie_dp.paraphrase.find import Found
 from genie_dp.paraphrase.near import same_content
@@ -90,7 +89,7 @@ def faults_of(
         others: paraphrases of the same sentence that are accepted already, as typed.
 
     Raises:
-        GenieError: P003 without rapidfuzz, P004 without py3langid where the config asks for it.
+        GenieError: P004 without py3langid where the config asks for it.
 
     >>> from genie_dp.paraphrase.shown import show
     >>> from genie_dp.records import Example
@@ -302,16 +301,8 @@ def _language_faults(
         yield Fault("not-english", "Write an English sentence.")
 
 
-def check_distances() -> None:
-    """Raise GenieError (P003) where edit distances cannot be computed."""
-    _levenshtein()
-
-
 @lru_cache(maxsize=1)
 def _levenshtein() -> Any:
-    try:
-        from rapidfuzz.distance import Levenshtein
-    except ImportError:
-        hint = "pip install 'genie_dp[paraphrase]'"
-        raise GenieError(Problem("P003", "the checks need rapidfuzz", hint=hint)) from None
+    from rapidfuzz.distance import Levenshtein
+
     return Levenshtein

@@ -39,7 +39,6 @@ from genie_dp.paraphrase.auto import (
 )
 from genie_dp.paraphrase.auto_journal import Journal
 from genie_dp.paraphrase.auto_rules import RuleParaphraser
-from genie_dp.paraphrase.checks import check_distances
 from genie_dp.paraphrase.shown import canonical_tokens
 from genie_dp.records import Example
 from genie_dp.synthesis.seen import Seen
@@ -82,7 +81,6 @@ def run(options: Mapping[str, Any], *, predictor: Predictor | None = None) -> No
             refuse_existing(options[name], overwrite=options["overwrite"])
     if format_of(options["output"]) == "parquet":
         check_parquet()
-    check_distances()
     config = config_of(options)
     journal = journal_of(options)
     paraphraser = paraphraser_of(options, journal)

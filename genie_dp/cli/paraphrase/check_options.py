@@ -61,12 +61,11 @@ def config_of(options: Mapping[str, Any]) -> Any:
 
 def checks_of(options: Mapping[str, Any]) -> Any:
     """Return the CheckConfig of the options, or raise GenieError for what is not installed."""
-    from genie_dp.paraphrase.checks import CheckConfig, check_distances
+    from genie_dp.paraphrase.checks import CheckConfig
     from genie_dp.paraphrase.english_share import LanguageCheck, check_language_model
 
     if options["any_language"] and options["language_model"]:
         raise click.UsageError("--any-language and --language-model exclude each other")
-    check_distances()
     if options["language_model"]:
         check_language_model()
     language = (

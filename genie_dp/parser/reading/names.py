@@ -1,7 +1,5 @@
 """Names of entities, looked up in the lists of the skills."""
 
-import difflib
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -107,7 +105,7 @@ class Names:
 
     @cached_property
     def _near(self) -> Near:
-        return _by_rapidfuzz(self.threshold) if _has_rapidfuzz() else _by_difflib(self.threshold)
+        return _nearest(self.threshold)
 
 
 def normalised(name: str) -> str:
@@ -121,25 +119,12 @@ def normalised(name: str) -> str:
     return " ".join(short or words)
 
 
-def _has_rapidfuzz() -> bool:
-    return importlib.util.find_spec("rapidfuzz") is not None
-
-
-def _by_rapidfuzz(threshold: float) -> Near:
+def _nearest(threshold: float) -> Near:
     def near(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
         from rapidfuzz import fuzz, process
 
         found = process.extract(name, names, scorer=fuzz.ratio, limit=2, score_cutoff=threshold)
         return _clear([(one[0], one[1]) for one in found])
-
-    return near
-
-
-def _by_difflib(threshold: float) -> Near:
-    def near(name: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        found = difflib.get_close_matches(name, names, n=2, cutoff=threshold / 100)
-        ratio = difflib.SequenceMatcher
-        return _clear([(one, 100 * ratio(None, name, one).ratio()) for one in found])
 
     return near
 
