@@ -139,8 +139,9 @@ def open_cut(path: Path, size: int) -> BinaryIO:
         file.close()
         hint = "start again with --overwrite"
         raise GenieError(Problem("Y026", f"{path} is shorter than it was", hint=hint))
-    file.truncate(size)
-    file.seek(0, os.SEEK_END)
+    if file.tell() > size:  # ext4 writes a file out when it is closed if it was ever cut to nothing
+        file.truncate(size)
+        file.seek(0, os.SEEK_END)
     return file
 
 
