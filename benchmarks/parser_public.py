@@ -42,13 +42,13 @@ class Way:
 
     Attributes:
         rows: the files to train on.
-        minutes: training, unless told on the command line.
+        steps: of training, unless told on the command line.
         options: of `genie-dp train`.
     """
 
     name: str
     rows: tuple[Path, ...]
-    minutes: float
+    steps: int
     options: tuple[object, ...] = ()
 
 
@@ -149,8 +149,8 @@ def topv2(maker: Maker, name: str) -> DataSet:
     train = maker.converted("topv2", f"topv2/{name}.train.jsonl.gz", "human")
     test = reported(maker, "topv2", f"topv2/{name}.eval.jsonl{suffix}", "human")
     train, test = maker.parts(train, test)
-    minutes = 10 if name == "navigation" else 5
-    return DataSet(f"topv2 {name}", test, (Way("supervised", (train,), minutes, SEXPR),))
+    steps = 10_000 if name == "navigation" else 5_000
+    return DataSet(f"topv2 {name}", test, (Way("supervised", (train,), steps, SEXPR),))
 
 
 def overnight(maker: Maker, name: str) -> DataSet:
@@ -163,9 +163,9 @@ def overnight(maker: Maker, name: str) -> DataSet:
     noisy = maker.augmented((canonical, more), *SEXPR, "--primitive", 4, "--compound", 4)
     options = (*SEXPR, "--batch", 32)
     ways = (
-        Way("canonical only", (canonical,), 2, options),
-        Way("canonical, rewrites, noise", (canonical, more, noisy), 2, options),
-        Way("supervised", (people,), 3, options),
+        Way("canonical only", (canonical,), 2_000, options),
+        Way("canonical, rewrites, noise", (canonical, more, noisy), 2_000, options),
+        Way("supervised", (people,), 3_000, options),
     )
     return DataSet(f"overnight {name}", test, ways)
 
@@ -177,7 +177,10 @@ def pizza(maker: Maker) -> DataSet:
     pairs = maker.synthesized(*skills, "--grammar", folder, "--depth-decay", 1)
     pairs, test = maker.parts(pairs, reported(maker, "pizza", "pizza/dev.jsonl", "human"))
     noisy = maker.augmented((pairs,), *skills)
-    ways = (Way("templates", (pairs,), 3, skills), Way("templates, noise", (noisy,), 3, skills))
+    ways = (
+        Way("templates", (pairs,), 2_500, skills),
+        Way("templates, noise", (noisy,), 2_500, skills),
+    )
     # Without declarations: those of the templates do not know all that people ordered.
     return DataSet("pizza", test, ways, (*SEXPR, "--unordered"))
 
@@ -216,7 +219,9 @@ def schema2qa(maker: Maker, name: str) -> DataSet:
     train = maker.converted("schema2qa", file, "paraphrase", *skills)
     test = reported(maker, "schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
     train, test = maker.parts(train, test, origin_of)
-    return DataSet(f"schema2qa {name}", test, (Way("paraphrases", (train,), 5, skills),), skills)
+    return DataSet(
+        f"schema2qa {name}", test, (Way("paraphrases", (train,), 4_000, skills),), skills
+    )
 
 
 def thingtalk(maker: Maker) -> DataSet:
@@ -231,9 +236,9 @@ def thingtalk(maker: Maker) -> DataSet:
     made = maker.augmented((maker.synthesized(*skills),), *skills)
     people = maker.augmented((said,), *skills)
     ways = (
-        Way("synthesized only", (made,), 10, skills),
-        Way("paraphrases only", (people,), 10, skills),
-        Way("both", (made, people), 10, skills),
+        Way("synthesized only", (made,), 6_000, skills),
+        Way("paraphrases only", (people,), 6_000, skills),
+        Way("both", (made, people), 6_000, skills),
     )
     return DataSet("thingtalk", test, ways, skills)
 
@@ -315,16 +320,16 @@ def template(row: Mapping[str, object]) -> str:
 # ----------------------------------------------------------------------- the runs
 
 
-def trials_of(found: DataSet) -> list[tuple[Trial, float]]:
-    """Return the rows of the table with their minutes, the nearest sentence first of each way."""
+def trials_of(found: DataSet) -> list[tuple[Trial, int]]:
+    """Return the rows of the table with their steps, the nearest sentence first of each way."""
     tests = {"exact match": found.test}
     pairs = []
     for way in found.ways:
         name = f"{found.name}: {way.name}"
         nearest = Trial(f"{name}: {NEAREST}", way.rows, tests, asked=found.asked, is_nearest=True)
-        pairs.append((nearest, way.minutes))
+        pairs.append((nearest, way.steps))
         trial = Trial(name, way.rows, tests, way.options, found.asked)
-        pairs.append((trial, way.minutes))
+        pairs.append((trial, way.steps))
     return pairs
 
 
@@ -354,14 +359,14 @@ def run(options: argparse.Namespace) -> None:
 
 def show(
     results: Results,
-    trials: Sequence[tuple[Trial, float]],
+    trials: Sequence[tuple[Trial, int]],
     options: argparse.Namespace,
     seeds: Sequence[int],
 ) -> None:
     """Make the runs of a data set and print its table."""
     lines: dict[str, None] = {}
-    for trial, minutes in trials:
-        budget = budget_of(options, minutes)
+    for trial, steps in trials:
+        budget = budget_of(options, steps)
         results.run([trial], budget, seeds)
         lines |= dict.fromkeys(results.table([trial], budget, seeds))
     print("\n".join(lines))

@@ -275,8 +275,8 @@ def options_of(doc: str, work: str) -> argparse.ArgumentParser:
     parser.add_argument("--work", type=Path, default=ROOT / "build" / work,
                         help=f"data, parsers and results [build/{work}]")  # fmt: skip
     budget = parser.add_mutually_exclusive_group()
-    budget.add_argument("--minutes", type=float, help="training of each parser")
-    budget.add_argument("--steps", type=int, help="the same in steps: repeatable")
+    budget.add_argument("--steps", type=int, help="training of each parser [by the data]")
+    budget.add_argument("--minutes", type=float, help="the same in wall time: not repeatable")
     parser.add_argument("--seeds", type=int, default=3, help="training runs of each row [3]")
     parser.add_argument("--only", default="", help="rows whose names begin so")
     parser.add_argument("--jobs", type=int, default=1, help="processes that make data [1]")
@@ -284,10 +284,10 @@ def options_of(doc: str, work: str) -> argparse.ArgumentParser:
     return parser
 
 
-def budget_of(options: argparse.Namespace, minutes: float) -> list[str]:
+def budget_of(options: argparse.Namespace, steps: int) -> list[str]:
     """Return the budget as options of `genie-dp train`."""
     if options.smoke:
         return ["--steps", "3"]
-    if options.steps:
-        return ["--steps", str(options.steps)]
-    return ["--minutes", str(options.minutes or minutes)]
+    if options.minutes:
+        return ["--minutes", str(options.minutes)]
+    return ["--steps", str(options.steps or steps)]
