@@ -57,4 +57,4 @@ def test_rows_of_a_block_are_cut_out_wherever_they_lie():
     for count in range(7):
         for chosen in combinations(range(6), count):
             expected = b"".join(lines[place] for place in chosen)
-            assert block.rows(np.array(chosen, np.int64)) == expected
+            assert b"".join(block.runs(np.array(chosen, np.int64))) == expected

@@ -33,9 +33,9 @@ class WorkFolder:
 
     def add(self, part: Part, position: int) -> None:
         """Append the rows of a block, then say so in the journal."""
-        self.rows.write(part.text)
+        self.rows.writelines(part.runs)
         np.stack([part.sentences, part.programs], axis=1).tofile(self.hashes)
-        self.ambiguous.write(part.dropped)
+        self.ambiguous.writelines(part.dropped)
         for file in (self.rows, self.hashes, self.ambiguous):
             file.flush()
         line = {

@@ -40,17 +40,17 @@ class Block:
     kept: Counter[str] = field(default_factory=Counter)
     raised: Counter[str] = field(default_factory=Counter)
 
-    def rows(self, chosen: npt.NDArray[np.int64]) -> bytes:
-        """Return some of the rows, by their places."""
+    def runs(self, chosen: npt.NDArray[np.int64]) -> list[memoryview]:
+        """Return some of the rows, by their places: one view of all that stand together."""
         if not len(chosen):
-            return b""
+            return []
         breaks = np.flatnonzero(np.diff(chosen) != 1)  # nearly all rows are chosen: few breaks
         first = chosen[np.concatenate([[0], breaks + 1])]
         last = chosen[np.concatenate([breaks, [len(chosen) - 1]])]
         begins = np.concatenate([[0], self.ends[:-1]])[first].tolist()
         text = self.text.data
-        runs = zip(begins, self.ends[last].tolist(), strict=True)
-        return b"".join([text[begin:end] for begin, end in runs])
+        bounds = zip(begins, self.ends[last].tolist(), strict=True)
+        return [text[begin:end] for begin, end in bounds]
 
 
 def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:

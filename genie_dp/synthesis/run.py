@@ -57,18 +57,23 @@ class Part:
 
     Attributes:
         number: the block.
-        text: their lines.
+        runs: their lines, as views of the block's text.
         rows: how many there are.
         sentences, programs: their hashes.
         dropped: the lines of ambiguous rows, for the report.
     """
 
     number: int
-    text: bytes
+    runs: Sequence[memoryview]
     rows: int
     sentences: npt.NDArray[np.uint64]
     programs: npt.NDArray[np.uint64]
-    dropped: bytes = b""
+    dropped: Sequence[memoryview] = ()
+
+    @property
+    def text(self) -> bytes:
+        """Return the lines in one piece, which copies them."""
+        return b"".join(self.runs)
 
 
 def block_numbers(engine: Engine, shard: tuple[int, int] = (0, 1)) -> range:
@@ -124,8 +129,8 @@ def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
     tally.repeated += int(len(fresh) - fresh.sum() - ambiguous.sum())
     tally.ambiguous += int(ambiguous.sum())
     tally.rows += len(chosen)
-    dropped = block.rows(np.flatnonzero(ambiguous)) if ambiguous.any() else b""
+    dropped = block.runs(np.flatnonzero(ambiguous))
     return Part(
-        block.number, block.rows(chosen), len(chosen), block.sentences[chosen],
+        block.number, block.runs(chosen), len(chosen), block.sentences[chosen],
         block.programs[chosen], dropped,
     )  # fmt: skip
