@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from itertools import chain
 from typing import TypeVar
 
 import numpy as np
@@ -13,6 +15,7 @@ from genie_dp.learn.pairs import Pair
 from genie_dp.learn.vocabulary import BEGIN, END, PAD, Vocabulary
 
 Ids = npt.NDArray[np.int32]
+Rows = npt.NDArray[np.int64]
 Self = TypeVar("Self", "Source", "Batch")
 
 
@@ -135,37 +138,44 @@ def collate_sentences(sentences: Sequence[tuple[str, ...]], vocabulary: Vocabula
 
 
 def _source(rows: Sequence[Encoded], vocabulary: Vocabulary) -> Source:
-    words = _padded([row.words for row in rows])
-    distinct: dict[str, int] = {"": 0}
-    surfaces = np.zeros_like(words)
-    for i, row in enumerate(rows):
-        places = [distinct.setdefault(word, len(distinct)) for word in row.sentence]
-        surfaces[i, : len(places)] = places
-    grams = [ngrams(word, vocabulary.buckets) for word in distinct]
+    flat = list(chain.from_iterable(row.sentence for row in rows))
+    # The place behind a sentence's end is the empty word's.
+    distinct = {word: i for i, word in enumerate(dict.fromkeys(("", *flat)))}
+    surfaces = np.fromiter(map(distinct.__getitem__, flat), np.int64, len(flat))
+    grams = [_grams(word, vocabulary.buckets) for word in distinct]
     ends = np.cumsum([0, *map(len, grams)])
+    lengths = np.array([len(row.sentence) for row in rows], np.int64)
     return Source(
         tuple(row.sentence for row in rows),
-        torch.from_numpy(words),
-        torch.from_numpy(surfaces),
-        torch.tensor([bucket for word in grams for bucket in word], dtype=torch.int64),
+        torch.from_numpy(_padded([row.words for row in rows])),
+        torch.from_numpy(_spread(surfaces, lengths)),
+        torch.from_numpy(np.concatenate(grams)),
         torch.from_numpy(ends[:-1].astype(np.int64)),
         torch.from_numpy(_padded([row.copies for row in rows])),
-        torch.tensor([max(1, len(row.words)) for row in rows], dtype=torch.int64),
+        torch.from_numpy(lengths.clip(min=1)),
     )
 
 
-def _padded(rows: Sequence[Ids]) -> npt.NDArray[np.int64]:
+@lru_cache(maxsize=200_000)
+def _grams(word: str, buckets: int) -> Rows:
+    """Return the n-grams of a word as an array, which is joined twice as fast as tuples."""
+    return np.array(ngrams(word, buckets), np.int64)
+
+
+def _padded(rows: Sequence[Ids]) -> Rows:
     """Return rows of ids as (B, longest), filled up with PAD; at least one column."""
-    wide = max(1, *(len(row) for row in rows))
-    out = np.full((len(rows), wide), PAD, np.int64)
-    for i, row in enumerate(rows):
-        out[i, : len(row)] = row
+    return _spread(np.concatenate(rows), np.array([len(row) for row in rows], np.int64))
+
+
+def _spread(flat: npt.NDArray[np.integer], lengths: Rows) -> Rows:
+    """Return the numbers of all rows as (B, longest); at least one column."""
+    wide = max(1, int(lengths.max()))
+    out = np.full((len(lengths), wide), PAD, np.int64)
+    out[np.arange(wide) < lengths[:, None]] = flat
     return out
 
 
-def by_length(
-    rows: npt.NDArray[np.int64], lengths: npt.NDArray[np.int64], batches: int
-) -> list[npt.NDArray[np.int64]]:
+def by_length(rows: Rows, lengths: Rows, batches: int) -> list[Rows]:
     """Return so many batches of the numbers of rows, of like length and equal size (within one).
 
     Args:
