@@ -1,13 +1,15 @@
-"""Settings for all tests: hypothesis profiles, and golden files that can be rewritten."""
+"""Settings for all tests: hypothesis profiles, golden files that can be rewritten, a browser."""
 
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.browser import chrome_in
 from tests.golden import Case, rewrite
 
 # Deadlines are off, since a shared machine pauses. "ci" draws the same examples every time.
@@ -53,3 +55,10 @@ def golden(_golden_updates: dict[Path, dict[str, str]] | None) -> Golden:
             _golden_updates[case.path][case.name] = actual
 
     return check
+
+
+@pytest.fixture(scope="module")
+def chrome(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A browser without a screen; modules that use it are marked `needs_browser`."""
+    with chrome_in(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser

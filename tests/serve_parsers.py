@@ -1,8 +1,18 @@
-"""Parsers invented for the tests of serving; no network, and no time passes in them."""
+"""Invented parsers and clients for the tests of serving; no network, and no time passes in them."""
 
 import threading
 
+from starlette.testclient import TestClient
+
 from genie_dp.parser.answers import Answer, Reply
+from genie_dp.serve.hosts import rule_for
+from genie_dp.serve.parse_app import parse_app
+from genie_dp.serve.parse_batches import BatchConfig
+from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_service import ParseService, ServiceConfig
+
+HOST = "http://127.0.0.1:8400"
+ANY = RateConfig(rate=0)
 
 
 def program_of(sentence):
@@ -55,3 +65,13 @@ class FailingParser(EchoParser):
             if "bad" in sentence:
                 raise ValueError(f"cannot read {sentence}")
         return replies
+
+
+def service_of(parser=None, *, english=None, **config):
+    settings = {"batches": BatchConfig(wait=0), "rate": ANY, **config}
+    return ParseService(parser or EchoParser(), ServiceConfig("tiny", **settings), english)
+
+
+def client_of(service, *, host="127.0.0.1", base=HOST):
+    app = parse_app(service, hosts=rule_for(host))
+    return TestClient(app, base_url=base, raise_server_exceptions=False)

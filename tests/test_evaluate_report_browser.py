@@ -1,42 +1,17 @@
 """The page of an evaluation in a real browser: with and without scripts, on a phone."""
 
-import shutil
-
 import pytest
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from genie_dp.cli import run
+from tests.browser import PHONE, needs_browser
 from tests.dataset_rows import row, write
 from tests.test_evaluate_command import ROWS, SAID, SKILL, write_said
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
-)
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--window-size=1000,900",
-)  # fmt: skip
+pytestmark = needs_browser
 NASTY = "<script>document.title='taken'</script> mail"
 LONG = "w" * 80  # wider than a phone where nothing breaks it
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    browser.set_page_load_timeout(20)
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture(scope="module")

@@ -1,11 +1,9 @@
 """The page for paraphrases in a real browser: keyboard, faults, a killed server, a phone."""
 
 import json
-import shutil
 import signal
 
 import pytest
-from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -13,20 +11,11 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from genie_dp import cli
 from genie_dp.paraphrase.shown import show
+from tests.browser import PHONE, needs_browser
 from tests.paraphrase_rows import row, shown_range, shown_text
 from tests.serve_process import ServerProcess, write_chosen
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
-)
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--window-size=1000,900",
-)  # fmt: skip
+pytestmark = needs_browser
 NASTY = "<script>document.title='taken'</script>"
 LONG = "w" * 80  # wider than a phone where nothing breaks it
 ROWS = (
@@ -36,19 +25,6 @@ ROWS = (
     show(row("X2", "open GENERIC_ENTITY_tt:file_0 now"), {"GENERIC_ENTITY_tt:file_0": LONG}),
 )
 TWO = ("which files have from 3 to 12 pages", "give me everything that is 3 to 12 pages long")
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    browser.set_page_load_timeout(20)
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

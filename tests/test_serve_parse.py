@@ -5,14 +5,12 @@ import json
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from html import unescape
 from pathlib import Path
 
 import httpx2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.testclient import TestClient
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
@@ -20,28 +18,20 @@ from genie_dp.serve.hosts import rule_for
 from genie_dp.serve.parse_app import parse_app
 from genie_dp.serve.parse_batches import BatchConfig
 from genie_dp.serve.parse_english import English
-from genie_dp.serve.parse_highlight import highlight
-from genie_dp.serve.parse_page import known_examples
 from genie_dp.serve.parse_privacy import outline
 from genie_dp.serve.parse_rate import RateConfig
 from genie_dp.serve.parse_refusals import of_status
-from genie_dp.serve.parse_service import Limits, ParseService, ServiceConfig
-from tests.serve_parsers import EchoParser, FailingParser, GatedParser, program_of, reply_of
+from genie_dp.serve.parse_service import Limits
+from tests.serve_parsers import (
+    EchoParser,
+    FailingParser,
+    GatedParser,
+    client_of,
+    program_of,
+    service_of,
+)
 
 ROOT = Path(__file__).parent.parent
-HOST = "http://127.0.0.1:8400"
-NASTY = '<script>alert("1")</script>'
-ANY = RateConfig(rate=0)
-
-
-def service_of(parser=None, *, english=None, **config):
-    settings = {"batches": BatchConfig(wait=0), "rate": ANY, **config}
-    return ParseService(parser or EchoParser(), ServiceConfig("tiny", **settings), english)
-
-
-def client_of(service, *, host="127.0.0.1", base=HOST):
-    app = parse_app(service, hosts=rule_for(host))
-    return TestClient(app, base_url=base, raise_server_exceptions=False)
 
 
 @pytest.fixture
@@ -470,100 +460,6 @@ def test_every_answer_has_the_headers_of_safety(browser, path):
     assert "unsafe" not in policy
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["cache-control"] == "no-store"
-
-
-# ----------------------------------------------------------------------------------- page
-
-
-def test_the_page_works_as_a_form_and_escapes_everything(browser):
-    answer = browser.post("/", data={"sentence": f"say {NASTY}"})
-    assert answer.status_code == 200
-    assert NASTY not in answer.text
-    text = unescape(answer.text)
-    assert f'value="say {NASTY}"' in text
-    assert text.count("<meter") == 4
-    assert "3 other programs" in text
-
-
-def test_the_script_gets_the_answer_alone(browser):
-    answer = browser.post("/answer", data={"sentence": f"say {NASTY}"})
-    assert NASTY not in answer.text
-    assert "<html" not in answer.text
-    assert "93 %" in answer.text
-
-
-def test_the_page_says_that_it_does_not_know(browser):
-    text = browser.post("/", data={"sentence": "gibberish"}).text
-    assert "I do not know" in text
-    assert "The closest one is:" in text
-
-
-@pytest.mark.parametrize(("count", "confidence"), [(0, 0.9), (4, 0.009)])
-def test_no_answer_that_comes_near_is_told(count, confidence):
-    class Unsure(EchoParser):
-        def parse(self, sentences, *, count=1):
-            return [reply_of("gibberish", answers, confidence=confidence) for _ in sentences]
-
-    answers = count
-    service = service_of(Unsure())
-    text = client_of(service).post("/", data={"sentence": "x"}).text
-    assert "No program comes near." in text
-    assert "<meter" not in text
-    service.close(20)
-
-
-def test_the_page_offers_sentences_that_its_parser_knows():
-    class Knowing(EchoParser):
-        def parse(self, sentences, *, count=1):
-            known = {s for s in sentences if "Slack" in s or "Dropbox" in s}
-            return [reply_of(s if s in known else "gibberish", count) for s in sentences]
-
-    found = known_examples(Knowing())
-    assert found == ("list my Dropbox files", "show me my Slack messages")
-    service = service_of(examples=found)
-    assert client_of(service).get("/").text.count('class="chip"') == 2
-    service.close(20)
-
-
-def test_a_page_without_examples_does_not_speak_of_them(browser):
-    assert "For example" not in browser.get("/").text
-
-
-@pytest.mark.parametrize("path", ["/", "/answer"])
-def test_refusals_are_told_on_the_page_and_nothing_typed_is_lost(browser, path):
-    answer = browser.post(path, data={"sentence": "word " * 80})
-    assert answer.status_code == 422
-    assert "80 words and signs, more than 64" in answer.text
-    assert answer.headers["content-type"].startswith("text/html")
-    if path == "/":
-        assert f'value="{"word " * 79}word"' in answer.text
-
-
-def test_a_parser_that_fails_is_told_on_the_page():
-    service = service_of(FailingParser())
-    answer = client_of(service).post("/", data={"sentence": "bad"})
-    assert answer.status_code == 500
-    assert "That did not work" in answer.text
-    service.close(20)
-
-
-@given(st.text())
-def test_the_pieces_of_a_program_are_the_program(code):
-    pieces = highlight(code)
-    assert "".join("".join(p.text for p in pieces).split()) == "".join(code.split())
-
-
-def test_a_long_program_has_a_line_for_each_step():
-    code = (
-        'monitor (@com.gmail.inbox(), sender == "bob") => @com.slack.send(message=count) => notify'
-    )
-    pieces = highlight(code)
-    assert "".join(p.text for p in pieces).count("\n=>") == 2
-    kinds = dict((p.text, p.kind) for p in pieces)
-    assert kinds["monitor"] == "keyword"
-    assert kinds["@com.gmail.inbox"] == "function"
-    assert kinds["sender"] == "name"
-    assert kinds['"bob"'] == "string"
 
 
 def test_every_code_is_explained_and_no_other():

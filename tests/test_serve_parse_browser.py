@@ -1,43 +1,19 @@
 """The demo page in a real browser: keyboard, phone, no script, nasty sentences, a killed server."""
 
-import shutil
 import signal
 
 import pytest
-from selenium import webdriver
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
+from tests.browser import PHONE, needs_browser
 from tests.serve_parse_process import ParseServer
 from tests.serve_parsers import program_of
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
-)
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
-FLAGS = (
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--disable-dev-shm-usage", "--window-size=1000,900",
-)  # fmt: skip
+pytestmark = needs_browser
 NASTY = "<script>document.title='taken'</script><img src=x onerror=\"document.title='taken'\">"
-
-
-@pytest.fixture(scope="module")
-def chrome(tmp_path_factory):
-    options = webdriver.ChromeOptions()
-    options.binary_location = CHROMIUM
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    browser = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    browser.set_page_load_timeout(20)
-    yield browser
-    browser.quit()
 
 
 @pytest.fixture

@@ -1,0 +1,39 @@
+"""A real browser without a screen, for tests of pages; the fixture `chrome` starts it."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+DRIVER = shutil.which("chromedriver")
+needs_browser = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER), reason="chromium or chromedriver is not installed"
+)
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 2, "mobile": True}
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--disable-dev-shm-usage", "--window-size=1000,900",
+)  # fmt: skip
+
+
+@contextmanager
+def chrome_in(profile: Path) -> Iterator[Any]:
+    """Start a browser that keeps its files in a folder and logs what pages complain of."""
+    from selenium import webdriver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = CHROMIUM or ""
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    browser = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    browser.set_page_load_timeout(20)
+    try:
+        yield browser
+    finally:
+        browser.quit()
