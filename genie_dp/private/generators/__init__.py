@@ -1,0 +1,1 @@
+"""Language models of private programs and utterances, and rows drawn from them."""

@@ -1,0 +1,53 @@
+"""The card of a generator: README.md, with the front matter that Hugging Face reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from genie_dp import __version__
+from genie_dp.records import Spent
+
+_ROWS = {
+    "one-stage": "utterances: one language model p(x)",
+    "control": "utterances: a language model p(x | code), its codes drawn from a noisy histogram",
+    "two-stage": "programs and utterances: language models p(y) and p(x | y)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the card of a generator says.
+
+    Attributes:
+        spent: the guarantee; there is no card without one.
+        facts: public numbers of the training.
+        codes: how many control codes there are, 0 without.
+    """
+
+    folder: str
+    kind: str
+    language: str
+    spent: Spent
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    codes: int = 0
+    version: str = __version__
+
+    @property
+    def rows(self) -> str:
+        """Return what it draws, in words."""
+        return _ROWS[self.kind]
+
+
+def render_card(card: Card) -> str:
+    """Return the text of README.md."""
+    environment = Environment(
+        loader=PackageLoader("genie_dp.private.generators", "pages"),
+        autoescape=False,  # Markdown: no value comes from rows
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.get_template("card.md.jinja").render(card=card)

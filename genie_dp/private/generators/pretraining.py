@@ -1,0 +1,130 @@
+"""Public pretraining: what synthesized rows teach before any private row is seen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from genie_dp.learn.loop import Progress, Run, TrainSettings
+from genie_dp.learn.metrics import Listener
+from genie_dp.private.generators.sequences import Encoded, Sequences, collate
+from genie_dp.private.generators.stages import Labelled, Stage, encoded
+from genie_dp.private.generators.tokenizer import Piece, PublicTokenizer, Tokenizer
+from genie_dp.rng import child_seed, stream
+
+# Batches whose rows are sorted by length together: little padding, and still a random order.
+_CHUNK = 32
+
+
+class EncodedBatches:
+    """Batches of encoded rows for the loop, in a new random order each epoch."""
+
+    def __init__(self, rows: Sequence[Encoded], *, size: int = 64, seed: int = 0):
+        """Keep the rows; a batch has at most `size`."""
+        self.rows, self.size, self.seed = rows, min(size, len(rows)), seed
+        self._lengths = np.array([len(row.tokens) for row in rows])
+        self._known: tuple[int, list[list[int]]] = (-1, [])
+
+    @property
+    def per_epoch(self) -> float:
+        """Return how many batches there are of all rows."""
+        return max(1, len(self.rows) // self.size)
+
+    def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Sequences, float]:
+        """Return a batch, or a process's rows of it, and its scored tokens."""
+        epoch, place = divmod(number, int(self.per_epoch))
+        chosen = [self.rows[i] for i in self._order(epoch)[place]]
+        scored = float(sum(row.scored for row in chosen))
+        mine = chosen[rank::world]
+        return collate(mine or chosen[:1], weights=[] if mine else [0.0]), scored
+
+    def _order(self, epoch: int) -> list[list[int]]:
+        if self._known[0] != epoch:
+            rng = np.random.default_rng(child_seed(self.seed, "public rows", epoch))
+            order = rng.permutation(len(self.rows))[: int(self.per_epoch) * self.size]
+            parts = np.array_split(order, max(1, int(self.per_epoch) // _CHUNK))
+            ordered = [part[np.argsort(self._lengths[part], kind="stable")] for part in parts]
+            flat = np.concatenate(ordered)
+            batches = [flat[i : i + self.size] for i in range(0, len(flat), self.size)]
+            self._known = epoch, [batches[i].tolist() for i in rng.permutation(len(batches))]
+        return self._known[1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Spelled:
+    """A tokenizer that writes some of the known words in pieces.
+
+    Private rows have words that the table lacks. Their pieces are learned from known words, for
+    which the model has seen what stands around them.
+    """
+
+    tokenizer: PublicTokenizer
+    rng: Random
+    share: float
+
+    @property
+    def begin(self) -> int:
+        return self.tokenizer.begin
+
+    @property
+    def separator(self) -> int:
+        return self.tokenizer.separator
+
+    @property
+    def end(self) -> int:
+        return self.tokenizer.end
+
+    @property
+    def pieces(self) -> Sequence[Piece | None]:
+        return self.tokenizer.pieces
+
+    def spell(self, word: str) -> tuple[int, ...]:
+        is_spelled = word.isalpha() and self.rng.random() < self.share
+        return self.tokenizer.pieces_of(word) if is_spelled else self.tokenizer.spell(word)
+
+    def save(self, folder: Path) -> None:
+        self.tokenizer.save(folder)
+
+
+def public_sequences(
+    stage: Stage,
+    rows: Sequence[Labelled],
+    tokenizer: Tokenizer,
+    *,
+    longest: int,
+    seed: int = 0,
+    spelled: float = 0.03,
+) -> list[Encoded]:
+    """Return public rows as a stage learns them; `spelled` is the share of words in pieces."""
+    if isinstance(tokenizer, PublicTokenizer) and spelled:
+        rng = stream(seed, "spelled", stage.name)
+        tokenizer = _Spelled(tokenizer, rng, spelled)
+    needs_program = stage.name == "program" or stage.prompt != "nothing"
+    usable = (row for row in rows if row.program or not needs_program)
+    return [encoded(stage, row, tokenizer, longest=longest) for row in usable]
+
+
+def pretrain_publicly(
+    model: Any,
+    rows: Sequence[Encoded],
+    settings: TrainSettings,
+    *,
+    batch: int = 64,
+    folder: Path | None = None,
+    listen: Listener | None = None,
+) -> Progress:
+    """Train a model on public rows by the common loop, without noise.
+
+    Args:
+        model: a CausalLM; its weights are what it starts from.
+        rows: as `public_sequences` gives them.
+        settings: how to train.
+        batch: rows of a batch.
+        folder: where checkpoints go, and where an interrupted run goes on from.
+        listen: is told losses; they are of public rows.
+    """
+    batches = EncodedBatches(rows, size=batch, seed=settings.seed)
+    return Run(model, batches, settings, listen=listen).train(folder)

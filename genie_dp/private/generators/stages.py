@@ -1,0 +1,87 @@
+"""What each kind of generator learns: its stages, and rows as the sequences of a stage."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from genie_dp.private.generators.sequences import Encoded
+from genie_dp.private.generators.tokenizer import Tokenizer, encode
+
+Kind = Literal["one-stage", "control", "two-stage"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+Prompt = Literal["nothing", "code", "program"]
+StageName = Literal["program", "utterance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One language model: of programs or utterances, given a prompt.
+
+    Attributes:
+        name: what it writes.
+        prompt: what it is given before.
+    """
+
+    name: StageName
+    prompt: Prompt = "nothing"
+
+
+# p(x); p(x | control code), after Yue et al. (2022); p(y) and p(x | y): "Privacy-Preserving Domain
+# Adaptation of Semantic Parsers", algorithms 1 and 2.
+STAGES: Mapping[Kind, tuple[Stage, ...]] = {
+    "one-stage": (Stage("utterance"),),
+    "control": (Stage("utterance", "code"),),
+    "two-stage": (Stage("program"), Stage("utterance", "program")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Labelled:
+    """A row with all that a stage may want of it; its text is not shown.
+
+    Attributes:
+        utterance: words.
+        program: tokens, none where only the utterance is known.
+        code: the control code, "" for none.
+    """
+
+    utterance: tuple[str, ...] = field(repr=False)
+    program: tuple[str, ...] = field(default=(), repr=False)
+    code: str = field(default="", repr=False)
+
+
+def needs_programs(kind: Kind) -> bool:
+    """Tell whether private rows must have programs, given or parsed."""
+    return kind != "one-stage"
+
+
+def prompt_of(stage: Stage, row: Labelled) -> tuple[str, ...]:
+    """Return the words that a stage is given."""
+    match stage.prompt:
+        case "nothing":
+            return ()
+        case "code":
+            return tuple(row.code.split())
+        case "program":
+            return row.program
+
+
+def begun(
+    stage: Stage, words: Sequence[str], tokenizer: Tokenizer, *, longest: int
+) -> tuple[int, ...]:
+    """Return the ids before what a stage writes: BEGIN alone, or BEGIN, the prompt and SEPARATOR.
+
+    A prompt takes at most half of the `longest` tokens; its end is cut.
+    """
+    if stage.prompt == "nothing":
+        return (tokenizer.begin,)
+    prompt = encode(words, tokenizer)[: max(1, longest // 2)]
+    return (tokenizer.begin, *prompt, tokenizer.separator)
+
+
+def encoded(stage: Stage, row: Labelled, tokenizer: Tokenizer, *, longest: int) -> Encoded:
+    """Return a row as a stage learns it; what goes beyond `longest` is cut, and has no END then."""
+    before = begun(stage, prompt_of(stage, row), tokenizer, longest=longest)
+    words = row.program if stage.name == "program" else row.utterance
+    tokens = (*before, *encode(words, tokenizer), tokenizer.end)
+    return Encoded(tokens[: longest + 1], len(before))
