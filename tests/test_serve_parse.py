@@ -23,6 +23,7 @@ from genie_dp.serve.parse_rate import RateConfig
 from genie_dp.serve.parse_refusals import of_status
 from genie_dp.serve.parse_service import Limits
 from tests.serve_parsers import (
+    HOST,
     EchoParser,
     FailingParser,
     GatedParser,
