@@ -1,0 +1,241 @@
+"""Several synthetic corpora against one real one: all figures, as plain data."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.metrics import matches
+from genie_dp.private.metrics.corpus import Row, drawn, has_programs, word_counts
+from genie_dp.private.metrics.features import Featuriser
+from genie_dp.private.metrics.intervals import Intervals
+from genie_dp.private.metrics.language_model import CrossFitted, LanguageModel
+from genie_dp.private.metrics.mauve import MauveSettings, mauve
+from genie_dp.private.metrics.programs import Programs, Read
+from genie_dp.private.metrics.types import chi_square, coverage, overlap, precision
+
+Figure = dict[str, Any]
+Parse = Callable[[Sequence[str]], Sequence[str]]
+_MOST_FUNCTIONS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """The rows of a file, under the name that the report shows."""
+
+    name: str
+    rows: tuple[Row, ...] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is measured, and how.
+
+    Attributes:
+        programs: reads programs; None to measure sentences only.
+        featuriser: makes the vectors of MAUVE; None to leave MAUVE out.
+        model: gives sentences their loss; None for two models of the real sentences.
+        parse: a parser: token forms for sentences, "" for none. With it, functions are counted in
+            what it says of the synthetic sentences (section 4.2), and compared with their programs.
+        rows: how many of each file are compared; 0 for as many as the smallest has.
+        intervals, mauve: see there.
+        is_public: the real rows are public: functions may be named.
+        seed: of the rows drawn.
+    """
+
+    programs: Programs | None
+    featuriser: Featuriser | None
+    model: LanguageModel | None = None
+    parse: Parse | None = None
+    rows: int = 0
+    intervals: Intervals = field(default_factory=Intervals)
+    mauve: MauveSettings = field(default_factory=MauveSettings)
+    is_public: bool = False
+    seed: int = 0
+
+
+def compared(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> dict[str, Any]:
+    """Return the figures of each synthetic corpus; docs/private-evaluation.md lists the fields.
+
+    Raises:
+        GenieError: a corpus without rows (J004), or without programs where these are measured
+            (J005).
+    """
+    check(real, synthetic, how)
+    size = how.rows or min(len(one.rows) for one in (real, *synthetic))
+    sample = Corpus(real.name, drawn(real.rows, size, seed=how.seed))
+    model = how.model or CrossFitted([row.utterance for row in sample.rows])
+    bench = _Bench(sample, how, model)
+    others = [Corpus(one.name, drawn(one.rows, size, seed=how.seed)) for one in synthetic]
+    return {
+        "rows": size,
+        "featuriser": how.featuriser.name if how.featuriser else None,
+        "buckets": how.mauve.buckets_for(size) if how.featuriser else None,
+        "language_model": model.name,
+        "parsed": how.parse is not None,
+        "real": {"rows_in_file": len(real.rows), **bench.real_described()},
+        "synthetic": [
+            {"rows_in_file": len(whole.rows), **bench.described(one)}
+            for whole, one in zip(synthetic, others, strict=True)
+        ],
+        "functions": bench.by_function(others) if how.is_public else None,
+    }
+
+
+def check(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> None:
+    """Raise GenieError for everything that keeps the corpora from being compared."""
+    found = []
+    for one in (real, *synthetic):
+        if not one.rows:
+            hint = "name a file with rows"
+            found.append(Problem("J004", f"{one.name} holds no rows", hint=hint))
+        elif len(one.rows) < how.rows:
+            message = f"{one.name} holds fewer rows than the {how.rows:,} that are to be compared"
+            found.append(Problem("J004", message, hint="lower --rows, or leave it out"))
+        elif how.programs and not how.parse and not has_programs(one.rows):
+            message = f"{one.name} holds rows without programs"
+            hint = "name a parser for all files with --parser, or add --utterances-only"
+            found.append(Problem("J005", message, hint=hint))
+    if found:
+        raise GenieError(found)
+
+
+class _Bench:
+    """The real rows, read once for all comparisons."""
+
+    def __init__(self, real: Corpus, how: Comparison, model: LanguageModel):
+        self.real, self.how, self.model = real, how, model
+        self.texts = [row.utterance for row in real.rows]
+        self.words = word_counts(real.rows)
+        self._said: dict[str, str] = {}
+        self.parsed = self._parsed(real.rows)
+        # Right programs where there are any; else the parser's are the best known.
+        own = has_programs(real.rows) or not self.parsed
+        self.read = self._read([row.program for row in real.rows] if own else self.parsed)
+        self.functions = _counted(self.read)
+        if how.programs and not self.functions:
+            language = how.programs.language.name
+            message = f"no program of {real.name} can be read as {language}"
+            hint = "name the language of the rows with --language"
+            raise GenieError(Problem("J007", message, hint=hint))
+
+    def _parsed(self, rows: Sequence[Row]) -> list[str]:
+        """Return what the parser says of each sentence; it is asked once for each."""
+        if not (self.how.parse and self.how.programs):
+            return []
+        new = sorted({row.utterance for row in rows} - set(self._said))
+        self._said.update(zip(new, self.how.parse(new), strict=True))
+        return [self._said[row.utterance] for row in rows]
+
+    def _read(self, programs: Sequence[str]) -> list[Read]:
+        return [self.how.programs.read(text) for text in programs] if self.how.programs else []
+
+    # ------------------------------------------------------------------------ one corpus
+
+    def real_described(self) -> dict[str, Any]:
+        """Return the figures of the real rows by themselves: what perfect rows would reach."""
+        held_out = (
+            self.model.held_out(self.texts)
+            if isinstance(self.model, CrossFitted)
+            else self.model.losses(self.texts)
+        )
+        figures: dict[str, Figure] = {"loss": self._loss(held_out)}
+        if self.how.programs and has_programs(self.real.rows):
+            figures["valid"] = self._valid(self.read)
+        if self.parsed:
+            figures |= self._of_parser()
+        return {
+            "name": self.real.name,
+            "word_types": len(self.words),
+            "function_types": len(self.functions) if self.how.programs else None,
+            "figures": figures,
+        }
+
+    def _of_parser(self) -> dict[str, Figure]:
+        """Return what the parser makes of the real sentences ("Ground Truth" of Table 1)."""
+        said = self._read(self.parsed)
+        return {**dict(self._by_functions(said)), **self._pairs(self.real.rows, self.parsed)}
+
+    def described(self, one: Corpus) -> dict[str, Any]:
+        """Return the figures of a synthetic corpus."""
+        words = word_counts(one.rows)
+        parsed = self._parsed(one.rows)
+        own = self._read([row.program for row in one.rows]) if has_programs(one.rows) else []
+        counted = self._read(parsed) if parsed else own
+        figures = dict(self._by_words(one, words))
+        if own:
+            figures["valid"] = self._valid(own)
+        if counted:
+            figures |= dict(self._by_functions(counted))
+        if parsed and own:
+            figures |= self._pairs(one.rows, parsed)
+        return {
+            "name": one.name,
+            "word_types": len(words),
+            "function_types": len(_counted(counted)) if counted else None,
+            "figures": figures,
+        }
+
+    def _by_words(self, one: Corpus, words: Counter[str]) -> Iterator[tuple[str, Figure]]:
+        texts = [row.utterance for row in one.rows]
+        yield "word_overlap", {"value": overlap(self.words, words)}
+        yield "word_precision", {"value": precision(self.words, words)}
+        if self.how.featuriser:
+            found = mauve(self.texts, texts, self.how.featuriser, self.how.mauve)
+            runs = list(found.scores)
+            yield "mauve", {"value": found.mean, "deviation": found.deviation, "runs": runs}
+        yield "loss", self._loss(self.model.losses(texts))
+        known = set(self.texts)
+        yield "copies", self.how.intervals.mean([float(text in known) for text in texts])
+
+    def _by_functions(self, read: Sequence[Read]) -> Iterator[tuple[str, Figure]]:
+        used = _counted(read)
+        yield "function_overlap", {"value": overlap(self.functions, used)}
+        yield "function_precision", {"value": precision(self.functions, used)}
+        yield "chi_square", {"value": chi_square(self.functions, used)}
+        for rank in coverage(self.functions, used):
+            yield f"top_{rank.k}", {"value": rank.share, "found": rank.found, "of": rank.of}
+        graphs = matches.graph_coverage(self.read, read)
+        yield "graph_recall", {"value": graphs.recall}
+        yield "graph_precision", {"value": graphs.precision}
+
+    def _pairs(self, rows: Sequence[Row], parsed: Sequence[str]) -> dict[str, Figure]:
+        if not has_programs(rows) or not self.how.programs:
+            return {}
+        found = matches.matched([row.program for row in rows], parsed, self.how.programs)
+        return dict(matches.described(found, self.how.intervals))
+
+    def _loss(self, losses: Sequence[tuple[float, int]]) -> Figure:
+        return self.how.intervals.ratio([n for n, _ in losses], [float(t) for _, t in losses])
+
+    def _valid(self, read: Sequence[Read]) -> Figure:
+        return self.how.intervals.mean([float(one.kind == "valid") for one in read])
+
+    # --------------------------------------------------------------------- all of them
+
+    def by_function(self, others: Sequence[Corpus]) -> list[dict[str, Any]]:
+        """Return the most frequent real functions with their share in each corpus."""
+        counts = [self._functions_of(one) for one in others]
+        ranked = sorted(self.functions, key=lambda name: (-self.functions[name], name))
+        return [
+            {
+                "name": name,
+                "real": self.functions[name] / self.functions.total(),
+                "synthetic": [c[name] / c.total() if c.total() else 0.0 for c in counts],
+            }
+            for name in ranked[:_MOST_FUNCTIONS]
+        ]
+
+    def _functions_of(self, one: Corpus) -> Counter[str]:
+        if self.how.programs is None:
+            return Counter()
+        programs = self._parsed(one.rows) or [row.program for row in one.rows]
+        return _counted(self._read(programs))
+
+
+def _counted(read: Sequence[Read]) -> Counter[str]:
+    found = Counter[str]()
+    for one in read:
+        found.update(one.functions)
+    return found

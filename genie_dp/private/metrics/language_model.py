@@ -1,0 +1,153 @@
+"""A language model of sentences, small enough for a report: words, and letters for new words.
+
+"We discard some setups with high GPT-2 loss, as MAUVE and function overlap tend to be very high on
+some grammatically incorrect sentences with diverse vocabulary" (Mireshghallah et al. 2023, A.3).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from math import log
+from typing import Protocol
+
+import xxhash
+
+from genie_dp.errors import GenieError, Problem
+
+_END = "\n"  # in no word, for words stand between white space
+_START = "\t"
+_CHARACTERS = 0x110000  # of Unicode: what was never seen has a probability, too
+_WORDS = 3  # a word is predicted from the two before it
+_LETTERS = 5
+
+
+class LanguageModel(Protocol):
+    """Whatever gives sentences a loss.
+
+    Attributes:
+        name: says what it is; losses of different models cannot be compared.
+    """
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    def losses(self, utterances: Sequence[str]) -> Sequence[tuple[float, int]]:
+        """Return the loss of each sentence in nats, and the number of tokens it was summed over."""
+
+
+class NgramModel:
+    """Trigrams of words over 5-grams of letters, both by Witten and Bell (1991).
+
+    Each level is interpolated with the next shorter one by the share of events that were new
+    there; below single words stands the probability of their letters, so that the probabilities of
+    all sentences sum to 1, whatever words they have.
+    """
+
+    name = "word trigrams over letter 5-grams, Witten-Bell"
+
+    def __init__(self, utterances: Iterable[str]):
+        """Count the sentences; the letters are those of different words, once each."""
+        self._words = _Counts(_WORDS)
+        self._letters = _Counts(_LETTERS)
+        met: set[str] = set()
+        for utterance in utterances:
+            words = utterance.split()
+            self._words.add([*words, _END])
+            met.update(words)
+        for word in sorted(met):
+            self._letters.add([*word, _END])
+        self._spelled: dict[str, float] = {}
+
+    def losses(self, utterances: Sequence[str]) -> list[tuple[float, int]]:
+        """Return nats and words of each sentence, its end counted as a word.
+
+        >>> model = NgramModel(["wake me up", "wake me"])
+        >>> (known, words), (garbage, _) = model.losses(["wake me up", "up grxl me"])
+        >>> words, known < 3 < garbage
+        (4, True)
+        """
+        return [self._loss([*utterance.split(), _END]) for utterance in utterances]
+
+    def _loss(self, words: Sequence[str]) -> tuple[float, int]:
+        return -sum(map(log, self._words.chances(words, self.spelled))), len(words)
+
+    def spelled(self, word: str) -> float:
+        """Return the probability that the letters of a word are these; 0 for the end."""
+        if word == _END:
+            return 0.0
+        if word not in self._spelled:
+            chance = 1.0
+            for share in self._letters.chances([*word, _END], lambda _: 1 / _CHARACTERS):
+                chance *= share
+            self._spelled[word] = chance
+        return self._spelled[word]
+
+
+class _Counts:
+    """How often an event followed a history of up to `order` - 1 events."""
+
+    def __init__(self, order: int):
+        self.order = order
+        self.after: dict[tuple[str, ...], Counter[str]] = defaultdict(Counter)
+        self.totals: dict[tuple[str, ...], int] = defaultdict(int)
+
+    def add(self, events: Sequence[str]) -> None:
+        for history, event in self._walk(events):
+            for start in range(len(history) + 1):
+                self.after[history[start:]][event] += 1
+                self.totals[history[start:]] += 1
+
+    def chances(self, events: Sequence[str], below: Callable[[str], float]) -> list[float]:
+        """Return the probability of each event after those before it."""
+        return [self._chance(history, event, below) for history, event in self._walk(events)]
+
+    def _walk(self, events: Sequence[str]) -> Iterable[tuple[tuple[str, ...], str]]:
+        padded = (*[_START] * (self.order - 1), *events)
+        for place, event in enumerate(events):
+            yield padded[place : place + self.order - 1], event
+
+    def _chance(self, history: tuple[str, ...], event: str, below: Callable[[str], float]) -> float:
+        chance = below(event)
+        for start in range(len(history), -1, -1):
+            seen = self.after.get(history[start:])
+            if seen is None:
+                return chance  # longer ones were not seen either
+            kinds, total = len(seen), self.totals[history[start:]]
+            chance = (seen[event] + kinds * chance) / (total + kinds)
+        return chance
+
+
+class CrossFitted:
+    """Two models, each of one half of the real sentences, so that these can be held out, too.
+
+    A sentence that stands in the rows several times is in one half.
+    """
+
+    def __init__(self, real: Sequence[str]):
+        """Train on both halves.
+
+        Raises:
+            GenieError: too few different sentences for two halves (J003).
+        """
+        halves: tuple[list[str], list[str]] = ([], [])
+        for utterance in sorted(real):
+            halves[_half(utterance)].append(utterance)
+        if not all(halves):
+            message = "expected real sentences for two language models, got too few different ones"
+            hint = "name other text for the language model with --lm-text"
+            raise GenieError(Problem("J003", message, hint=hint))
+        self._models = tuple(NgramModel(half) for half in halves)
+        self.name = f"{NgramModel.name}; two models, each of one half of the real sentences"
+
+    def losses(self, utterances: Sequence[str]) -> list[tuple[float, int]]:
+        """Return the mean loss of both models."""
+        both = zip(*(model.losses(utterances) for model in self._models), strict=True)
+        return [((a + b) / 2, words) for (a, words), (b, _) in both]
+
+    def held_out(self, real: Sequence[str]) -> list[tuple[float, int]]:
+        """Return the loss of real sentences by the model that has not seen them."""
+        return [self._models[1 - _half(text)].losses([text])[0] for text in real]
+
+
+def _half(utterance: str) -> int:
+    # The lowest bit would be that of other hashes of rows in this package.
+    return xxhash.xxh3_64_intdigest(utterance.encode(), seed=1) >> 63
