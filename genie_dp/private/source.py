@@ -1,0 +1,238 @@
+"""The only door to private rows: it groups them by unit, and lets none of their text out.
+
+Nothing here shows a row: not errors, which name the place and the rule alone, not `repr`. Errors
+are raised where no variable holds text, so that a traceback with local variables has none either.
+There is no way to count rows or words, and so none to build a vocabulary.
+"""
+
+import json
+import lzma
+import zlib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal, get_args
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.rng import stream
+
+Unit = Literal["utterance", "dialogue", "user"]
+# Mistakes told at once; more would tell how long a broken file is.
+MOST = 10
+# The column of TSV that holds the unit, unless told: after id, utterance and program.
+_COLUMN = 4
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivateRow:
+    """One private row; it never shows what it holds.
+
+    Attributes:
+        utterance: what somebody said.
+        program: what was meant, or None.
+    """
+
+    utterance: str
+    program: str | None = None
+
+    def __repr__(self) -> str:
+        return "PrivateRow(..)"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PrivateSource:
+    """Private rows by unit of privacy.
+
+    How many units there are is private as well: sampling rates come from a public estimate
+    (`training.settings.rate_of`).
+
+    Attributes:
+        units: the rows of each unit, at most the cap.
+        language: of the programs.
+        unit: what one neighbour differs by.
+    """
+
+    units: tuple[tuple[PrivateRow, ...], ...]
+    language: str
+    unit: Unit
+
+    def __repr__(self) -> str:
+        return f"PrivateSource(unit={self.unit!r}, language={self.language!r}, ..)"
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        *,
+        language: str,
+        unit: Unit = "utterance",
+        unit_field: str | None = None,
+        cap: int = 100,
+    ) -> "PrivateSource":
+        """Read a file of rows: JSONL, or TSV where the name ends so, compressed by its suffix.
+
+        JSON rows have `utterance`, and may have `program` and `language`; TSV rows have id,
+        utterance and program. Of a unit with more rows than `cap`, some are chosen at random; which
+        ones follows from that unit alone.
+
+        Args:
+            path: the file.
+            language: of the programs.
+            unit: "utterance" for each row by itself, else rows with the same `unit_field`.
+            unit_field: field that names the unit, in TSV the number of its column; unless told, the
+                field `dialogue` or `user`, or column 4.
+            cap: most rows of a unit.
+
+        Raises:
+            GenieError: the file cannot be read (Q001), rows are not as said above (Q002 to Q005),
+                or the unit or the cap is none (Q006).
+        """
+        if cap < 1:
+            raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}"))
+        reader = _Reader(str(path), language, _key_of(str(path), unit, unit_field))
+        fault = _read(reader)
+        problems, groups = reader.problems, reader.groups
+        del reader
+        if fault or problems:
+            # What was read must not be in a variable when it is raised.
+            groups.clear()
+            raise GenieError(fault or problems[:MOST])
+        chosen = tuple(_capped(name, rows, cap) for name, rows in groups.items())
+        return cls(chosen, language, unit)
+
+
+@dataclass(slots=True)
+class _Reader:
+    """What is read so far.
+
+    Attributes:
+        file: its name.
+        language: of programs.
+        key: field or column of the unit; None where each row is one.
+        groups: rows by unit.
+        problems: mistakes, at most one more than are told.
+    """
+
+    file: str
+    language: str
+    key: str | None
+    groups: dict[str, list[PrivateRow]] = field(default_factory=dict, repr=False)
+    problems: list[Problem] = field(default_factory=list)
+
+    def read(self, lines: IO[bytes]) -> None:
+        """Read all lines, or until there are too many mistakes."""
+        parse = self._tsv if _is_table(self.file) else self._json
+        for number, line in enumerate(lines, 1):
+            if line.strip() and (fault := parse(line, number)):
+                code, message, hint = fault
+                span = Span(self.file, number, 1, number, 1)
+                self.problems.append(Problem(code, message, span, hint))
+            if len(self.problems) >= MOST:
+                return
+
+    def _json(self, line: bytes, number: int) -> "_Fault | None":
+        row = _object(line)
+        if row is None:
+            return "Q002", "expected a JSON object in UTF-8", "one row a line"
+        if not _is_text(row.get("utterance")):
+            return "Q003", "expected text in the field 'utterance'", None
+        if not (row.get("program") is None or _is_text(row["program"])):
+            return "Q003", "expected text in the field 'program', or none", None
+        if row.get("language", self.language) != self.language:
+            return (
+                "Q004",
+                f"expected a row of the language {self.language!r}",
+                "one language a file",
+            )
+        name = str(number) if self.key is None else _name(row.get(self.key))
+        return self._keep(name, row["utterance"], row.get("program"))
+
+    def _tsv(self, line: bytes, number: int) -> "_Fault | None":
+        columns = _columns(line)
+        if columns is None:
+            return "Q002", "expected UTF-8 text", "save the file as UTF-8"
+        if len(columns) < 2:
+            return "Q003", "expected id, utterance and program between tabs", None
+        place = 0 if self.key is None else int(self.key)
+        name = columns[place - 1] if 0 < place <= len(columns) else None
+        program = columns[2] if len(columns) > 2 and columns[2] else None
+        return self._keep(str(number) if not place else name, columns[1], program)
+
+    def _keep(self, name: str | None, utterance: str, program: str | None) -> "_Fault | None":
+        if not name:
+            return "Q005", f"expected the row's unit in {self.key!r}", "name it with unit_field"
+        self.groups.setdefault(name, []).append(PrivateRow(utterance, program))
+        return None
+
+
+_Fault = tuple[str, str, str | None]
+
+
+def _read(reader: _Reader) -> Problem | None:
+    """Read a file into a reader; return what is wrong with the file as a whole."""
+    import smart_open
+
+    try:
+        with smart_open.open(reader.file, "rb") as lines:
+            reader.read(lines)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        why = getattr(error, "strerror", None) or "it is broken, or not compressed as its name says"
+        return Problem("Q001", f"cannot read {reader.file}: {why}", hint="give another file")
+    return None
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        row = json.loads(line.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        # The error holds the whole line: it goes no further.
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _columns(line: bytes) -> list[str] | None:
+    try:
+        return line.decode("utf-8-sig").rstrip("\r\n").split("\t")
+    except ValueError:
+        return None
+
+
+def _is_text(value: Any) -> bool:
+    """Tell text from others; half a surrogate pair is none, and could not be written later."""
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
+
+
+def _name(value: Any) -> str | None:
+    """Return the name of a unit: text, or a number as JSON writes it."""
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return None
+    return str(value)
+
+
+def _key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
+    """Return the field or column that names units, None where each row is one."""
+    if unit not in get_args(Unit):
+        message = f"expected the unit utterance, dialogue or user, got {unit!r}"
+        raise GenieError(Problem("Q006", message))
+    if unit == "utterance":
+        if unit_field is not None:
+            hint = "give the unit user or dialogue"
+            message = f"each utterance is a unit by itself, but units are named by {unit_field!r}"
+            raise GenieError(Problem("Q006", message, hint=hint))
+        return None
+    key = unit_field or (str(_COLUMN) if _is_table(file) else unit)
+    if _is_table(file) and not (key.isascii() and key.isdigit() and int(key) > 0):
+        message = f"expected the number of a column, from 1 on, got {key!r}"
+        raise GenieError(Problem("Q006", message, hint="TSV has no names"))
+    return key
+
+
+def _is_table(file: str) -> bool:
+    return ".tsv" in Path(file).suffixes[-2:]
+
+
+def _capped(name: str, rows: list[PrivateRow], cap: int) -> tuple[PrivateRow, ...]:
+    """Return at most `cap` rows; which ones follows from the unit, and from no other."""
+    if len(rows) <= cap:
+        return tuple(rows)
+    places = sorted(stream("cap", name).sample(range(len(rows)), cap))
+    return tuple(rows[i] for i in places)

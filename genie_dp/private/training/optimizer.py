@@ -1,0 +1,127 @@
+"""One step of DP-SGD behind AdamW: clipped sums, noise, division by the expected batch."""
+
+from typing import Any
+
+import torch
+from opacus.optimizers.optimizer import (
+    DPOptimizer,
+    _check_processed_flag,
+    _mark_as_processed,
+)
+
+from genie_dp.private.training.randomness import Bytes, gaussian
+from genie_dp.private.training.settings import DPSettings
+
+# What Opacus adds to a norm before it divides by it; the clipped norm stays below the bound.
+_TINY = 1e-6
+
+
+class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
+    """Opacus' optimizer with noise of a cryptographic generator, safe against infinite gradients.
+
+    Engines hand in gradients by `add_rows` or `add_sum`, as often as a batch has chunks; `finish`
+    takes the step. The sum over the batch never moves by more than `clip` when a row comes or goes.
+    """
+
+    def __init__(self, optimizer: Any, settings: DPSettings, draw: Bytes):
+        """Wrap an optimizer.
+
+        Args:
+            optimizer: AdamW, or any other of torch.
+            settings: noise, clipping norm, expected batch.
+            draw: where the bytes of the noise come from.
+        """
+        super().__init__(
+            optimizer,
+            noise_multiplier=settings.noise_multiplier,
+            max_grad_norm=settings.clip,
+            expected_batch_size=settings.batch,
+        )
+        self.draw = draw
+        self.number = 0
+
+    def begin(self) -> None:
+        """Forget what a step left that was not finished, and gradients of others."""
+        self._step_skip_queue.clear()
+        self._is_last_step_skipped = False
+        for p in self.params:
+            p.grad, p.grad_sample, p.summed_grad = None, None, None
+
+    def add_rows(self) -> None:
+        """Clip the gradients of rows, (B, ..) in `p.grad_sample`, and add them to the sum."""
+        self.signal_skip_step()
+        self.step()
+        self.zero_grad(set_to_none=True)
+
+    def add_sum(self) -> None:
+        """Add gradients in `p.grad`, a sum over rows that are clipped already."""
+        for p in self.params:
+            if p.grad is None:
+                continue
+            if p.summed_grad is None:
+                p.summed_grad = torch.zeros_like(p)
+            p.summed_grad += p.grad
+            p.grad = None
+
+    def finish(self, number: int) -> None:
+        """Add noise to the sum and take step `number`; without any rows it is noise alone."""
+        self.number = number
+        for p in self.params:
+            p.grad_sample = p.new_zeros((0, *p.shape))
+        self.step()
+        self.zero_grad(set_to_none=True)
+
+    def clip_and_accumulate(self) -> None:
+        """Add clipped gradients to `p.summed_grad`.
+
+        As in Opacus, but a row whose gradient is not finite counts as zero: there, one such row
+        makes the whole sum, and so the model, not a number, which nothing of the noise hides.
+        """
+        factors = clip_factors(self.grad_samples, self.max_grad_norm)
+        # All first: the two biases of an LSTM have one tensor of gradients.
+        for p in self.params:
+            _check_processed_flag(p.grad_sample)
+        for p in self.params:
+            gradients = self._get_flat_grad_sample(p).to(p.dtype)
+            if not bool((factors > 0).all()):
+                gradients = gradients.nan_to_num(0.0, 0.0, 0.0)
+            total = torch.einsum("i,i...", factors.to(p.device, p.dtype), gradients)
+            p.summed_grad = total if p.summed_grad is None else p.summed_grad.add_(total)
+            _mark_as_processed(p.grad_sample)
+
+    def add_noise(self) -> None:
+        """Put the noisy sum into `p.grad`; it is added in double precision and then rounded."""
+        std = self.noise_multiplier * self.max_grad_norm
+        for i, p in enumerate(self.params):
+            _check_processed_flag(p.summed_grad)
+            noise = torch.from_numpy(gaussian(self.draw, p.numel(), f"noise:{i}", self.number))
+            noise = noise.view(p.shape).to(p.device)
+            p.grad = (p.summed_grad.double() + std * noise).to(p.dtype)
+            _mark_as_processed(p.summed_grad)
+
+
+def clip_factors(gradients: list[torch.Tensor], clip: float) -> torch.Tensor:
+    """Return (B,): what rows are multiplied by so that no norm is above `clip`.
+
+    It is 0 where a row's gradient is not finite.
+
+    Args:
+        gradients: (B, ..) of each parameter.
+        clip: the largest norm.
+    """
+    parts = [g.reshape(len(g), g[:1].numel() or 1).norm(2, dim=1) for g in gradients if len(g)]
+    if not parts:
+        return gradients[0].new_zeros(0)
+    return factors_of(
+        torch.stack([part.to(parts[0].device) for part in parts], 1).norm(2, dim=1), clip
+    )
+
+
+def factors_of(norms: torch.Tensor, clip: float) -> torch.Tensor:
+    """Return the factors of norms (B,); 0 for what is no number.
+
+    >>> factors_of(torch.tensor([0.5, 4.0, float("nan"), float("inf")]), 1.0).tolist()
+    [1.0, 0.24999..., 0.0, 0.0]
+    """
+    factors = (clip / (norms + _TINY)).clamp(max=1.0)
+    return torch.where(norms.isfinite(), factors, torch.zeros_like(factors))

@@ -1,0 +1,236 @@
+"""A private run: pay, then take noisy steps, and go on where it was killed."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.learn.schedule import learning_rate
+from genie_dp.private.generators.sequences import collate
+from genie_dp.private.ledger.mechanisms import PoissonGaussian
+from genie_dp.private.training.checkpoint import restore, save
+from genie_dp.private.training.libraries import need_opacus
+from genie_dp.private.training.randomness import source_of
+from genie_dp.private.training.sampling import sample_units
+from genie_dp.private.training.settings import DPSettings
+from genie_dp.records import Spent
+from genie_dp.rng import child_seed
+
+Collate = Callable[[Sequence[Any]], Any]
+Spend = Callable[[Sequence[Any]], Spent]
+Listen = Callable[[dict[str, int]], None]
+
+NOT_COVERED = (
+    "floating point: noise is drawn in double precision and rounded, its distribution not discrete",
+    "the time and the memory that training took, which follow the sizes of batches",
+    "copies of a run's folder that are put back and trained again",
+)
+SEEDED = "noise and batches came from a seed: there is no guarantee towards anybody who knows it"
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """What a run may say of itself.
+
+    Attributes:
+        spent: the guarantee of all that was released.
+        steps: noisy steps taken, over all starts of the run.
+    """
+
+    spent: Spent
+    steps: int
+
+
+class PrivateRun:
+    """Noisy steps on private rows. It pays nothing by itself: see `train_privately`.
+
+    A loop of one's own alternates `run.step(run.draw())` with steps on public rows; the optimizer
+    forgets the gradients that those leave.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        units: Sequence[Sequence[Any]],
+        settings: DPSettings,
+        *,
+        collate: Collate = collate,
+        listen: Listen | None = None,
+    ):
+        """Check the engine on this model, and prepare; no private row is looked at.
+
+        Args:
+            model: has `loss(batch)`, (B,) nats; its weights are what the run starts from.
+            units: encoded rows by unit.
+            settings: how to train.
+            collate: makes a batch of rows.
+            listen: is told the number of steps, and nothing else.
+
+        Raises:
+            GenieError: the engine cannot be used with this model (Q021 to Q025), or Opacus is not
+                installed (Q020).
+        """
+        need_opacus()
+        from genie_dp.private.training.check import check_engine
+        from genie_dp.private.training.engines import engine_of
+        from genie_dp.private.training.optimizer import PrivateOptimizer
+
+        check_engine(model, settings.engine, collate=collate)
+        self.model, self.settings, self.collate, self.listen = model, settings, collate, listen
+        self._units = units
+        self._bytes = source_of(settings.seed)
+        self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self.device = next(iter(self.trained.values())).device
+        plain = torch.optim.AdamW(
+            list(self.trained.values()),
+            lr=settings.learning_rate,
+            betas=settings.betas,
+            weight_decay=settings.weight_decay,
+            fused=True,
+        )
+        self.optimizer = PrivateOptimizer(plain, settings, self._bytes)
+        self.engine = engine_of(settings.engine, model, self.optimizer)
+        self.steps = 0
+
+    def draw(self) -> tuple[Any, ...]:
+        """Return the rows of the next step, by Poisson sampling; there may be none."""
+        rate = self.settings.rate
+        return sample_units(self._units, rate, draw=self._bytes, step=self.steps)
+
+    def step(self, rows: Sequence[Any]) -> None:
+        """Take one noisy step on a batch; without rows it is noise alone, and counts as well.
+
+        The guarantee is that of `rows` drawn by `draw`. A number is used up before its noise is
+        drawn, so the same noise never comes twice in a run.
+        """
+        settings, number = self.settings, self.steps
+        self.model.train()
+        self.optimizer.begin()
+        with torch.random.fork_rng(devices=_devices(self.device)):
+            # Dropout's alone: what it draws needs no secrecy, since any gradient is clipped.
+            torch.manual_seed(child_seed(settings.seed or 0, "step", number))
+            for chunk in _chunks(rows, settings.chunk):
+                self.engine.accumulate(self.collate(chunk).to(self.device))
+        self.steps += 1
+        for options in self.optimizer.param_groups:
+            options["lr"] = rate_at(settings, number)
+        self.optimizer.finish(number)
+
+    def train(self, folder: Path | None = None) -> None:
+        """Take the steps that are left; checkpoints go into the folder."""
+        settings = self.settings
+        while self.steps < settings.steps:
+            self.step(self.draw())
+            last = self.steps == settings.steps
+            if folder is not None and (last or self.steps % settings.checkpoint_every == 0):
+                self.save(folder)
+            if self.listen:
+                self.listen({"step": self.steps, "steps": settings.steps})
+        self.model.eval()
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint; what is in it is released."""
+        save(
+            folder,
+            step=self.steps,
+            trained=self.trained,
+            optimizer=self.optimizer.original_optimizer,
+            settings=self.settings,
+        )
+
+    def resume(self, folder: Path) -> None:
+        """Go on from the newest checkpoint of a folder, if there is one."""
+        self.steps = restore(
+            folder,
+            trained=self.trained,
+            optimizer=self.optimizer.original_optimizer,
+            settings=self.settings,
+        )
+
+    def close(self) -> None:
+        """Take hooks off the model."""
+        self.optimizer.begin()
+        self.engine.close()
+
+
+def rate_at(settings: DPSettings, step: int) -> float:
+    """Return the learning rate of a step; it is never 0, for each step was paid.
+
+    >>> s = DPSettings(1.0, rate=0.1, steps=4, batch=8, learning_rate=1.0, warmup=0.0)
+    >>> [rate_at(s, step) for step in range(4)]
+    [0.875, 0.625, 0.375, 0.125]
+    """
+    progress = (step + 0.5) / settings.steps
+    if settings.schedule == "constant" and progress >= settings.warmup:
+        return settings.learning_rate
+    return learning_rate(progress, peak=settings.learning_rate, warmup=settings.warmup)
+
+
+def train_privately(
+    model: Any,
+    units: Sequence[Sequence[Any]],
+    settings: DPSettings,
+    *,
+    spend: Spend,
+    folder: Path | None = None,
+    listen: Listen | None = None,
+    collate: Collate = collate,
+) -> Trained:
+    """Train a model with DP-SGD (Abadi et al., 2016) and return what was spent.
+
+    The engine is checked on made-up rows and a checkpoint is looked for, then `spend` is called,
+    and only then is the first gradient of a private row taken. All steps are paid at once, also
+    those of a run that is never finished.
+
+    Args:
+        model: has `loss(batch)`, (B,) nats; it has the noisy weights afterwards.
+        units: encoded rows by unit; a step sees at most one row of each.
+        settings: how to train.
+        spend: records mechanisms in the ledger before anything is released, or raises. Called again
+            for a resumed run: the ledger knows it by its name (`checkpoint.run_of`).
+        folder: where checkpoints go, and where a run that was interrupted goes on from.
+        listen: is told the number of steps, and nothing else.
+        collate: makes a batch of rows.
+
+    Raises:
+        GenieError: there is no noise (Q026), the engine cannot be used with this model (Q021 to
+            Q025), the checkpoint is of another run (Q030), or the budget does not suffice.
+    """
+    if settings.noise_multiplier <= 0:
+        message = "expected a noise multiplier above 0, got 0"
+        hint = "training without privacy is genie_dp.learn.loop"
+        raise GenieError(Problem("Q026", message, hint=hint))
+    run = PrivateRun(model, units, settings, collate=collate, listen=listen)
+    try:
+        if folder is not None:
+            run.resume(folder)
+        spent = spend((mechanism_of(settings),))
+        run.train(folder)
+    finally:
+        run.close()
+    return Trained(with_limits(spent, settings), run.steps)
+
+
+def mechanism_of(settings: DPSettings) -> PoissonGaussian:
+    """Return what a run of these settings is to the accountant."""
+    return PoissonGaussian(settings.noise_multiplier, settings.rate, settings.steps)
+
+
+def with_limits(spent: Spent, settings: DPSettings) -> Spent:
+    """Return the guarantee with what training leaves open."""
+    more = (*NOT_COVERED, *([] if settings.seed is None else [SEEDED]))
+    new = tuple(line for line in more if line not in spent.not_covered)
+    return replace(spent, not_covered=(*spent.not_covered, *new))
+
+
+def _chunks(rows: Sequence[Any], size: int) -> list[Sequence[Any]]:
+    """Return the rows by length, so many at a time: little padding, and the same sum."""
+    ranked = sorted(rows, key=lambda row: len(row.tokens))
+    return [ranked[i : i + size] for i in range(0, len(ranked), size)]
+
+
+def _devices(device: torch.device) -> list[int]:
+    return [device.index or 0] if device.type == "cuda" else []

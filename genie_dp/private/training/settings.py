@@ -1,0 +1,95 @@
+"""How a private run trains: public numbers only, so that they may be saved beside its model."""
+
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+EngineName = Literal["vmap", "ghost", "hooks", "loop"]
+Schedule = Literal["linear", "constant"]
+ENGINES: tuple[str, ...] = get_args(EngineName)
+
+
+@dataclass(frozen=True, slots=True)
+class DPSettings:
+    """How to train; nothing here is read from private data, nor may be.
+
+    Attributes:
+        noise_multiplier: standard deviation of the noise, in clipping norms.
+        rate: chance of each unit to be in a step's batch (Poisson sampling).
+        steps: noisy steps of the run; all of them are paid before the first.
+        batch: expected units of a batch, by which sums are divided: rate times the *public*
+            estimate of the number of units. The true number is private, and that of a batch, too.
+        clip: largest norm of a row's gradient; 0.1 as in "Privacy-Preserving Domain Adaptation of
+            Semantic Parsers" and Li et al. (2022).
+        learning_rate: highest learning rate.
+        schedule: "linear" to zero, or "constant", both after the warm-up.
+        warmup: share of the steps until the highest rate is reached.
+        weight_decay, betas: of AdamW; without decay it is Adam.
+        engine: how per-row gradients are made (docs/private-training.md).
+        chunk: rows whose gradients are in memory at a time; a step's batch may have any number.
+        checkpoint_every: steps between checkpoints.
+        seed: of batches and noise, for tests: who knows it can take the noise away. None draws
+            both from the operating system's generator.
+    """
+
+    noise_multiplier: float
+    rate: float
+    steps: int
+    batch: float
+    clip: float = 0.1
+    learning_rate: float = 1e-3
+    schedule: Schedule = "linear"
+    warmup: float = 0.06
+    weight_decay: float = 0.0
+    betas: tuple[float, float] = (0.9, 0.999)
+    engine: EngineName = "vmap"
+    chunk: int = 8
+    checkpoint_every: int = 100
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse values that no run has."""
+        _expect(0 < self.rate <= 1, "rate in (0, 1]", self.rate)
+        _expect(
+            0 <= self.noise_multiplier < math.inf, "noise_multiplier >= 0", self.noise_multiplier
+        )
+        for name in ("steps", "batch", "clip", "learning_rate", "chunk", "checkpoint_every"):
+            value = getattr(self, name)
+            _expect(0 < value < math.inf, f"{name} > 0", value)
+        _expect(0 <= self.warmup < 1, "warmup in [0, 1)", self.warmup)
+        _expect(self.engine in ENGINES, f"engine one of {', '.join(ENGINES)}", self.engine)
+        _expect(self.schedule in get_args(Schedule), "schedule linear or constant", self.schedule)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the settings as JSON gives them back."""
+        return {**asdict(self), "betas": list(self.betas)}
+
+
+def _expect(true: bool, expected: str, value: object) -> None:
+    if not true:
+        raise ValueError(f"expected {expected}, got {value!r}")
+
+
+def rate_of(batch: float, about: float) -> float:
+    """Return the sampling rate that gives batches of an expected size.
+
+    Args:
+        batch: expected units of a batch.
+        about: units there are, as the public may know: an estimate, or a noisy count that was paid
+            for. The guarantee holds whatever the true number is.
+
+    >>> rate_of(64, 10_000)
+    0.0064
+    """
+    if not 0 < batch <= about:
+        raise ValueError(f"expected a batch in (0, {about}], got {batch}")
+    return batch / about
+
+
+def steps_of(epochs: float, rate: float) -> int:
+    """Return the steps in which a unit is drawn `epochs` times on average.
+
+    >>> steps_of(10, 2048 / 133_584)
+    653
+    """
+    return math.ceil(epochs / rate)
