@@ -1,0 +1,1 @@
+"""The privacy ledger: mechanisms, what they cost together, and the file that holds the budget."""

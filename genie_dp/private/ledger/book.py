@@ -1,0 +1,280 @@
+"""The ledger of one private data set: its budget, and every spend, recorded before its release."""
+
+import secrets
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.accounting import Accountant, epsilon_of
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.chain import (
+    Book,
+    Entry,
+    broken_end,
+    head_text,
+    read_book,
+    read_head,
+)
+from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.records import Spent
+from genie_dp.texts import read_text
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+# Sums of floats differ in their last digits from one machine to the next.
+_SLACK = 1 + 1e-9
+
+
+def ledger_of(path: Path) -> Path:
+    """Return where the ledger of a private file lies: beside it.
+
+    >>> ledger_of(Path("data/private.jsonl.gz")).as_posix()
+    'data/private.ledger.json'
+    """
+    plain = path.with_suffix("") if path.suffix in _COMPRESSED else path
+    return plain.with_suffix(".ledger.json")
+
+
+def new_run(purpose: str) -> str:
+    """Return an id for a run that begins; one that is resumed keeps its id."""
+    return f"{purpose}-{secrets.token_hex(4)}"
+
+
+class Ledger:
+    """A ledger file that was read and found unchanged.
+
+    Beside `private.ledger.json` lie `private.ledger.head`, which notices entries cut from the end,
+    and `.private.ledger.lock`.
+    """
+
+    def __init__(self, path: Path, book: Book):
+        """Use `open` or `create`."""
+        self.path = path
+        self._book = book
+
+    @classmethod
+    def create(cls, path: Path, budget: Budget) -> "Ledger":
+        """Write a ledger without spends.
+
+        Raises:
+            GenieError: there is one already (B020), or there was one (B021).
+        """
+        path = _real(path)
+        with locked(_lock(path)):
+            if path.exists():
+                hint = "a promise is made once; `genie-dp private budget show` shows it"
+                raise GenieError(Problem("B020", f"{path} exists already", hint=hint))
+            if _head(path).exists():
+                message = f"{path} is missing, but {_head(path).name} counts its entries"
+                hint = f"restore {path.name} from a copy: what was spent stays spent"
+                raise GenieError(Problem("B021", message, hint=hint))
+            ledger = cls(path, Book(secrets.token_hex(8), _now(), budget))
+            ledger._write()
+        return ledger
+
+    @classmethod
+    def open(cls, path: Path) -> "Ledger":
+        """Return the ledger of a file.
+
+        Raises:
+            GenieError: there is none (B022), or somebody changed it (B010 .. B019).
+        """
+        path = _real(path)
+        return cls(path, _read(path))
+
+    @property
+    def budget(self) -> Budget:
+        """Return what was promised."""
+        return self._book.budget
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the spends, as they were when the file was last read."""
+        return self._book.entries
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Return all that was spent, in its order."""
+        return self._book.mechanisms
+
+    @property
+    def head(self) -> str:
+        """Return "number of entries:last hash", to be noted elsewhere."""
+        head = self._book.head()
+        return f"{head.entries}:{head.hash}"
+
+    def epsilon_with(
+        self, more: Sequence[Mechanism] = (), *, accountant: Accountant | None = None
+    ) -> float:
+        """Return the epsilon of all spends and of more, at the budget's delta."""
+        every = (*self.mechanisms, *more)
+        return epsilon_of(every, self.budget.delta, accountant or self.budget.accountant)
+
+    def noise_multiplier_for(
+        self, *, rate: float, steps: int, epsilon: float | None = None
+    ) -> float:
+        """Return the least noise with which a training fits into the budget, spends included.
+
+        Args:
+            rate, steps: chance of a unit to be in a batch, number of batches.
+            epsilon: of everything together, if less than the budget is to be used.
+
+        Raises:
+            GenieError: nothing is left (B004).
+        """
+        budget = self.budget
+        return noise_multiplier_for(
+            min(budget.epsilon, epsilon or budget.epsilon),
+            budget.delta,
+            rate=rate,
+            steps=steps,
+            before=self.mechanisms,
+            accountant=budget.accountant,
+        )
+
+    def spent(self) -> Spent:
+        """Return the guarantee of everything that was released so far."""
+        return self._spent_up_to(len(self.entries))
+
+    def spend(self, mechanisms: Iterable[Mechanism], *, purpose: str, run: str) -> Spent:
+        """Record what a run will do to the data, before it releases anything.
+
+        A run that is recorded already, with the same mechanisms and purpose, is a resumed one and
+        costs nothing more. So an id belongs to one run, which ends in one release.
+
+        Args:
+            mechanisms: all that the run does to the data.
+            purpose: for people: what is released.
+            run: id of the run; see `new_run`.
+
+        Returns:
+            The guarantee of everything released up to and with this run.
+
+        Raises:
+            GenieError: past the budget (B023): then nothing is written; the id is another run's
+                (B024); the ledger was changed (B010 .. B019).
+        """
+        planned = tuple(mechanisms)
+        _check_words(planned, purpose=purpose, run=run)
+        with locked(_lock(self.path)):
+            self._book = _read(self.path)
+            known = next((entry for entry in self.entries if entry.run == run), None)
+            if known is None:
+                self._check_fits(planned)
+                self._book = self._book.with_entry(
+                    run=run, purpose=purpose, recorded=_now(), mechanisms=planned
+                )
+                self._write()
+            else:
+                _check_same(known, planned, purpose)
+                # It may have been killed between the two files.
+                self._write_head()
+        return self._spent_up_to(known.number if known else len(self.entries))
+
+    @classmethod
+    def accept_head(cls, path: Path) -> "Ledger":
+        """Write a second file that is missing or older than the ledger, and return the ledger.
+
+        Raises:
+            GenieError: the ledger was changed, or lacks entries that the second file counts.
+        """
+        path = _real(path)
+        with locked(_lock(path)):
+            book, problems = _looked_at(path)
+            if any(problem.code not in ("B017", "B019") for problem in problems):
+                raise GenieError(problems)
+            ledger = cls(path, book)
+            ledger._write_head()
+        return ledger
+
+    def _check_fits(self, planned: Sequence[Mechanism]) -> None:
+        budget = self.budget
+        after = self.epsilon_with(planned)
+        if after <= budget.epsilon * _SLACK:
+            return
+        message = (
+            f"expected at most epsilon {budget.epsilon:g} at delta {budget.delta:g}, got "
+            f"{after:.4g} with this spend, {self.epsilon_with():.4g} without"
+        )
+        hint = "`genie-dp private budget check --steps N --rate Q` says which noise fits"
+        raise GenieError(Problem("B023", message, hint=hint))
+
+    def _spent_up_to(self, count: int) -> Spent:
+        budget = self.budget
+        mechanisms = [one for entry in self.entries[:count] for one in entry.mechanisms]
+        return Spent(
+            epsilon=epsilon_of(mechanisms, budget.delta, budget.accountant),
+            delta=budget.delta,
+            unit=budget.unit,
+            relation=budget.relation,
+            accountant=budget.accountant,
+            not_covered=budget.not_covered(),
+        )
+
+    def _write(self) -> None:
+        # The ledger first: a kill in between leaves one entry that the second file does not count,
+        # which is no loss. The other order would look as if an entry had been removed.
+        replace_durably(self.path, self._book.text())
+        self._write_head()
+
+    def _write_head(self) -> None:
+        replace_durably(_head(self.path), head_text(self._book.head()))
+
+
+def _read(path: Path) -> Book:
+    book, problems = _looked_at(path)
+    if problems:
+        raise GenieError(problems)
+    return book
+
+
+def _looked_at(path: Path) -> tuple[Book, list[Problem]]:
+    """Return the ledger of a file, and what the second file says against it."""
+    # The second file first: a spend that comes between the two only adds an entry.
+    head = read_head(_head(path).read_bytes()) if _head(path).exists() else None
+    if not path.exists():
+        hint = "set a budget: genie-dp private budget init"
+        raise GenieError(Problem("B022", f"there is no ledger {path}", hint=hint))
+    book = read_book(read_text(path, code="B010"))
+    return book, list(broken_end(book, head, where=_head(path).name))
+
+
+def _check_words(planned: Sequence[Mechanism], *, purpose: str, run: str) -> None:
+    if not planned:
+        raise ValueError("a spend has at least one mechanism")
+    for name, text in (("purpose", purpose), ("run", run)):
+        if not text.strip() or not text.isprintable():
+            message = f"the {name} of a spend must be one line of text, got {text!r}"
+            raise GenieError(Problem("B025", message))
+
+
+def _check_same(known: Entry, planned: Sequence[Mechanism], purpose: str) -> None:
+    if known.mechanisms == tuple(planned) and known.purpose == purpose:
+        return
+    message = f"run {known.run!r} is recorded with other mechanisms or another purpose"
+    hint = "resume with the settings of the first start, or give the new run another id"
+    raise GenieError(Problem("B024", message, hint=hint))
+
+
+def _real(path: Path) -> Path:
+    if path.suffix != ".json":
+        hint = f"such as {path.with_suffix('.json').name}"
+        raise GenieError(
+            Problem("B025", f"the name of a ledger ends in .json, got {path.name!r}", hint=hint)
+        )
+    # A link would be replaced by the file that it leads to.
+    return path.resolve()
+
+
+def _head(path: Path) -> Path:
+    return path.with_suffix(".head")
+
+
+def _lock(path: Path) -> Path:
+    return path.with_name(f".{path.stem}.lock")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

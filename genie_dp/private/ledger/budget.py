@@ -1,0 +1,100 @@
+"""What was promised to the people whose rows are private."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Literal, get_args
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.accounting import Accountant
+
+Unit = Literal["utterance", "dialogue", "user"]
+Relation = Literal["add-or-remove-one"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """The promise: all releases together are (epsilon, delta)-DP; neither has a default.
+
+    Attributes:
+        epsilon, delta: of everything that is ever released from the data. Delta is far below one
+            divided by the number of units.
+        unit: what one neighbour differs by: an utterance, a dialogue, or all rows of a user.
+        cap: how many rows of a dialogue or user are looked at, at most; the others are left out.
+        relation: neighbouring data have one unit more or less.
+        accountant: which accountant's epsilon must stay within the budget.
+    """
+
+    epsilon: float
+    delta: float
+    unit: Unit
+    cap: int | None = None
+    relation: Relation = "add-or-remove-one"
+    accountant: Accountant = "rdp"
+
+    def __post_init__(self) -> None:
+        """Refuse what promises nothing (B005), all mistakes at once."""
+        problems = [Problem("B005", message, hint=hint) for message, hint in self._faults()]
+        if problems:
+            raise GenieError(problems)
+
+    def _faults(self) -> Iterator[tuple[str, str | None]]:
+        if not (_is_number(self.epsilon) and 0 < self.epsilon < math.inf):
+            yield f"epsilon must be greater than 0 and finite, got {self.epsilon!r}", None
+        if not (_is_number(self.delta) and 0 <= self.delta < 1):
+            hint = "choose one far below 1 / number of units, such as 1e-6"
+            yield f"delta must lie in [0, 1), got {self.delta!r}", hint
+        if self.unit not in UNITS:
+            yield f"unit must be one of {', '.join(UNITS)}, got {self.unit!r}", None
+        elif self.unit == "utterance" and self.cap not in (None, 1):
+            yield f"an utterance is one row, got cap {self.cap!r}", "leave the cap out"
+        elif self.unit != "utterance" and not _is_positive_count(self.cap):
+            hint = f"say how many rows of a {self.unit} are looked at, at most, such as 20"
+            yield f"a {self.unit} needs a cap of 1 or more rows, got {self.cap!r}", hint
+        if self.relation != "add-or-remove-one":
+            yield f"relation must be add-or-remove-one, got {self.relation!r}", None
+        if self.accountant not in get_args(Accountant):
+            yield f"accountant must be rdp or pld, got {self.accountant!r}", None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
+
+    def not_covered(self) -> tuple[str, ...]:
+        """Return what the promise does not speak of, in plain words."""
+        plural = {"utterance": "utterances", "dialogue": "dialogues"}
+        several = {
+            name: (f"a person with several {word}: what they cost adds up",)
+            for name, word in plural.items()
+        }
+        return (
+            *several.get(self.unit, ()),
+            "what many people have in common: that is what is learned",
+            "whoever reads the private files themselves, or copies of them",
+            "decisions made by looking at the data and not entered in the ledger",
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_positive_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+
+
+def budget_from(facts: Mapping[str, Any]) -> Budget:
+    """Return the budget that `as_dict` wrote.
+
+    >>> budget_from(Budget(3.0, 1e-6, "user", cap=20).as_dict()).cap
+    20
+
+    Raises:
+        GenieError: fields are missing, unknown or out of range (B005).
+    """
+    known = {field.name for field in fields(Budget)}
+    if set(facts) != known:
+        message = f"a budget has {', '.join(sorted(known))}, got {', '.join(sorted(facts))}"
+        raise GenieError(Problem("B005", message))
+    return Budget(**facts)

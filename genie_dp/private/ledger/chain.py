@@ -1,0 +1,272 @@
+"""The entries of a ledger as a hash chain, and what a reader can tell of changes to it.
+
+Each entry holds the hash of the one before, the first that of the header with the budget. A second
+file, the head, holds the number of entries and the last hash, so that entries cut from the end are
+noticed. Nothing here is secret: who rewrites both files with new hashes, or puts older copies of
+both back, is found out only by a head noted elsewhere (`unseen`).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.budget import Budget, budget_from
+from genie_dp.private.ledger.mechanisms import Mechanism, from_dict
+
+FORMAT = "genie-dp ledger 1"
+_ENTRY_FIELDS = {"number", "run", "purpose", "recorded", "mechanisms", "previous", "hash"}
+_HEADER_FIELDS = {"format", "id", "created", "budget", "hash"}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One spend.
+
+    Attributes:
+        number: 1 for the first.
+        run: what spent it; a resumed run has the same id.
+        purpose: for people.
+        recorded: time in UTC, ISO 8601.
+        mechanisms: all that the run does to the data.
+        previous: hash of the entry before, or of the header.
+        hash: of all the above.
+    """
+
+    number: int
+    run: str
+    purpose: str
+    recorded: str
+    mechanisms: tuple[Mechanism, ...]
+    previous: str
+    hash: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return {
+            "number": self.number,
+            "run": self.run,
+            "purpose": self.purpose,
+            "recorded": self.recorded,
+            "mechanisms": [one.as_dict() for one in self.mechanisms],
+            "previous": self.previous,
+            "hash": self.hash,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the second file says: how many entries there were at least, and the last one's hash."""
+
+    id: str
+    entries: int
+    hash: str
+
+
+@dataclass(frozen=True, slots=True)
+class Book:
+    """A ledger as it was read: whole and unchanged."""
+
+    id: str
+    created: str
+    budget: Budget
+    entries: tuple[Entry, ...] = ()
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """Return all that was spent, in its order."""
+        return tuple(one for entry in self.entries for one in entry.mechanisms)
+
+    def head(self) -> Head:
+        """Return what the second file should say."""
+        return Head(self.id, len(self.entries), self.hashes()[-1])
+
+    def hashes(self) -> tuple[str, ...]:
+        """Return the hash of the header and that of each entry."""
+        return (self._header()["hash"], *(entry.hash for entry in self.entries))
+
+    def with_entry(
+        self, *, run: str, purpose: str, recorded: str, mechanisms: Sequence[Mechanism]
+    ) -> "Book":
+        """Return the ledger with one entry more."""
+        number, previous = len(self.entries) + 1, self.hashes()[-1]
+        entry = Entry(number, run, purpose, recorded, tuple(mechanisms), previous, "")
+        facts = entry.as_dict()
+        entry = Entry(number, run, purpose, recorded, tuple(mechanisms), previous, digest(facts))
+        return Book(self.id, self.created, self.budget, (*self.entries, entry))
+
+    def text(self) -> str:
+        """Return the content of the file."""
+        facts = {**self._header(), "entries": [entry.as_dict() for entry in self.entries]}
+        return json.dumps(facts, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _header(self) -> dict[str, Any]:
+        budget = self.budget.as_dict()
+        facts = {"format": FORMAT, "id": self.id, "created": self.created, "budget": budget}
+        return {**facts, "hash": digest(facts)}
+
+
+def digest(facts: Mapping[str, Any]) -> str:
+    """Return the SHA-256 of all fields but "hash", 64 hexadecimal digits.
+
+    >>> digest({"a": 1, "b": 2}) == digest({"b": 2, "a": 1, "hash": "any"})
+    True
+    """
+    rest = {name: value for name, value in facts.items() if name != "hash"}
+    text = json.dumps(rest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def head_text(head: Head) -> str:
+    """Return the content of the second file."""
+    return json.dumps({"id": head.id, "entries": head.entries, "hash": head.hash}) + "\n"
+
+
+def read_head(text: bytes) -> Head | None:
+    """Return the head, or None if the bytes are none."""
+    try:
+        match json.loads(text):
+            case {"id": str(id), "entries": int(entries), "hash": str(hash)} as facts:
+                return Head(id, entries, hash) if len(facts) == 3 and entries >= 0 else None
+    except ValueError:  # neither JSON nor UTF-8
+        pass
+    return None
+
+
+def read_book(text: str) -> Book:
+    """Return the ledger of a text, if nobody changed it.
+
+    Raises:
+        GenieError: it is no ledger (B010), or all that was changed in it (B011 .. B015).
+    """
+    facts = _facts(text)
+    problems = list(_broken(facts))
+    if problems:
+        raise GenieError(problems)
+    match facts:
+        case {"id": str(id), "created": str(created), "budget": dict(budget)}:
+            entries = tuple(map(_entry, facts["entries"]))
+            return Book(id, created, budget_from(budget), entries)
+    raise GenieError(Problem("B010", "the header is none of a ledger"))
+
+
+def _facts(text: str) -> dict[str, Any]:
+    hint = "restore it from a copy; without its spends nothing can be promised"
+    try:
+        facts: dict[str, Any] | Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        message = f"the ledger is no JSON: {error.msg} in line {error.lineno}"
+        raise GenieError(Problem("B010", message, hint=hint)) from None
+    match facts:
+        case {"format": format, "entries": [*entries]} if format == FORMAT:
+            if all(isinstance(entry, dict) for entry in entries):
+                return dict(facts)
+    message = f"expected a ledger of format {FORMAT!r}"
+    raise GenieError(Problem("B010", message, hint=hint))
+
+
+def _broken(facts: Mapping[str, Any]) -> Iterator[Problem]:
+    header = {name: value for name, value in facts.items() if name != "entries"}
+    before = header.get("hash")
+    if set(header) != _HEADER_FIELDS or digest(header) != before:
+        hint = "put back what it said; a budget cannot be changed after it was promised"
+        yield Problem("B011", "the header (budget, id or time) was changed", hint=hint)
+        before = None
+    yield from _broken_links(facts["entries"], before)
+
+
+def _broken_links(entries: Sequence[Mapping[str, Any]], before: str | None) -> Iterator[Problem]:
+    """Yield what is wrong in the chain; `before` is the hash that the first one continues."""
+    present = {n for entry in entries if isinstance(n := entry.get("number"), int)}
+    expected = 1
+    for place, entry in enumerate(entries, start=1):
+        number, known = entry.get("number"), entry.get("hash")
+        if set(entry) != _ENTRY_FIELDS or digest(entry) != known or type(number) is not int:
+            yield Problem("B012", f"entry {place} was changed: its hash is that of other content")
+            # What follows it cannot be blamed for that.
+            expected, before = expected + 1, None
+        elif number == expected:
+            if before is not None and entry["previous"] != before:
+                yield Problem("B015", _replaced(number))
+            expected, before = number + 1, known
+        elif number > expected:
+            yield from _gap(expected, number, place, present)
+            expected, before = number + 1, known
+        else:
+            yield Problem("B014", f"entry {number} stands at place {place}: moved or copied")
+
+
+def _replaced(number: int) -> str:
+    if number == 1:
+        return "the budget was replaced: entry 1 was recorded under another"
+    return f"entry {number - 1} was replaced: entry {number} was recorded after another one"
+
+
+def _gap(expected: int, number: int, place: int, present: set[int]) -> Iterator[Problem]:
+    missing = [str(one) for one in range(expected, number) if one not in present]
+    if missing:
+        names = f"{'entry' if len(missing) == 1 else 'entries'} {', '.join(missing)}"
+        yield Problem("B013", f"{names} missing before entry {number}: removed")
+    else:
+        yield Problem("B014", f"entry {number} stands at place {place}: moved or copied")
+
+
+def _entry(facts: Mapping[str, Any]) -> Entry:
+    match facts:
+        case {
+            "number": int(number),
+            "run": str(run),
+            "purpose": str(purpose),
+            "recorded": str(recorded),
+            "mechanisms": [*mechanisms],
+            "previous": str(previous),
+            "hash": str(hash),
+        } if all(isinstance(one, dict) for one in mechanisms):
+            read = tuple(map(from_dict, mechanisms))
+            return Entry(number, run, purpose, recorded, read, previous, hash)
+    raise GenieError(Problem("B010", f"entry {facts['number']} is no entry of a ledger"))
+
+
+def broken_end(book: Book, head: Head | None, *, where: str) -> Iterator[Problem]:
+    """Yield what the second file says against the ledger.
+
+    One entry more in the ledger is no fault: a run killed between the two files leaves that.
+
+    Args:
+        where: name of the second file.
+    """
+    have = len(book.entries)
+    hint = "bring both files from where they belong together"
+    if head is None:
+        message = f"{where} is missing or unreadable: entries cut from the end would not be noticed"
+        hint += ", or accept the ledger as it is: genie-dp private budget check --accept-head"
+        yield Problem("B017", message, hint=hint)
+    elif head.entries > have:
+        first = f"{have + 1}" if head.entries == have + 1 else f"{have + 1} to {head.entries}"
+        message = f"{where} counts {head.entries} entries, the ledger has {have}: {first} removed"
+        yield Problem("B016", message, hint=hint)
+    elif head.id != book.id or book.hashes()[head.entries] != head.hash:
+        message = f"{where} belongs to another ledger, or entries up to {have} were rewritten"
+        yield Problem("B018", message, hint=hint)
+    elif head.entries < have - 1:
+        hint = "put the newer one back, or accept the ledger: check --accept-head"
+        message = f"{where} is older than the ledger: {head.entries} of {have} entries"
+        yield Problem("B019", message, hint=hint)
+
+
+def unseen(book: Book, seen: str) -> Problem | None:
+    """Return what a head that was noted earlier, "3:1f2e..", says against the ledger, if anything.
+
+    At least twelve digits of the hash must be given, so that no two agree by chance.
+    """
+    number, _, known = seen.partition(":")
+    if not number.isdecimal() or len(known) < 12:
+        hint = "`genie-dp private budget show` prints it: number of entries, colon, hash"
+        return Problem("B026", f"expected a head such as 3:1f2e.., got {seen!r}", hint=hint)
+    hashes = book.hashes()
+    if int(number) < len(hashes) and hashes[int(number)].startswith(known):
+        return None
+    message = f"the ledger with head {seen} was another one, or entries were removed or rewritten"
+    return Problem("B018", message, hint="find the ledger that goes on from that head")

@@ -1,0 +1,74 @@
+"""Files that survive a kill at any moment, and a lock that ends with the process that holds it."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from genie_dp.errors import GenieError, Problem
+
+# A spend holds the lock for as long as its epsilon is computed: seconds, with PLD.
+WAIT_SECONDS = 60.0
+
+
+def replace_durably(path: Path, text: str) -> None:
+    """Write a file so that after a kill or a power cut it has its old or its new content, whole.
+
+    Only one process may do so at a time (see `locked`): the temporary name is always the same, so
+    that what a kill leaves behind is overwritten by the next.
+    """
+    partial = path.with_name(f".{path.name}.partial")
+    with partial.open("w", encoding="utf-8", newline="\n") as out:
+        out.write(text)
+        out.flush()
+        os.fsync(out.fileno())
+    partial.replace(path)
+    _sync(path.parent)
+
+
+def _sync(folder: Path) -> None:
+    number = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)
+
+
+@contextmanager
+def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock file of that name; other processes and threads wait.
+
+    It is never removed: whoever removed it could hold another file than the next who comes.
+
+    Args:
+        wait: seconds until waiting is given up.
+
+    Raises:
+        GenieError: another process holds it all that time (B006), or the system has no such locks.
+    """
+    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        give_up = time.monotonic() + wait
+        while not _taken(number):
+            if time.monotonic() > give_up:
+                hint = f"wait for it; `fuser {path}` names the process that holds it"
+                message = f"another process writes the ledger since {wait:g} seconds"
+                raise GenieError(Problem("B006", message, hint=hint))
+            time.sleep(0.02)
+        yield
+    finally:
+        os.close(number)
+
+
+def _taken(number: int) -> bool:
+    try:
+        import fcntl
+    except ImportError as problem:
+        message = "ledgers are written on Linux and macOS: this system has no flock"
+        raise GenieError(Problem("B006", message)) from problem
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
