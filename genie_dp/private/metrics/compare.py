@@ -65,7 +65,7 @@ def compared(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> dict
     check(real, synthetic, how)
     size = how.rows or min(len(one.rows) for one in (real, *synthetic))
     sample = Corpus(real.name, drawn(real.rows, size, seed=how.seed))
-    model = how.model or CrossFitted([row.utterance for row in sample.rows])
+    model = how.model or CrossFitted([row.utterance for row in real.rows])
     bench = _Bench(sample, how, model)
     others = [Corpus(one.name, drawn(one.rows, size, seed=how.seed)) for one in synthetic]
     return {

@@ -16,7 +16,7 @@ class Metric:
     Attributes:
         key: name in the result.
         title: name for people.
-        better: "high", "low", or "real" for near that of the real rows.
+        better: "high", "low", "real" for near that of the real rows, or "none" for neither.
         is_share: from 0 to 1.
         meaning: one sentence.
         source: section or table.
@@ -24,7 +24,7 @@ class Metric:
 
     key: str
     title: str
-    better: Literal["high", "low", "real"]
+    better: Literal["high", "low", "real", "none"]
     meaning: str
     source: str
     is_share: bool = True
@@ -52,7 +52,7 @@ SENTENCES = (
         f"{PAPER}, A.3 (there GPT-2, above 2.0 discarded)", is_share=False,
     ),
     Metric(
-        "copies", "copies", "low",
+        "copies", "copies", "none",
         "Share of the synthetic sentences that are, word for word, among the real ones compared. "
         "Short sentences are so by chance; what DP promises, no such count shows.",
         "none",

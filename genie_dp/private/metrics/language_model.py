@@ -128,14 +128,16 @@ class CrossFitted:
         Raises:
             GenieError: too few different sentences for two halves (J003).
         """
-        halves: tuple[list[str], list[str]] = ([], [])
-        for utterance in sorted(real):
-            halves[_half(utterance)].append(utterance)
-        if not all(halves):
+        distinct = sorted(set(real), key=_shuffled)
+        if len(distinct) < 2:
             message = "expected real sentences for two language models, got too few different ones"
             hint = "name other text for the language model with --lm-text"
             raise GenieError(Problem("J003", message, hint=hint))
-        self._models = tuple(NgramModel(half) for half in halves)
+        self._first = frozenset(distinct[: len(distinct) // 2])
+        self._models = (
+            NgramModel(text for text in real if text in self._first),
+            NgramModel(text for text in real if text not in self._first),
+        )
         self.name = f"{NgramModel.name}; two models, each of one half of the real sentences"
 
     def losses(self, utterances: Sequence[str]) -> list[tuple[float, int]]:
@@ -145,9 +147,10 @@ class CrossFitted:
 
     def held_out(self, real: Sequence[str]) -> list[tuple[float, int]]:
         """Return the loss of real sentences by the model that has not seen them."""
-        return [self._models[1 - _half(text)].losses([text])[0] for text in real]
+        first, second = self._models
+        return [(second if text in self._first else first).losses([text])[0] for text in real]
 
 
-def _half(utterance: str) -> int:
-    # The lowest bit would be that of other hashes of rows in this package.
-    return xxhash.xxh3_64_intdigest(utterance.encode(), seed=1) >> 63
+def _shuffled(utterance: str) -> int:
+    """Return a place that says nothing of the words."""
+    return xxhash.xxh3_64_intdigest(utterance.encode(), seed=1)

@@ -53,7 +53,7 @@ def best(metric: Metric, result: Mapping[str, Any]) -> frozenset[int]:
         for place, one in enumerate(result["synthetic"])
         if metric.key in one["figures"]
     }
-    if len(set(told.values())) < 2:
+    if metric.better == "none" or len(set(told.values())) < 2:
         return frozenset()
     real = result["real"]["figures"].get(metric.key, {"value": 0.0})["value"]
     rank = {"high": lambda v: -v, "low": lambda v: v, "real": lambda v: abs(v - real)}
