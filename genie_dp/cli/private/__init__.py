@@ -1,0 +1,33 @@
+"""`genie-dp private`: what may be learned from private rows, within a budget."""
+
+from collections.abc import Mapping
+
+import click
+
+from genie_dp.cli import LazyGroup
+
+# name -> (where the command is, its line of help), as in genie_dp.cli.COMMANDS.
+STEPS: Mapping[str, tuple[str, str]] = {
+    "budget": (
+        "genie_dp.cli.private.budget:group",
+        "Set the privacy budget of private rows, and see what is left of it.",
+    ),
+    "evaluate": (
+        "genie_dp.cli.private.evaluate:command",
+        "Compare synthetic rows with real ones that were held out.",
+    ),
+}
+
+
+class _Steps(LazyGroup):
+    """The commands of this folder."""
+
+    @property
+    def table(self) -> Mapping[str, tuple[str, str]]:
+        """Return the steps in their order."""
+        return STEPS
+
+
+@click.group("private", cls=_Steps)
+def group() -> None:
+    """Learn from private rows with differential privacy, within a budget."""
