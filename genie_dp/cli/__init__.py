@@ -55,6 +55,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.evaluate:command",
         "Measure predicted programs against the right ones.",
     ),
+    "private": (
+        "genie_dp.cli.private:group",
+        "Learn from private rows with differential privacy, within a budget.",
+    ),
     "serve": (
         "genie_dp.cli.serve:command",
         "Answer sentences with programs: over HTTP, and on a page to try it.",

@@ -16,6 +16,7 @@ from genie_dp.private.ledger.chain import (
     head_text,
     read_book,
     read_head,
+    unseen,
 )
 from genie_dp.private.ledger.files import locked, replace_durably
 from genie_dp.private.ledger.mechanisms import Mechanism
@@ -105,6 +106,10 @@ class Ledger:
         head = self._book.head()
         return f"{head.entries}:{head.hash}"
 
+    def unseen(self, seen: str) -> Problem | None:
+        """Return what a head that was noted earlier says against the ledger, if anything."""
+        return unseen(self._book, seen)
+
     def epsilon_with(
         self, more: Sequence[Mechanism] = (), *, accountant: Accountant | None = None
     ) -> float:
@@ -113,13 +118,19 @@ class Ledger:
         return epsilon_of(every, self.budget.delta, accountant or self.budget.accountant)
 
     def noise_multiplier_for(
-        self, *, rate: float, steps: int, epsilon: float | None = None
+        self,
+        *,
+        rate: float,
+        steps: int,
+        epsilon: float | None = None,
+        more: Sequence[Mechanism] = (),
     ) -> float:
         """Return the least noise with which a training fits into the budget, spends included.
 
         Args:
             rate, steps: chance of a unit to be in a batch, number of batches.
             epsilon: of everything together, if less than the budget is to be used.
+            more: what else the run will do.
 
         Raises:
             GenieError: nothing is left (B004).
@@ -130,7 +141,7 @@ class Ledger:
             budget.delta,
             rate=rate,
             steps=steps,
-            before=self.mechanisms,
+            before=(*self.mechanisms, *more),
             accountant=budget.accountant,
         )
 
@@ -162,7 +173,7 @@ class Ledger:
             self._book = _read(self.path)
             known = next((entry for entry in self.entries if entry.run == run), None)
             if known is None:
-                self._check_fits(planned)
+                self.check_fits(planned)
                 self._book = self._book.with_entry(
                     run=run, purpose=purpose, recorded=_now(), mechanisms=planned
                 )
@@ -189,15 +200,16 @@ class Ledger:
             ledger._write_head()
         return ledger
 
-    def _check_fits(self, planned: Sequence[Mechanism]) -> None:
+    def check_fits(self, planned: Sequence[Mechanism] = ()) -> None:
+        """Refuse what would go past the budget, together with what was spent (B023)."""
         budget = self.budget
         after = self.epsilon_with(planned)
         if after <= budget.epsilon * _SLACK:
             return
-        message = (
-            f"expected at most epsilon {budget.epsilon:g} at delta {budget.delta:g}, got "
-            f"{after:.4g} with this spend, {self.epsilon_with():.4g} without"
-        )
+        message = f"expected at most epsilon {budget.epsilon:g} at delta {budget.delta:g}, got "
+        message += f"{after:.4g}"
+        if planned:
+            message += f" with this spend, {self.epsilon_with():.4g} without"
         hint = "`genie-dp private budget check --steps N --rate Q` says which noise fits"
         raise GenieError(Problem("B023", message, hint=hint))
 
@@ -265,7 +277,7 @@ def _real(path: Path) -> Path:
             Problem("B025", f"the name of a ledger ends in .json, got {path.name!r}", hint=hint)
         )
     # A link would be replaced by the file that it leads to.
-    return path.resolve()
+    return path.resolve() if path.is_symlink() else path
 
 
 def _head(path: Path) -> Path:

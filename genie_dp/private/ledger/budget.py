@@ -11,6 +11,10 @@ from genie_dp.private.ledger.accounting import Accountant
 Unit = Literal["utterance", "dialogue", "user"]
 Relation = Literal["add-or-remove-one"]
 UNITS: tuple[Unit, ...] = get_args(Unit)
+# Few private data sets have fewer units than one divided by this.
+_LARGE_DELTA = 1e-3
+# "Weak to no" guarantees above it (Ponomareva et al., How to DP-fy ML, 2023, tier 3).
+_LARGE_EPSILON = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,21 @@ class Budget:
             "whoever reads the private files themselves, or copies of them",
             "decisions made by looking at the data and not entered in the ledger",
         )
+
+
+def doubts(budget: Budget) -> Iterator[Problem]:
+    """Yield warnings of budgets that are possible and promise little.
+
+    >>> [problem.code for problem in doubts(Budget(3.0, 0.01, "utterance"))]
+    ['B027']
+    """
+    if budget.delta > _LARGE_DELTA:
+        message = f"at delta {budget.delta:g} one unit in {1 / budget.delta:,.0f} may be published"
+        hint = "choose a delta far below 1 / number of units"
+        yield Problem("B027", message, hint=hint, severity="warning")
+    if budget.epsilon > _LARGE_EPSILON:
+        message = f"epsilon {budget.epsilon:g} promises little: common budgets are 1 to 8"
+        yield Problem("B027", message, severity="warning")
 
 
 def _is_number(value: object) -> bool:

@@ -36,8 +36,9 @@ def noise_multiplier_for(
     """
     spent = epsilon_of(before, delta, accountant)
     if spent >= epsilon:
-        message = f"epsilon {spent:.4g} of {epsilon:.4g} is spent already: nothing is left"
-        raise GenieError(Problem("B004", message, hint="a larger budget needs another ledger"))
+        message = f"epsilon {spent:.4g} is spent already, nothing is left of {epsilon:.4g}"
+        hint = "what was spent stays spent; a budget is for one data set, once"
+        raise GenieError(Problem("B004", message, hint=hint))
 
     def fits(units: int, by: Accountant) -> bool:
         mechanism = PoissonGaussian(units / FINENESS, rate, steps)

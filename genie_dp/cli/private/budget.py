@@ -1,0 +1,151 @@
+"""`genie-dp private budget`: set the budget of private rows, show what was spent, ask what fits."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp.cli.private.ledgers import (
+    check_is_there,
+    ledger_option,
+    ledger_path,
+    open_ledger,
+    private_argument,
+)
+
+_POSITIVE = click.FloatRange(min=0, min_open=True)
+_format_option = click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="For people, or for programs.",
+)
+
+
+@click.group("budget")
+def group() -> None:
+    """Set the privacy budget of private rows, and see what is left of it."""
+
+
+@group.command("init")
+@private_argument
+@click.option(
+    "--epsilon", type=_POSITIVE, required=True, metavar="NUMBER",
+    help="How much may be learned of one unit, at most, by everything together. Common: 1 to 8.",
+)  # fmt: skip
+@click.option(
+    "--delta", type=click.FloatRange(0, 1, max_open=True), required=True, metavar="NUMBER",
+    help="Chance that epsilon does not hold: far below 1 / number of units, such as 1e-6.",
+)  # fmt: skip
+@click.option(
+    "--unit", type=click.Choice(["utterance", "dialogue", "user"]), required=True,
+    help="What is protected: one row, all rows of a dialogue, or all rows of a person.",
+)  # fmt: skip
+@click.option(
+    "--cap", type=click.IntRange(1), metavar="ROWS",
+    help="How many rows of a dialogue or user are looked at, at most.",
+)  # fmt: skip
+@click.option(
+    "--accountant", type=click.Choice(["rdp", "pld"]), default="rdp", show_default=True,
+    help="Whose epsilon must stay within the budget; pld allows more and knows no zCDP.",
+)  # fmt: skip
+@ledger_option
+def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
+    """Promise a budget for private rows, once and for all.
+
+    PRIVATE is the file of private rows; it is not opened. The ledger is written beside it. Every
+    command that learns from the rows enters there what it does, before it does it, and refuses
+    what would go past the budget.
+
+    \b
+    genie-dp private budget init private.jsonl --epsilon 3 --delta 1e-6 --unit user --cap 20
+    """
+    from genie_dp.cli.output import show_problems
+    from genie_dp.cli.private.budget_tables import promised
+    from genie_dp.private.ledger.book import Ledger
+    from genie_dp.private.ledger.budget import Budget, doubts
+
+    budget = Budget(**promise)
+    if ledger is None:
+        check_is_there(private)
+    made = Ledger.create(ledger_path(private, ledger), budget)
+    show_problems(doubts(budget))
+    click.echo(f"{made.path}: {promised(budget)}", err=True)
+
+
+@group.command("show")
+@private_argument
+@ledger_option
+@_format_option
+def show(private: Path | None, ledger: Path | None, format_: str) -> None:
+    """Show what was promised, what was spent, and what is left, under both accountants.
+
+    PRIVATE is the file of private rows, or its ledger.
+
+    \b
+    genie-dp private budget show private.jsonl
+    genie-dp private budget show private.jsonl --format json | jq .left.rdp
+    """
+    from genie_dp.cli.private.budget_tables import as_json, facts_of, tables
+
+    facts = facts_of(open_ledger(private, ledger))
+    click.echo(as_json(facts) if format_ == "json" else "\n".join(tables(facts)))
+
+
+def _amounts(command: Any) -> Any:
+    """Add the mechanisms that can be asked for beside training."""
+    for name, metavar, what in (
+        ("zcdp", "RHO", "A mechanism that is RHO-zCDP"),
+        ("exponential", "EPSILON", "An exponential mechanism of parameter EPSILON"),
+        ("laplace", "SCALE", "Laplace noise of that scale on a sum of sensitivity 1"),
+        ("gaussian", "SIGMA", "Gaussian noise of that deviation on a sum of sensitivity 1"),
+    ):
+        command = click.option(
+            f"--{name}", type=_POSITIVE, multiple=True, metavar=metavar,
+            help=f"{what}. May be repeated.",
+        )(command)  # fmt: skip
+    return command
+
+
+@group.command("check")
+@private_argument
+@click.option("--steps", type=click.IntRange(1), metavar="N", help="Batches of a training.")
+@click.option(
+    "--rate", type=click.FloatRange(0, 1, min_open=True), metavar="Q",
+    help="Chance of a unit to be in a batch: batch size / number of units.",
+)  # fmt: skip
+@click.option(
+    "--noise-multiplier", type=_POSITIVE, metavar="SIGMA",
+    help="Noise of the training divided by the clipping norm [asked for].",
+)  # fmt: skip
+@click.option(
+    "--target", type=_POSITIVE, metavar="EPSILON",
+    help="Epsilon of everything together that the training may reach [the budget's].",
+)  # fmt: skip
+@_amounts
+@click.option(
+    "--seen", metavar="HEAD", multiple=True,
+    help="A head that `show` printed earlier: does the ledger go on from it? May be repeated.",
+)  # fmt: skip
+@click.option(
+    "--accept-head", is_flag=True,
+    help="Write the head file anew, if it is missing or older than the ledger.",
+)  # fmt: skip
+@ledger_option
+@_format_option
+def check(**options: Any) -> None:
+    """Check that the ledger is whole and within its budget, and whether more would fit.
+
+    PRIVATE is the file of private rows, or its ledger. Nothing is spent. Exit code 1 says that the
+    ledger was changed, that it is past its budget, or that what is asked for does not fit.
+
+    \b
+    genie-dp private budget check private.jsonl
+    genie-dp private budget check private.jsonl --steps 660 --rate 0.0153
+    genie-dp private budget check private.jsonl --steps 660 --rate 0.0153 --noise-multiplier 0.9
+    """
+    from genie_dp.cli.private.budget_check import Question, run
+
+    run(Question.of(options))
