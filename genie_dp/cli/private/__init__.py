@@ -12,6 +12,14 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.budget:group",
         "Set the privacy budget of private rows, and see what is left of it.",
     ),
+    "train": (
+        "genie_dp.cli.private.train:command",
+        "Train a generator of rows that are like private ones.",
+    ),
+    "sample": (
+        "genie_dp.cli.private.sample:command",
+        "Draw rows of source private from GENERATOR, a folder of genie-dp private train.",
+    ),
     "evaluate": (
         "genie_dp.cli.private.evaluate:command",
         "Compare synthetic rows with real ones that were held out.",

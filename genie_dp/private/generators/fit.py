@@ -1,4 +1,4 @@
-"""Private training of a generator: one noise multiplier and one entry in the ledger for all of it."""
+"""Private training of a generator: one noise multiplier, one entry in the ledger for all of it."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,7 @@ class Amount:
         """Return the steps of each stage.
 
         Raises:
-            GenieError: H001, numbers of epochs that the kind has no stages for; H002, no such batch.
+            GenieError: H001, epochs that the kind has no stages for; H002, no such batch.
         """
         stages = STAGES[kind]
         if len(self.epochs) != len(stages) or not all(

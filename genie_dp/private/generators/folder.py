@@ -158,7 +158,7 @@ def _generator(
         tokenizer=tokenizer,
         models=models,
         settings=settings,
-        public=Public(*(tuple(config["public"][name]) for name in ("texts", "placeholders"))),
+        public=Public(**{name: tuple(told) for name, told in config["public"].items()}),
         codes=codes,
         weights=tuple(map(float, config["weights"])),
     )

@@ -28,10 +28,13 @@ class Public:
     Attributes:
         texts: what a decoding grammar is given: constants of ThingTalk, programs of S-expressions.
         placeholders: those that programs hold.
+        unsaid: tokens of programs that no public utterance has, and no plain words or placeholders:
+            sampled utterances do not have them either.
     """
 
     texts: tuple[str, ...] = ()
     placeholders: tuple[str, ...] = ()
+    unsaid: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,11 @@ def public_of(rows: Iterable[Labelled], language: Language) -> Public:
     """Return what public rows say of programs."""
     texts: set[str] = set()
     placeholders: set[str] = set()
+    said: set[str] = set()
+    written: set[str] = set()
     for row in rows:
+        said.update(row.utterance)
+        written.update(row.program)
         if not row.program:
             continue
         program = " ".join(row.program)
@@ -130,7 +137,8 @@ def public_of(rows: Iterable[Labelled], language: Language) -> Public:
             texts.update(filter(_is_constant, constants_of("", program)))
         else:
             texts.add(program)
-    return Public(tuple(sorted(texts - placeholders)), tuple(sorted(placeholders)))
+    unsaid = {token for token in written - said if not is_plain_or_slot(token)}
+    return Public(*(tuple(sorted(x)) for x in (texts - placeholders, placeholders, unsaid)))
 
 
 def _is_constant(text: str) -> bool:

@@ -40,14 +40,17 @@ class SampleSettings:
             so that all of them are well-typed.
         batch: rows that are drawn together; the rows depend on it.
         tries: draws for each row that is asked for, at most.
+        redraws: how often the utterance of a program is drawn again that is none of it: no text, or
+            with other placeholders. Programs that are hard to say would be too rare without.
         seed: of everything random; it needs no secrecy.
     """
 
     program: SamplingSettings = field(default_factory=lambda: SamplingSettings(longest=200))
     utterance: SamplingSettings = field(default_factory=lambda: SamplingSettings(width=5))
     is_constrained: bool = True
-    batch: int = 64
+    batch: int = 128
     tries: int = 20
+    redraws: int = 3
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -133,6 +136,8 @@ class _Sampler:
         self.generator, self.settings, self.tally = generator, settings, tally
         self.language, self.library, self.parser = language, library, parser
         self.spelling: Spelling | None = None
+        spelled = (generator.tokenizer.spell(token) for token in generator.public.unsaid)
+        self._unsaid = tuple(ids[0] for ids in spelled if len(ids) == 1)
         if settings.is_constrained and "program" in generator.models:
             public = generator.public
             grammar = language.decoding_grammar(library, texts=public.texts)
@@ -157,12 +162,10 @@ class _Sampler:
         drawn = self._draw(stage, [()] * len(numbers), self.settings.program, random, paths)
         found = []
         for number, each in zip(numbers, drawn, strict=True):
-            tokens = self._words(each)
-            if tokens is None:
-                continue
-            program = checked(tokens, self.language, self.library)
+            tokens, fault = self._read(each)
+            program = None if fault else checked(tokens, self.language, self.library)
             if program is None:
-                self.tally.dropped[NO_PROGRAM] += 1
+                self.tally.dropped[fault or NO_PROGRAM] += 1
                 continue
             found.append(_Begun(number, program, tuple(program.program.split())))
         return found
@@ -170,22 +173,27 @@ class _Sampler:
     def _finished(
         self, stage: Stage, rows: Sequence[_Begun], random: torch.Generator
     ) -> Iterator[Example]:
-        if not rows:
-            return
-        drawn = self._draw(stage, [row.prompt for row in rows], self.settings.utterance, random)
-        said = [
-            (row, words)
-            for row, each in zip(rows, drawn, strict=True)
-            if (words := self._words(each)) is not None
-        ]
+        """Yield rows with their utterances, in the order of their numbers."""
+        said: dict[int, tuple[str, ...]] = {}
+        left, faults = list(rows), {}
+        for _ in range(1 + self.settings.redraws):
+            if not left:
+                break
+            drawn = self._draw(stage, [row.prompt for row in left], self.settings.utterance, random)
+            read = [
+                (row.number, *self._read(each, row.program))
+                for row, each in zip(left, drawn, strict=True)
+            ]
+            said |= {number: words for number, words, fault in read if not fault}
+            faults = {number: fault for number, _, fault in read if fault}
+            left = [row for row in left if row.number in faults]
+        self.tally.dropped.update(faults.values())
+        found = [(row, said[row.number]) for row in rows if row.number in said]
         if self.parser is not None and self.generator.kind != "two-stage":
-            yield from self._parsed(said, self.parser)
-            return
-        for row, words in said:
-            if row.program is not None and not same_placeholders(words, row.program.program):
-                self.tally.dropped[NO_PLACEHOLDER] += 1
-                continue
-            yield self._example(row.number, words, row.program)
+            yield from self._parsed(found, self.parser)
+        else:
+            for row, words in found:
+                yield self._example(row.number, words, row.program)
 
     def _parsed(
         self, said: Sequence[tuple[_Begun, tuple[str, ...]]], parser: ProgramSource
@@ -220,20 +228,21 @@ class _Sampler:
     ) -> list[Drawn]:
         model, tokenizer = self.generator.models[stage.name], self.generator.tokenizer
         ids = [begun(stage, words, tokenizer, longest=model.longest) for words in prompts]
-        return draw(model, ids, tokenizer, settings, generator=random, paths=paths)
+        never = self._unsaid if stage.name == "utterance" else ()
+        return draw(model, ids, tokenizer, settings, generator=random, paths=paths, never=never)
 
-    def _words(self, drawn: Drawn) -> tuple[str, ...] | None:
-        """Return the words of a draw; None, and counted, where it is no text."""
+    def _read(self, drawn: Drawn, program: Checked | None = None) -> tuple[tuple[str, ...], str]:
+        """Return the words of a draw, and why it is none; "" where it is one."""
         if not drawn.ended:
-            self.tally.dropped[TOO_LONG] += 1
-            return None
+            return (), TOO_LONG
         try:
             words = decode(drawn.ids, self.generator.tokenizer)
         except ValueError:
             words = ()
         if not words:
-            self.tally.dropped[NO_TEXT] += 1
-        return words or None
+            return (), NO_TEXT
+        is_other = program is not None and not same_placeholders(words, program.program)
+        return words, NO_PLACEHOLDER if is_other else ""
 
     def _code(self, number: int) -> tuple[str, ...]:
         """Return the words of a row's control code, drawn as often as the release says."""

@@ -113,6 +113,7 @@ def draw(
     *,
     generator: torch.Generator,
     paths: Sequence[SpelledPrefix] | None = None,
+    never: Sequence[int] = (),
 ) -> list[Drawn]:
     """Return one sequence for each prompt; all prompts go through the model as one batch.
 
@@ -123,13 +124,14 @@ def draw(
         settings: how to draw.
         generator: of the random numbers; on the CPU, so that they are the same on any device.
         paths: what may be written, one empty prefix a prompt; None for any text.
+        never: ids that may not come, beside those that stand for no text.
     """
     with torch.inference_mode():
         beams = [
             _Beam([_Live((), 0.0, paths[row] if paths else None, row)])
             for row in range(len(prompts))
         ]
-        _run(model, prompts, beams, tokenizer, settings, generator)
+        _run(model, prompts, beams, (_never(tokenizer, never), tokenizer.end), settings, generator)
     return [beam.result() for beam in beams]
 
 
@@ -137,23 +139,30 @@ def _run(
     model: CausalLM,
     prompts: Sequence[Sequence[int]],
     beams: Sequence[_Beam],
-    tokenizer: Tokenizer,
+    special: tuple[torch.Tensor, int],
     settings: SamplingSettings,
     generator: torch.Generator,
 ) -> None:
-    """Take steps until no hypothesis goes on."""
+    """Take steps until no hypothesis goes on; `special`: which ids never come, and the end."""
     padded, lengths = _padded(prompts)
     device = model.device
     logits, state = model.start(padded.to(device), lengths.to(device))
-    never = torch.tensor([piece is None for piece in tokenizer.pieces])
-    never[tokenizer.end] = False
+    never, end = special
     while True:
         scores = _scores(logits, beams, never, settings)
-        _advance(beams, scores, tokenizer.end, settings, generator)
+        _advance(beams, scores, end, settings, generator)
         live = [each for beam in beams for each in beam.live]
         if not live:
             break
         logits, state = _step(model, state, live)
+
+
+def _never(tokenizer: Tokenizer, more: Sequence[int]) -> torch.Tensor:
+    """Return (V,): ids that never come."""
+    found = torch.tensor([piece is None for piece in tokenizer.pieces])
+    found[list(more)] = True
+    found[tokenizer.end] = False
+    return found
 
 
 def _padded(prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -196,24 +205,27 @@ def _advance(
     noised = totals - (-noise.clamp_min(1e-300).log()).clamp_min(1e-300).log()
     count = 1 if settings.width == 1 else 2 * settings.width
     values, ids = noised.topk(min(count, noised.shape[1]), dim=1)
+    rows = list(zip(values.tolist(), totals.gather(1, ids).tolist(), ids.tolist(), strict=True))
     first = 0
     for beam in beams:
         last = first + len(beam.live)
         if beam.live:
-            found = _drawn_of(values[first:last], ids[first:last], count)
-            drawn = [(float(totals[first + row, index]), row, index) for row, index in found]
-            _follow(beam, drawn, end, settings)
+            _follow(beam, _best(rows[first:last], count), end, settings)
         first = last
 
 
-def _drawn_of(values: torch.Tensor, ids: torch.Tensor, count: int) -> list[tuple[int, int]]:
-    """Return (hypothesis, id) of the largest of some rows, -inf left out."""
-    best = values.flatten().topk(min(count, values.numel()))
-    return [
-        (place // values.shape[1], int(ids.flatten()[place]))
-        for value, place in zip(best.values.tolist(), best.indices.tolist(), strict=True)
-        if value > -torch.inf
+def _best(
+    rows: Sequence[tuple[list[float], list[float], list[int]]], count: int
+) -> list[tuple[float, int, int]]:
+    """Return (score, hypothesis, id) of the draws with the largest noisy scores."""
+    found = [
+        (noisy, score, row, index)
+        for row, columns in enumerate(rows)
+        for noisy, score, index in zip(*columns, strict=True)
+        if noisy > -torch.inf
     ]
+    found.sort(reverse=True)
+    return [(score, row, index) for _, score, row, index in found[:count]]
 
 
 def _follow(

@@ -1,0 +1,120 @@
+"""One run of `genie-dp private sample`: from a generator to rows and their manifest."""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.delivery import local_target, rows_format
+from genie_dp.cli.device import prepare_torch
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.output import progress
+from genie_dp.cli.private.program_parser import ParserPrograms
+from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.dataset.formats import to_json
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.private.generators.folder import SavedGenerator, load_generator
+from genie_dp.private.generators.sample import SampleSettings, Tally, sample
+from genie_dp.private.generators.sampling import SamplingSettings
+from genie_dp.records import Example
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Draw the rows, write them, and say what was dropped."""
+    started = time.monotonic()
+    output: str = options["output"]
+    format = rows_format(output, options["format_"], what="rows")
+    target = local_target(output)
+    if target is not None and target.exists() and not options["overwrite"]:
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+    prepare_torch(options["device"], options["threads"])
+    saved = load_generator(options["generator"], device=options["device"])
+    tally, settings = Tally(), _settings(options)
+    with progress(
+        _rows(saved, settings, tally, options), label="rows", total=options["rows"]
+    ) as rows:
+        write_rows((f"{to_json(row)}\n" for row in rows), "jsonl", output, format)
+    kept = min(tally.kept, options["rows"])
+    if output != "-":
+        write_json(manifest_of(output), _manifest(saved, settings, tally, kept, options))
+    _say(saved, tally, kept, time.monotonic() - started, options)
+
+
+def _settings(options: Mapping[str, Any]) -> SampleSettings:
+    shared = {name: options[name] for name in ("temperature", "top_k", "top_p")}
+    return SampleSettings(
+        program=SamplingSettings(
+            width=options["program_width"], longest=options["program_longest"], **shared
+        ),
+        utterance=SamplingSettings(width=options["width"], longest=options["longest"], **shared),
+        is_constrained=options["constrained"],
+        batch=options["batch"],
+        tries=options["tries"],
+        redraws=options["redraws"],
+        seed=options["seed"],
+    )
+
+
+def _rows(
+    saved: SavedGenerator, settings: SampleSettings, tally: Tally, options: Mapping[str, Any]
+) -> Iterator[Example]:
+    generator = saved.generator
+    library = None
+    if generator.kind == "two-stage":
+        library = load_library_of(
+            generator.language, options["skills"], skip_broken=options["skip_broken"]
+        )
+    elif options["parser"] is None:
+        click.echo("the rows have no programs; a parser writes them: --parser DIR", err=True)
+    return sample(
+        generator,
+        options["rows"],
+        language=get_language(generator.language),
+        library=library,
+        settings=settings,
+        parser=ParserPrograms.load(options["parser"], options["device"]),
+        tally=tally,
+    )
+
+
+def _manifest(
+    saved: SavedGenerator,
+    settings: SampleSettings,
+    tally: Tally,
+    kept: int,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    return {
+        "command": "private sample",
+        "version": __version__,
+        "generator": str(options["generator"]),
+        "settings": asdict(settings),
+        "rows": kept,
+        "drawn": tally.drawn,
+        "dropped": dict(sorted(tally.dropped.items())),
+        "spent": asdict(saved.spent),
+    }
+
+
+def _say(
+    saved: SavedGenerator, tally: Tally, kept: int, seconds: float, options: Mapping[str, Any]
+) -> None:
+    for reason, count in tally.dropped.most_common():
+        click.echo(f"{count:>11,}  dropped: {reason}", err=True)
+    spent = saved.spent
+    click.echo(
+        f"{kept:,} rows of {tally.drawn:,} drawn -> {options['output']} ({seconds:.1f} s); "
+        f"epsilon {spent.epsilon:.4g}, delta {spent.delta:g}",
+        err=True,
+    )
+    if kept < options["rows"]:
+        message = f"expected {options['rows']:,} rows, got {kept:,}"
+        hint = "train longer, or allow more --tries"
+        click.echo(
+            str(GenieError(Problem("H010", message, hint=hint, severity="warning"))), err=True
+        )

@@ -1,0 +1,401 @@
+"""One run of `genie-dp private train`: pay, pretrain on public rows, train with noise, deliver."""
+
+import hashlib
+import json
+import shutil
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.delivery import interruptible
+from genie_dp.cli.device import prepare_torch
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.private.program_parser import ParserPrograms
+from genie_dp.dataset.formats import opened, read_rows
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.languages.base import Language
+from genie_dp.private.generators.codes import Codes, code_of_set
+from genie_dp.private.generators.decoder import DecoderSettings
+from genie_dp.private.generators.fit import Amount, Plan, Training, fit_privately, plan_of
+from genie_dp.private.generators.folder import MODEL_TYPE, save_generator
+from genie_dp.private.generators.generator import Generator, Settings, new_generator
+from genie_dp.private.generators.hugging_face import HuggingFaceSettings
+from genie_dp.private.generators.plans import load_plan, save_plan
+from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
+from genie_dp.private.generators.programs import functions_of, private_rows, public_rows
+from genie_dp.private.generators.stages import STAGES, Labelled, needs_programs
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.private.training.checkpoint import run_of
+from genie_dp.records import Example, Spent
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+_EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
+# What a resumed run must share, beside its inputs; nothing of it is private.
+_SHARED = (
+    "kind", "epsilon", "rest", "about", "batch", "epochs", "unit_field", "no_pretraining",
+    "pretraining_epochs", "pretraining_batch", "pretraining_rate", "language", "code_sets",
+    "code_noise", "size", "layers", "heads", "longest", "model", "lora_rank", "tied", "clip",
+    "learning_rate", "engine", "chunk", "checkpoint_every", "seed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one call of `genie-dp private train` asks for; its public files are read."""
+
+    options: Mapping[str, Any]
+    language: Language
+    library: Any
+    ledger: Ledger
+    public: tuple[Example, ...]
+    codes: Codes | None
+    amount: Amount
+
+    @property
+    def kind(self) -> Any:
+        """Return which stages there are."""
+        return self.options["kind"]
+
+    @property
+    def output(self) -> Path:
+        """Return where the generator goes."""
+        path: Path = self.options["output"]
+        return path
+
+    @property
+    def work(self) -> Path:
+        """Return where the run lies until it is complete."""
+        return work_folder_of(self.output)
+
+    @property
+    def purpose(self) -> str:
+        """Return what the ledger says of the run."""
+        return f"generator, {self.kind}"
+
+    def shared(self) -> dict[str, Any]:
+        """Return all that a resumed run must share."""
+        options = self.options
+        return {
+            "version": __version__,
+            "private": str(options["private"].resolve()),
+            "ledger": str(self.ledger.path),
+            "public": [_digest(name) for name in options["public"]],
+            "parser": str(options["parser"].resolve()) if options["parser"] else None,
+            "codes": list(self.codes.names) if self.codes else None,
+            **{name: options[name] for name in _SHARED},
+        }
+
+    def model(self) -> Settings:
+        """Return which model is trained."""
+        options = self.options
+        if options["model"] is None:
+            names = ("size", "layers", "heads", "longest")
+            return DecoderSettings(**{name: options[name] for name in names})
+        return HuggingFaceSettings(
+            options["model"],
+            lora_rank=options["lora_rank"] or 0,
+            untie=not options["tied"],
+            longest=options["longest"],
+        )
+
+    def training(self) -> Training:
+        """Return how noisy steps are taken."""
+        names = ("clip", "learning_rate", "engine", "chunk", "checkpoint_every")
+        return Training(**{name: self.options[name] for name in names})
+
+    def units(self) -> tuple[tuple[PrivateRow, ...], ...]:
+        """Return the private rows by unit."""
+        budget = self.ledger.budget
+        return PrivateSource.open(
+            self.options["private"],
+            language=self.language.name,
+            unit=budget.unit,
+            unit_field=self.options["unit_field"],
+            cap=budget.cap or 1,
+        ).units
+
+
+def job_of(options: Mapping[str, Any]) -> Job:
+    """Return the job of the command's options; only public files are read."""
+    language = get_language(options["language"])
+    ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
+    library = load_library_of(
+        options["language"], options["skills"], skip_broken=options["skip_broken"]
+    )
+    public = tuple(row for name in options["public"] for row in _rows(name, language))
+    amount = Amount(
+        _epochs(options["epochs"] or _EPOCHS[options["kind"]]),
+        options["batch"],
+        options["about"],
+        options["code_noise"],
+    )
+    amount.steps(options["kind"])
+    codes = None
+    if options["kind"] == "control":
+        codes = _codes(options, public, library, language)
+    return Job(options, language, library, ledger, public, codes, amount)
+
+
+def _rows(name: str, language: Language) -> Sequence[Example]:
+    """Return public rows; those of source private are none."""
+    rows = list(read_rows(name))
+    if any(row.source == "private" for row in rows):
+        message = f"{name} has rows of source private, so it is not public"
+        hint = "give rows of synthesize, or others that may be published"
+        raise GenieError(Problem("H008", message, hint=hint))
+    if any(row.language != language.name for row in rows):
+        message = f"expected rows of the language {language.name!r} in {name}"
+        raise GenieError(Problem("H008", message, hint="name their language with --language"))
+    return rows
+
+
+def _epochs(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(part) for part in text.split("/"))
+    except ValueError:
+        hint = "such as 10, or 2/8 for two stages"
+        raise GenieError(Problem("H001", f"no epochs: {text!r}", hint=hint)) from None
+
+
+def _codes(
+    options: Mapping[str, Any], public: Sequence[Example], library: Any, language: Language
+) -> Codes:
+    """Return the control codes: declared ones, sets of public programs, or single functions."""
+    if options["codes"]:
+        lines = options["codes"].read_text(encoding="utf-8").splitlines()
+        return Codes(tuple(" ".join(line.split()) for line in lines if line.strip()))
+    programs = [functions_of(row.program, language) for row in public]
+    if options["code_sets"]:
+        found = {code_of_set(functions) for functions in programs if functions}
+    else:
+        found = {name for functions in programs for name in functions}
+        found.update(_functions(library))
+    if not found:
+        hint = "give --codes, or public rows with --public"
+        raise GenieError(Problem("H006", "there are no control codes", hint=hint))
+    return Codes(tuple(sorted(found)), is_exact=options["code_sets"])
+
+
+def _functions(library: Any) -> set[str]:
+    """Return the functions of a library; declarations of S-expressions have none."""
+    from genie_dp.skills.model import Library
+
+    if not isinstance(library, Library):
+        return set()
+    names = library.class_names()
+    return {f"@{name}.{one}" for name in names for one in library.function_names(name)}
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    with opened(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+# ------------------------------------------------------------------------------- the run
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Check everything, then train, and say what it cost."""
+    started = time.monotonic()
+    job = job_of(options)
+    _refuse(job)
+    if options["overwrite"]:
+        shutil.rmtree(job.work, ignore_errors=True)
+    is_new = not job.work.exists()
+    enter_work(job.work, json.loads(json.dumps(job.shared())), resume=options["resume"])
+    with interruptible(job.work):
+        try:
+            plan = _plan(job)
+            units = job.units()
+        except GenieError:
+            if is_new:  # nothing was spent
+                shutil.rmtree(job.work, ignore_errors=True)
+            raise
+        spent = _trained(job, plan, units)
+    _say(job, plan, spent, time.monotonic() - started)
+
+
+def _refuse(job: Job) -> None:
+    """Refuse an output that exists."""
+    target, options = job.output, job.options
+    goes_on = options["resume"] and job.work.exists()
+    if target.exists() and not (options["overwrite"] or goes_on):
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+    if target.exists() and not _is_generator(target):
+        message = f"{target} is no generator, so --overwrite leaves it alone"
+        raise GenieError(Problem("H009", message, hint="give another --output"))
+
+
+def _is_generator(path: Path) -> bool:
+    config = path / "config.json"
+    return config.is_file() and MODEL_TYPE in config.read_text(encoding="utf-8")
+
+
+def _plan(job: Job) -> Plan:
+    """Return what the run will do, which fits into the budget; a resumed one does the same."""
+    known = load_plan(job.work)
+    if known is not None:
+        return known
+    budget = job.ledger.budget
+    epsilon = job.options["epsilon"] or budget.epsilon
+    plan = plan_of(
+        job.kind,
+        job.amount,
+        epsilon=epsilon,
+        delta=budget.delta,
+        before=job.ledger.mechanisms if job.options["rest"] else (),
+        accountant=budget.accountant,
+    )
+    job.ledger.check_fits(plan.mechanisms)
+    save_plan(plan, job.work)
+    return plan
+
+
+def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spent:
+    prepare_torch(job.options["device"], job.options["threads"])
+    public = public_rows(job.public, job.language, job.codes)
+    generator = new_generator(
+        job.kind,
+        job.language,
+        public,
+        job.model(),
+        functions=_functions(job.library),
+        codes=job.codes,
+        seed=job.options["seed"],
+    )
+    for model in generator.models.values():
+        model.to(job.options["device"])
+    if public and not job.options["no_pretraining"]:
+        _pretrain(job, generator, public)
+    rows = _labelled(job, units)
+    name = run_of(job.work)
+
+    def spend(mechanisms: Sequence[Mechanism]) -> Spent:
+        return job.ledger.spend(mechanisms, purpose=job.purpose, run=name)
+
+    generator, spent = fit_privately(
+        generator,
+        rows,
+        plan,
+        job.training(),
+        spend=spend,
+        folder=job.work,
+        listen=lambda stage, event: _line(f"{stage}: step {event['step']:,} of {event['steps']:,}"),
+    )
+    _deliver(job, generator, spent, plan)
+    return spent
+
+
+def _pretrain(job: Job, generator: Generator, public: Sequence[Labelled]) -> None:
+    from genie_dp.learn.loop import TrainSettings
+    from genie_dp.learn.schedule import Budget
+
+    options = job.options
+    settings = TrainSettings(
+        Budget(epochs=options["pretraining_epochs"]),
+        rate=options["pretraining_rate"],
+        seed=options["seed"],
+    )
+    for stage in STAGES[job.kind]:
+        model = generator.models[stage.name]
+        rows = public_sequences(
+            stage, public, generator.tokenizer, longest=model.longest, seed=options["seed"]
+        )
+        if rows:
+            pretrain_publicly(
+                model,
+                rows,
+                settings,
+                batch=options["pretraining_batch"],
+                folder=job.work / f"public-{stage.name}",
+                listen=partial(_tell_public, stage.name, options["pretraining_epochs"]),
+            )
+
+
+def _tell_public(stage: str, epochs: float, event: Mapping[str, Any]) -> None:
+    if "loss" in event:  # of public rows
+        done = f"epoch {event['epoch']:.1f} of {epochs:g}, loss {event['loss']:.3f}"
+        _line(f"public rows, {stage}: {done}")
+
+
+def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[Labelled, ...], ...]:
+    """Return the private rows with their programs.
+
+    Raises:
+        GenieError: H007, there are none. Whether a file has programs is known to who made it.
+    """
+    parser = ParserPrograms.load(job.options["parser"], job.options["device"])
+    wanted = needs_programs(job.kind)
+    if parser:
+        _line("private rows are parsed")
+    rows = private_rows(units, job.language, codes=job.codes, with_programs=wanted, parser=parser)
+    if wanted and not any(rows):
+        message = f"expected private rows with programs for {job.kind}, got none"
+        hint = "give a parser that writes them: --parser DIR"
+        raise GenieError(Problem("H007", message, hint=hint))
+    return rows
+
+
+def _deliver(job: Job, generator: Generator, spent: Spent, plan: Plan) -> None:
+    """Write the folder beside its name and rename it when it is complete."""
+    made = job.work / job.output.name
+    shutil.rmtree(made, ignore_errors=True)
+    save_generator(generator, made, spent=spent, facts=_facts(job, plan))
+    job.output.parent.mkdir(parents=True, exist_ok=True)
+    old = job.work / "replaced"
+    shutil.rmtree(old, ignore_errors=True)
+    if job.output.exists():
+        job.output.replace(old)
+    made.replace(job.output)
+    shutil.rmtree(job.work)
+
+
+def _facts(job: Job, plan: Plan) -> dict[str, Any]:
+    """Return public numbers of the training, for configuration and card."""
+    options = job.options
+    pretrained = bool(job.public) and not options["no_pretraining"]
+    return {
+        "version": __version__,
+        "noise multiplier": plan.noise_multiplier,
+        "sampling rate": plan.rate,
+        "steps": dict(plan.steps),
+        "noise multiplier of the codes": plan.code_noise or None,
+        "training": asdict(job.training()),
+        "public rows": len(job.public),
+        "epochs on public rows": options["pretraining_epochs"] if pretrained else 0,
+        "programs of private rows": "by a parser" if options["parser"] else "of the rows",
+        "model": options["model"] or "own decoder",
+    }
+
+
+def _line(text: str) -> None:
+    """Write over the last line of a terminal; elsewhere, write nothing."""
+    if sys.stderr.isatty():
+        click.echo(f"\r\033[K{text}", err=True, nl=False)
+
+
+def _say(job: Job, plan: Plan, spent: Spent, seconds: float) -> None:
+    _line("")
+    steps = " + ".join(f"{count:,}" for count in plan.steps.values())
+    budget = job.ledger.budget
+    click.echo(
+        f"{steps} steps, noise multiplier {plan.noise_multiplier:g} -> {job.output} "
+        f"({seconds:.0f} s)\n"
+        f"spent so far: epsilon {spent.epsilon:.4g} of {budget.epsilon:g} at delta "
+        f"{budget.delta:g}, unit {budget.unit}, {budget.accountant}",
+        err=True,
+    )
