@@ -10,12 +10,12 @@ import lzma
 import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Literal, get_args
+from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.private.ledger.budget import UNITS, Unit
 from genie_dp.rng import stream
 
-Unit = Literal["utterance", "dialogue", "user"]
 # Mistakes told at once; more would tell how long a broken file is.
 MOST = 10
 # The column of TSV that holds the unit, unless told: after id, utterance and program.
@@ -66,7 +66,7 @@ class PrivateSource:
         language: str,
         unit: Unit = "utterance",
         unit_field: str | None = None,
-        cap: int = 100,
+        cap: int | None = None,
     ) -> "PrivateSource":
         """Read a file of rows: JSONL, or TSV where the name ends so, compressed by its suffix.
 
@@ -80,15 +80,14 @@ class PrivateSource:
             unit: "utterance" for each row by itself, else rows with the same `unit_field`.
             unit_field: field that names the unit, in TSV the number of its column; unless told, the
                 field `dialogue` or `user`, or column 4.
-            cap: most rows of a unit.
+            cap: most rows of a unit; an utterance is one row, all others need it.
 
         Raises:
             GenieError: the file cannot be read (Q001), rows are not as said above (Q002 to Q005),
                 or the unit or the cap is none (Q006).
         """
-        if cap < 1:
-            raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}"))
         reader = _Reader(str(path), language, _key_of(str(path), unit, unit_field))
+        most = _cap_of(unit, cap)
         fault = _read(reader)
         problems, groups = reader.problems, reader.groups
         del reader
@@ -96,7 +95,7 @@ class PrivateSource:
             # What was read must not be in a variable when it is raised.
             groups.clear()
             raise GenieError(fault or problems[:MOST])
-        chosen = tuple(_capped(name, rows, cap) for name, rows in groups.items())
+        chosen = tuple(_capped(name, rows, most) for name, rows in groups.items())
         return cls(chosen, language, unit)
 
 
@@ -210,7 +209,7 @@ def _name(value: Any) -> str | None:
 
 def _key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
     """Return the field or column that names units, None where each row is one."""
-    if unit not in get_args(Unit):
+    if unit not in UNITS:
         message = f"expected the unit utterance, dialogue or user, got {unit!r}"
         raise GenieError(Problem("Q006", message))
     if unit == "utterance":
@@ -228,6 +227,13 @@ def _key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
 
 def _is_table(file: str) -> bool:
     return ".tsv" in Path(file).suffixes[-2:]
+
+
+def _cap_of(unit: Unit, cap: int | None) -> int:
+    if unit != "utterance" and (cap is None or cap < 1):
+        hint = f"say how many rows of a {unit} are looked at, at most, such as 20"
+        raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}", hint=hint))
+    return cap or 1
 
 
 def _capped(name: str, rows: list[PrivateRow], cap: int) -> tuple[PrivateRow, ...]:

@@ -53,6 +53,8 @@ def check_engine(model: Any, engine: EngineName, *, collate: Collate = collate) 
             norms = _norms(model, trained, batch)
             for clip in (norms[0] / 2, norms[len(norms) // 2]):
                 _compare(model, engine, batch, max(clip, 1e-9))
+    if any(_shares(model)):
+        _try_dropout(model, engine, batches[0])
 
 
 def _probe(model: Any, rows: int, tokens: int, collate: Collate) -> Any:
@@ -137,6 +139,14 @@ def _refused(engine: str) -> Iterator[None]:
 
 def _other(engine: str) -> str:
     return "use the engine vmap" if engine in ("ghost", "hooks") else "use the engine loop"
+
+
+def _try_dropout(model: Any, engine: EngineName, batch: Any) -> None:
+    """Find now what would else raise at the first step, when all steps are paid."""
+    training = model.training
+    with torch.random.fork_rng(devices=[]), _refused(engine):
+        clipped_sums(model.train(), engine, batch, 1.0)
+    model.train(training)
 
 
 def _norms(model: Any, trained: list[Any], batch: Any) -> list[float]:
