@@ -111,13 +111,12 @@ def _by_rdp(mechanisms: Iterable[Mechanism], delta: float) -> float:
 def _curve(mechanism: Mechanism) -> NDArray[np.float64]:
     """Return the Rényi divergence of a mechanism at each order, (orders,)."""
     accountant = dp_accounting().rdp.RdpAccountant()
-    if isinstance(mechanism, Exponential):
-        # It is epsilon^2/8-zCDP (Cesar and Rogers, 2021, section 3), and no order passes epsilon.
-        epsilon = mechanism.epsilon
-        concentrated = accountant.orders * epsilon**2 / 8
-        return np.asarray(mechanism.count * np.minimum(concentrated, epsilon), np.float64)
     with _quiet():
         curve: NDArray[np.float64] = accountant.compose(mechanism.event()).rdp
+    if isinstance(mechanism, Exponential):
+        # It is epsilon^2/8-zCDP (Cesar and Rogers, 2021, section 3), which is less at low orders.
+        rho = mechanism.count * mechanism.epsilon**2 / 8
+        curve = np.minimum(curve, rho * accountant.orders)
     return curve
 
 

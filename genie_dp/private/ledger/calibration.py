@@ -1,6 +1,9 @@
 """How much noise a budget asks for."""
 
+import math
 from collections.abc import Callable, Sequence
+from functools import cache
+from importlib import import_module
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.accounting import Accountant, epsilon_of
@@ -40,14 +43,15 @@ def noise_multiplier_for(
         hint = "what was spent stays spent; a budget is for one data set, once"
         raise GenieError(Problem("B004", message, hint=hint))
 
-    def fits(units: int, by: Accountant) -> bool:
+    @cache
+    def gap(units: int, by: Accountant) -> float:
         mechanism = PoissonGaussian(units / FINENESS, rate, steps)
-        return epsilon_of((*before, mechanism), delta, by) <= epsilon
+        return epsilon_of((*before, mechanism), delta, by) - epsilon
 
-    found = _smallest(lambda units: fits(units, "rdp"), start=FINENESS)
+    found = _smallest(lambda units: gap(units, "rdp"), start=FINENESS)
     if accountant == "pld":
         # From the upper bound down: distributions grow without limit as the noise goes to nothing.
-        found = _smallest(lambda units: fits(units, "pld"), start=found or _MOST)
+        found = _smallest(lambda units: gap(units, "pld"), start=found or _MOST)
     if found is None:
         message = f"no noise gives epsilon {epsilon:.4g} at delta {delta:.4g}"
         hint = "allow a greater epsilon or delta"
@@ -55,22 +59,33 @@ def noise_multiplier_for(
     return found / FINENESS
 
 
-def _smallest(fits: Callable[[int], bool], *, start: int) -> int | None:
-    """Return the smallest number that fits, where all above one do; None if none does.
+def _smallest(gap: Callable[[int], float], *, start: int) -> int | None:
+    """Return the smallest number whose gap is not positive, where gaps fall; None if none is.
 
-    >>> _smallest(lambda n: n >= 77, start=1000)
+    Each gap takes a tenth of a second, so they are few: Brent's method, and steps to the very one.
+
+    >>> _smallest(lambda n: 77 / n - 1, start=1000)
     77
     """
-    low, high = 0, start
-    while not fits(high):
+    high = start
+    while gap(high) > 0:
         if high >= _MOST:
             return None
-        low, high = high, 2 * high
-    step = max(1, high // 16)
-    while high - step > low and fits(high - step):
-        high -= step
-    low = max(low, high - step)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if fits(middle) else (middle, high)
-    return high
+        high *= 2
+    low = high
+    while low > 1 and gap(low) <= 0:
+        high, low = low, max(1, low * 3 // 4)
+    found = _between(gap, low, high) if gap(low) > 0 else low
+    while gap(found) > 0:
+        found += 1
+    while found > 1 and gap(found - 1) <= 0:
+        found -= 1
+    return found
+
+
+def _between(gap: Callable[[int], float], low: int, high: int) -> int:
+    """Return a number next to where the gap becomes positive, going down from high to low."""
+    brentq = import_module("scipy.optimize").brentq
+    # Without noise epsilon is infinite, which cannot be interpolated.
+    root: float = brentq(lambda x: min(gap(round(x)), 1e6), low, high, xtol=0.5)
+    return math.ceil(root)

@@ -123,9 +123,11 @@ class Exponential(_Described):
     count: int = 1
 
     def event(self) -> Any:
-        """Return a dp_accounting.DpEvent that costs at least as much: the Laplace mechanism.
+        """Return a dp_accounting.DpEvent that dominates it: the Laplace mechanism.
 
-        dp_accounting 0.6 has no event of its own; `accounting` reckons tighter than this.
+        dp_accounting 0.6 has no event of its own. That Laplace noise costs at least as much follows
+        from `accounting.exponential_delta`, which is never above 1 - e^((at - epsilon) / 2);
+        `accounting` itself reckons tighter.
         """
         dp = dp_accounting()
         return dp.SelfComposedDpEvent(dp.LaplaceDpEvent(1 / self.epsilon), self.count)

@@ -1,0 +1,409 @@
+"""What mechanisms cost: closed forms, another library, published figures, laws of composition."""
+
+import itertools
+import math
+from statistics import NormalDist
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.private.ledger import mechanisms as described
+from genie_dp.private.ledger.accounting import epsilon_of, exponential_delta, unsupported
+from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.mechanisms import (
+    Exponential,
+    Gaussian,
+    Laplace,
+    PoissonGaussian,
+    ZeroConcentrated,
+    from_dict,
+    told,
+)
+
+GRID = 1e-3
+BOTH = pytest.mark.parametrize("accountant", ["rdp", "pld"])
+
+
+def number(low, high):
+    """Numbers of four digits, by their logarithm."""
+    exponents = st.floats(math.log10(low), math.log10(high))
+    return exponents.map(lambda x: float(f"{10**x:.4g}"))
+
+
+rates = number(1e-3, 1).map(lambda q: min(q, 1.0))
+poisson = st.builds(PoissonGaussian, number(0.5, 10), rates, st.integers(1, 200))
+gaussians = st.builds(Gaussian, number(0.5, 50), st.integers(1, 20))
+laplaces = st.builds(Laplace, number(0.5, 50), st.integers(1, 5))
+exponentials = st.builds(Exponential, number(0.01, 2), st.integers(1, 5))
+zcdps = st.builds(ZeroConcentrated, number(1e-3, 1))
+any_mechanism = st.one_of(poisson, gaussians, laplaces, exponentials, zcdps)
+for_pld = st.one_of(poisson, gaussians, laplaces, exponentials)
+deltas = number(1e-9, 1e-3)
+
+
+# -------------------------------------------------------------------------------- closed forms
+
+
+def exact_gaussian(sigma, delta):
+    """Return epsilon of the Gaussian mechanism (Balle and Wang, 2018, theorem 8)."""
+    cdf = NormalDist().cdf
+
+    def too_small(epsilon):
+        low, high = 1 / (2 * sigma) - epsilon * sigma, -1 / (2 * sigma) - epsilon * sigma
+        return cdf(low) - math.exp(epsilon) * cdf(high) > delta
+
+    low, high = 0.0, 1.0
+    while too_small(high):
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if too_small(middle) else (low, middle)
+    return high
+
+
+@given(number(0.5, 30), number(1e-7, 1e-3))
+@settings(max_examples=20)
+def test_the_gaussian_mechanism_is_the_closed_form_under_pld_and_less_than_under_rdp(sigma, delta):
+    exact = exact_gaussian(sigma, delta)
+    assert epsilon_of([Gaussian(sigma)], delta, "pld") == pytest.approx(exact, abs=2 * GRID)
+    assert exact - 1e-6 <= epsilon_of([Gaussian(sigma)], delta, "rdp") <= 1.5 * exact + 0.02
+
+
+@given(number(1, 30), st.integers(1, 30), deltas)
+@settings(max_examples=10)
+def test_several_gaussian_releases_are_one_with_less_noise(sigma, count, delta):
+    for accountant in ("rdp", "pld"):
+        several = epsilon_of([Gaussian(sigma, count)], delta, accountant)
+        assert several == pytest.approx(
+            epsilon_of([Gaussian(sigma / math.sqrt(count))], delta, accountant), abs=1e-6
+        )
+        one_by_one = epsilon_of([Gaussian(sigma)] * count, delta, accountant)
+        assert several == pytest.approx(one_by_one, abs=2 * GRID)
+
+
+@given(number(0.1, 100), st.integers(1, 5))
+def test_laplace_costs_count_by_scale_without_any_delta(scale, count):
+    for accountant in ("rdp", "pld"):
+        assert epsilon_of([Laplace(scale, count)], 0.0, accountant) == pytest.approx(count / scale)
+
+
+@given(number(0.5, 20), number(1e-9, 1e-3))
+@settings(max_examples=20)
+def test_laplace_at_a_delta_is_the_closed_form_under_pld(scale, delta):
+    # The loss is 1/scale with probability 1/2 and falls from there: delta = 1 - e^((at - eps) / 2).
+    exact = max(0.0, 1 / scale + 2 * math.log1p(-delta))
+    assert epsilon_of([Laplace(scale)], delta, "pld") == pytest.approx(exact, abs=GRID)
+    assert exact <= epsilon_of([Laplace(scale)], delta, "rdp") <= 1 / scale
+
+
+@given(number(0.01, 5), st.integers(1, 5))
+def test_the_exponential_mechanism_costs_its_epsilon_without_any_delta(epsilon, count):
+    for accountant in ("rdp", "pld"):
+        found = epsilon_of([Exponential(epsilon, count)], 0.0, accountant)
+        assert found == pytest.approx(count * epsilon)
+
+
+def test_pure_and_other_mechanisms_together_need_a_delta():
+    for accountant in ("rdp", "pld"):
+        assert epsilon_of([Laplace(1.0), Gaussian(1.0)], 0.0, accountant) == math.inf
+
+
+@given(number(1e-3, 2), deltas)
+def test_zcdp_lies_between_the_gaussian_of_its_rho_and_the_bound_of_bun_and_steinke(rho, delta):
+    found = epsilon_of([ZeroConcentrated(rho)], delta)
+    assert found <= rho + 2 * math.sqrt(rho * math.log(1 / delta)) + 1e-9
+    assert found >= exact_gaussian(1 / math.sqrt(2 * rho), delta) - 1e-6
+
+
+@given(number(0.5, 30), deltas)
+def test_a_gaussian_costs_under_rdp_what_its_zcdp_costs(sigma, delta):
+    gaussian, concentrated = Gaussian(sigma), ZeroConcentrated(1 / (2 * sigma**2))
+    assert epsilon_of([gaussian], delta) == pytest.approx(epsilon_of([concentrated], delta))
+
+
+# -------------------------------------------------------------- exponential mechanism, pld
+
+
+def two_outcomes(epsilon, at):
+    """Return ((loss, probability), ..) of the bounded-range pair whose larger loss is `at`."""
+    larger = math.expm1(epsilon - at) * math.exp(at) / math.expm1(epsilon)
+    return (at, larger), (at - epsilon, 1 - larger)
+
+
+def hockey_stick(losses, epsilon):
+    return sum(p * -math.expm1(min(0.0, epsilon - loss)) for loss, p in losses)
+
+
+@given(number(0.01, 8), st.floats(0, 1), st.floats(-1.2, 1.2))
+def test_the_dominating_pair_is_above_every_exponential_mechanism(epsilon, share, at):
+    pair = two_outcomes(epsilon, share * epsilon)
+    here = at * epsilon
+    assert hockey_stick(pair, here) <= exponential_delta(epsilon, here) + 1e-12
+
+
+@given(number(0.01, 8), st.floats(-1, 1))
+def test_some_exponential_mechanism_reaches_the_dominating_pair(epsilon, at):
+    here = at * epsilon
+    pair = two_outcomes(epsilon, (epsilon + here) / 2)
+    assert hockey_stick(pair, here) == pytest.approx(exponential_delta(epsilon, here), abs=1e-12)
+
+
+@BOTH
+@given(number(0.05, 1.5), st.lists(st.floats(0, 1), min_size=1, max_size=6), number(1e-6, 1e-2))
+@settings(max_examples=20)
+def test_several_choices_never_cost_more_than_is_reckoned(accountant, epsilon, shares, delta):
+    found = epsilon_of([Exponential(epsilon, len(shares))], delta, accountant)
+    outcomes = itertools.product(*(two_outcomes(epsilon, share * epsilon) for share in shares))
+    losses = [(sum(x for x, _ in one), math.prod(p for _, p in one)) for one in outcomes]
+    assert hockey_stick(losses, found) <= delta + 1e-9
+
+
+def test_many_choices_cost_far_less_than_their_sum():
+    assert epsilon_of([Exponential(0.1, 100)], 1e-6) < 3 < 10
+    assert epsilon_of([Exponential(0.1, 100)], 1e-6, "pld") < 3.5
+    # Laplace noise of the same epsilon costs more: only choices have a bounded range.
+    assert epsilon_of([Exponential(0.1, 100)], 1e-6) < epsilon_of([Laplace(10.0, 100)], 1e-6)
+
+
+# -------------------------------------------------------------- another library, a table
+
+
+@pytest.mark.parametrize(
+    ("noise", "rate", "steps"), [(0.7, 0.0153, 660), (1.0, 0.01, 2000), (3.0, 0.2, 50)]
+)
+def test_subsampled_gaussians_cost_what_opacus_says(noise, rate, steps):
+    from opacus.accountants import RDPAccountant
+
+    theirs = RDPAccountant()
+    theirs.history = [(noise, rate, steps), (20.0, 1.0, 10)]
+    ours = epsilon_of([PoissonGaussian(noise, rate, steps), Gaussian(20.0, 10)], 8e-6)
+    assert ours == pytest.approx(theirs.get_epsilon(8e-6), rel=0.005)
+
+
+# 133,584 rows in batches of 2,048, ten epochs, delta 8e-6; figures of dp-accounting 0.6.0 with
+# its default grid of 1e-4, and of its own accountants, November 2026.
+RATE, STEPS, DELTA = 2048 / 133_584, 660, 8e-6
+T1 = PoissonGaussian(0.7, RATE, STEPS)
+
+
+@pytest.mark.parametrize(
+    ("accountant", "epsilon", "steps", "noise"),
+    [
+        ("rdp", 3, STEPS, 0.9621),
+        ("rdp", 8, STEPS, 0.6630),
+        ("rdp", 3, 2 * STEPS, 1.1242),
+        ("rdp", 8, 2 * STEPS, 0.7318),
+        ("pld", 3, STEPS, 0.9073),
+        ("pld", 8, STEPS, 0.6309),
+        ("pld", 3, 2 * STEPS, 1.0675),
+        ("pld", 8, 2 * STEPS, 0.7005),
+    ],
+)
+def test_the_noise_for_an_epsilon_is_that_of_the_table(accountant, epsilon, steps, noise):
+    found = noise_multiplier_for(epsilon, DELTA, rate=RATE, steps=steps, accountant=accountant)
+    assert found == pytest.approx(noise, rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("mechanisms", "rdp", "pld"),
+    [
+        ((PoissonGaussian(0.6, RATE, STEPS),), 10.69, 9.28),
+        ((PoissonGaussian(1.0, RATE, STEPS),), 2.74, 2.42),
+        ((T1,), 6.846, 5.917),
+        ((T1, T1), 9.051, 8.016),
+        ((T1, T1, Gaussian(20.0, 10), Laplace(10.0)), 9.101, 8.066),
+        ((T1, T1, ZeroConcentrated(0.0306)), 9.14, None),
+    ],
+)
+def test_the_epsilon_of_a_ledger_is_that_of_the_table(mechanisms, rdp, pld):
+    assert epsilon_of(mechanisms, DELTA) == pytest.approx(rdp, rel=0.01)
+    if pld is not None:
+        assert epsilon_of(mechanisms, DELTA, "pld") == pytest.approx(pld, rel=0.01)
+
+
+def test_five_votes_of_private_evolution_cost_epsilon_1():
+    votes = Gaussian(8.342, 5)
+    assert epsilon_of([votes], 1e-5, "pld") == pytest.approx(1.0, rel=0.002)
+    assert epsilon_of([votes], 1e-5) == pytest.approx(1.093, rel=0.002)
+
+
+# ---------------------------------------------------------------------------- composition
+
+
+@given(st.permutations(range(4)), st.lists(any_mechanism, min_size=4, max_size=4), deltas)
+def test_the_order_of_spends_does_not_matter_under_rdp(order, spends, delta):
+    assert epsilon_of([spends[n] for n in order], delta) == epsilon_of(spends, delta)
+
+
+@given(st.permutations(range(3)), st.lists(for_pld, min_size=3, max_size=3), deltas)
+@settings(max_examples=8)
+def test_the_order_of_spends_does_not_matter_under_pld(order, spends, delta):
+    found = epsilon_of([spends[n] for n in order], delta, "pld")
+    assert found == epsilon_of(spends, delta, "pld")
+
+
+@given(st.lists(any_mechanism, max_size=3), any_mechanism, deltas)
+def test_more_spends_never_lower_epsilon_under_rdp(spends, more, delta):
+    assert epsilon_of([*spends, more], delta) >= epsilon_of(spends, delta) - 1e-12
+
+
+@given(st.lists(for_pld, max_size=2), for_pld, number(1e-7, 1e-3))
+@settings(max_examples=10)
+def test_more_spends_never_lower_epsilon_under_pld(spends, more, delta):
+    assert epsilon_of([*spends, more], delta, "pld") >= epsilon_of(spends, delta, "pld") - 1e-6
+
+
+@given(any_mechanism, any_mechanism, deltas)
+def test_spends_together_cost_at_most_their_sum_under_rdp(one, other, delta):
+    # Basic composition adds the deltas, too, so each has half of it.
+    apart = sum(epsilon_of([each], delta / 2) for each in (one, other))
+    assert epsilon_of([one, other], delta) <= apart + 2e-3
+
+
+@given(for_pld, for_pld, number(1e-7, 1e-3))
+@settings(max_examples=10)
+def test_spends_together_cost_at_most_their_sum_under_pld(one, other, delta):
+    apart = sum(epsilon_of([each], delta / 2, "pld") for each in (one, other))
+    assert epsilon_of([one, other], delta, "pld") <= apart + 2e-3
+
+
+@BOTH
+def test_spends_together_cost_clearly_less_than_their_sum(accountant):
+    together = epsilon_of([T1, T1], DELTA, accountant)
+    assert together < 0.8 * 2 * epsilon_of([T1], DELTA, accountant)
+
+
+@BOTH
+def test_nothing_costs_nothing(accountant):
+    assert epsilon_of([], 0.0, accountant) == epsilon_of([], 1e-6, accountant) == 0.0
+
+
+@given(poisson, deltas)
+@settings(max_examples=20)
+def test_less_noise_and_more_steps_cost_more(mechanism, delta):
+    noise, rate, steps = mechanism.noise_multiplier, mechanism.rate, mechanism.steps
+    here = epsilon_of([mechanism], delta)
+    assert epsilon_of([PoissonGaussian(0.9 * noise, rate, steps)], delta) >= here
+    assert epsilon_of([PoissonGaussian(noise, rate, steps + 1)], delta) >= here - 1e-12
+
+
+def test_without_privacy_to_speak_of_pld_takes_the_bound_of_rdp():
+    hopeless = [PoissonGaussian(0.05, 0.015, 660)]
+    assert epsilon_of(hopeless, 1e-6, "pld") == epsilon_of(hopeless, 1e-6, "rdp") > 1000
+
+
+def test_an_order_that_cannot_be_computed_is_left_out_quietly(caplog, capfd):
+    assert math.isfinite(epsilon_of([PoissonGaussian(20.0, 0.5, 1)], 1e-6))
+    assert capfd.readouterr().err == ""
+    assert not caplog.records
+
+
+# ---------------------------------------------------------------------------- calibration
+
+
+@BOTH
+@given(
+    number(0.2, 8), rates, st.integers(1, 100), st.lists(laplaces, max_size=1), number(1e-7, 1e-4)
+)
+@settings(max_examples=3)
+def test_calibrated_noise_fits_and_any_less_does_not(accountant, more, rate, steps, before, delta):
+    spent = epsilon_of(before, delta, accountant)
+    noise = noise_multiplier_for(
+        spent + more, delta, rate=rate, steps=steps, before=before, accountant=accountant
+    )
+    assert round(noise, 4) == noise
+
+    def epsilon(sigma):
+        return epsilon_of([*before, PoissonGaussian(sigma, rate, steps)], delta, accountant)
+
+    assert epsilon(noise) <= spent + more
+    if noise > 1e-4:
+        assert epsilon((round(noise * 10_000) - 1) / 10_000) > spent + more
+
+
+def test_what_was_spent_before_asks_for_more_noise():
+    alone = noise_multiplier_for(8, DELTA, rate=RATE, steps=STEPS)
+    after = noise_multiplier_for(8, DELTA, rate=RATE, steps=STEPS, before=[T1])
+    assert after > alone
+
+
+def test_a_spent_budget_leaves_no_noise_to_choose():
+    with pytest.raises(GenieError, match="B004.*nothing is left of 6"):
+        noise_multiplier_for(6, DELTA, rate=RATE, steps=STEPS, before=[T1])
+
+
+def test_a_pure_budget_leaves_no_noise_to_choose():
+    with pytest.raises(GenieError, match="B004.*no noise gives"):
+        noise_multiplier_for(3, 0.0, rate=RATE, steps=STEPS)
+
+
+# ----------------------------------------------------------------------------- descriptions
+
+
+@given(any_mechanism)
+def test_a_mechanism_survives_json(mechanism):
+    assert from_dict(mechanism.as_dict()) == mechanism
+    assert told(mechanism)
+
+
+@given(any_mechanism, deltas)
+def test_an_event_costs_what_we_reckon_or_more(mechanism, delta):
+    from dp_accounting.rdp import RdpAccountant
+
+    theirs = RdpAccountant().compose(mechanism.event()).get_epsilon(delta)
+    assert epsilon_of([mechanism], delta) <= theirs + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("build", "field"),
+    [
+        (lambda: PoissonGaussian(0.0, 0.1, 1), "noise_multiplier"),
+        (lambda: PoissonGaussian(1.0, 1.1, 1), "rate"),
+        (lambda: PoissonGaussian(1.0, 0.0, 1), "rate"),
+        (lambda: PoissonGaussian(1.0, 0.1, 0), "steps"),
+        (lambda: PoissonGaussian(1.0, 0.1, 1.5), "steps"),
+        (lambda: Gaussian(math.nan), "noise_multiplier"),
+        (lambda: Gaussian(1.0, True), "count"),
+        (lambda: Laplace("1"), "scale"),
+        (lambda: Exponential(math.inf), "epsilon"),
+        (lambda: ZeroConcentrated(-0.1), "rho"),
+    ],
+)
+def test_what_is_no_mechanism_is_refused_by_field_and_value(build, field):
+    with pytest.raises(GenieError, match=f"B002.*{field} must be"):
+        build()
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"kind": "laplac", "scale": 1.0, "count": 1}, "did you mean 'laplace'"),
+        ({"kind": ["laplace"], "scale": 1.0, "count": 1}, "no mechanism"),
+        ({"scale": 1.0}, "no mechanism None"),
+        ({"kind": "laplace", "scale": 1.0}, "expected count, scale, got scale"),
+        ({"kind": "laplace", "scale": 1.0, "count": 1, "x": 2}, "got count, scale, x"),
+    ],
+)
+def test_json_that_describes_no_mechanism_is_refused(facts, message):
+    with pytest.raises(GenieError, match="B002") as error:
+        from_dict(facts)
+    assert message in str(error.value)
+
+
+def test_zcdp_is_refused_by_pld_and_not_dropped():
+    spends = [Laplace(10.0), ZeroConcentrated(0.1)]
+    assert unsupported(spends, "rdp") == ()
+    assert unsupported(spends, "pld") == (ZeroConcentrated(0.1),)
+    with pytest.raises(GenieError, match="B003.*cannot account for ZeroConcentrated"):
+        epsilon_of(spends, 1e-6, "pld")
+
+
+def test_without_the_library_the_extra_is_named(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(described, "import_module", missing)
+    with pytest.raises(GenieError, match=r"B001.*dp-accounting.*\n.*genie_dp\[private\]"):
+        Gaussian(1.2345).event()
