@@ -21,6 +21,7 @@ from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.dataset.formats import FORMATS, format_of, opened_text, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
+from genie_dp.private.ledger.book import ledger_of
 from genie_dp.private.metrics.compare import Comparison, Corpus, check, compared
 from genie_dp.private.metrics.corpus import Row
 from genie_dp.private.metrics.features import Featuriser, HashedNgrams
@@ -76,6 +77,10 @@ def _check(options: Mapping[str, Any]) -> None:
             raise GenieError(Problem("J008", message, hint=hint))
     if options["keep_private"] and not targets:
         raise click.UsageError("--keep-private prints nothing: name a --report or an --output")
+    if options["real_is_public"] and ledger_of(Path(options["real"])).exists():
+        message = f"{options['real']} has a ledger, so its rows are private"
+        hint = "add --keep-private instead of --real-is-public, or name public rows"
+        raise GenieError(Problem("J009", message, hint=hint))
     if not options["no_mauve"]:
         check_mauve()
 
