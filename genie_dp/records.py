@@ -1,7 +1,7 @@
 """The rows that go from stage to stage, and what may be said of private data."""
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Source = Literal["synthetic", "paraphrase", "augmented", "private", "human"]
 
@@ -78,17 +78,43 @@ class Spent:
 
 
 @dataclass(frozen=True, slots=True)
+class Frequency:
+    """In what share of units something was found, with the bounds of its 95 % interval.
+
+    The interval is that of the noise. All three lie between 0 and 1.
+    """
+
+    share: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
 class PrivatePrior:
     """What was learned privately and may steer synthesis: DP frequencies, programs, sentences.
 
     Attributes:
         spent: the guarantee under which everything below was released.
-        function_weights: function -> multiplier of its share in synthesis.
-        programs: DP programs in token form.
+        function_shares: function -> its share among all functions asked for; they sum to 1.
+        function_weights: function -> multiplier of its share among rows made without the prior.
+        pair_weights: two functions of one program, sorted, with a space between -> multiplier.
+        programs: DP programs in token form, as often as they were drawn.
         utterances: DP sentences.
+        functions: function of the library -> share of units that ask for it.
+        pairs: pair -> share of units that ask for both in one program; the certain ones alone.
+        missing: what the library lacks -> share of units that ask for it; "" is any of it.
+        signal: which part of `function_shares` is more than noise, between 0 and 1.
+        release: how the frequencies were released: settings of the noise, nothing exact.
     """
 
     spent: Spent
+    function_shares: dict[str, float] = field(default_factory=dict)
     function_weights: dict[str, float] = field(default_factory=dict)
+    pair_weights: dict[str, float] = field(default_factory=dict)
     programs: tuple[str, ...] = ()
     utterances: tuple[str, ...] = ()
+    functions: dict[str, Frequency] = field(default_factory=dict)
+    pairs: dict[str, Frequency] = field(default_factory=dict)
+    missing: dict[str, Frequency] = field(default_factory=dict)
+    signal: float = 1.0
+    release: dict[str, Any] = field(default_factory=dict)

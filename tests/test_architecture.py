@@ -16,6 +16,7 @@ LAYERS = {
     "resources": 0,
     "records": 0,
     "texts": 0.5,
+    "private_prior": 0.5,
     "recipe": 0,
     "languages": 1,
     # Search asks a language which tokens may follow.

@@ -28,10 +28,12 @@ from genie_dp.cli.delivery import (
 from genie_dp.cli.inputs import Inputs, grammar_files, load_inputs
 from genie_dp.cli.lexicon import kept_lexicon, new_lexicon
 from genie_dp.cli.output import open_text, progress
+from genie_dp.cli.priors import read_prior, unknown_to
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.cli.weights import read_weights
 from genie_dp.dataset.formats import lines_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.private_prior import PriorFile
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
 from genie_dp.synthesis.compiler import compile_grammar
@@ -54,6 +56,7 @@ class Job:
     grammar: tuple[Path, ...]
     skip_broken: bool
     config: SynthesisConfig
+    prior: PriorFile | None
     output: str
     format: str
     jobs: int
@@ -79,6 +82,7 @@ class Job:
         needs_file = in_use if options["preview"] is None else []
         return cls(
             config=config,
+            prior=read_prior(options),
             format=rows_format(
                 options["output"], options["format_"], what="pairs", needs_file=needs_file
             ),
@@ -130,14 +134,14 @@ def prepare(job: Job, *, every_template: bool = False) -> tuple[Inputs, Engine]:
 def _prepare(job: Job, *, every_template: bool = False) -> tuple[Inputs, Engine]:
     inputs = load_inputs(job.language, job.skills, job.grammar, skip_broken=job.skip_broken)
     _check_names(job, inputs)
-    grammar = subset(inputs.grammar, job.config.subsets)
-    lexicon = kept_lexicon(inputs, job.config)
+    config, prior = job.config, job.prior.prior if job.prior else None
+    grammar = subset(inputs.grammar, config.subsets)
+    lexicon = kept_lexicon(inputs, config)
     # Previews and reports speak of each template.
     known = None if every_template or job.report is not None else lexicon
-    compiled = compile_grammar(grammar, inputs.language, inputs.library, job.config, known)
-    engine = build_engine(
-        compiled, job.config, lexicon or new_lexicon(inputs, compiled, job.config)
-    )
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config, known)
+    lexicon = lexicon or new_lexicon(inputs, compiled, config)
+    engine = build_engine(compiled, config, lexicon, prior)
     if not engine.plan.total:
         hint = "see `genie-dp check`; are --include, --exclude and --subset what you mean?"
         raise GenieError(Problem("Y030", "the templates give no sentence at all", hint=hint))
@@ -206,6 +210,7 @@ def run(job: Job) -> None:
         else:
             tally = _to_file(job, inputs, engine, in_pools, source)
     _say(job, tally, time.monotonic() - started)
+    _say_prior(job, inputs, engine)
     _say_short(job, engine, tally)
     _say_raised(inputs, tally.raised + in_pools)
 
@@ -307,6 +312,7 @@ def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:
                 "config": config,
                 "shard": list(job.shard),
                 "rows": job.line_format,
+                **({"prior": job.prior.told()} if job.prior else {}),
             }
         )
     )
@@ -367,6 +373,21 @@ def _say(job: Job, tally: Tally, seconds: float) -> None:
         f"left out: {', '.join(left_out)})",
         err=True,
     )
+
+
+def _say_prior(job: Job, inputs: Inputs, engine: Engine) -> None:
+    """Say what the prior did."""
+    if job.prior is None:
+        return
+    if engine.steering is None:
+        click.echo("prior: neutral, so the rows are as without it", err=True)
+        return
+    told = f"prior: 1 of {1 / engine.steering.kept:.1f} draws kept"
+    unknown = unknown_to(job.prior.prior, inputs.library)
+    if unknown:
+        told += f"; not in the skills: {', '.join(unknown[:5])}"
+        told += f" and {len(unknown) - 5:,} more" if len(unknown) > 5 else ""
+    click.echo(told, err=True)
 
 
 def _say_short(job: Job, engine: Engine, tally: Tally) -> None:

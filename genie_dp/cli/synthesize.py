@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import grammar_option, library_options
+from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import (
     format_option,
     jobs_option,
@@ -92,6 +93,7 @@ class Shard(click.ParamType[Any]):
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="YAML or JSON: function -> multiplier of its share.",
 )
+@prior_option("Weigh functions")
 @seed_option
 @jobs_option
 @click.option(

@@ -55,7 +55,7 @@ class Block:
 
 def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     """Return the rows of a block: a pure function of the engine's inputs and the number."""
-    encode = _Encoder(engine, format).encode
+    encode, steered = _Encoder(engine, format).encode, engine.steering
     first, count = number * engine.plan.block, engine.plan.block
     lines: list[str] = [""] * count  # by place; "" where there is no row
     sentences = [0] * count
@@ -66,11 +66,14 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     hashed = xxhash.xxh3_64_intdigest
     for place, cell, pieces in engine.plan.block_draws(number):
         template = cell.rule.template
-        drawn.append(template.id)
         try:
             combined = cell.wording.assemble(*pieces)
         except GenieError as error:
             raise with_derivation(error, template, pieces) from error
+        functions = None if combined is None else combined.value.functions
+        if steered is not None and not steered.keeps(place, functions):
+            continue  # as if it had never been drawn
+        drawn.append(template.id)
         # Of a template that is a whole command by itself, no pool has left out functions.
         if combined is None or (
             cell.depth == 0 and not takes_part(combined.value.functions, engine.config)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from genie_dp.errors import GenieError
+from genie_dp.records import PrivatePrior
+from genie_dp.rng import child_seed
 from genie_dp.synthesis.cells import Cells, cells_of
 from genie_dp.synthesis.compiler import Compiled, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
@@ -17,6 +19,7 @@ from genie_dp.synthesis.python_bodies import with_derivation
 from genie_dp.synthesis.quotas import F64, I64, fill
 from genie_dp.synthesis.rules import Combined, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
+from genie_dp.synthesis.steering import PILOT, Steering, steering
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
 MOST_COPIES = 20  # of a piece in a group, so that extreme weights cost no memory
@@ -31,14 +34,19 @@ class Engine:
     config: SynthesisConfig
     pools: Pools
     plan: Plan
+    steering: Steering | None = None
 
 
 def build_engine(
-    compiled: Compiled, config: SynthesisConfig, lexicon: Lexicon | None = None
+    compiled: Compiled,
+    config: SynthesisConfig,
+    lexicon: Lexicon | None = None,
+    prior: PrivatePrior | None = None,
 ) -> Engine:
     """Return the engine: pools sampled, cells of the root listed, quotas shared out.
 
-    A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again.
+    A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again. With a
+    `prior` more is drawn, and what people ask for is kept.
     """
     lexicon = lexicon or make_lexicon(compiled, config)
     pools = Pools(leaves=compiled.leaves, balance=config.balance, copies=copies_of(config.weights))
@@ -48,8 +56,12 @@ def build_engine(
     for depth in range(1, config.max_depth):
         for category in lexicon.leaves:
             pools.add(category, _level(compiled, category, depth, pools, config))
-    root_cells, quotas = _root(compiled, pools, config)
-    return Engine(compiled, config, pools, plan(root_cells, quotas, config.seed, "root"))
+    found, weights = _root(compiled, pools, config)
+    steered = None if prior is None else _steering(found, weights, config, prior)
+    draws = 1.0 if steered is None else 1 / steered.kept
+    quotas = _quotas(found, config, lambda room: _root_shares(weights, room, config, draws))
+    planned = plan(found, quotas, config.seed, "root")
+    return Engine(compiled, config, pools, planned, steered)
 
 
 def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
@@ -144,24 +156,40 @@ def _said(combined: Combined) -> str:
     return f"{combined.text}\0{value.gap}\0{of}"
 
 
-def _root(compiled: Compiled, pools: Pools, config: SynthesisConfig) -> tuple[Cells, I64]:
-    """Return the cells of all roots and depths, and their quotas."""
+def _root(compiled: Compiled, pools: Pools, config: SynthesisConfig) -> tuple[Cells, F64]:
+    """Return the cells of all roots and depths, and the weights of their templates."""
     rules = [rule for name in compiled.roots for rule in compiled.rules.get(name, ())]
     found = cells_of(rules, range(config.max_depth + 1), pools)
     first = [found[a] for a, _ in found.spans]
     weights = np.array(
         [cell.rule.template.weight * config.depth_decay ** max(0, cell.depth - 1) for cell in first]
     )
-    return found, _quotas(found, config, lambda room: _root_shares(weights, room, config))
+    return found, weights
 
 
-def _root_shares(weights: F64, room: F64, config: SynthesisConfig) -> I64:
-    """Return how many rows each template gives at each depth; `room` is how many it has."""
+def _steering(
+    found: Cells, weights: F64, config: SynthesisConfig, prior: PrivatePrior
+) -> Steering | None:
+    """Return how the draws of the root are to be thinned, from a sample of them."""
+    quotas = _quotas(found, config, lambda room: fill(PILOT, weights, room))
+    sample = plan(found, quotas, config.seed, "pilot")
+    made = (cell.wording.assemble(*pieces) for cell, pieces in sample.draws(0, sample.total))
+    pilot = [combined.value.functions for combined in made if combined is not None]
+    seed = child_seed(config.seed, "steering")
+    return steering(prior, pilot, seed, config.weights)
+
+
+def _root_shares(weights: F64, room: F64, config: SynthesisConfig, draws: float) -> I64:
+    """Return how many draws each template gets at each depth; `room` is how many it has.
+
+    `draws` are made for each row.
+    """
     if config.target_size is None:
-        return fill(int((config.size or 0) * _MARGIN) + 100, weights, room)
-    shares = np.minimum(np.ceil(config.target_size * weights), room).astype(np.int64)
-    if config.size is not None and shares.sum() > config.size * _MARGIN:
-        return fill(int(config.size * _MARGIN), shares.astype(float), room)
+        total = int(((config.size or 0) * _MARGIN + 100) * draws)
+        return fill(total, weights, room)
+    shares = np.minimum(np.ceil(config.target_size * draws * weights), room).astype(np.int64)
+    if config.size is not None and shares.sum() > config.size * _MARGIN * draws:
+        return fill(int(config.size * _MARGIN * draws), shares.astype(float), room)
     return shares
 
 

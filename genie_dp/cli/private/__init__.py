@@ -20,6 +20,14 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.sample:command",
         "Draw rows of source private from GENERATOR, a folder of genie-dp private train.",
     ),
+    "prior": (
+        "genie_dp.cli.private.prior:command",
+        "Count which functions people ask for, with noise, and write a prior.",
+    ),
+    "render": (
+        "genie_dp.cli.private.render:command",
+        "Say the programs of a prior by the templates: several clean sentences for each.",
+    ),
     "evaluate": (
         "genie_dp.cli.private.evaluate:command",
         "Compare synthetic rows with real ones that were held out.",

@@ -1,0 +1,91 @@
+"""`--prior`: a private prior that synthesis, augmentation and training go by."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp.cli.row_files import manifest_of
+from genie_dp.dataset.traits import functions_in
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private_prior import PriorFile, load_prior
+from genie_dp.records import Example, PrivatePrior
+
+
+def prior_option(what: str) -> Callable[[Any], Any]:
+    """Add --prior, whose help begins with what it does to rows."""
+    return click.option(
+        "--prior",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"{what} by what people ask for: a file of `genie-dp private prior`.",
+    )
+
+
+def read_prior(options: Mapping[str, Any]) -> PriorFile | None:
+    """Return the prior of the option, or None.
+
+    Raises:
+        GenieError: F001, it is none.
+    """
+    return load_prior(options["prior"]) if options["prior"] else None
+
+
+def unknown_to(prior: PrivatePrior, library: Any) -> tuple[str, ...]:
+    """Return the functions that a prior weighs and a library has not, sorted."""
+    if not hasattr(library, "functions"):
+        return ()
+    known = {signature.qualified for signature in library.functions()}
+    return tuple(sorted(prior.function_weights.keys() - known))
+
+
+# ---------------------------------------------------------------------------- weights of rows
+
+
+def functions_of(row: Example) -> tuple[str, ...]:
+    """Return the functions of a row; rows of TSV do not name them.
+
+    >>> functions_of(Example("S0", "beep", "now => @c.beep"))
+    ('@c.beep',)
+    """
+    if row.functions or row.language != "thingtalk":
+        return row.functions
+    return functions_in(row.program)
+
+
+def priors_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says of the priors that its rows were made with, by their hashes."""
+    own = manifest.get("prior")
+    found = dict(manifest.get("priors") or {})
+    return found | {own["sha256"]: own["spent"]} if own else found
+
+
+def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
+    """Return the priors with which files were made, as the manifests beside them say."""
+    found: dict[str, Any] = {}
+    for name in inputs:
+        path = Path(manifest_of(name))
+        if "://" in name or not path.is_file():
+            continue
+        try:
+            found |= priors_in(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, AttributeError):
+            continue  # somebody else's file of that name
+    return found
+
+
+def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
+    """Refuse to weigh rows by a prior that they were made with: it would count twice.
+
+    Raises:
+        GenieError: F005.
+    """
+    if prior is None:
+        return
+    twice = [name for name in inputs if prior.digest in priors_of([name])]
+    if twice:
+        hint = "leave --prior out here, or synthesize without it"
+        message = f"{', '.join(twice)}: made with this prior already, which would count twice"
+        raise GenieError(Problem("F005", message, hint=hint))

@@ -1,0 +1,172 @@
+"""One run of `genie-dp private prior`: from options to a prior and a report."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from pathlib import Path
+from random import SystemRandom
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.dataset_folder import About
+from genie_dp.cli.delivery import interruptible, refuse_or_clear
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.priors import functions_of
+from genie_dp.dataset.formats import read_rows
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.prior.histogram import Plan, Unit
+from genie_dp.private.prior.make import Made, Sampled, covering, prior_of
+from genie_dp.private.prior.read import read_candidates, support_of, units_of
+from genie_dp.private.prior.report import lines
+from genie_dp.private.prior.run import released_once
+from genie_dp.private.prior.support import Limits
+from genie_dp.private.source import PrivateSource
+from genie_dp.private_prior import save_prior
+from genie_dp.records import Spent
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+PURPOSE = "frequencies of functions"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one call of `genie-dp private prior` asks for: all of it public, but the file's rows."""
+
+    private: Path
+    output: Path
+    language: str
+    unit_field: str | None
+    about: int | None
+    ledger: Ledger
+    plan: Plan
+    made: Made
+    sampled: Sampled
+    sampled_spent: Spent | None
+
+    @property
+    def work(self) -> Path:
+        """Return where the release lies until the prior is written."""
+        return work_folder_of(self.output)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what a resumed run must share: nothing of it is private."""
+        texts = repr((self.plan.support, self.made, self.sampled))
+        return {
+            "version": __version__,
+            "private": str(self.private.resolve()),
+            "ledger": str(self.ledger.path),
+            "unit_field": self.unit_field,
+            "about": self.about,
+            "limits": asdict(self.plan.limits),
+            "noise": [self.plan.kind, self.plan.multiplier, self.plan.threshold_delta],
+            "public": sha256(texts.encode()).hexdigest(),
+        }
+
+    def units(self) -> list[Unit]:
+        """Return the functions of the private units."""
+        budget = self.ledger.budget
+        rows = PrivateSource.open(
+            self.private,
+            language=self.language,
+            unit=budget.unit,
+            unit_field=self.unit_field,
+            cap=budget.cap or 1,
+        )
+        return units_of(rows, get_language(self.language))
+
+    def spend(self, mechanisms: Sequence[Mechanism], run: str) -> Spent:
+        """Record the release, or refuse it."""
+        return self.ledger.spend(mechanisms, purpose=PURPOSE, run=run)
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Release the frequencies, write the prior, and print what people ask for."""
+    output: Path = options["output"]
+    job = job_of(options)
+    refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
+    is_new = not job.work.exists()
+    enter_work(job.work, job.settings(), resume=options["resume"])
+    with interruptible(job.work):
+        try:
+            found, spent = released_once(job.work, job.plan, job.units, job.spend, SystemRandom())
+        except GenieError:
+            if is_new:  # nothing was spent
+                shutil.rmtree(job.work, ignore_errors=True)
+            raise
+        prior = prior_of(
+            found,
+            job.plan,
+            covering(spent, job.sampled_spent),
+            about=job.about,
+            made=job.made,
+            sampled=job.sampled,
+        )
+        save_prior(prior, output)
+    shutil.rmtree(job.work)
+    for line in lines(prior):
+        click.echo(line)
+    click.echo(f"{len(prior.function_weights):,} functions -> {output}", err=True)
+
+
+def job_of(options: Mapping[str, Any]) -> Job:
+    """Return the job of the command's options; only public files are read."""
+    language = options["language"]
+    ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
+    library = load_library_of(language, options["skills"], skip_broken=options["skip_broken"])
+    made = Made.of(functions_of(row) for name in options["public"] for row in read_rows(name))
+    path = options["candidates"]
+    candidates = read_candidates(path, language) if path else ()
+    sampled_spent = About(spent=options["spent"]).guarantee()
+    if sampled_spent is not None:
+        covering(ledger.spent(), sampled_spent)
+    return Job(
+        options["private"],
+        options["output"],
+        language,
+        options["unit_field"],
+        options["about"],
+        ledger,
+        _plan(options, ledger, support_of(library, made.functions, candidates, language)),
+        made,
+        _sampled(options["sampled"]),
+        sampled_spent,
+    )
+
+
+def _plan(options: Mapping[str, Any], ledger: Ledger, support: Any) -> Plan:
+    has_names = bool(options["candidates"] or options["threshold_delta"])
+    limits = Limits(
+        options["most_functions"],
+        options["most_pairs"],
+        options["most_missing"] if has_names else 0,
+        counts_units=options["about"] is None,
+    )
+    threshold = options["threshold_delta"] or 0.0
+    kind = options["mechanism"]
+    multiplier = 1 / options["epsilon"]
+    if kind == "gaussian":
+        multiplier = _gaussian(options["epsilon"], ledger, threshold)
+    return Plan(support, limits, kind, multiplier, threshold)
+
+
+def _gaussian(epsilon: float, ledger: Ledger, threshold_delta: float) -> float:
+    """Return how wide Gaussian noise is that costs an epsilon by itself."""
+    budget = ledger.budget
+    if threshold_delta >= budget.delta:
+        message = f"--threshold-delta {threshold_delta:g} leaves nothing of delta {budget.delta:g}"
+        hint = f"take a part of it, such as {budget.delta / 10:g}"
+        raise GenieError(Problem("F002", message, hint=hint if budget.delta else None))
+    delta = budget.delta - threshold_delta
+    return noise_multiplier_for(epsilon, delta, rate=1.0, steps=1, accountant=budget.accountant)
+
+
+def _sampled(path: Path | None) -> Sampled:
+    rows = tuple(read_rows(str(path))) if path else ()
+    return Sampled(tuple(r.program for r in rows if r.program), tuple(r.utterance for r in rows))

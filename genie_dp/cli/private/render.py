@@ -1,0 +1,68 @@
+"""`genie-dp private render`: DP programs in the words of the templates."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp.cli.inputs import grammar_option, library_options
+from genie_dp.cli.run_options import format_option, jobs_option, rows_output
+
+
+@click.command("render")
+@click.argument("source", metavar="PRIOR|ROWS", type=click.Path(exists=True, dir_okay=False))
+@click.option(
+    "--spent",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Guarantee of ROWS, as JSON.",
+)
+@library_options
+@grammar_option
+@click.option(
+    "--subset",
+    "subsets",
+    multiple=True,
+    metavar="NAME",
+    help="Subset of flagged templates [training]. May be repeated.",
+)
+@click.option(
+    "--max-depth",
+    type=click.IntRange(1, 12),
+    default=8,
+    show_default=True,
+    help="Construct templates inside each other, at most.",
+)
+@click.option(
+    "--sentences",
+    type=click.IntRange(1, 100),
+    default=5,
+    show_default=True,
+    metavar="N",
+    help="Sentences of each program, at most.",
+)
+@click.option(
+    "--unsaid",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the programs that no template can say there, as TSV: how often they were drawn, "
+    "program, reason.",
+)
+@jobs_option
+@format_option
+@click.option("--overwrite", is_flag=True, help="Replace the output.")
+@rows_output
+def command(**options: Any) -> None:
+    """Say the programs of a prior by the templates: several clean sentences for each.
+
+    PRIOR is a file of `genie-dp private prior --sampled`; ROWS those of `genie-dp private sample`
+    with their --spent. Sentences hold placeholders, for which genie-dp augment draws new values.
+    This reads nothing private and costs nothing.
+
+    \b
+    genie-dp private render prior.json --output rendered.jsonl
+    genie-dp augment rendered.jsonl --output train.jsonl
+    """
+    from genie_dp.cli.private.render_job import run
+
+    run(options)

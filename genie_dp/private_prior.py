@@ -1,0 +1,150 @@
+"""The file of a private prior, and what it says of a row: all that stages know of private data."""
+
+import json
+import math
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from hashlib import sha256
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.records import Frequency, PrivatePrior, Spent
+
+FORMAT = "genie_dp private prior"
+VERSION = 1
+_KEYS = frozenset(("format", "version", *PrivatePrior.__dataclass_fields__))
+
+
+@dataclass(frozen=True, slots=True)
+class PriorFile:
+    """A prior with the SHA-256 of its file, by which manifests name it."""
+
+    prior: PrivatePrior
+    digest: str
+
+    def told(self) -> dict[str, Any]:
+        """Return what the manifest of anything made with the prior says of it."""
+        return {"sha256": self.digest, "spent": asdict(self.prior.spent)}
+
+
+def save_prior(prior: PrivatePrior, path: Path) -> None:
+    """Write a prior under a temporary name and rename it, for it may not be half there."""
+    content = {"format": FORMAT, "version": VERSION, **asdict(prior)}
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        with temporary.open("w", encoding="utf-8") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def load_prior(path: Path) -> PriorFile:
+    """Return a prior that `save_prior` wrote.
+
+    Raises:
+        GenieError: F001, it is none, or of a version that is not known.
+    """
+    try:
+        data = path.read_bytes()
+        return PriorFile(prior_of(json.loads(data)), sha256(data).hexdigest())
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        hint = "give a file that `genie-dp private prior` made"
+        raise GenieError(Problem("F001", f"{path}: no private prior: {error}", hint=hint)) from None
+
+
+def prior_of(content: Mapping[str, Any]) -> PrivatePrior:
+    """Return the prior of a file's JSON.
+
+    Raises:
+        ValueError, TypeError, KeyError: it is none.
+    """
+    if content["format"] != FORMAT or content["version"] != VERSION:
+        expected = f"expected format {FORMAT!r}, version {VERSION}"
+        raise ValueError(f"{expected}, got {content['format']!r}, {content['version']!r}")
+    if unknown := sorted(content.keys() - _KEYS):
+        raise ValueError(f"unknown fields {', '.join(unknown)}")
+    return PrivatePrior(
+        spent_of(content["spent"]),
+        _weights(content["function_shares"]),
+        _weights(content["function_weights"]),
+        _weights(content["pair_weights"]),
+        _texts(content["programs"]),
+        _texts(content["utterances"]),
+        _frequencies(content["functions"]),
+        _frequencies(content["pairs"]),
+        _frequencies(content["missing"]),
+        float(content["signal"]),
+        dict(content["release"]),
+    )
+
+
+def spent_of(fields: Mapping[str, Any]) -> Spent:
+    """Return a guarantee of its JSON."""
+    return Spent(**{**fields, "not_covered": tuple(fields["not_covered"])})
+
+
+def _weights(content: Mapping[str, Any]) -> dict[str, float]:
+    found = {str(name): float(weight) for name, weight in content.items()}
+    if wrong := [name for name, w in found.items() if not (math.isfinite(w) and w >= 0)]:
+        raise ValueError(f"the weight of {wrong[0]} must be a number >= 0")
+    return found
+
+
+def _texts(content: Iterable[Any]) -> tuple[str, ...]:
+    found = tuple(content)
+    if not all(isinstance(text, str) for text in found):
+        raise TypeError("programs and utterances must be texts")
+    return found
+
+
+def _frequencies(content: Mapping[str, Any]) -> dict[str, Frequency]:
+    return {name: Frequency(**fields) for name, fields in content.items()}
+
+
+# ------------------------------------------------------------------------------- of a row
+
+
+def pair_name(one: str, other: str) -> str:
+    """Return the name of a pair of functions, whatever their order.
+
+    >>> pair_name("@c.d", "@a.b")
+    '@a.b @c.d'
+    """
+    return " ".join(sorted((one, other)))
+
+
+def pairs_of(functions: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of all pairs of different functions of one program, first ones first.
+
+    >>> pairs_of(["@a.b", "@c.d", "@a.b"])
+    ('@a.b @c.d',)
+    """
+    found = combinations(dict.fromkeys(functions), 2)
+    return tuple(pair_name(one, other) for one, other in found)
+
+
+def row_weight(prior: PrivatePrior, functions: Iterable[str]) -> float:
+    """Return by how much a prior multiplies the weight of a row with these functions.
+
+    The geometric mean of the functions' multipliers, so that a compound command weighs as much as
+    its functions do on average, times those of its pairs. A row without functions weighs 1.
+
+    >>> spent = Spent(1.0, 1e-6, "user", "add-or-remove-one", "rdp", ())
+    >>> prior = PrivatePrior(spent, {}, {"@a.b": 4.0}, {"@a.b @c.d": 3.0})
+    >>> row_weight(prior, ["@a.b"]), row_weight(prior, ["@c.d", "@a.b"])
+    (4.0, 6.0)
+    """
+    names = tuple(functions)
+    if not names:
+        return 1.0
+    weights = [prior.function_weights.get(name, 1.0) for name in names]
+    mean = math.prod(weights) ** (1 / len(weights))
+    return mean * math.prod(prior.pair_weights.get(pair, 1.0) for pair in pairs_of(names))
