@@ -29,6 +29,7 @@ from genie_dp.dataset.keys import hashed
 from genie_dp.records import Example
 
 PIZZA = ROOT / "examples" / "pizza-order"
+CANONICAL = ROOT / "examples" / "canonical"
 SEXPR = ("--language", "sexpr")
 OVERNIGHT = ("blocks", "calendar", "housing", "restaurants")
 SCHEMAS = ("restaurants", "people", "music")
@@ -124,9 +125,9 @@ class Maker:
         held, rest = chosen("held", is_held=True), chosen("rest", is_held=False)
         return rest, held
 
-    def rewritten(self, rows: Path, *options: object, number: int) -> Path:
+    def rewritten(self, rows: Sequence[Path], *options: object, number: int) -> Path:
         """Return automatic paraphrases of rows."""
-        command = ["paraphrase", "auto", rows, "--number", number, "--seed", 1, *options]
+        command = ["paraphrase", "auto", *rows, "--number", number, "--seed", 1, *options]
         return self.work.made("rewritten", [*command, "--jobs", self.jobs, "--output", OUTPUT])
 
     def augmented(self, rows: Sequence[Path], *options: object) -> Path:
@@ -153,18 +154,26 @@ def topv2(maker: Maker, name: str) -> DataSet:
     return DataSet(f"topv2 {name}", test, (Way("supervised", (train,), steps, SEXPR),))
 
 
+def rules(name: str) -> tuple[object, ...]:
+    """Return the options that rewrite by rules for canonical sentences, and by no others."""
+    only = ("--only-my-rules", "--lexicon", "none", "--all-results", "--names", "string")
+    return (*SEXPR, "--rules", CANONICAL / f"{name}.rules", *only)
+
+
 def overnight(maker: Maker, name: str) -> DataSet:
     """Return a domain: canonical sentences with rewrites and noise, and supervised."""
     people = maker.converted("overnight", f"overnight/{name}.train.jsonl", "paraphrase")
     test = reported(maker, "overnight", f"overnight/{name}.test.jsonl", "paraphrase")
     people, test = maker.parts(people, test)
     canonical = maker.converted("overnight", f"overnight/{name}.canonical.tsv", "synthetic")
-    more = maker.rewritten(canonical, *SEXPR, "--all-results", number=8)
-    noisy = maker.augmented((canonical, more), *SEXPR, "--primitive", 4, "--compound", 4)
+    phrases = maker.rewritten((canonical,), *rules("phrases"), number=8)
+    openings = maker.rewritten((canonical, phrases), *rules("openings"), number=4)
+    said = (canonical, phrases, openings)
+    noisy = maker.augmented(said, *SEXPR, "--primitive", 1, "--compound", 1)
     options = (*SEXPR, "--batch", 32)
     ways = (
         Way("canonical only", (canonical,), 2_000, options),
-        Way("canonical, rewrites, noise", (canonical, more, noisy), 2_000, options),
+        Way("canonical, rewrites, noise", (*said, noisy), 2_000, options),
         Way("supervised", (people,), 3_000, options),
     )
     return DataSet(f"overnight {name}", test, ways)

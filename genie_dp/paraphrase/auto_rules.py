@@ -28,6 +28,7 @@ class RuleParaphraser:
         lexical_share: of the rewrites that get one or two other words.
         results: which programs show a result: those that say so, or all.
         seed: with the row's id it decides all draws.
+        names: nodes of S-expressions whose first leaf is no value; its words may change.
     """
 
     rules: RuleSet | None
@@ -36,6 +37,7 @@ class RuleParaphraser:
     lexical_share: float = 0.3
     seed: int = 0
     results: Results = "program"
+    names: frozenset[str] = frozenset()
 
     def candidates(self, rows: Iterable[Shown]) -> Iterator[tuple[Shown, tuple[Candidate, ...]]]:
         """Yield each row with its rewrites."""
@@ -47,7 +49,7 @@ class RuleParaphraser:
     def _candidates(self, shown: Shown, rng: random.Random) -> tuple[Candidate, ...]:
         row = shown.example
         tokens = row.utterance.split(" ")
-        text, values = masked(tokens, value_positions(tokens, row.program))
+        text, values = masked(tokens, value_positions(tokens, row.program, self.names))
         found: dict[str, Candidate] = {}
         for full, made_by in self._rewritten(text, values, row.program, rng):
             if full != row.utterance:

@@ -209,21 +209,29 @@ def _ends_noun_phrase(after: str) -> bool:
 # ---------------------------------------------------------------------- what is left alone
 
 
-def value_positions(tokens: Sequence[str], program: str) -> frozenset[int]:
+def value_positions(
+    tokens: Sequence[str], program: str, names: frozenset[str] = frozenset()
+) -> frozenset[int]:
     """Return the positions of tokens that are copied to the program: never to be replaced.
 
     They are what stands between quotes in the sentence, words that are a quoted value or an enum of
-    a ThingTalk program, and all words that are leaves of an S-expression.
+    a ThingTalk program, and all words that are leaves of an S-expression, but for those right
+    behind the nodes `names`.
 
     >>> program = 'now => @c.send param:text:String = " hello there "'
     >>> sorted(value_positions("say hello there to bob".split(), program))
     [1, 2]
+    >>> sorted(value_positions("wide red block".split(), "( is ( property wide ) red )"))
+    [0, 1]
+    >>> names = frozenset({"property"})
+    >>> sorted(value_positions("wide red block".split(), "( is ( property wide ) red )", names))
+    [1]
     """
     found: set[int] = set()
     quotes = [at for at, token in enumerate(tokens) if token == '"']
     for begin, end in zip(quotes[::2], quotes[1::2], strict=False):
         found.update(range(begin, end + 1))
-    for value in _values(program):
+    for value in _values(program, names):
         first, length = value[0], len(value)
         for at, token in enumerate(tokens):
             if token == first and tuple(tokens[at : at + length]) == value:
@@ -232,14 +240,14 @@ def value_positions(tokens: Sequence[str], program: str) -> frozenset[int]:
 
 
 @lru_cache(maxsize=4096)
-def _values(program: str) -> tuple[tuple[str, ...], ...]:
+def _values(program: str, names: frozenset[str]) -> tuple[tuple[str, ...], ...]:
     words = program.split(" ")
     if words[0].startswith("("):
         # What follows a bracket names a node; people do not say it as a value.
         leaves = (
             word.strip('()"').lower().split("_")
             for before, word in zip(words, words[1:], strict=False)
-            if before != "(" and not word.startswith("(")
+            if before != "(" and not word.startswith("(") and before not in names
         )
         plain = (tuple(leaf) for leaf in leaves if all(map(str.isalpha, leaf)))
         return tuple(dict.fromkeys(leaf for leaf in plain if len("".join(leaf)) > 1))

@@ -37,6 +37,11 @@ def rule_options(command: Command) -> Command:
                 help="Make questions of all rows: for S-expressions that all ask for something.",
             ),
             click.option(
+                "--names", multiple=True, metavar="NODE",
+                help="A node of S-expressions before a name, as in (property width): words of the "
+                "name may change. May be repeated.",
+            ),
+            click.option(
                 "--jobs", type=click.IntRange(1), default=1, show_default=True,
                 help="Processes; the bytes do not depend on it.",
             ),

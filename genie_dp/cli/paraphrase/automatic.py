@@ -284,7 +284,7 @@ def _report(options: Mapping[str, Any], tally: AutoTally, journal: Journal) -> d
 
 
 _SETTINGS = (
-    "by", "number", "lexicon", "lexical_share", "only_my_rules", "all_results", "model",
+    "by", "number", "lexicon", "lexical_share", "only_my_rules", "all_results", "names", "model",
     "temperature", "device", "batch_size", "base_url", "per_prompt", "seed", "language",
     "copy_distance", "duplicate_distance", "any_language",
 )  # fmt: skip

@@ -26,7 +26,7 @@ _TYPED_DISTANCE = 0.1  # as for crowd workers
 # option -> the methods that it belongs to
 _BELONGS: Mapping[str, tuple[str, ...]] = {
     "rule_files": ("rules",), "only_my_rules": ("rules",), "lexical_share": ("rules",),
-    "all_results": ("rules",),
+    "all_results": ("rules",), "names": ("rules", "lexical"),
     "lexicon": ("rules", "lexical"),
     "model": ("model", "endpoint"), "prompt": ("model", "endpoint"),
     "temperature": ("model", "endpoint"), "answers": ("model", "endpoint"),
@@ -101,13 +101,15 @@ def _by_rules(options: Mapping[str, Any], journal: Journal) -> Paraphraser:
     lexicon = _lexicon(options["lexicon"] or "shipped")
     results: Results = "all" if options["all_results"] else "program"
     return RuleParaphraser(
-        _rules(options), lexicon, options["number"], share, options["seed"], results
-    )
+        _rules(options), lexicon, options["number"], share, options["seed"], results,
+        frozenset(options["names"]),
+    )  # fmt: skip
 
 
 def _by_words(options: Mapping[str, Any], journal: Journal) -> Paraphraser:
     lexicon = _lexicon(options["lexicon"] or "shipped")
-    return RuleParaphraser(None, lexicon, options["number"], seed=options["seed"])
+    names = frozenset(options["names"])
+    return RuleParaphraser(None, lexicon, options["number"], seed=options["seed"], names=names)
 
 
 def _rules(options: Mapping[str, Any]) -> RuleSet:
