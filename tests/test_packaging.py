@@ -80,7 +80,7 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 OPTIONAL = {
     "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
     "safetensors", "tensorboard", "phonenumbers", "tzdata", "pyduckling", "fastapi",
-    "starlette", "pydantic", "uvicorn",
+    "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
 }  # fmt: skip
 
 
