@@ -171,6 +171,9 @@ class Ledger:
         _check_words(planned, purpose=purpose, run=run)
         with locked(_lock(self.path)):
             self._book = _read(self.path)
+            # A run killed between the two files left the second one behind, by one entry at most:
+            # no other is added before it counts that.
+            self._write_head()
             known = next((entry for entry in self.entries if entry.run == run), None)
             if known is None:
                 self.check_fits(planned)
@@ -180,8 +183,6 @@ class Ledger:
                 self._write()
             else:
                 _check_same(known, planned, purpose)
-                # It may have been killed between the two files.
-                self._write_head()
         return self._spent_up_to(known.number if known else len(self.entries))
 
     @classmethod
@@ -232,7 +233,9 @@ class Ledger:
         self._write_head()
 
     def _write_head(self) -> None:
-        replace_durably(_head(self.path), head_text(self._book.head()))
+        path, text = _head(self.path), head_text(self._book.head())
+        if not path.exists() or path.read_bytes() != text.encode():
+            replace_durably(path, text)
 
 
 def _read(path: Path) -> Book:
