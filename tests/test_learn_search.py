@@ -10,9 +10,10 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.learn import constraint as constraint_module  # noqa: E402
 from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
 from genie_dp.learn.beam import beam, ranked  # noqa: E402
-from genie_dp.learn.constraint import Constraint, masks  # noqa: E402
+from genie_dp.learn.constraint import Constraint  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.search import SearchSettings, search  # noqa: E402
 from tests.learn_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
@@ -131,15 +132,25 @@ def test_a_grammar_that_the_model_cannot_write_is_refused():
         Constraint(Brackets(), VOCABULARY)
 
 
-def test_masks_of_equal_places_are_made_once():
+def test_rows_of_equal_places_are_made_once_and_forbid_all_else():
     constraint = Constraint(Brackets(), BRACKETS)
-    path = constraint.begin(("tea", "quinoa"))
+    sentence = ("tea", "quinoa")
+    path = constraint.begin(sentence)
     deeper = path.then(BRACKETS.index["("])
-    copied = BRACKETS.generated + 1
-    (row,) = masks([deeper.then(copied)], BRACKETS.generated + 2)
-    allowed = {BRACKETS.token(i, ("tea", "quinoa")) for i in row.nonzero()[0].tolist()}
-    assert allowed == {"(", ")", "tea", "quinoa"}
-    assert constraint.fixed(deeper.allowed.fixed) is constraint.fixed(path.allowed.fixed)
+    inside = deeper.then(BRACKETS.generated + 1)
+    width = BRACKETS.generated + 2
+    assert constraint.row_of(deeper.allowed) == constraint.row_of(path.allowed)
+    rows = constraint.forbidden([inside, path], width)
+    written = [{BRACKETS.token(i, sentence) for i in (~row).nonzero()[0].tolist()} for row in rows]
+    assert written == [{"(", ")", "tea", "quinoa"}, {"("}]
+
+
+def test_a_table_that_is_full_begins_anew(monkeypatch):
+    constraint = Constraint(Brackets(), BRACKETS)
+    path = constraint.begin(("tea",)).then(BRACKETS.index["("]).then(BRACKETS.generated)
+    before = constraint.forbidden([path], BRACKETS.generated + 1)
+    monkeypatch.setattr(constraint_module, "KEPT", 0)
+    assert (constraint.forbidden([path], BRACKETS.generated + 1) == before).all()
 
 
 def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():

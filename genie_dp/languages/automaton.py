@@ -2,14 +2,16 @@
 
 A state is a stack of frames: what may come now on top, what comes after it below. Frames know no
 stack and are made once for each place of a grammar, so that what they allow and where a token
-leads are computed once. What depends on the sentence (copied words) is kept with the sentence.
+leads are computed once. Equal stacks are one object, too, and know what they allow and where each
+fixed token leads; so a decoder asks for most steps with a look-up. What depends on the sentence
+(copied words) is kept with the sentence.
 
 Decoding must end: from `limit` tokens less `reserve` on, frames allow only what closes the program
 (`Frame.closing`). A grammar says how much reserve closing may need.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, ClassVar, TypeVar
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from genie_dp.languages.copying import Sentence
 from genie_dp.languages.decoding import Allowed
@@ -21,7 +23,8 @@ MOST_FRAMES = 200_000
 
 Move = tuple[tuple["Frame", ...], Any]
 """What stands in place of a frame after a token, the next one first, and the result so far."""
-Stack = tuple["Frame", "Stack"] | None
+# Stacks kept; one takes half a KB (November 2026). 20,000 synthesized programs need 115,000.
+MOST_STACKS = 200_000
 
 _Made = TypeVar("_Made", bound="Frame")
 
@@ -36,12 +39,19 @@ class Frame:
         result: what is said to the frame below when this one is skipped.
         moves: token -> where it led, unless to a frame that is bound.
         is_bound: whether it holds places of one sentence.
+        copies: whether it may begin with words of the sentence.
     """
 
     __slots__ = ("closing", "fixed", "moves", "result", "skips")
 
     waits: ClassVar[bool] = False
     is_bound: ClassVar[bool] = False
+    copies: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Find out whether a kind of frame copies words."""
+        super().__init_subclass__(**options)
+        cls.copies = cls.copied is not Frame.copied
 
     def __init__(
         self,
@@ -105,6 +115,8 @@ class Automaton:
         self._unions: dict[tuple[int, int], frozenset[str]] = {}
         self._frames: dict[tuple[Any, ...], Any] = {}
         self._tokens: dict[str, Token] = {}
+        self._made = 0
+        self._bottom = Stack(self, None, None, True)
 
     def set_of(self, tokens: frozenset[str]) -> frozenset[str]:
         """Return the one set that equals these tokens."""
@@ -141,6 +153,7 @@ class Automaton:
         for frame in self._frames.values():
             frame.moves.clear()
         self._frames.clear()
+        self._bottom, self._made = Stack(self, None, None, True), 0
         if self._forget_parts is not None:
             self._forget_parts()
 
@@ -153,61 +166,145 @@ class Automaton:
 
     def begin(self, frames: Sequence[Frame], sentence: Sentence) -> "State":
         """Return the empty prefix."""
-        return State(self, sentence, _settled(_pushed(frames, None), None), 0)
+        if self._made >= MOST_STACKS:
+            self._bottom, self._made = Stack(self, None, None, True), 0
+        return State(self, sentence, _settled(_pushed(frames, self._bottom), None), 0)
+
+    def stack(self, frame: Frame, below: "Stack") -> "Stack":
+        """Return the one stack of a frame on others; a new one if any is of one sentence."""
+        if frame.is_bound or not below.is_kept:
+            return Stack(self, frame, below, False)
+        found = below.above.get(frame)
+        if found is None:
+            self._made += 1
+            found = below.above[frame] = Stack(self, frame, below, True)
+        return found
+
+
+class View(NamedTuple):
+    """What a stack allows, whatever the sentence.
+
+    Attributes:
+        plain: everything, save what `copiers` add.
+        copiers: frames that may begin with words of the sentence.
+    """
+
+    plain: Allowed
+    copiers: tuple[Frame, ...]
+
+
+class Stack:
+    """Frames, the next one on top.
+
+    Attributes:
+        frame: the top; None where nothing more comes.
+        below: what comes after it.
+        is_kept: whether no frame is of one sentence: then equal stacks are one object.
+        above: the stacks with one frame more.
+        views: what it allows, while there is room and when it must be closed.
+        moves: where fixed tokens lead, likewise.
+    """
+
+    __slots__ = ("above", "automaton", "below", "frame", "is_kept", "moves", "views")
+
+    def __init__(
+        self, automaton: Automaton, frame: Frame | None, below: "Stack | None", is_kept: bool
+    ):
+        """Keep the parts."""
+        self.automaton, self.frame, self.below, self.is_kept = automaton, frame, below, is_kept
+        self.above: dict[Frame, Stack] = {}
+        self.views: list[View | None] = [None, None]
+        self.moves: tuple[dict[str, Stack], dict[str, Stack]] = {}, {}
+
+    def reachable(self) -> "Iterator[tuple[Frame, Stack] | None]":
+        """Yield the frames that may come now with what is below each; None if the end may."""
+        stack = self
+        while stack.frame is not None:
+            frame, below = stack.frame, stack.below
+            assert below is not None
+            yield frame, below
+            if not frame.skips:
+                return
+            stack = _settled(below, frame.result)
+        yield None
+
+    def view(self, is_closing: bool) -> View:
+        """Return what it allows."""
+        found = self.views[is_closing]
+        if found is None:
+            found = self.views[is_closing] = self._view(is_closing)
+        return found
+
+    def _view(self, is_closing: bool) -> View:
+        fixed, copiers, is_end = NOTHING, [], False
+        for there in self.reachable():
+            if there is None:
+                is_end = True
+                break
+            frame, _ = there
+            own = self.automaton.set_of(frame.closing if is_closing else frame.fixed)
+            fixed = self.automaton.union(fixed, own)
+            if frame.copies:
+                copiers.append(frame)
+        return View(Allowed(fixed, NOTHING, is_end), tuple(copiers))
+
+    def then(self, token: str, sentence: Sentence, is_closing: bool) -> "Stack | None":
+        """Return the stack after a token, or None if it is not allowed."""
+        found = self.moves[is_closing].get(token)
+        return found or self._then(token, sentence, is_closing)
+
+    def _then(self, token: str, sentence: Sentence, is_closing: bool) -> "Stack | None":
+        is_known = self.is_kept
+        for there in self.reachable():
+            if there is None:
+                return None
+            frame, below = there
+            if token in (frame.closing if is_closing else frame.fixed):
+                after = _after(frame, below, token, sentence)
+                if is_known and after.is_kept:
+                    self.moves[is_closing][token] = after
+                return after
+            if frame.copies:
+                if token in frame.copied(sentence, is_closing=is_closing):
+                    return _after(frame, below, token, sentence)
+                is_known = False  # another sentence may have the word here
+        return None
 
 
 class State:
     """A prefix of a program: the Prefix of a DecodingGrammar."""
 
-    __slots__ = ("_allowed", "_automaton", "_sentence", "length", "stack")
+    __slots__ = ("_allowed", "_automaton", "_sentence", "_stack", "is_closing", "length")
 
     def __init__(self, automaton: Automaton, sentence: Sentence, stack: Stack, length: int):
         """Keep the stack; `length` tokens came before."""
-        self._automaton = automaton
-        self._sentence = sentence
+        self._automaton, self._sentence, self._stack = automaton, sentence, stack
         self._allowed: Allowed | None = None
-        self.stack = stack
         self.length = length
-
-    @property
-    def is_closing(self) -> bool:
-        """Tell whether only what closes the program may come."""
-        return self.length >= self._automaton.limit - self._automaton.reserve
+        # Whether only what closes the program may come.
+        self.is_closing = length >= automaton.limit - automaton.reserve
 
     @property
     def allowed(self) -> Allowed:
         """Return what may come next; never nothing, so that every prefix can be completed."""
         if self._allowed is None:
-            self._allowed = self._computed()
+            plain, copiers = self._stack.view(self.is_closing)
+            self._allowed = self._with_copies(plain, copiers) if copiers else plain
         return self._allowed
 
-    def _computed(self) -> Allowed:
-        is_closing, stack = self.is_closing, self.stack
-        fixed, copied = NOTHING, NOTHING
-        while stack is not None:
-            frame, below = stack
-            own = frame.closing if is_closing else frame.fixed
-            fixed = self._automaton.union(fixed, own) if fixed else own
-            words = frame.copied(self._sentence, is_closing=is_closing)
+    def _with_copies(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
+        copied = NOTHING
+        for frame in copiers:
+            words = frame.copied(self._sentence, is_closing=self.is_closing)
             copied = copied | words if copied else words
-            if not frame.skips:
-                return Allowed(fixed, copied, False)
-            stack = _settled(below, frame.result)
-        return Allowed(fixed, copied, True)
+        return Allowed(plain.fixed, copied, plain.end)
 
     def then(self, token: str) -> "State":
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""
-        is_closing, stack, sentence = self.is_closing, self.stack, self._sentence
-        while stack is not None:
-            frame, below = stack
-            own = frame.closing if is_closing else frame.fixed
-            if token in own or token in frame.copied(sentence, is_closing=is_closing):
-                after = _after(frame, below, token, sentence)
-                return State(self._automaton, sentence, after, self.length + 1)
-            if not frame.skips:
-                break
-            stack = _settled(below, frame.result)
-        raise ValueError(f"expected a token that is allowed here, got {token!r}")
+        after = self._stack.then(token, self._sentence, self.is_closing)
+        if after is None:
+            raise ValueError(f"expected a token that is allowed here, got {token!r}")
+        return State(self._automaton, self._sentence, after, self.length + 1)
 
 
 def _after(frame: Frame, below: Stack, token: str, sentence: Sentence) -> Stack:
@@ -222,18 +319,19 @@ def _after(frame: Frame, below: Stack, token: str, sentence: Sentence) -> Stack:
 
 def _pushed(frames: Sequence[Frame], stack: Stack) -> Stack:
     for frame in reversed(frames):
-        stack = (frame, stack)
+        stack = stack.automaton.stack(frame, stack)
     return stack
 
 
 def _settled(stack: Stack, result: Any) -> Stack:
     """Return the stack once all frames that waited for a result went on."""
-    while stack is not None and stack[0].waits:
-        frame, stack = stack
+    while stack.frame is not None and stack.frame.waits:
+        frame, below = stack.frame, stack.below
         assert isinstance(frame, Wait)
+        assert below is not None
         move = frame.moves.get(result)
         if move is None:
             move = frame.moves[result] = frame.resume(result)
         frames, result = move
-        stack = _pushed(frames, stack)
+        stack = _pushed(frames, below)
     return stack

@@ -1,16 +1,31 @@
 """Beam search over a batch of sentences, with as many rows as hypotheses are alive."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import merge
+from itertools import accumulate, count, repeat
+from operator import neg
 from typing import Any
 
 import torch
 
 from genie_dp.learn.batches import Source
 from genie_dp.learn.constraint import Path
-from genie_dp.learn.hypotheses import Hypothesis, SearchSettings, hypothesis, only_allowed, steps
+from genie_dp.learn.hypotheses import (
+    Hypothesis,
+    SearchSettings,
+    hypothesis,
+    only_allowed,
+    steps,
+    without_special,
+)
 from genie_dp.learn.seq2seq import Tensors, take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
+
+# Candidates more of each hypothesis, so that a step is seldom impossible where the grammar refuses
+# some.
+SPARE = 2
 
 
 @dataclass(slots=True)
@@ -31,36 +46,40 @@ class Beam:
     live: list[Live]
     ended: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
 
-    def advance(self, scores: list[list[float]], ids: list[list[int]], width: int) -> None:
-        """Take one step.
+    def advance(self, scores: list[list[float]], ids: list[list[int]], width: int) -> bool:
+        """Take one step; tell whether that was possible, else nothing changes.
 
         An end counts if it is among the best `width` candidates; the best others go on, so that
-        a beam of 1 is greedy search.
+        a beam of 1 is greedy search. Where the grammar refuses candidates of a hypothesis, it may
+        have others that are not given here; a step that such ones could change is not taken.
 
         Args:
-            scores: of the best candidates of each live hypothesis, its own score included.
+            scores: of the best candidates of each live hypothesis, its own score included, best
+                first.
             ids: their extended ids.
             width: hypotheses to keep.
         """
-        candidates = sorted(
-            (
-                (-score, place, extended)
-                for place, (row, names) in enumerate(zip(scores, ids, strict=True))
-                for score, extended in zip(row, names, strict=True)
-                if score > -torch.inf
-            ),
-        )
         following: list[Live] = []
-        for rank, (cost, place, extended) in enumerate(candidates):
-            parent = self.live[place]
-            if extended != END:
-                path = parent.path.then(extended) if parent.path else None
-                following.append(Live((*parent.ids, extended), -cost, path, parent.row))
-            elif rank < width:
-                self.ended.append((-cost, parent.ids))
+        ended: list[tuple[float, tuple[int, ...]]] = []
+        unknown = -math.inf  # what is not given has at most this score
+        for cost, place, extended in merge(*map(_ranking, scores, count(), ids)):
+            parent, score = self.live[place], -cost
+            if score <= unknown:
+                break
+            path = parent.path.after(extended) if parent.path else None
+            if path is None and parent.path is not None:
+                unknown = max(unknown, scores[place][-1])
+            elif extended != END:
+                following.append(Live((*parent.ids, extended), score, path, parent.row))
+            elif len(following) + len(ended) < width:
+                ended.append((score, parent.ids))
             if len(following) == width:
                 break
+        if len(following) < width and unknown > -math.inf:
+            return False
         self.live = following
+        self.ended += ended
+        return True
 
     def settle(self, settings: SearchSettings) -> None:
         """Stop if no live hypothesis can still be among the best."""
@@ -81,6 +100,10 @@ class Beam:
         return tuple(found) or tuple(
             hypothesis(live.ids, live.score, False, vocabulary, self.sentence) for live in self.live
         )
+
+
+def _ranking(scores: list[float], place: int, ids: list[int]) -> Iterator[tuple[float, int, int]]:
+    return zip(map(neg, scores), repeat(place), ids, strict=False)
 
 
 def ranked(score: float, length: int, settings: SearchSettings) -> float:
@@ -110,8 +133,8 @@ def beam(
     tokens = torch.full((len(beams),), BEGIN, device=source.words.device)
     for step in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
-        closing = step >= settings.longest
-        _advance(beams, only_allowed(scored, _paths(beams), closing=closing), settings)
+        closing = paths is not None and step >= settings.longest
+        _advance(beams, scored, settings, closing=closing)
         flat = [(place, live) for place, each in enumerate(beams) for live in each.live]
         if not flat:
             break
@@ -129,21 +152,53 @@ def _owned(memory: Tensors, owners: Sequence[int]) -> Tensors:
     return take(memory, torch.tensor(owners, device=memory[0].device))
 
 
-def _paths(beams: Sequence[Beam]) -> list[Path] | None:
-    found = [live.path for each in beams for live in each.live if live.path is not None]
-    return found or None
+def _advance(
+    beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings, *, closing: bool
+) -> None:
+    """Take one step of all beams; rows of `scored` are their live hypotheses in order.
+
+    What the network likes best is mostly allowed: what else is, is found out only for the beams
+    that cannot go on without.
+    """
+    firsts = [0, *accumulate(len(each.live) for each in beams)]
+    places = [place for place, each in enumerate(beams) if each.live]
+    if not closing:
+        places = _tried(beams, places, without_special(scored), settings, more=SPARE)
+    if not places:
+        return
+    rows = [row for place in places for row in range(firsts[place], firsts[place + 1])]
+    paths = [live.path for place in places for live in beams[place].live if live.path is not None]
+    left = scored[torch.tensor(rows, device=scored.device)]
+    failed = _tried(beams, places, only_allowed(left, paths, closing=closing), settings)
+    assert not failed, "only what is allowed has a score"
 
 
-def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings) -> None:
-    """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
-    own = [live.score for each in beams for live in each.live]
+def _tried(
+    beams: Sequence[Beam],
+    places: Sequence[int],
+    scored: torch.Tensor,
+    settings: SearchSettings,
+    more: int = 0,
+) -> list[int]:
+    """Let the beams at some places take a step; return the places of those that could not.
+
+    Args:
+        beams: all of them.
+        places: the beams whose live hypotheses are the rows of `scored`, in order.
+        scored: (rows, P + S) log-probabilities.
+        settings: how to search.
+        more: candidates of each hypothesis that may be refused.
+    """
+    own = [live.score for place in places for live in beams[place].live]
     # One more than the beam, for an end is no hypothesis that goes on.
-    values, ids = scored.topk(min(settings.beam + 1, scored.shape[1]), dim=1)
+    values, ids = scored.topk(min(settings.beam + 1 + more, scored.shape[1]), dim=1)
     values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
-    scores, names, first = values.tolist(), ids.tolist(), 0
-    for each in beams:
-        last = first + len(each.live)
-        if each.live:
-            each.advance(scores[first:last], names[first:last], settings.beam)
+    scores, names, first, failed = values.tolist(), ids.tolist(), 0, []
+    for place in places:
+        each, last = beams[place], first + len(beams[place].live)
+        if each.advance(scores[first:last], names[first:last], settings.beam):
             each.settle(settings)
+        else:
+            failed.append(place)
         first = last
+    return failed

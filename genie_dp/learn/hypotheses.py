@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import torch
 
-from genie_dp.learn.constraint import NEVER, Path, masks
+from genie_dp.learn.constraint import NEVER, Path
 from genie_dp.learn.vocabulary import Vocabulary
 
 
@@ -60,12 +60,17 @@ def steps(settings: SearchSettings, paths: Sequence[Path] | None) -> range:
 def only_allowed(
     scores: torch.Tensor, paths: Sequence[Path] | None, *, closing: bool = False
 ) -> torch.Tensor:
-    """Return (rows, P + S) log-probabilities, -inf for what may not be written."""
+    """Return the (rows, P + S) log-probabilities, now -inf for what may not be written."""
     if paths is None:
-        scores[:, :NEVER] = -torch.inf
-        return scores
-    allowed = torch.from_numpy(masks(paths, scores.shape[1], closing=closing)).to(scores.device)
-    return scores.masked_fill(~allowed, -torch.inf)
+        return without_special(scores)
+    found = paths[0].constraint.forbidden(paths, scores.shape[1], closing=closing)
+    return scores.masked_fill_(torch.from_numpy(found).to(scores.device), -torch.inf)
+
+
+def without_special(scores: torch.Tensor) -> torch.Tensor:
+    """Return the log-probabilities, now -inf for what no program holds."""
+    scores[:, :NEVER] = -torch.inf
+    return scores
 
 
 def hypothesis(

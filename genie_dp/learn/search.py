@@ -8,7 +8,14 @@ import torch
 from genie_dp.learn.batches import Source, collate_sentences
 from genie_dp.learn.beam import beam
 from genie_dp.learn.constraint import Constraint, Path
-from genie_dp.learn.hypotheses import Hypothesis, SearchSettings, hypothesis, only_allowed, steps
+from genie_dp.learn.hypotheses import (
+    Hypothesis,
+    SearchSettings,
+    hypothesis,
+    only_allowed,
+    steps,
+    without_special,
+)
 from genie_dp.learn.seq2seq import take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
 
@@ -65,7 +72,7 @@ def greedy(
     for step in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
         closing = step >= settings.longest
-        best, tokens = only_allowed(scored, live, closing=closing).max(1)
+        best, tokens, live = _best(scored, live, closing)
         kept = []
         for place, (score, extended) in enumerate(zip(best.tolist(), tokens.tolist(), strict=True)):
             scores[rows[place]] += score
@@ -77,7 +84,7 @@ def greedy(
         if not kept:
             break
         if live:
-            live = [live[place].then(ids[rows[place]][-1]) for place in kept]
+            live = [live[place] for place in kept]
         if len(kept) < len(rows):
             where = torch.tensor(kept, device=tokens.device)
             memory, state, tokens = take(memory, where), take(state, where), tokens[where]
@@ -85,4 +92,33 @@ def greedy(
     return [
         hypothesis(ids[row], scores[row], ended[row], vocabulary, sentence)
         for row, sentence in enumerate(source.sentences)
+    ]
+
+
+def _best(
+    scored: torch.Tensor, paths: list[Path] | None, closing: bool
+) -> tuple[torch.Tensor, torch.Tensor, list[Path] | None]:
+    """Return the best score, its id and the path after it for each row.
+
+    What the network likes best is mostly allowed. Only for the other rows it is found out what is.
+    """
+    if paths is None or closing:
+        best, tokens = only_allowed(scored, paths, closing=closing).max(1)
+        return best, tokens, paths and _after(paths, tokens)
+    best, tokens = without_special(scored).max(1)
+    after = [path.after(token) for path, token in zip(paths, tokens.tolist(), strict=True)]
+    refused = [row for row, path in enumerate(after) if path is None]
+    if refused:
+        where = torch.tensor(refused, device=scored.device)
+        again = [paths[row] for row in refused]
+        best[where], tokens[where] = chosen = only_allowed(scored[where], again).max(1)
+        for row, path in zip(refused, _after(again, chosen.indices), strict=True):
+            after[row] = path
+    return best, tokens, [path for path in after if path is not None]
+
+
+def _after(paths: Sequence[Path], tokens: torch.Tensor) -> list[Path]:
+    return [
+        path if token == END else path.then(token)
+        for path, token in zip(paths, tokens.tolist(), strict=True)
     ]
