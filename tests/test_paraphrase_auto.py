@@ -359,10 +359,23 @@ def test_the_first_good_candidates_are_kept():
     rows = [Shown(Example("S", "get the files", "p"))]
     candidates = [Candidate(f"fetch it {word}", (word,)) for word in ("now", "then", "soon", "up")]
     [outcome] = paraphrased(rows, Fixed(Candidate("get files", ("x",)), *candidates), LOOSE)
-    assert [(row.id, row.utterance) for row, _ in outcome.kept] == [
-        ("S.0", "fetch it now"), ("S.1", "fetch it then"), ("S.2", "fetch it soon"),
+    assert [row.utterance for row, _ in outcome.kept] == [
+        "fetch it now", "fetch it then", "fetch it soon"
     ]  # fmt: skip
     assert [refused.faults for refused in outcome.refused] == [("copy",)]
+
+
+def test_runs_over_the_same_rows_give_other_ids_to_other_sentences():
+    rows = [Shown(Example("S", "get the files", "p"))]
+
+    def ids(*words):
+        candidates = [Candidate(f"fetch it {word}", (word,)) for word in words]
+        [outcome] = paraphrased(rows, Fixed(*candidates), LOOSE)
+        return [row.id for row, _ in outcome.kept]
+
+    assert all(id.startswith("S.") for id in ids("now", "then"))
+    assert ids("now", "then") == [*ids("now"), *ids("then")]
+    assert len({*ids("now", "then"), *ids("soon", "up")}) == 4
 
 
 def test_reading_goes_no_further_than_needed():

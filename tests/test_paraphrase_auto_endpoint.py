@@ -284,7 +284,7 @@ def test_the_command_writes_checked_rows_and_counts_tokens_and_cost(tmp_path, mo
     rows = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
     assert len(rows) == 20
     assert rows[0]["utterance"] == "would it be possible to mail QUOTED_STRING_0 to file 0"
-    assert (rows[0]["parent"], rows[0]["source"], rows[0]["id"]) == ("S0", "paraphrase", "S0.0")
+    assert (rows[0]["parent"], rows[0]["source"]) == ("S0", "paraphrase")
     report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
     assert report["usage"] == {
         "requests": 2, "prompt_tokens": 100, "answer_tokens": 50, "cost": 0.0007,

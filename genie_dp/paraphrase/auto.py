@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Protocol
 
+import xxhash
+
 from genie_dp.paraphrase.checks import (
     CheckConfig,
     FaultName,
@@ -169,7 +171,7 @@ def _judged(
     texts: list[str] = []
     for candidate in candidates:
         faults = faults_in(shown, candidate, texts, config.checks)
-        row = None if faults else _row(shown, candidate, len(kept), canonical)
+        row = None if faults else _row(shown, candidate, canonical)
         if row is None:
             refused.append(Refused(candidate, faults or (VALUES,)))
         else:
@@ -224,10 +226,9 @@ def _values(text: str) -> Counter[str]:
     return Counter(word for word in text.split() if "A" <= word[0] <= "Z" or word == '"')
 
 
-def _row(
-    shown: Shown, candidate: Candidate, index: int, canonical: Callable[[str], str]
-) -> Example | None:
-    id = f"{shown.example.id}.{index}"
+def _row(shown: Shown, candidate: Candidate, canonical: Callable[[str], str]) -> Example | None:
+    # By its words, so that other runs over the same rows give other ids to other sentences.
+    id = f"{shown.example.id}.{xxhash.xxh32_hexdigest(candidate.text.encode())}"
     if candidate.is_typed:
         return paraphrase_of(shown, candidate.text, id=id, canonical=canonical)
     return replace(
@@ -254,8 +255,4 @@ def _round_trip(batch: Sequence[Outcome], predictor: Predictor) -> Iterator[Outc
 
 def _limited(outcome: Outcome, number: int) -> Outcome:
     """Return an outcome with the first paraphrases only; what is over was not asked for."""
-    kept = tuple(
-        (replace(row, id=f"{outcome.shown.example.id}.{index}"), made_by)
-        for index, (row, made_by) in enumerate(outcome.kept[:number])
-    )
-    return replace(outcome, kept=kept)
+    return replace(outcome, kept=outcome.kept[:number])
