@@ -37,7 +37,9 @@ class PretrainedTokenizer:
         end = self.tokenizer.eos_token_id
         parts = self._parts
         newline = parts.get(Piece(b"\n", False))
-        missing = [value for value in range(256) if Piece(bytes((value,)), False) not in parts]
+        # No word has a space; the byte of one is the mark of a beginning.
+        others = (value for value in range(256) if value != ord(" "))
+        missing = [value for value in others if Piece(bytes((value,)), False) not in parts]
         if end is None or newline is None or missing or Piece(b"", True) not in parts:
             raise _unusable(base, "no end token, or no token for each byte")
         self.separator: int = newline
