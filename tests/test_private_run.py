@@ -19,6 +19,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opacus.optimizers import DPOptimizer
+from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError
 from genie_dp.private.generators.sequences import Encoded, collate
@@ -210,6 +211,36 @@ def test_sums_are_divided_by_the_expected_size_not_by_that_of_the_batch():
         torch.testing.assert_close(before - weights(model), mean, rtol=1e-3, atol=1e-6)
         moved.append(mean)
     assert float(moved[1].norm()) > float(moved[0].norm())
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("count", [1, 1000])
+def test_a_user_with_many_rows_moves_a_step_no_more_than_one_with_a_single_row(engine, count):
+    busy = (models.rows(count, seed=7),)
+    moved = []
+    for known in (units(), units() + busy):
+        model = made(models.decoder)
+        before = weights(model)
+        run = run_of_model(model, rows=known, rate=1.0, noise_multiplier=0.0, engine=engine)
+        run.optimizer.original_optimizer = torch.optim.SGD(list(run.trained.values()), lr=1.0)
+        run.settings = small(rate=1.0, schedule="constant", warmup=0.0, learning_rate=1.0)
+        run.step(run.draw())
+        moved.append(before - weights(model))
+    # The new unit comes last, so the others give the same rows.
+    alone = float((moved[1] - moved[0]).norm())
+    assert 0 < alone <= 0.1 / 4.0 * (1 + 1e-3)
+
+
+def test_adapters_are_trained_and_nothing_else(tmp_path):
+    model = made(models.gpt2_with_adapters)
+    before = {name: p.detach().clone() for name, p in model.named_parameters()}
+    train_privately(model, units(), small(steps=3), spend=spend, folder=tmp_path)
+    changed = {n for n, p in model.named_parameters() if not torch.equal(before[n], p)}
+    assert changed == {n for n in before if "lora" in n}
+    state = next(tmp_path.glob("step-*")) / "state.safetensors"
+    assert {n for n in load_file(state) if n.startswith("model.")} == {
+        f"model.{n}" for n in changed
+    }
 
 
 def test_a_step_that_failed_half_way_leaves_nothing_in_the_next():
