@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.inputs import grammar_option, library_options, load_inputs
+from genie_dp.cli.inputs import library_options, load_inputs, templates_options
 from genie_dp.errors import GenieError, Problem, Span
 
 if TYPE_CHECKING:
@@ -19,21 +19,7 @@ if TYPE_CHECKING:
 @click.command("describe")
 @click.argument("program", required=False)
 @library_options
-@grammar_option
-@click.option(
-    "--subset",
-    "subsets",
-    multiple=True,
-    metavar="NAME",
-    help="Subset of flagged templates [training]. May be repeated.",
-)
-@click.option(
-    "--max-depth",
-    type=click.IntRange(1, 12),
-    default=8,
-    show_default=True,
-    help="Construct templates inside each other, at most.",
-)
+@templates_options(max_depth=8)
 @click.option(
     "--alternatives",
     type=click.IntRange(1, 100),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.inputs import Inputs, grammar_option, library_options, load_inputs
+from genie_dp.cli.inputs import Inputs, library_options, load_inputs, templates_options
 from genie_dp.errors import GenieError, Problem, Span
 
 if TYPE_CHECKING:
@@ -21,21 +21,7 @@ _SHOWN = 3  # derivations of one program
 @click.command("explain")
 @click.argument("sentence", required=False)
 @library_options
-@grammar_option
-@click.option(
-    "--subset",
-    "subsets",
-    multiple=True,
-    metavar="NAME",
-    help="Subset of flagged templates [training]. May be repeated.",
-)
-@click.option(
-    "--max-depth",
-    type=click.IntRange(1, 12),
-    default=8,
-    show_default=True,
-    help="Construct templates inside each other, at most.",
-)
+@templates_options(max_depth=8)
 @click.option(
     "--format",
     "format_",

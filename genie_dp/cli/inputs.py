@@ -82,6 +82,29 @@ def grammar_option(command: Command) -> Command:
     return option(command)
 
 
+def templates_options(*, max_depth: int) -> Callable[[Command], Command]:
+    """Return what adds --grammar, --subset and --max-depth."""
+
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--max-depth",
+            type=click.IntRange(1, 12),
+            default=max_depth,
+            show_default=True,
+            help="Construct templates inside each other, at most.",
+        )(command)
+        command = click.option(
+            "--subset",
+            "subsets",
+            multiple=True,
+            metavar="NAME",
+            help="Subset of flagged templates [training]. May be repeated.",
+        )(command)
+        return grammar_option(command)
+
+    return add
+
+
 def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
     """Return the library of a language: the given one, or for ThingTalk the shipped one.
 

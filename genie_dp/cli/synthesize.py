@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import grammar_option, library_options
+from genie_dp.cli.inputs import library_options, templates_options
 from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import (
     format_option,
@@ -36,20 +36,13 @@ class Shard(click.ParamType[Any]):
 
 @click.command("synthesize")
 @library_options
-@grammar_option
+@templates_options(max_depth=5)
 @click.option("--size", type=click.IntRange(1), metavar="N", help="Rows to make, at most [10000].")
 @click.option(
     "--target-size",
     type=click.IntRange(1),
     metavar="K",
     help="Rows of each root template at depth 1; further depths get less.",
-)
-@click.option(
-    "--max-depth",
-    type=click.IntRange(1, 12),
-    default=5,
-    show_default=True,
-    help="Construct templates inside each other, at most.",
 )
 @click.option(
     "--depth-decay",
@@ -71,13 +64,6 @@ class Shard(click.ParamType[Any]):
     default=2000,
     show_default=True,
     help="Partial derivations kept for each category and depth.",
-)
-@click.option(
-    "--subset",
-    "subsets",
-    multiple=True,
-    metavar="NAME",
-    help="Subset of flagged templates [training]. May be repeated.",
 )
 @click.option(
     "--include",

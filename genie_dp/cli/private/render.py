@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import grammar_option, library_options
+from genie_dp.cli.inputs import library_options, templates_options
 from genie_dp.cli.run_options import format_option, jobs_option, rows_output
 
 
@@ -18,21 +18,7 @@ from genie_dp.cli.run_options import format_option, jobs_option, rows_output
     help="Guarantee of ROWS, as JSON.",
 )
 @library_options
-@grammar_option
-@click.option(
-    "--subset",
-    "subsets",
-    multiple=True,
-    metavar="NAME",
-    help="Subset of flagged templates [training]. May be repeated.",
-)
-@click.option(
-    "--max-depth",
-    type=click.IntRange(1, 12),
-    default=8,
-    show_default=True,
-    help="Construct templates inside each other, at most.",
-)
+@templates_options(max_depth=8)
 @click.option(
     "--sentences",
     type=click.IntRange(1, 100),
