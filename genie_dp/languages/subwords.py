@@ -5,7 +5,7 @@ pieces, the first of each with the mark of a space (`▁now`, `Ġnow`). Every wa
 token in pieces is allowed, and nothing else.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +104,20 @@ class Subwords:
             mask[list(self.firsts(token))] = True
         return mask
 
+    @property
+    def ids(self) -> Collection[int]:
+        """Return the ids of all pieces."""
+        return self._pieces.keys()
+
+    def not_by_characters(self, tokens: Iterable[str]) -> tuple[str, ...]:
+        """Return the tokens that cannot be cut anywhere and still be spelled, sorted.
+
+        Those are the ones with a character that is no inner piece.
+        """
+        missing = {c for c in set().union(*tokens) if c not in self._inner}
+        bad = {t for t in tokens if not missing.isdisjoint(t)}
+        return tuple(sorted(bad.union(self.cannot_spell(tokens))))
+
     def cannot_spell(self, tokens: Iterable[str]) -> tuple[str, ...]:
         """Return the tokens that no run of pieces spells, sorted."""
         return tuple(sorted(t for t in tokens if next(iter(self.firsts(t)), None) is None))
@@ -120,7 +134,7 @@ class SubwordGrammar:
         """
         missing = subwords.cannot_spell(grammar.vocabulary)
         if missing:
-            raise GenieError(_missing_problem(missing))
+            raise GenieError(missing_problem(missing))
         self.grammar, self.subwords = grammar, subwords
 
     def begin(self, sentence: Sequence[str]) -> "SubwordPrefix":
@@ -188,7 +202,8 @@ class SubwordPrefix:
         return SubwordPrefix(self.subwords, before, spelled, whole)
 
 
-def _missing_problem(missing: Sequence[str]) -> Problem:
+def missing_problem(missing: Sequence[str]) -> Problem:
+    """Return what is said of tokens that a tokenizer cannot write."""
     return Problem(
         "L013",
         f"expected a tokenizer that can write all tokens of the library, got none for "
