@@ -17,6 +17,7 @@ from genie_dp.private.ledger.mechanisms import (
     Gaussian,
     Laplace,
     PoissonGaussian,
+    Threshold,
     ZeroConcentrated,
     from_dict,
     told,
@@ -38,8 +39,10 @@ gaussians = st.builds(Gaussian, number(0.5, 50), st.integers(1, 20))
 laplaces = st.builds(Laplace, number(0.5, 50), st.integers(1, 5))
 exponentials = st.builds(Exponential, number(0.01, 2), st.integers(1, 5))
 zcdps = st.builds(ZeroConcentrated, number(1e-3, 1))
-any_mechanism = st.one_of(poisson, gaussians, laplaces, exponentials, zcdps)
-for_pld = st.one_of(poisson, gaussians, laplaces, exponentials)
+with_events = st.one_of(poisson, gaussians, laplaces, exponentials, zcdps)
+thresholds = st.builds(Threshold, number(1e-10, 1e-4))
+any_mechanism = st.one_of(with_events, thresholds)
+for_pld = st.one_of(poisson, gaussians, laplaces, exponentials, thresholds)
 deltas = number(1e-9, 1e-3)
 
 
@@ -300,6 +303,23 @@ def test_an_order_that_cannot_be_computed_is_left_out_quietly(caplog, capfd):
     assert not caplog.records
 
 
+@BOTH
+@given(gaussians, number(1e-9, 1e-5))
+@settings(max_examples=10)
+def test_a_threshold_takes_its_part_of_delta(accountant, mechanism, part):
+    delta = 1e-5
+    together = epsilon_of([mechanism, Threshold(part)], delta, accountant)
+    assert together == epsilon_of([mechanism], delta - part, accountant)
+    assert epsilon_of([Threshold(part)], delta, accountant) == 0
+    assert epsilon_of([Threshold(part)], 0.99 * part, accountant) == math.inf
+
+
+@pytest.mark.parametrize("delta", [-1e-9, 1.0, math.nan])
+def test_a_delta_that_is_none_is_refused(delta):
+    with pytest.raises(ValueError, match="delta must lie in"):
+        epsilon_of([Laplace(1.0)], delta)
+
+
 # ---------------------------------------------------------------------------- calibration
 
 
@@ -348,7 +368,7 @@ def test_a_mechanism_survives_json(mechanism):
     assert told(mechanism)
 
 
-@given(any_mechanism, deltas)
+@given(with_events, deltas)
 def test_an_event_costs_what_we_reckon_or_more(mechanism, delta):
     from dp_accounting.rdp import RdpAccountant
 
@@ -369,6 +389,7 @@ def test_an_event_costs_what_we_reckon_or_more(mechanism, delta):
         (lambda: Laplace("1"), "scale"),
         (lambda: Exponential(math.inf), "epsilon"),
         (lambda: ZeroConcentrated(-0.1), "rho"),
+        (lambda: Threshold(1.1), "delta"),
     ],
 )
 def test_what_is_no_mechanism_is_refused_by_field_and_value(build, field):

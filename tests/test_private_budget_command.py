@@ -218,7 +218,7 @@ def test_check_finds_the_noise_for_a_target_and_beside_other_mechanisms(ledger, 
         return found["noise_multiplier"]
 
     assert noise("--target", "9.5") > noise()
-    assert noise("--gaussian", "20", "--exponential", "0.1", "--zcdp", "0.001") > noise()
+    assert noise("--gaussian", "20", "--exponential", "0.1", "--threshold", "1e-6") > noise()
 
 
 def test_check_answers_for_other_mechanisms(ledger, capsys):

@@ -53,7 +53,7 @@ def group() -> None:
 )  # fmt: skip
 @ledger_option
 def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
-    """Promise a budget for private rows, once and for all.
+    """Promise a budget for private rows, once.
 
     PRIVATE is the file of private rows; it is not opened. The ledger is written beside it. Every
     command that learns from the rows enters there what it does, before it does it, and refuses
@@ -80,7 +80,9 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
 @ledger_option
 @_format_option
 def show(private: Path | None, ledger: Path | None, format_: str) -> None:
-    """Show what was promised, what was spent, and what is left, under both accountants.
+    """Show what was promised, spent and left.
+
+    Epsilon is given under both accountants, of every purpose by itself and of all together.
 
     PRIVATE is the file of private rows, or its ledger.
 
@@ -97,6 +99,7 @@ def show(private: Path | None, ledger: Path | None, format_: str) -> None:
 def _amounts(command: Any) -> Any:
     """Add the mechanisms that can be asked for beside training."""
     for name, metavar, what in (
+        ("threshold", "DELTA", "A threshold that shows what one unit alone has with chance DELTA"),
         ("zcdp", "RHO", "A mechanism that is RHO-zCDP"),
         ("exponential", "EPSILON", "An exponential mechanism of parameter EPSILON"),
         ("laplace", "SCALE", "Laplace noise of that scale on a sum of sensitivity 1"),
@@ -136,9 +139,10 @@ def _amounts(command: Any) -> Any:
 @ledger_option
 @_format_option
 def check(**options: Any) -> None:
-    """Check that the ledger is whole and within its budget, and whether more would fit.
+    """Check the ledger, and whether more would fit.
 
-    PRIVATE is the file of private rows, or its ledger. Nothing is spent. Exit code 1 says that the
+    PRIVATE is the file of private rows, or its ledger. It is checked that nobody changed the ledger
+    and that it is within its budget. Nothing is spent. Exit code 1 says that the
     ledger was changed, that it is past its budget, or that what is asked for does not fit.
 
     \b

@@ -17,6 +17,7 @@ from genie_dp.private.ledger.mechanisms import (
     Laplace,
     Mechanism,
     PoissonGaussian,
+    Threshold,
     ZeroConcentrated,
 )
 
@@ -35,6 +36,7 @@ class Question:
     laplace: tuple[float, ...]
     exponential: tuple[float, ...]
     zcdp: tuple[float, ...]
+    threshold: tuple[float, ...]
     seen: tuple[str, ...]
     accept_head: bool
     format_: str
@@ -62,6 +64,7 @@ class Question:
             *map(Laplace, self.laplace),
             *map(Exponential, self.exponential),
             *map(ZeroConcentrated, self.zcdp),
+            *map(Threshold, self.threshold),
         )
 
 

@@ -44,7 +44,7 @@ def epsilon_of(
     """Return the epsilon of all mechanisms together at a delta; infinity where there is none.
 
     Where all of them are pure (Laplace, exponential), the sum of their epsilons is a bound, too,
-    and the smaller one is returned: so delta may be 0 there.
+    and the smaller one is returned: so delta may be 0 there. Thresholds take their part of delta.
 
     Raises:
         GenieError: the accountant cannot account for one of them (B003), or dp_accounting is not
@@ -53,12 +53,14 @@ def epsilon_of(
     # Sorted, so that the order of spends does not decide how floats are rounded.
     every = sorted(mechanisms, key=repr)
     check_supported(every, accountant)
+    if not 0 <= delta < 1:
+        raise ValueError(f"delta must lie in [0, 1), got {delta}")
     # A (0, delta)-DP mechanism adds its delta to any composition's (Dwork et al., 2010, III.3).
     delta -= sum(one.delta for one in every if isinstance(one, Threshold))
     if delta < 0:
         return math.inf
     every = [one for one in every if not isinstance(one, Threshold)]
-    pure = sum(map(_pure_epsilon, every))
+    pure = float(sum(map(_pure_epsilon, every)))
     if not every or delta == 0:
         return pure
     found = _by_rdp(every, delta)
