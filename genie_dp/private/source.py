@@ -8,6 +8,7 @@ There is no way to count rows or words, and so none to build a vocabulary.
 import json
 import lzma
 import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -67,6 +68,7 @@ class PrivateSource:
         unit: Unit = "utterance",
         unit_field: str | None = None,
         cap: int | None = None,
+        where: Callable[[Mapping[str, Any]], bool] | None = None,
     ) -> "PrivateSource":
         """Read a file of rows: JSONL, or TSV where the name ends so, compressed by its suffix.
 
@@ -81,12 +83,13 @@ class PrivateSource:
             unit_field: field that names the unit, in TSV the number of its column; unless told, the
                 field `dialogue` or `user`, or column 4.
             cap: most rows of a unit; an utterance is one row, all others need it.
+            where: which rows are taken, by their fields; None takes all. It must show nothing.
 
         Raises:
             GenieError: the file cannot be read (Q001), rows are not as said above (Q002 to Q005),
                 or the unit or the cap is none (Q006).
         """
-        reader = _Reader(str(path), language, _key_of(str(path), unit, unit_field))
+        reader = _Reader(str(path), language, _key_of(str(path), unit, unit_field), where)
         most = _cap_of(unit, cap)
         fault = _read(reader)
         problems, groups = reader.problems, reader.groups
@@ -107,6 +110,7 @@ class _Reader:
         file: its name.
         language: of programs.
         key: field or column of the unit; None where each row is one.
+        where: which rows are taken.
         groups: rows by unit.
         problems: mistakes, at most one more than are told.
     """
@@ -114,6 +118,7 @@ class _Reader:
     file: str
     language: str
     key: str | None
+    where: Callable[[Mapping[str, Any]], bool] | None = None
     groups: dict[str, list[PrivateRow]] = field(default_factory=dict, repr=False)
     problems: list[Problem] = field(default_factory=list)
 
@@ -142,6 +147,8 @@ class _Reader:
                 f"expected a row of the language {self.language!r}",
                 "one language a file",
             )
+        if self.where is not None and not self.where(row):
+            return None
         name = str(number) if self.key is None else _name(row.get(self.key))
         return self._keep(name, row["utterance"], row.get("program"))
 
@@ -152,6 +159,8 @@ class _Reader:
         if len(columns) < 2:
             return "Q003", "expected id, utterance and program between tabs", None
         place = 0 if self.key is None else int(self.key)
+        if self.where is not None and not self.where({"utterance": columns[1]}):
+            return None
         name = columns[place - 1] if 0 < place <= len(columns) else None
         program = columns[2] if len(columns) > 2 and columns[2] else None
         return self._keep(str(number) if not place else name, columns[1], program)

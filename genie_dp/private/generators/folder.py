@@ -18,12 +18,18 @@ from genie_dp.private.generators.decoder import DecoderSettings
 from genie_dp.private.generators.generator import Generator, Public, Settings, build_model
 from genie_dp.private.generators.hugging_face import BASE, HuggingFaceSettings
 from genie_dp.private.generators.hugging_face_tokenizer import PretrainedTokenizer
+from genie_dp.private.generators.recurrent import RecurrentSettings
 from genie_dp.private.generators.stages import KINDS, STAGES
 from genie_dp.private.generators.tokenizer import Tokenizer, load_public_tokenizer
 from genie_dp.records import Spent
 
 CONFIG, SPENT, CARD, TOKENIZER = "config.json", "spent.json", "README.md", "tokenizer.json"
 MODEL_TYPE = "genie_dp.generator"
+_ARCHITECTURES: Mapping[type, str] = {
+    DecoderSettings: "decoder",
+    RecurrentSettings: "recurrent",
+    HuggingFaceSettings: "hugging-face",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +78,15 @@ def _codes_of(generator: Generator) -> int:
 
 def _config(generator: Generator, facts: Mapping[str, Any]) -> dict[str, Any]:
     settings = asdict(generator.settings)
-    is_own = isinstance(generator.settings, DecoderSettings)
-    if not is_own:
+    architecture = _ARCHITECTURES[type(generator.settings)]
+    if architecture == "hugging-face":
         settings.pop("base")
         settings.pop("fresh")
     return {
         "model_type": MODEL_TYPE,
         "kind": generator.kind,
         "language": generator.language,
-        "architecture": "decoder" if is_own else "hugging-face",
+        "architecture": architecture,
         "settings": settings,
         "public": asdict(generator.public),
         "codes": asdict(generator.codes) if generator.codes else None,
@@ -133,6 +139,8 @@ def read_spent(path: Path) -> Spent:
 def _settings(config: Mapping[str, Any], folder: Path) -> Settings:
     if config["architecture"] == "decoder":
         return DecoderSettings(**config["settings"])
+    if config["architecture"] == "recurrent":
+        return RecurrentSettings(**config["settings"])
     return HuggingFaceSettings(base=str(folder / BASE), fresh=False, **config["settings"])
 
 

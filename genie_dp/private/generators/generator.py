@@ -14,11 +14,12 @@ from genie_dp.private.generators.constrained import is_plain
 from genie_dp.private.generators.decoder import DecoderSettings, PreLNDecoder
 from genie_dp.private.generators.hugging_face import HuggingFaceCausal, HuggingFaceSettings
 from genie_dp.private.generators.hugging_face_tokenizer import PretrainedTokenizer
+from genie_dp.private.generators.recurrent import RecurrentLM, RecurrentSettings
 from genie_dp.private.generators.stages import STAGES, Kind, Labelled, StageName
 from genie_dp.private.generators.tokenizer import Tokenizer, build_tokenizer
 from genie_dp.rng import child_seed
 
-Settings = DecoderSettings | HuggingFaceSettings
+Settings = DecoderSettings | HuggingFaceSettings | RecurrentSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Generator:
         language: name of the programs' language.
         tokenizer: of all stages.
         models: a CausalLM by the name of its stage.
-        settings: sizes of the own decoder, or which model of Hugging Face.
+        settings: sizes of the own decoder or recurrent model, or which model of Hugging Face.
         public: what sampling under a grammar needs.
         codes: the control codes, None without.
         weights: how many rows have each of `codes.all`, as released; empty before.
@@ -117,6 +118,8 @@ def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> An
         torch.manual_seed(child_seed(seed, "generator", stage) % 2**63)
         if isinstance(settings, HuggingFaceSettings):
             return HuggingFaceCausal(settings).eval()
+        if isinstance(settings, RecurrentSettings):
+            return RecurrentLM(tokens, settings).eval()
         return PreLNDecoder(tokens, settings).eval()
 
 

@@ -1,0 +1,1 @@
+"""Confidentially redacted training: the secrets of sentences are protected, not the sentences."""

@@ -1,0 +1,183 @@
+"""What confidentiality costs (Zhao, Li and Wang, "Provably Confidential Language Modelling", 2022).
+
+A secret x is (epsilon, delta)-confidential if a model trained on the text with x can hardly be told
+from one trained on the text with <MASK> in its place (definition 2). The functions are the paper's
+propositions 5 to 7 and theorem 8; they take the guarantee of the training behind the redaction.
+That guarantee is about *replacing* a row, which is not what adding or removing one costs: see
+`replacement`.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Guarantee:
+    """An (epsilon, delta) of confidentiality; a delta of 1 or more says nothing.
+
+    >>> Guarantee(1.0, 1e-5)
+    Guarantee(epsilon=1.0, delta=1e-05)
+    """
+
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        """Refuse what is no guarantee."""
+        if not self.epsilon >= 0 or not self.delta >= 0:
+            raise ValueError(f"expected epsilon and delta of at least 0, got {self}")
+
+
+NOTHING_LEAKS = Guarantee(0.0, 0.0)
+
+
+def of_secret(training: Guarantee, *, is_redacted: bool) -> Guarantee:
+    """Return the confidentiality of one secret behind redaction (proposition 5, first part).
+
+    A secret that the policy found is replaced in both worlds alike: nothing of it is left, so delta
+    is 0, too (the paper keeps delta, which is more than is needed).
+
+    >>> of_secret(Guarantee(2.0, 1e-5), is_redacted=False)
+    Guarantee(epsilon=2.0, delta=1e-05)
+    """
+    return NOTHING_LEAKS if is_redacted else training
+
+
+def of_group(secrets: Iterable[tuple[float, bool]], delta: float) -> Guarantee:
+    """Return the group confidentiality of secrets behind redaction (proposition 5, second part).
+
+    Epsilons of those that the policy missed add up; with k of them, delta is k e^epsilon delta.
+
+    Args:
+        secrets: (epsilon of the secret, whether it was redacted) of each.
+        delta: of the training.
+
+    >>> found = of_group([(0.5, False), (1.0, True), (0.25, False)], 1e-6)
+    >>> found.epsilon, round(found.delta / 1e-6, 6)  # 2 e^0.75
+    (0.75, 4.234)
+    """
+    left = [epsilon for epsilon, is_redacted in secrets if not is_redacted]
+    epsilon = math.fsum(left)
+    return Guarantee(epsilon, _scaled(len(left), epsilon, delta))
+
+
+def bayesian(training: Guarantee, gamma: float) -> Guarantee:
+    """Return the Bayesian confidentiality behind redaction (proposition 6).
+
+    It is (log(1 + gamma (e^epsilon - 1)), gamma delta) for a secret drawn from a distribution of
+    which the policy misses the share gamma.
+
+    >>> found = bayesian(Guarantee(1.0, 1e-5), 0.1)
+    >>> round(found.epsilon, 4), found.delta
+    (0.1586, 1.0000000000000002e-06)
+    """
+    check_share("gamma", gamma)
+    return Guarantee(amplified(training.epsilon, gamma), gamma * training.delta)
+
+
+def amplified(epsilon: float, gamma: float) -> float:
+    """Return log(1 + gamma (e^epsilon - 1)), also where e^epsilon overflows.
+
+    >>> amplified(3.0, 1.0), amplified(3.0, 0.0)
+    (3.0, 0.0)
+    """
+    if gamma == 0 or epsilon == 0:
+        return 0.0
+    if gamma == 1 or epsilon == math.inf:
+        return epsilon
+    if epsilon > 30:  # 1 - gamma + gamma e^epsilon, with e^epsilon taken out
+        return min(epsilon, epsilon + math.log(gamma + (1 - gamma) * math.exp(-epsilon)))
+    # Rounding must not make it more than epsilon.
+    return min(epsilon, math.log1p(gamma * math.expm1(epsilon)))
+
+
+def after_deduplication(secrets: Sequence[tuple[str, float, bool]], delta: float) -> Guarantee:
+    """Return the group confidentiality behind deduplication and redaction (propositions 5 and 7).
+
+    Later occurrences of a data point are <MASK> in both worlds, so that each secret counts once.
+    Where occurrences differ in epsilon, or one was missed, the worst counts.
+
+    Args:
+        secrets: (name of the data point, epsilon, whether it was redacted) of each occurrence.
+        delta: of the training.
+
+    >>> after_deduplication([("a", 1.0, False), ("a", 1.0, False)], 1e-6).epsilon
+    1.0
+    """
+    unique: dict[str, tuple[float, bool]] = {}
+    for name, epsilon, is_redacted in secrets:
+        before = unique.get(name, (0.0, True))
+        here = (0.0 if is_redacted else epsilon, is_redacted)
+        unique[name] = (max(before[0], here[0]), before[1] and is_redacted)
+    return of_group(unique.values(), delta)
+
+
+def of_missed_secret(training: Guarantee, *, is_redacted: bool, is_private: bool) -> Guarantee:
+    """Return the confidentiality of one secret under CRT (theorem 8, first part).
+
+    Args:
+        training: of DP-SGD on the private part.
+        is_redacted: whether the policy found the secret.
+        is_private: whether its row is in the private part: it has a <MASK>, or the conservative
+            policy found something. A secret that both missed is learned without noise.
+
+    >>> of_missed_secret(Guarantee(2.0, 1e-5), is_redacted=False, is_private=False)
+    Guarantee(epsilon=inf, delta=0.0)
+    """
+    if is_redacted:
+        return NOTHING_LEAKS
+    return training if is_private else Guarantee(math.inf, 0.0)
+
+
+def of_unique_group(training: Guarantee, unique: int, missed: float) -> Guarantee:
+    """Return the confidentiality of a group of secrets under CRT (theorem 8, second part).
+
+    With the share g of m unique secrets missed, it is (g m epsilon, g m e^(g m epsilon) delta). The
+    theorem says "detects" of that share, but its proof, proposition 5, counts the missed ones.
+
+    Args:
+        training: of DP-SGD on the private part, which must hold all rows of the group.
+        unique: how many different secrets there are, m.
+        missed: the share that the policy missed.
+
+    >>> of_unique_group(Guarantee(0.5, 1e-6), 20, 0.1).epsilon
+    1.0
+    """
+    check_share("the share that is missed", missed)
+    count = missed * unique
+    epsilon = count * training.epsilon if count else 0.0
+    return Guarantee(epsilon, _scaled(count, epsilon, training.delta))
+
+
+def of_crt(training: Guarantee, gamma: float, missed_by_both: float) -> Guarantee:
+    """Return the Bayesian confidentiality of CRT (theorem 8, third part).
+
+    It is (log(1 + gamma (e^epsilon - 1)), gamma delta + delta_2).
+
+    Args:
+        training: of DP-SGD on the private part.
+        gamma: share of secrets that the policy misses.
+        missed_by_both: delta_2, the share of secrets whose row is in the public part.
+
+    >>> found = of_crt(Guarantee(1.0, 1e-5), 0.1, 0.001)
+    >>> round(found.epsilon, 4), round(found.delta, 6)
+    (0.1586, 0.001001)
+    """
+    check_share("delta_2", missed_by_both)
+    found = bayesian(training, gamma)
+    return Guarantee(found.epsilon, found.delta + missed_by_both)
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse what is no share, from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise ValueError(f"expected {name} in [0, 1], got {value}")
+
+
+def _scaled(count: float, epsilon: float, delta: float) -> float:
+    """Return count e^epsilon delta; infinite where e^epsilon is too large for a float."""
+    if not count or not delta:
+        return 0.0
+    exponent = epsilon + math.log(count) + math.log(delta)
+    return math.exp(exponent) if exponent < 700 else math.inf

@@ -1,0 +1,113 @@
+"""Rows of `genie-dp private redact`: which are private, which public, and where words were masked.
+
+A row is public if its field `part` says so and nothing in it was masked; every other row is
+private, also one without the field. So a file that nobody marked is private as a whole, which is
+the paper's way without a conservative policy; and <MASK> never comes into the public part, where
+the one world would be trained without noise and the other with it (appendix A.6, 5).
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from genie_dp.private.ledger.budget import Unit
+from genie_dp.private.source import PrivateRow, PrivateSource
+
+MASK = "<MASK>"
+PART, PUBLIC = "part", "public"
+Units = tuple[tuple[PrivateRow, ...], ...]
+
+
+def is_public(row: Mapping[str, Any]) -> bool:
+    """Tell whether a row may be learned from without noise.
+
+    >>> is_public({"utterance": "hello", "part": "public"}), is_public({"utterance": "hello"})
+    (True, False)
+    >>> is_public({"utterance": "I am <MASK>", "part": "public"})
+    False
+    """
+    masked = MASK in str(row.get("utterance")) or MASK in str(row.get("program"))
+    return row.get(PART) == PUBLIC and not masked
+
+
+def is_private(row: Mapping[str, Any]) -> bool:
+    """Tell the opposite."""
+    return not is_public(row)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Marked:
+    """A redacted text in its two parts; it shows nothing of either.
+
+    Attributes:
+        private: rows by unit.
+        public: rows.
+    """
+
+    private: Units = field(repr=False)
+    public: tuple[PrivateRow, ...] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return "Marked(..)"
+
+
+def open_marked(
+    path: Path,
+    *,
+    language: str,
+    unit: Unit = "utterance",
+    unit_field: str | None = None,
+    cap: int | None = None,
+) -> Marked:
+    """Return the two parts of a redacted file; <MASK> stands as a word of its own in both.
+
+    Raises:
+        GenieError: those of `PrivateSource.open`.
+    """
+    private = PrivateSource.open(
+        path, language=language, unit=unit, unit_field=unit_field, cap=cap, where=is_private
+    )
+    public = PrivateSource.open(path, language=language, where=is_public)
+    return Marked(
+        tuple(tuple(map(_apart, rows)) for rows in private.units),
+        tuple(row for rows in public.units for row in rows),
+    )
+
+
+def mask_apart(text: str) -> str:
+    """Return a text in which <MASK> is a word of its own.
+
+    >>> mask_apart("I'm <MASK>, hi")
+    "I'm <MASK> , hi"
+    """
+    return " ".join(text.replace(MASK, f" {MASK} ").split())
+
+
+def _apart(row: PrivateRow) -> PrivateRow:
+    if MASK not in row.utterance:
+        return row
+    return replace(row, utterance=mask_apart(row.utterance))
+
+
+def sensitive_words(redacted: str, original: str) -> tuple[tuple[str, bool], ...]:
+    """Return the words of a text, and whether redaction masked each.
+
+    What stands around the masks says what they stand for; where it does not (the texts are not of
+    one row), every word counts as masked.
+
+    >>> sensitive_words("I am <MASK> !", "I am Ann Lee !")
+    (('I', False), ('am', False), ('Ann', True), ('Lee', True), ('!', False))
+    """
+    pieces = [" ".join(piece.split()) for piece in redacted.split(MASK)]
+    plain = " ".join(original.split())
+    pattern = r"\s*(.*?)\s*".join(re.escape(piece) for piece in pieces)
+    found = re.fullmatch(pattern, plain)
+    if found is None:
+        return tuple((word, True) for word in plain.split())
+    spans = [found.span(i) for i in range(1, len(pieces))]
+    places = ((m.group(), m.start(), m.end()) for m in re.finditer(r"\S+", plain))
+    return tuple(
+        (word, any(a < end and start < b for a, b in spans)) for word, start, end in places
+    )

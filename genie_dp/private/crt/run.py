@@ -1,0 +1,253 @@
+"""Algorithm 1: epochs of plain steps on the public part, and of noisy ones on the private part."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import torch
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.learn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from genie_dp.learn.schedule import learning_rate
+from genie_dp.private.generators.pretraining import EncodedBatches
+from genie_dp.private.generators.sequences import Encoded
+from genie_dp.private.training.run import PrivateRun, Spend
+from genie_dp.private.training.settings import DPSettings, Schedule
+from genie_dp.records import Spent
+from genie_dp.rng import child_seed
+
+OptimizerName = Literal["adamw", "sgd"]
+Listen = Callable[[Mapping[str, Any]], None]
+_OF_PUBLIC, _OF_PRIVATE = "public.", "private."
+
+
+@dataclass(frozen=True, slots=True)
+class PublicSettings:
+    """How the steps on public rows are taken.
+
+    Attributes:
+        batch: rows of a batch.
+        learning_rate: highest learning rate.
+        schedule, warmup: as those of private steps.
+        clip: largest norm of a batch's gradient; 0 for none.
+        optimizer: of both parts, each with a state of its own.
+        seed: of the order of rows.
+    """
+
+    batch: int = 64
+    learning_rate: float = 2e-3
+    schedule: Schedule = "linear"
+    warmup: float = 0.06
+    clip: float = 1.0
+    optimizer: OptimizerName = "adamw"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse what no run has."""
+        if self.batch < 1 or not self.learning_rate > 0 or not self.clip >= 0:
+            raise ValueError(f"expected a batch of 1 or more, a positive rate, clip >= 0: {self}")
+        if not 0 <= self.warmup < 1 or self.optimizer not in get_args(OptimizerName):
+            raise ValueError(f"expected warmup in [0, 1), optimizer adamw or sgd: {self}")
+
+    def rate_at(self, progress: float) -> float:
+        """Return the learning rate after a share of the run."""
+        if self.schedule == "constant" and progress >= self.warmup:
+            return self.learning_rate
+        return learning_rate(progress, peak=self.learning_rate, warmup=self.warmup)
+
+
+class AlternatingRun:
+    """Steps of both parts in their order. Without one of them it is plain training, or DP-SGD.
+
+    A minibatch is of one part alone: if it held rows of both, every step would need the noise
+    (appendix A.6, 6).
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        public: Sequence[Encoded],
+        private: Sequence[Sequence[Encoded]],
+        *,
+        epochs: int,
+        plain: PublicSettings,
+        noisy: DPSettings | None,
+        listen: Listen | None = None,
+    ):
+        """Check the engine, and prepare; nothing is looked at.
+
+        Args:
+            model: has `loss(batch)`, (B,) nats; its weights are what the run starts from.
+            public: encoded rows; none for DP-SGD alone.
+            private: encoded rows by unit.
+            epochs: how often both parts are gone through.
+            plain: how public steps are taken.
+            noisy: how private steps are; its steps are those of all epochs. None for no such steps.
+            listen: is told the step, and losses of public batches.
+
+        Raises:
+            GenieError: the engine cannot be used with the model (Q020 to Q025).
+        """
+        if epochs < 1 or (noisy is not None and noisy.steps % epochs):
+            raise ValueError("expected at least one epoch, and as many private steps in each")
+        self.model, self.plain, self.noisy, self.listen = model, plain, noisy, listen
+        self.epochs = epochs
+        self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
+        self.batches = EncodedBatches(public, size=plain.batch, seed=plain.seed) if public else None
+        self.optimizer = optimizer_of(plain.optimizer, list(self.trained.values()))
+        self.private = None if noisy is None else PrivateRun(model, private, noisy)
+        if self.private is not None and plain.optimizer == "sgd":
+            plain_sgd = optimizer_of("sgd", list(self.trained.values()))
+            self.private.optimizer.original_optimizer = plain_sgd
+        self.number = 0
+
+    @property
+    def public_each(self) -> int:
+        """Return the public batches of an epoch; rows that fill no batch wait for another one."""
+        return 0 if self.batches is None else int(self.batches.per_epoch)
+
+    @property
+    def private_each(self) -> int:
+        """Return the private steps of an epoch: such that a unit is drawn once on average."""
+        return 0 if self.noisy is None else self.noisy.steps // self.epochs
+
+    @property
+    def steps(self) -> int:
+        """Return the steps of the whole run."""
+        return self.epochs * (self.public_each + self.private_each)
+
+    def is_public(self, number: int) -> bool:
+        """Tell whether step `number` is one on public rows: the first of each epoch are."""
+        return number % (self.public_each + self.private_each) < self.public_each
+
+    def pay(self, spend: Spend) -> Spent | None:
+        """Record all private steps; None where there are none."""
+        return None if self.private is None else self.private.pay(spend)
+
+    def step(self) -> float | None:
+        """Take the next step; return the loss per token where it was on public rows."""
+        loss = None
+        if self.is_public(self.number):
+            loss = self._public_step()
+        else:
+            assert self.private is not None
+            self.private.step(self.private.draw())
+        self.number += 1
+        return loss
+
+    def train(self, folder: Path | None = None, *, checkpoint_every: int = 100) -> None:
+        """Take the steps that are left; checkpoints go into the folder."""
+        while self.number < self.steps:
+            loss = self.step()
+            last = self.number == self.steps
+            if folder is not None and (last or self.number % checkpoint_every == 0):
+                self.save(folder)
+            if self.listen:
+                told = {} if loss is None else {"loss": loss}
+                self.listen({"step": self.number, "steps": self.steps, **told})
+        self.model.eval()
+
+    def _public_step(self) -> float:
+        """Take one step of plain gradient descent on a batch of public rows."""
+        assert self.batches is not None
+        epoch, place = divmod(self.number, self.public_each + self.private_each)
+        done = epoch * self.public_each + place
+        batch, scored = self.batches.take(done)
+        trained = list(self.trained.values())
+        for p in trained:
+            p.grad = None
+        self.model.train()
+        with torch.random.fork_rng(devices=_devices(trained[0].device)):
+            torch.manual_seed(child_seed(self.plain.seed, "public step", done) % 2**63)
+            loss = self.model.loss(batch.to(trained[0].device)).sum() / scored
+            loss.backward()
+        if self.plain.clip:
+            torch.nn.utils.clip_grad_norm_(trained, self.plain.clip)
+        rate = self.plain.rate_at((done + 0.5) / (self.epochs * self.public_each))
+        for options in self.optimizer.param_groups:
+            options["lr"] = rate
+        self.optimizer.step()
+        for p in trained:
+            p.grad = None
+        return float(loss.detach())
+
+    def save(self, folder: Path) -> None:
+        """Write a checkpoint: weights and both optimizers; no random state (see training)."""
+        facts = {"step": self.number, "settings": self._settings()}
+        save_checkpoint(folder, Checkpoint(dict(self._tensors()), facts))
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            "epochs": self.epochs,
+            "public": asdict(self.plain),
+            "public rows": 0 if self.batches is None else len(self.batches.rows),
+            "private": None if self.noisy is None else self.noisy.as_dict(),
+        }
+
+    def _optimizers(self) -> dict[str, Any]:
+        found = {_OF_PUBLIC: self.optimizer}
+        if self.private is not None:
+            found[_OF_PRIVATE] = self.private.optimizer.original_optimizer
+        return found
+
+    def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
+        for name, p in self.trained.items():
+            yield f"model.{name}", p.detach().clone()
+        for prefix, optimizer in self._optimizers().items():
+            for i, state in optimizer.state_dict()["state"].items():
+                tensors = ((n, x) for n, x in state.items() if isinstance(x, torch.Tensor))
+                yield from ((f"{prefix}{i}.{name}", x) for name, x in tensors)
+
+    def resume(self, folder: Path) -> None:
+        """Go on from the newest checkpoint of a folder, if there is one.
+
+        Raises:
+            GenieError: it is of another run (O005), or cannot be read (M003).
+        """
+        found = load_checkpoint(folder)
+        if found is None:
+            return
+        weights = found.part("model.")
+        same = {n: x.shape for n, x in weights.items()} == {
+            n: p.shape for n, p in self.trained.items()
+        }
+        if not same or found.facts["settings"] != self._settings():
+            message = f"the checkpoint in {folder} is of another run: other settings, or rows"
+            hint = "give the options and rows of the first start; another run is paid again"
+            raise GenieError(Problem("O005", message, hint=hint))
+        with torch.no_grad():
+            for name, value in weights.items():
+                self.trained[name].copy_(value)
+        for prefix, optimizer in self._optimizers().items():
+            _restore(optimizer, found.part(prefix))
+        self.number = int(found.facts["step"])
+        if self.private is not None:
+            whole, place = divmod(self.number, self.public_each + self.private_each)
+            done = whole * self.private_each + max(0, place - self.public_each)
+            self.private.steps = done
+
+    def close(self) -> None:
+        """Take hooks off the model."""
+        if self.private is not None:
+            self.private.close()
+
+
+def _restore(optimizer: Any, tensors: Mapping[str, torch.Tensor]) -> None:
+    states: dict[int, dict[str, torch.Tensor]] = {}
+    for name, x in tensors.items():
+        number, _, key = name.partition(".")
+        states.setdefault(int(number), {})[key] = x
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": states, "param_groups": groups})
+
+
+def optimizer_of(name: OptimizerName, trained: Sequence[Any]) -> Any:
+    """Return an optimizer; its learning rate is set at each step."""
+    if name == "sgd":
+        return torch.optim.SGD(list(trained), lr=0.0)
+    return torch.optim.AdamW(list(trained), lr=0.0, weight_decay=0.0, fused=True)
+
+
+def _devices(device: torch.device) -> list[int]:
+    return [device.index or 0] if device.type == "cuda" else []

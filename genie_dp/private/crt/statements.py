@@ -1,0 +1,291 @@
+"""What may be said of secrets, beside what the ledger says of rows: a file next to the ledger.
+
+`private.confidentiality.json` lies beside `private.ledger.json`. It has a record of each run on
+redacted rows: which redaction, how many secrets it misses, and where that was measured. The purpose
+that the ledger has of the run ends with the record's hash, so a record that was changed afterwards,
+or taken away, is noticed. The ledger's own format knows nothing of it.
+"""
+
+import hashlib
+import hmac
+import json
+import os
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.crt.accounting import Guarantee, of_crt
+from genie_dp.private.crt.replacement import replacing
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.chain import digest
+from genie_dp.private.ledger.files import locked, replace_durably
+
+FORMAT = "genie-dp confidentiality 1"
+# At a larger delta, what is looked up is worth little, and accountants refuse 1.
+_MOST_DELTA = 0.1
+_MARK = re.compile(r"; confidentiality ([0-9a-f]{16})$")
+
+
+@dataclass(frozen=True, slots=True)
+class MissRate:
+    """How many of the secrets a policy misses, as it was measured.
+
+    Attributes:
+        estimate: the share.
+        low, high: bounds of its 95 % interval.
+        measured_on: where: "200 rows labelled by hand", or what else people can check.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    measured_on: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no share with an interval around it (O001)."""
+        if not 0 <= self.low <= self.estimate <= self.high <= 1:
+            message = (
+                f"expected 0 <= low <= share <= high <= 1, got {self.low:g}, "
+                f"{self.estimate:g}, {self.high:g}"
+            )
+            raise GenieError(Problem("O001", message, hint="give a share and its interval"))
+        if not self.measured_on.strip() or not self.measured_on.isprintable():
+            message = "expected one line that says where the share of missed secrets was measured"
+            raise GenieError(Problem("O001", message, hint='such as "200 rows labelled by hand"'))
+
+
+# Nothing is claimed of a policy that nobody measured.
+UNMEASURED = MissRate(1.0, 1.0, 1.0, "nowhere: nothing is claimed of the policy")
+NOTHING_PUBLIC = MissRate(0.0, 0.0, 0.0, "no row is public")
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """One redacted text, and how well it was redacted.
+
+    Attributes:
+        id: of its content, by a key that lies beside it (`id_of`).
+        gamma: share of secrets that the policy misses.
+        missed_by_both: delta_2, the share of secrets whose row is public.
+    """
+
+    id: str
+    gamma: MissRate = UNMEASURED
+    missed_by_both: MissRate = NOTHING_PUBLIC
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run and the redaction of its rows."""
+
+    run: str
+    redaction: Redaction
+
+    @property
+    def mark(self) -> str:
+        """Return what the ledger's purpose of the run ends with."""
+        return f"; confidentiality {digest(self.as_dict())[:16]}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return {"run": self.run, "redaction": self.redaction.as_dict()}
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is promised of secrets, after all runs of a ledger.
+
+    Attributes:
+        rows: for adding or removing one unit of the private part, as the ledger says.
+        secret: for one secret of a private row that the policy missed (theorem 8, 1).
+        bayesian: for a secret drawn from where the policy was measured (theorem 8, 3), at the upper
+            ends of the intervals.
+        expected: the same at the estimates.
+        gamma, missed_by_both: shares used, of all redactions together.
+        redactions: each with its intervals, and where they were measured.
+    """
+
+    rows: Guarantee
+    secret: Guarantee
+    bayesian: Guarantee
+    expected: Guarantee
+    gamma: float
+    missed_by_both: float
+    redactions: tuple[Redaction, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the statement in plain words."""
+        return (
+            f"one private row more or less: {_told(self.rows)}",
+            f"one secret of a private row that redaction missed, or <MASK>: {_told(self.secret)}",
+            f"a secret like those of which redaction misses {self.gamma:g} (at most, 95 %): "
+            f"{_told(self.bayesian)}",
+            *(
+                f"measured: misses {_interval(one.gamma)}; in public rows "
+                f"{_interval(one.missed_by_both)}"
+                for one in self.redactions
+            ),
+        )
+
+
+def _told(one: Guarantee) -> str:
+    return f"epsilon {one.epsilon:.4g}, delta {one.delta:.3g}"
+
+
+def _interval(rate: MissRate) -> str:
+    return f"{rate.estimate:g} ({rate.low:g} to {rate.high:g}) on {rate.measured_on}"
+
+
+def book_of(ledger: Path) -> Path:
+    """Return where the records of a ledger lie.
+
+    >>> book_of(Path("data/private.ledger.json")).as_posix()
+    'data/private.confidentiality.json'
+    """
+    return ledger.with_name(ledger.name.removesuffix(".json").removesuffix(".ledger")
+                            + ".confidentiality.json")  # fmt: skip
+
+
+def id_of(rows: Path) -> str:
+    """Return the id of a redacted file: equal for equal bytes, and of no use without its key.
+
+    The key lies beside the private rows. A plain hash in a ledger that is shown around would tell
+    somebody who knows all rows but one what the last one is.
+    """
+    key = rows.with_name(f".{rows.name}.key")
+    if not key.exists():
+        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(secrets.token_hex(32))
+    found = hmac.new(bytes.fromhex(key.read_text().strip()), digestmod=hashlib.sha256)
+    with rows.open("rb") as file:
+        while block := file.read(1 << 20):
+            found.update(block)
+    return found.hexdigest()[:32]
+
+
+def record(ledger: Path, one: Record) -> None:
+    """Write a record, synced, before its run is paid; one that is there stays.
+
+    Raises:
+        GenieError: the run has another record (O002), or the file is none (O003).
+    """
+    path = book_of(ledger)
+    with locked(path.with_name(f".{path.stem}.lock")):
+        known = {found.run: found for found in read_records(ledger)}
+        if known.setdefault(one.run, one) != one:
+            message = f"run {one.run} is recorded with another redaction, or another share"
+            hint = "resume with the rows and shares of the first start"
+            raise GenieError(Problem("O002", message, hint=hint))
+        facts = {"format": FORMAT, "records": [found.as_dict() for found in known.values()]}
+        replace_durably(path, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
+
+
+def read_records(ledger: Path) -> tuple[Record, ...]:
+    """Return the records beside a ledger; none where there is no file.
+
+    Raises:
+        GenieError: the file is none that `record` wrote (O003).
+    """
+    path = book_of(ledger)
+    if not path.exists():
+        return ()
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        if facts["format"] != FORMAT:
+            raise ValueError("another format")
+        return tuple(_record(found) for found in facts["records"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"expected records of confidentiality in {path}, got: {error}"
+        raise GenieError(Problem("O003", message, hint="restore it from a copy")) from error
+
+
+def _record(facts: Mapping[str, Any]) -> Record:
+    found = facts["redaction"]
+    rates = {name: MissRate(**found[name]) for name in ("gamma", "missed_by_both")}
+    return Record(facts["run"], Redaction(found["id"], **rates))
+
+
+def statement_of(ledger: Ledger) -> Statement:
+    """Return what is promised of secrets after all that a ledger recorded.
+
+    Epsilons of all runs are composed first, and amplified once: whether a secret is missed is
+    decided by the redaction, not again by each run. So of several runs on one redacted text the
+    shares count once; those of different redactions add up (somebody missed it); and a run on rows
+    that were never redacted, such as a generator's, leaves no amplification.
+
+    Raises:
+        GenieError: a record is missing or was changed (O004), or cannot be read (O003).
+    """
+    redactions = _redactions(ledger)
+    budget = ledger.budget
+    rows = Guarantee(ledger.epsilon_with(), budget.delta if ledger.entries else 0.0)
+    secret = replacing(ledger.mechanisms, budget.delta, budget.accountant)
+    is_all = all(_MARK.search(entry.purpose) for entry in ledger.entries)
+    gamma = _sum([one.gamma.high for one in redactions]) if is_all else 1.0
+    expected = _sum([one.gamma.estimate for one in redactions]) if is_all else 1.0
+    both = _sum([one.missed_by_both.high for one in redactions])
+    likely = _sum([one.missed_by_both.estimate for one in redactions])
+    return Statement(
+        rows,
+        secret,
+        bayesian_of(ledger, gamma, both),
+        bayesian_of(ledger, expected, likely),
+        gamma,
+        both,
+        redactions,
+    )
+
+
+def bayesian_of(ledger: Ledger, gamma: float, missed_by_both: float) -> Guarantee:
+    """Return the Bayesian confidentiality of all runs at the budget's delta, plus delta_2.
+
+    Amplification leaves gamma delta of the training's delta, so that this is looked up at delta /
+    gamma, where epsilon is less: so the paper's figure 6 compares at one delta.
+    """
+    delta, budget = ledger.budget.delta, ledger.budget
+    if gamma == 0 or not ledger.mechanisms:
+        return Guarantee(0.0, missed_by_both)
+    training = replacing(ledger.mechanisms, min(delta / gamma, _MOST_DELTA), budget.accountant)
+    return of_crt(training, gamma, missed_by_both)
+
+
+def _redactions(ledger: Ledger) -> tuple[Redaction, ...]:
+    """Return the redactions of a ledger's runs, each once unless its shares differ."""
+    records = {one.run: one for one in read_records(ledger.path)}
+    found: dict[str, Redaction] = {}
+    for entry in ledger.entries:
+        if not _MARK.search(entry.purpose):
+            continue
+        one = records.get(entry.run)
+        if one is None or not entry.purpose.endswith(one.mark):
+            message = f"the record of confidentiality of run {entry.run} was changed or removed"
+            hint = f"restore {book_of(ledger.path).name} from a copy"
+            raise GenieError(Problem("O004", message, hint=hint))
+        # Shares that were measured anew, of the same text: the larger ones count.
+        known = found.get(one.redaction.id)
+        found[one.redaction.id] = _worse(known, one.redaction) if known else one.redaction
+    return tuple(found.values())
+
+
+def _worse(one: Redaction, other: Redaction) -> Redaction:
+    gamma = max(one.gamma, other.gamma, key=lambda rate: (rate.high, rate.estimate))
+    both = max(
+        one.missed_by_both, other.missed_by_both, key=lambda rate: (rate.high, rate.estimate)
+    )
+    return Redaction(one.id, gamma, both)
+
+
+def _sum(shares: Sequence[float]) -> float:
+    return min(1.0, sum(shares))
