@@ -1,0 +1,236 @@
+"""Runs of private generators that can be stopped and gone on with; what `private.py` is made of.
+
+Generators, their rows and parsers are made by `genie-dp` commands, once each (see parser_runs.py).
+Each generator has a ledger of its own, for each is an experiment in a world of its own: in life,
+all runs on one set of rows share one.
+"""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from parser_runs import OUTPUT, Results, Work, filled, genie, revision, told
+
+DELTA = 8e-6  # Mireshghallah et al. 2023, A.3
+# No noise worth the name; gradients are clipped as with noise. The paper's "No DP" clips nothing.
+NONE = 1_000_000.0
+LEDGER = "{ledger}"
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large everything is.
+
+    Attributes:
+        private, public, real: rows of each sort, at most.
+        drawn: rows that a generator makes, and that are compared.
+        annotated: steps of the parser that stands for annotators.
+        parser: steps of parsers that are measured.
+        model: options of the generators.
+    """
+
+    private: int = 2_000
+    public: int = 4_000
+    real: int = 1_000
+    drawn: int = 1_000
+    annotated: int = 1_200
+    parser: int = 600
+    model: tuple[object, ...] = (
+        "--size", 96, "--layers", 2, "--longest", 96, "--pretraining-epochs", 3,
+    )  # fmt: skip
+
+
+SMOKE = Sizes(
+    120, 80, 60, 30, 2, 2,
+    ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--pretraining-epochs", 1,
+     "--batch", 40),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class World:
+    """A set of private rows, and what everybody knows.
+
+    Attributes:
+        private: rows with programs.
+        public: files of rows.
+        real: rows of people that were held out.
+        annotated: what the parser that stands for annotators learns from.
+        codes: control codes, one a line.
+        options: --language and --skills.
+    """
+
+    name: str
+    private: Path
+    public: tuple[Path, ...]
+    real: Path
+    annotated: tuple[Path, ...]
+    codes: Path
+    options: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One generator.
+
+    Attributes:
+        kind: "one-stage", "control" or "two-stage".
+        epochs: as `--epochs` takes them.
+        parser: a parser for the private rows; None for their own programs.
+    """
+
+    world: World
+    kind: str
+    epsilon: float
+    epochs: str = ""
+    parser: Path | None = None
+
+    @property
+    def name(self) -> str:
+        """Return the row of a table."""
+        budget = "none" if self.epsilon == NONE else f"{self.epsilon:g}"
+        return f"epsilon {budget}: {self.kind}{f' {self.epochs}' if self.epochs else ''}"
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Makes generators, rows and parsers in a folder of work, and measures them."""
+
+    work: Work
+    sizes: Sizes
+
+    # ------------------------------------------------------------------------ what is made
+
+    def generator(self, case: Case, seed: int) -> Path:
+        """Return the folder of a generator."""
+        command = self._training(case, seed)
+        target = self.work.place(case.kind, command, "")
+        if not target.exists():
+            told(f"{case.world.name}, {case.name}, seed {seed}")
+            # What an interrupted run has spent is spent in life; here it is another experiment.
+            ledger = target.with_suffix(".ledger.json")
+            ledger.unlink(missing_ok=True)
+            shutil.rmtree(f"{target}.work", ignore_errors=True)
+            budget = ["--epsilon", str(case.epsilon), "--delta", str(DELTA)]
+            init = ["private", "budget", "init", str(case.world.private), *budget]
+            genie([*init, "--unit", "utterance", "--ledger", str(ledger)])
+            words = [word.replace(LEDGER, str(ledger)) for word in filled(command, target)]
+            cost = genie([*words, "--overwrite"])
+            self._cost(target).write_text(json.dumps(cost), encoding="utf-8")
+        return target
+
+    def _cost(self, folder: Path) -> Path:
+        return folder.with_suffix(".cpu.json")
+
+    def _training(self, case: Case, seed: int) -> list[object]:
+        world = case.world
+        public = [word for path in world.public for word in ("--public", path)]
+        return [
+            "private", "train", case.kind, world.private, *public, *world.options,
+            "--about", self.sizes.private, "--epsilon", case.epsilon,
+            *(["--epochs", case.epochs] if case.epochs else []),
+            *(["--codes", world.codes] if case.kind == "control" else []),
+            *(["--parser", case.parser] if case.parser else []),
+            *self.sizes.model, "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
+        ]  # fmt: skip
+
+    def drawn(self, case: Case, seed: int, *, rows: int = 0, parser: Path | None = None) -> Path:
+        """Return rows of a generator; a parser writes the programs where it makes none."""
+        folder = self.generator(case, seed)
+        skills = case.world.options[2:]  # the language is the generator's
+        command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
+        said = ["--parser", parser] if parser and case.kind != "two-stage" else []
+        return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])
+
+    def parser(self, rows: Sequence[Path], options: Sequence[object], *, steps: int) -> Path:
+        """Return a parser of rows, trained with one seed."""
+        command = ["train", *rows, *options, "--steps", steps, "--seed", 1, "--output", OUTPUT]
+        return self.work.made("parser", command, "")
+
+    def annotator(self, world: World) -> Path:
+        """Return the parser that stands for annotators: "a parser trained on a large amount"."""
+        return self.parser(world.annotated, world.options, steps=self.sizes.annotated)
+
+    # ----------------------------------------------------------------------- what is measured
+
+    def compared(self, world: World, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
+        """Return the result of `genie-dp private evaluate` for one file."""
+        command = ["private", "evaluate", world.real, rows, "--real-is-public", *world.options]
+        said = ["--parser", parser] if parser else []
+        return self._result([*command, *said, "--mauve-runs", 2, "--seed", seed])
+
+    def parsed(self, rows: Path, parser: Path, options: Sequence[object]) -> dict[str, float]:
+        """Return graph match, precision and recall of a parser on rows (Table 3)."""
+        command = ["private", "evaluate", rows, rows, "--real-is-public", *options]
+        found = self._result([*command, "--parser", parser, "--no-mauve"])
+        figures = found["real"]["figures"]
+        return {name: figures[name]["value"] for name in ("graph_match", "precision", "recall")}
+
+    def _result(self, command: Sequence[object]) -> dict[str, Any]:
+        target = self.work.folder / "result.json"
+        genie([*map(str, command), "--output", str(target)])
+        found: dict[str, Any] = json.loads(target.read_text(encoding="utf-8"))
+        return found
+
+    def minutes(self, case: Case, seed: int) -> float:
+        """Return the CPU minutes of a generator."""
+        seconds: float = json.loads(self._cost(self.generator(case, seed)).read_text())
+        return seconds / 60
+
+
+# ---------------------------------------------------------------------------- lines and tables
+
+
+@dataclass(frozen=True)
+class Lines:
+    """The file of results: a line for each row of a table and seed."""
+
+    results: Results
+
+    def known(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the line of a key, if there is one."""
+        name = json.dumps(key, sort_keys=True)
+        return next((line for line in self.results.lines() if line["key"] == name), None)
+
+    def add(self, key: Mapping[str, Any], figures: Mapping[str, float], minutes: float) -> None:
+        """Write a line."""
+        name = json.dumps(key, sort_keys=True)
+        line = {"key": name, **key, "figures": dict(figures), "cpu_minutes": minutes}
+        self.results.add({**line, "code": revision()})
+
+
+def table_of(
+    rows: Mapping[str, Sequence[Mapping[str, float]]], columns: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a Markdown table of the mean and the standard deviation over seeds.
+
+    Args:
+        rows: name -> figures of each seed.
+        columns: figure -> title.
+
+    >>> print(*table_of({"a": [{"x": 0.5}, {"x": 0.7}]}, {"x": "X"}), sep="\\n")
+    | | X | runs |
+    |---|---|---|
+    | a | 0.600 ± 0.141 | 2 |
+    """
+    yield f"| | {' | '.join(columns.values())} | runs |"
+    yield "|---" * (len(columns) + 2) + "|"
+    for name, figures in rows.items():
+        cells = [cell([one[key] for one in figures if key in one]) for key in columns]
+        yield f"| {' | '.join([name, *cells, str(len(figures))])} |"
+
+
+def cell(values: Sequence[float]) -> str:
+    """Return mean and sample standard deviation, as the paper's tables.
+
+    >>> cell([0.5]), cell([])
+    ('0.500', '')
+    """
+    if not values:
+        return ""
+    spread = f" ± {stdev(values):.3f}" if len(values) > 1 else ""
+    return f"{fmean(values):.3f}{spread}"

@@ -1,0 +1,238 @@
+"""Worlds for `private.py`: TOPv2 and SMCalFlow, and people who use the shipped skills."""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+
+from parser_runs import OUTPUT, Work
+from private_runs import Sizes, World
+
+from genie_dp.dataset.formats import read_rows
+from genie_dp.dataset.keys import hashed
+from genie_dp.records import Example
+
+SEXPR = ("--language", "sexpr")
+TOPV2 = ("alarm", "event", "messaging", "music", "navigation", "timer")
+ONE_OF_TEN = 10
+# Functions that the templates under-represent, as many as the experiment names.
+RARE = 2
+SKEW = 30.0  # how much more often people ask for these
+
+
+@dataclass(frozen=True)
+class Maker:
+    """Makes the worlds of one script call.
+
+    Attributes:
+        source: folder of the public data sets.
+    """
+
+    work: Work
+    source: Path
+    sizes: Sizes
+
+    # -------------------------------------------------------------------------- TOPv2, SMCalFlow
+
+    def topv2(self, domain: str) -> World:
+        """Return the world where one domain is private, and the others are public."""
+        people = self._topv2(domain, "train")
+        real = self._some("real", self._topv2(domain, "eval"), self.sizes.real)
+        others = [self._topv2(name, "train") for name in TOPV2 if name != domain]
+        each = max(1, self.sizes.public // len(others))
+        public = tuple(self._some("public", rows, each) for rows in others)
+        return self._world(f"TOPv2 {domain}", people, public, real)
+
+    def _topv2(self, domain: str, part: str) -> Path:
+        packed = part == "train" or domain == "navigation"
+        name = f"topv2/{domain}.{part}.jsonl{'.gz' if packed else ''}"
+        return self._converted("topv2", name)
+
+    def smcalflow(self) -> World:
+        """Return the world of SMCalFlow: a tenth of the rows is public (section 5.4)."""
+        people = self._converted("smcalflow", "smcalflow/smcalflow.train.jsonl.gz")
+        real = self._converted("smcalflow", "smcalflow/smcalflow.dev.jsonl")
+        public, private = self.tenth(people, is_public=True), self.tenth(people, is_public=False)
+        some = self._some("real", real, self.sizes.real)
+        return self._world("SMCalFlow", private, (public,), some)
+
+    def tenth(self, rows: Path, *, is_public: bool, without: str = "") -> Path:
+        """Return a tenth of the rows, without those of a function; or the others, with them."""
+
+        def choose() -> Iterator[Example]:
+            for row in read_rows(str(rows)):
+                is_tenth = hashed(row.utterance) % ONE_OF_TEN == 0
+                if is_tenth == is_public and not (is_public and without in row.functions):
+                    yield row
+
+        name = "public" if is_public else "private"
+        return self.work.chosen(name, rows, choose, name, without)
+
+    def _world(self, name: str, people: Path, public: tuple[Path, ...], real: Path) -> World:
+        private = self._some("private", people, self.sizes.private)
+        schema, codes = self._schema(real)
+        return World(name, private, (*public, schema), real, (people,), codes, SEXPR)
+
+    def _converted(self, kind: str, name: str) -> Path:
+        rows = self.work.made(kind, ["convert", "--from", kind, self.source / name, OUTPUT])
+        return self.work.of_source(rows, "human")
+
+    def _some(self, name: str, rows: Path, count: int) -> Path:
+        """Return so many rows by chance; all where there are fewer."""
+
+        def choose() -> Iterator[Example]:
+            # By hash: those of another part are chosen without regard to these.
+            ordered = sorted(read_rows(str(rows)), key=lambda row: hashed(f"{name} {row.id}"))
+            return islice(ordered, count)
+
+        return self.work.chosen(name, rows, choose, name, count)
+
+    def _schema(self, real: Path) -> tuple[Path, Path]:
+        """Return rows and control codes that name each label once: developers know their schema.
+
+        A private domain has labels that no public program has. They are read from the rows held
+        out, which are public here; each makes a row of its own words.
+        """
+
+        def choose() -> Iterator[Example]:
+            for place, name in enumerate(self.labels(real)):
+                square = name.startswith(("IN:", "SL:"))
+                words = name.rpartition(":")[2].replace("_", " ").replace(".", " ").lower()
+                program = f"[ {name} ]" if square else f"( {name} )"
+                yield Example(f"schema{place}", words, program, "sexpr", functions=(name,))
+
+        rows = self.work.chosen("schema", real, choose, "schema")
+        codes = self.work.place("codes", ["codes", real], ".txt")
+        names = [name for name in self.labels(real) if not name.startswith("SL:")]
+        codes.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        return rows, codes
+
+    def labels(self, rows: Path) -> list[str]:
+        """Return the functions of rows, the most frequent first."""
+        counts = Counter(name for row in read_rows(str(rows)) for name in row.functions)
+        return sorted(counts, key=lambda name: (-counts[name], name))
+
+    # ------------------------------------------------------------------------ changed worlds
+
+    def few_modes(self, world: World, function: str) -> World:
+        """Return the world of rows with one function only ("single-mode", section 5.2)."""
+        kept = {
+            name: self.rows_with(path, function)
+            for name, path in (("private", world.private), ("real", world.real))
+        }
+        annotated = tuple(self.rows_with(path, function) for path in world.annotated)
+        return replace(world, name=f"{world.name}, only {function}", annotated=annotated, **kept)
+
+    def rows_with(self, rows: Path, function: str) -> Path:
+        """Return the rows that use a function."""
+
+        def choose() -> Iterator[Example]:
+            return (row for row in read_rows(str(rows)) if function in row.functions)
+
+        return self.work.chosen("with", rows, choose, "with", function)
+
+    def shuffled(self, world: World) -> World:
+        """Return the world whose programs belong to other sentences (B.2, Table 4)."""
+
+        def choose() -> Iterator[Example]:
+            found = list(read_rows(str(world.private)))
+            others = list(found)
+            random.Random(0).shuffle(others)
+            for row, other in zip(found, others, strict=True):
+                yield replace(row, program=other.program, functions=other.functions)
+
+        rows = self.work.chosen("shuffled", world.private, choose, "shuffled")
+        return replace(world, private=rows)
+
+    def without(self, world: World, people: Path, function: str) -> World:
+        """Return the world whose public rows lack a function that people use (section 5.4)."""
+        public = self.tenth(people, is_public=True, without=function)
+        private = self._some("private", self.tenth(people, is_public=False), self.sizes.private)
+        return replace(
+            world, name=f"{world.name} without {function}", private=private, public=(public,)
+        )
+
+    # ---------------------------------------------------------------------------- ThingTalk
+
+    def skills_people(self) -> tuple[World, dict[str, float]]:
+        """Return people who use the shipped skills, and what they ask for.
+
+        Most ask for few functions (shares as 1 / rank, in an order by chance), and often for two
+        that the templates make seldom. Their sentences are of the templates, too: what differs is
+        what they ask for, so that nothing else can help.
+        """
+        size = self.sizes.private + self.sizes.real
+        base = self.synthesized("base", "--size", self.sizes.public, "--seed", 1)
+        weights = self._weights(base)
+        file = self.written(weights)
+        people = self.synthesized("people", "--size", size, "--seed", 7, "--weights", file)
+        private = self._part("private", people, lambda rows: islice(rows, self.sizes.private))
+        real = self._part("real", people, lambda rows: islice(rows, self.sizes.private, None))
+        codes = self.work.place("codes", ["codes", base], ".txt")
+        codes.write_text("".join(f"{name}\n" for name in self.labels(base)), encoding="utf-8")
+        world = World("shipped skills", private, (base,), real, (people,), codes, ())
+        return world, weights
+
+    def written(self, weights: Mapping[str, float]) -> Path:
+        """Return a file of weights for `genie-dp synthesize`."""
+        text = json.dumps(weights)
+        file = self.work.place("weights", [text], ".json")
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def synthesized(self, name: str, *options: object) -> Path:
+        """Return synthesized rows."""
+        return self.work.made(name, ["synthesize", *options, "--output", OUTPUT])
+
+    def _part(
+        self, name: str, rows: Path, part: Callable[[Iterable[Example]], Iterator[Example]]
+    ) -> Path:
+        def choose() -> Iterator[Example]:
+            ordered = sorted(read_rows(str(rows)), key=lambda row: hashed(f"part {row.id}"))
+            return part(ordered)
+
+        return self.work.chosen(name, rows, choose, name, self.sizes.private)
+
+    def _weights(self, base: Path) -> dict[str, float]:
+        names = sorted(self.labels(base))
+        random.Random(3).shuffle(names)
+        weights = {name: len(names) / 4 / place for place, name in enumerate(names, 1)}
+        for name in rare(self.labels(base)):
+            weights[name] = SKEW
+        return weights
+
+
+def annotated(work: Work, rows: Path, parser: Path) -> Path:
+    """Return rows with what a parser says of their sentences; without those it says nothing of."""
+
+    def choose() -> Iterator[Example]:
+        from genie_dp.parser.parser import Parser
+
+        known = list(read_rows(str(rows)))
+        said = Parser.from_pretrained(parser).programs([row.utterance for row in known])
+        for row, best in zip(known, said, strict=True):
+            if best:
+                yield replace(row, program=best[0][0], source="human", functions=())
+
+    return work.chosen("annotated", rows, choose, "annotated", parser)
+
+
+def as_public(work: Work, rows: Path) -> Path:
+    """Return drawn rows as public ones: no parser of an experiment is published."""
+
+    def choose() -> Iterator[Example]:
+        return (replace(row, source="human") for row in read_rows(str(rows)))
+
+    return work.chosen("drawn", rows, choose, "human")
+
+
+def rare(labels: Sequence[str]) -> Sequence[str]:
+    """Return the functions that synthesis made most seldom.
+
+    >>> rare(["often", "seldom", "once"])
+    ['seldom', 'once']
+    """
+    return labels[-RARE:]

@@ -1,0 +1,170 @@
+"""Runs of private generators: worlds share no row, finished rows of a table are not made again."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.append(str(ROOT / "benchmarks"))
+
+import parser_runs  # noqa: E402
+import private  # noqa: E402
+import private_runs  # noqa: E402
+from parser_runs import Results, Work  # noqa: E402
+from private_runs import SMOKE, Bench, Case, Lines, World, table_of  # noqa: E402
+from private_worlds import Maker, as_public  # noqa: E402
+
+from genie_dp.dataset.formats import read_rows, to_json  # noqa: E402
+from genie_dp.records import Example  # noqa: E402
+
+
+def written(path, rows):
+    path.write_text("".join(f"{to_json(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def said(number, label="IN:BUY"):
+    things = ("tea", "oil", "figs", "soap", "rice")
+    return [
+        Example(f"{label}{i}", f"{things[i % 5]} number {i}", f"[ {label} [ SL:N {i} ] ]", "sexpr",
+                "human", functions=(label, "SL:N"))
+        for i in range(number)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def work(tmp_path):
+    return Work(tmp_path / "work")
+
+
+@pytest.fixture
+def maker(work, tmp_path):
+    return Maker(work, tmp_path, SMOKE)
+
+
+@pytest.fixture
+def world(tmp_path):
+    rows = written(tmp_path / "rows.jsonl", said(6))
+    return World("shop", rows, (rows,), rows, (rows,), rows, ("--language", "sexpr"))
+
+
+class Commands:
+    """Writes what `genie-dp` would, and remembers the commands."""
+
+    def __init__(self):
+        self.made = []
+
+    def __call__(self, command):
+        self.made.append(command)
+        if "init" in command:
+            return 1.0
+        target = Path(command[command.index("--output") + 1])
+        if "train" in command:
+            target.mkdir()
+        elif "evaluate" in command:
+            figures = {"mauve": {"value": 0.5}, "top_10": {"value": 0.25}}
+            target.write_text(json.dumps({"synthetic": [{"figures": figures}]}))
+        else:
+            written(target, said(2))
+        return 60.0
+
+    def named(self, name):
+        return [command for command in self.made if name in command]
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    found = Commands()
+    monkeypatch.setattr(parser_runs, "genie", found)
+    monkeypatch.setattr(private_runs, "genie", found)
+    return found
+
+
+@pytest.fixture
+def script(maker, work, tmp_path):
+    return private.Script(maker, Bench(work, SMOKE), Lines(Results(work)), (1, 2))
+
+
+def test_a_finished_row_is_not_made_again(script, world, commands, capsys):
+    cases = {"two": Case(world, "two-stage", 3.0, "2/8")}
+    script.generated("Table 0", cases)
+    first = len(commands.made)
+    assert len(commands.named("two-stage")) == len(commands.named("sample")) == 2
+    script.generated("Table 0", cases)
+    assert len(commands.made) == first
+    out = capsys.readouterr().out
+    assert out.count("| two | ") == 4
+    assert "0.500 ± 0.000" in out
+
+
+def test_each_generator_has_a_budget_of_its_own(script, world, commands):
+    for epsilon in (3.0, 8.0):
+        script.bench.generator(Case(world, "one-stage", epsilon), 1)
+    ledgers = [c[c.index("--ledger") + 1] for c in commands.named("init")]
+    asked = [c[c.index("--epsilon") + 1] for c in commands.named("init")]
+    assert len(set(ledgers)) == 2
+    assert asked == ["3.0", "8.0"]
+    trained = [c[c.index("--ledger") + 1] for c in commands.named("one-stage")]
+    assert trained == ledgers
+
+
+def test_another_seed_and_another_world_are_other_generators(script, maker, world, commands):
+    bench = script.bench
+    other = maker.shuffled(world)
+    folders = {bench.generator(Case(w, "control", 3.0), s) for w in (world, other) for s in (1, 2)}
+    assert len(folders) == 4
+
+
+def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", [*said(150), *said(50, "IN:ASK")])
+    parts = [
+        list(read_rows(str(maker.tenth(rows, is_public=public, without="IN:ASK"))))
+        for public in (True, False)
+    ]
+    sentences = [{row.utterance for row in part} for part in parts]
+    assert parts[0]
+    assert not sentences[0] & sentences[1]
+    assert {row.functions[0] for row in parts[0]} == {"IN:BUY"}
+    assert {row.functions[0] for row in parts[1]} == {"IN:BUY", "IN:ASK"}
+
+
+def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, tmp_path, world):
+    rows = written(tmp_path / "all.jsonl", said(40))
+    one = maker.shuffled(World("x", rows, (), rows, (), rows, ()))
+    before, after = list(read_rows(str(rows))), list(read_rows(str(one.private)))
+    assert [row.utterance for row in before] == [row.utterance for row in after]
+    assert sorted(row.program for row in before) == sorted(row.program for row in after)
+    assert sum(a.program == b.program for a, b in zip(before, after, strict=True)) < 10
+
+
+def test_rows_of_one_function_are_kept(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", [*said(5), *said(3, "IN:ASK")])
+    assert len(list(read_rows(str(maker.rows_with(rows, "IN:ASK"))))) == 3
+
+
+def test_the_schema_names_each_label_once(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", [*said(5), *said(3, "IN:ASK_TIME")])
+    schema, codes = maker._schema(rows)
+    assert [row.program for row in read_rows(str(schema))] == [
+        "[ SL:N ]", "[ IN:BUY ]", "[ IN:ASK_TIME ]"
+    ]  # fmt: skip
+    assert codes.read_text().split() == ["IN:BUY", "IN:ASK_TIME"]
+
+
+def test_rows_of_an_experiment_may_be_trained_on_as_public_ones(work, tmp_path):
+    drawn = [Example("a", "buy", "[ IN:BUY ]", "sexpr", "private")]
+    rows = as_public(work, written(tmp_path / "drawn.jsonl", drawn))
+    assert [row.source for row in read_rows(str(rows))] == ["human"]
+
+
+def test_tables_have_mean_and_deviation_of_the_runs():
+    lines = list(table_of({"a": [{"x": 1.0}, {"x": 2.0}], "b": []}, {"x": "X", "y": "Y"}))
+    assert lines[2:] == ["| a | 1.500 ± 0.707 |  | 2 |", "| b |  |  | 0 |"]
+
+
+def test_every_table_of_the_paper_is_there(script):
+    names = private.tables(script)
+    for number in ("table 1", "table 2", "table 3", "table 4", "figure 3", "prior"):
+        assert any(name.startswith(number) for name in names)
