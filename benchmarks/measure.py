@@ -1,8 +1,9 @@
 """What a command costs: CPU and wall seconds, and the memory of all its processes together.
 
 Memory is the sum of the proportional set sizes (PSS) of the process and its descendants, sampled
-every 0.2 s, or less often so that looking takes no more than 2 % of the time: pages that several processes share count once. Where the system does not tell it
-(other than Linux), it is the largest resident set of a process.
+every 0.2 s, or less often so that looking takes no more than 2 % of the time: pages that several
+processes share count once. Where the system does not tell it (other than Linux), it is the largest
+resident set of a process.
 """
 
 import os
