@@ -3,6 +3,7 @@
 import json
 import logging
 import math
+import shutil
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.check import clipped_sums
-from genie_dp.private.training.checkpoint import run_of
+from genie_dp.private.training.checkpoint import alone, run_of
 from genie_dp.private.training.optimizer import PrivateOptimizer, clip_factors
 from genie_dp.private.training.randomness import (
     gaussian,
@@ -413,7 +414,7 @@ def test_a_refused_spend_leaves_model_and_folder_untouched(tmp_path):
     with pytest.raises(Interrupted):
         train_privately(model, units(), small(), spend=refusing, folder=tmp_path / "run")
     assert torch.equal(weights(model), before)
-    assert not (tmp_path / "run").exists()
+    assert not list((tmp_path / "run").glob("step-*"))
 
 
 def test_a_refused_engine_pays_nothing():
@@ -491,7 +492,43 @@ def test_a_folder_keeps_its_name_and_a_new_folder_gets_another(tmp_path):
     assert run_of(tmp_path / "a") == first
     assert run_of(tmp_path / "b") != first
     assert len(first) == 32
-    assert [path.name for path in (tmp_path / "a").iterdir()] == ["run.txt"]
+
+
+def test_the_name_of_a_run_in_several_folders_changes_with_each(tmp_path):
+    stages = [tmp_path / "programs", tmp_path / "utterances"]
+    first = run_of(*stages)
+    assert run_of(*stages) == first
+    shutil.rmtree(stages[1])
+    assert run_of(*stages) != first
+
+
+def test_steps_that_were_there_to_be_seen_are_not_taken_again(tmp_path):
+    options = small(checkpoint_every=2)
+    with pytest.raises(Interrupted):
+        train_privately(
+            made(models.decoder), units(), options, spend=spend, folder=tmp_path, listen=stopping(3)
+        )
+    older = tmp_path / "copy"
+    shutil.copytree(next(tmp_path.glob("step-*")), older)
+    train_privately(made(models.decoder), units(), options, spend=spend, folder=tmp_path)
+    shutil.rmtree(tmp_path / "step-00000006")
+    for _ in range(2):
+        paid = []
+        with pytest.raises(GenieError) as caught:
+            train_privately(
+                made(models.decoder), units(), options, spend=paid.append, folder=tmp_path
+            )
+        assert caught.value.problems[0].code == "Q031"
+        assert not paid
+        if older.exists():
+            older.rename(tmp_path / "step-00000002")
+
+
+def test_a_folder_is_trained_in_by_one_process_at_a_time(tmp_path):
+    with alone(tmp_path), pytest.raises(GenieError) as caught:
+        train_privately(made(models.decoder), units(), small(), spend=spend, folder=tmp_path)
+    assert caught.value.problems[0].code == "Q032"
+    train_privately(made(models.decoder), units(), small(), spend=spend, folder=tmp_path)
 
 
 def test_a_checkpoint_holds_public_numbers_and_no_pickle(tmp_path):

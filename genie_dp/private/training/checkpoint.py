@@ -6,9 +6,12 @@ without one the next draws come from the operating system; noise that lay in a f
 away again.
 """
 
+import hashlib
+import json
 import os
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,34 +19,59 @@ import torch
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from genie_dp.private.ledger.files import locked, replace_durably
 from genie_dp.private.training.settings import DPSettings
 
-NAME = "run.txt"
+RECORD = "run.json"
 
 
-def run_of(folder: Path) -> str:
-    """Return the name of a folder's run, for the ledger; a new folder gets a new name.
+def run_of(*folders: Path) -> str:
+    """Return the name, for the ledger, of the run that trains in these folders; each gets one.
 
     It is random and lies in the folder, synced, before anything is paid: a run that was killed goes
-    on under its name, and whoever deletes the folder and trains again pays again. Under a name that
+    on under its name, and whoever deletes a folder and trains again pays again. Under a name that
     could be chosen one could train a hundred times for the price of one and keep the best.
+
+    Args:
+        folders: one for each model that the run trains.
     """
+    names = [_record(folder)["run"] for folder in folders]
+    joined = hashlib.sha256("".join(names).encode()).hexdigest()[:32]
+    return names[0] if len(names) == 1 else joined
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Return the name of a folder and the last step whose state was in it; a new one gets both."""
     folder.mkdir(parents=True, exist_ok=True)
-    path = folder / NAME
-    if not path.exists():
-        part = folder / f".{NAME}.{secrets.token_hex(4)}.partial"
-        with part.open("w", encoding="utf-8") as out:
-            out.write(secrets.token_hex(16))
-            out.flush()
-            os.fsync(out.fileno())
+    path = folder / RECORD
+    with locked(folder / ".run.lock"):
+        if not path.exists():
+            replace_durably(path, json.dumps({"run": secrets.token_hex(16), "released": 0}))
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return record
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Train in a folder as the only process: two would release twice what was paid once.
+
+    Raises:
+        GenieError: another one does (Q032).
+    """
+    import fcntl
+
+    folder.mkdir(parents=True, exist_ok=True)
+    number = os.open(folder / ".train.lock", os.O_RDWR | os.O_CREAT, 0o666)
+    try:
         try:
-            # Of two processes at once, one gives the name.
-            os.link(part, path)
-        except FileExistsError:
-            pass
-        finally:
-            part.unlink()
-    return path.read_text(encoding="utf-8")
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            message = f"another process trains in {folder}"
+            hint = "wait for it, or give another folder"
+            raise GenieError(Problem("Q032", message, hint=hint)) from None
+        yield
+    finally:
+        os.close(number)
 
 
 def save(
@@ -52,7 +80,9 @@ def save(
     """Write the state after a step; it appears whole or not at all, in place of the one before."""
     tensors = dict(_tensors(trained, optimizer))
     facts = {"step": step, "settings": settings.as_dict()}
+    record = _record(folder)
     save_checkpoint(folder, Checkpoint(tensors, facts))
+    replace_durably(folder / RECORD, json.dumps({**record, "released": step}))
 
 
 def _tensors(trained: dict[str, Any], optimizer: Any) -> Iterator[tuple[str, torch.Tensor]]:
@@ -66,9 +96,11 @@ def restore(folder: Path, *, trained: dict[str, Any], optimizer: Any, settings: 
     """Load the newest state of a folder into model and optimizer; return its step, 0 without one.
 
     Raises:
-        GenieError: it is of other settings or of another model (Q030), or cannot be read (M003).
+        GenieError: it is of other settings or of another model (Q030), a later one is missing
+            (Q031), or it cannot be read (M003).
     """
     found = load_checkpoint(folder)
+    _check_newest(found, folder)
     if found is None:
         return 0
     _check_same(found, trained, settings, folder)
@@ -82,6 +114,15 @@ def restore(folder: Path, *, trained: dict[str, Any], optimizer: Any, settings: 
     groups = optimizer.state_dict()["param_groups"]
     optimizer.load_state_dict({"state": states, "param_groups": groups})
     return int(found.facts["step"])
+
+
+def _check_newest(found: Checkpoint | None, folder: Path) -> None:
+    """Refuse to take steps again whose result was there to be seen."""
+    before = int(found.facts["step"]) if found else 0
+    if before < _record(folder)["released"]:
+        message = f"the newest checkpoint of {folder} is missing: its steps would be released twice"
+        hint = "put it back, or train in another folder, which is paid again"
+        raise GenieError(Problem("Q031", message, hint=hint))
 
 
 def _check_same(

@@ -1,6 +1,7 @@
 """A private run: pay, then take noisy steps, and go on where it was killed."""
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.schedule import learning_rate
 from genie_dp.private.generators.sequences import collate
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
-from genie_dp.private.training.checkpoint import restore, save
+from genie_dp.private.training.checkpoint import alone, restore, save
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.private.training.randomness import source_of
 from genie_dp.private.training.sampling import sample_units
@@ -26,7 +27,7 @@ Listen = Callable[[dict[str, int]], None]
 NOT_COVERED = (
     "floating point: noise is drawn in double precision and rounded, its distribution not discrete",
     "the time and the memory that training took, which follow the sizes of batches",
-    "copies of a run's folder that are put back and trained again",
+    "copies of a run's whole folder that are put back and trained again",
 )
 SEEDED = "noise and batches came from a seed: there is no guarantee towards anybody who knows it"
 
@@ -222,14 +223,16 @@ def train_privately(
 
     Raises:
         GenieError: there is no noise (Q026), the engine cannot be used with this model (Q021 to
-            Q025), the checkpoint is of another run (Q030), or the budget does not suffice.
+            Q025), the checkpoint is of another run (Q030) or not the newest (Q031), another process
+            trains in the folder (Q032), or the budget does not suffice.
     """
     run = PrivateRun(model, units, settings, collate=collate, listen=listen)
     try:
-        if folder is not None:
-            run.resume(folder)
-        spent = run.pay(spend)
-        run.train(folder)
+        with alone(folder) if folder else nullcontext():
+            if folder is not None:
+                run.resume(folder)
+            spent = run.pay(spend)
+            run.train(folder)
     finally:
         run.close()
     return Trained(spent, run.steps)
