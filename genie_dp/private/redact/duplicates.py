@@ -1,0 +1,124 @@
+"""Data points that were there before: equal ones by hash, alike ones by MinHash.
+
+Points are added as they are read; nothing is kept of them but a hash and, for alike ones, their
+letters packed and 16 keys: 300 MB for a million (benchmarks/redaction.py). `later` then says which
+points have one before them that is equal or alike.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from genie_dp.errors import GenieError, Problem
+
+# 16 bands of 4 rows: a pair of Jaccard similarity 0.8 shares a band with probability 0.9998.
+_BANDS, _ROWS = 16, 4
+_SEED = 1
+_GRAM = 5
+_AT_ONCE = 2048
+_DIGEST = 16
+
+
+class Duplicates:
+    """What is known of the points so far."""
+
+    def __init__(self, near: float | None = None):
+        """Look for equal points, and with `near` for those of at least that Jaccard similarity.
+
+        Raises:
+            GenieError: rensa is missing (E002), or `near` is no similarity above 0.5 (E006).
+        """
+        if near is not None and not 0.5 <= near < 1:
+            message = f"expected a similarity from 0.5 to below 1, got {near}"
+            raise GenieError(Problem("E006", message, hint="0.8 is usual"))
+        self.near = near
+        self._digests = bytearray()
+        self._texts, self._ends = bytearray(), [0]
+        self._waiting: list[list[str]] = []
+        self._keys = bytearray()
+        self._minhash: Any = _minhash() if near is not None else None
+
+    def add(self, text: str) -> None:
+        """Add the next point."""
+        data = text.encode("utf-8", "surrogatepass")
+        self._digests += hashlib.blake2b(data, digest_size=_DIGEST).digest()
+        if self.near is None:
+            return
+        folded = " ".join(text.casefold().split())
+        self._texts += folded.encode("utf-8", "surrogatepass")
+        self._ends.append(len(self._texts))
+        self._waiting.append(list(_grams(folded)))
+        if len(self._waiting) == _AT_ONCE:
+            self._hash()
+
+    def later(self) -> npt.NDArray[np.bool_]:
+        """Return for each point whether one before it is equal or alike."""
+        digests = np.frombuffer(bytes(self._digests), dtype=f"V{_DIGEST}")
+        out = np.ones(len(digests), np.bool_)
+        if not len(out):
+            return out
+        _, first = np.unique(digests, return_index=True)
+        out[first] = False
+        if self.near is not None:
+            self._hash()
+            keys = np.frombuffer(self._keys, np.uint64).reshape(-1, _BANDS)
+            for band in range(_BANDS):
+                self._mark(keys[:, band], out)
+        return out
+
+    def _hash(self) -> None:
+        """Make the keys of the points that wait: one of each band's four hashes."""
+        if not self._waiting:
+            return
+        rows = self._minhash.digests_from_token_sets(self._waiting, _BANDS * _ROWS, _SEED)
+        parts = np.array(rows, np.uint64).reshape(-1, _BANDS, _ROWS)
+        key = np.zeros(parts.shape[:2], np.uint64)
+        for i in range(_ROWS):
+            # A polynomial modulo 2 ** 64 with an odd base: equal parts give equal keys, and keys
+            # that are equal by chance are told apart by the letters.
+            key = key * np.uint64(0x9E3779B97F4A7C15) + parts[:, :, i]
+        self._keys += key.astype(np.uint64).tobytes()
+        self._waiting = []
+
+    def _mark(self, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.bool_]) -> None:
+        """Mark points that are alike to the first, or to the one before, of their key."""
+        order = np.argsort(keys, kind="stable")
+        ranked = keys[order]
+        is_first = np.concatenate([[True], ranked[1:] != ranked[:-1]])
+        first = order[np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))]
+        for rank in np.flatnonzero(~is_first):
+            point = int(order[rank])
+            if not out[point]:
+                others = {int(first[rank]), int(order[rank - 1])}
+                out[point] = any(self._similar(point, other) for other in others)
+
+    def _similar(self, one: int, other: int) -> bool:
+        assert self.near is not None
+        ours, theirs = set(_grams(self._text(one))), set(_grams(self._text(other)))
+        return len(ours & theirs) >= self.near * len(ours | theirs)
+
+    def _text(self, point: int) -> str:
+        data = self._texts[self._ends[point] : self._ends[point + 1]]
+        return data.decode("utf-8", "surrogatepass")
+
+
+def _grams(text: str) -> Iterator[str]:
+    """Yield the pieces of five letters; a shorter text is one piece.
+
+    >>> list(_grams("abcdef"))
+    ['abcde', 'bcdef']
+    """
+    yield from (text[i : i + _GRAM] for i in range(max(1, len(text) - _GRAM + 1)))
+
+
+def _minhash() -> Any:
+    try:
+        from rensa import RMinHash
+    except ImportError:
+        hint = "pip install 'genie_dp[redact]', or look for equal ones alone"
+        message = "finding near-duplicates needs the package rensa"
+        raise GenieError(Problem("E002", message, hint=hint)) from None
+    return RMinHash

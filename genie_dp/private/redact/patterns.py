@@ -1,0 +1,264 @@
+"""Secrets that have a form: addresses, numbers, dates; checked where they can be.
+
+Scores are by kind, from what is proved by a checksum (0.99) to what is but possible (0.2, for a
+conservative policy). A policy at 0.5 takes what most readers would take for a secret.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
+from ipaddress import ip_address
+
+from genie_dp.private.redact.checksums import CARD_LENGTHS, IBAN_LENGTHS, is_iban, is_luhn, is_ssn
+from genie_dp.private.redact.spans import Found
+
+NAME = "patterns"
+# (start, end, kind, score)
+Piece = tuple[int, int, str, float]
+Rule = Callable[[str], Iterator[Piece]]
+
+_MONTH = (
+    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
+)
+_DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
+_YEAR = r"(?:1[89]|20)\d\d"
+_STREET = (
+    r"(?:street|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|terrace|parkway|pkwy"
+    r"|highway|hwy|alley|crescent|mews)"
+)
+# Words that end streets, and other things as well: only after words with a capital.
+_OTHER_STREET = (
+    r"(?:[A-Z][a-z]+(?:s|way|ton|ville)|Court|Ct|Circle|Cir|Way|Place|Pl|Square|Sq|Ter|Trail|Trl"
+    r"|Plaza|Crossing|Close|Row|Walk|Garden|Hill|Grove|Green|Rise|View|Path|Pike|Loop|Run|Ridge|Park"
+    r"|Field|Lake|Lock|Landing|Mill|Mountain|Harbor|Estate|Island|Isle|Port|Point|River|Spring"
+    r"|Shore|Summit|Track|Trace|Tunnel|Union|Valley|Village|Vista|Well|Corner|Cove|Creek|Bridge)"
+)
+_STATE = (
+    r"(?:A[KLRZ]|C[AOT]|D[CE]|FL|GA|HI|I[ADLN]|K[SY]|LA|M[ADEINOST]|N[CDEHJMVY]|O[HKR]|P[AR]|RI"
+    r"|S[CD]|T[NX]|UT|V[AIT]|W[AIVY]|A[AEPS]|GU|MP|PW|FM|MH)"
+)
+_ZIP = rf"{_STATE},? \d{{5}}(?:-\d{{4}})?"
+# Words between a number and a street that is none: "555 0100 for Dr. Lee".
+_LIGHT = r"(?:for|to|in|at|and|or|the|of|on|with|from|an?|is|by|via|call|ask)"
+_UNIT = r"(?:,? (?:apt|apartment|suite|ste|unit|no|room|floor|#)\.? ?#?\w{1,6})"
+_TLD = r"(?:com|org|net|edu|gov|mil|info|biz|io|co|me|us|uk|de|fr|it|es|nl|ch|at|eu|ca|au|in)"
+_CUE = (
+    r"(?:order|tracking|reference|confirmation|booking|account|policy|case|ticket|customer|member"
+    r"(?:ship)?|passport|licen[cs]e|serial|invoice|reservation|pin|id|code|card|record|number)"
+)
+
+
+def _rule(
+    pattern: str, kind: str, score: float, *, flags: int = re.IGNORECASE, group: int = 0
+) -> Rule:
+    found = re.compile(pattern, flags)
+
+    def rule(text: str) -> Iterator[Piece]:
+        for match in found.finditer(text):
+            start, end = match.span(group)
+            if start < end:
+                yield start, end, kind, score
+
+    return rule
+
+
+_DIGITS = re.compile(r"(?<!\w)\d+(?:[ -]\d+)*(?!\w)")
+
+
+def cards(text: str) -> Iterator[Piece]:
+    """Yield numbers of payment cards: 13 to 19 digits with their check digit, in any grouping.
+
+    Of a row of digit groups every window is looked at, for another number may stand beside it.
+    """
+    for row in _DIGITS.finditer(text):
+        groups = [
+            (m.start() + row.start(), m.end() + row.start())
+            for m in re.finditer(r"\d+", row.group())
+        ]
+        for i, (start, _) in enumerate(groups):
+            digits = ""
+            for _, end in groups[i:]:
+                digits = re.sub(r"\D", "", text[start:end])
+                if len(digits) > CARD_LENGTHS[-1]:
+                    break
+                if len(digits) in CARD_LENGTHS and is_luhn(digits):
+                    yield start, end, "card", 0.99
+
+
+_IBAN_START = re.compile(r"(?<!\w)([A-Za-z]{2})\d\d(?=[ A-Za-z0-9])", re.ASCII)
+
+
+def ibans(text: str) -> Iterator[Piece]:
+    """Yield international bank account numbers, with or without single spaces inside."""
+    for match in _IBAN_START.finditer(text):
+        length = IBAN_LENGTHS.get(match[1].upper())
+        if length is None:
+            continue
+        whole = re.compile(rf"(?:[A-Za-z0-9] ?){{{length - 1}}}[A-Za-z0-9](?!\w)", re.ASCII)
+        piece = whole.match(text, match.start())
+        if piece and is_iban(piece.group().replace(" ", "")):
+            yield piece.start(), piece.end(), "iban", 0.99
+
+
+_SSN = re.compile(r"(?<![\w-])(\d{3})([- ]?)(\d{2})\2(\d{4})(?![\w-])")
+
+
+def social_security(text: str) -> Iterator[Piece]:
+    """Yield US social security numbers; nine digits without hyphens are but possible."""
+    for match in _SSN.finditer(text):
+        if is_ssn(match[1] + match[3] + match[4]):
+            yield match.start(), match.end(), "ssn", 0.9 if match[2] else 0.4
+
+
+_IP = re.compile(
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*[0-9a-fA-F:])"
+    r"(?![\w:]|\.\d)"
+)
+
+
+def ip_addresses(text: str) -> Iterator[Piece]:
+    """Yield addresses of the Internet protocol, versions 4 and 6."""
+    for match in _IP.finditer(text):
+        try:
+            ip_address(match.group())
+        except ValueError:
+            continue
+        yield match.start(), match.end(), "ip", 0.95
+
+
+# ---------------------------------------------------------------------- numbers by their form
+
+_CODE = re.compile(r"(?<![\w-])(?=[A-Za-z0-9-]*\d)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w-])")
+_AFTER_CUE = re.compile(
+    rf"\b{_CUE}(?:'s)?(?: (?:number|no|code|id|is|was|of|for)\b| ?[#:.,])*[ ,:]*$", re.IGNORECASE
+)
+_ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th|am|pm|s|h|k|m|km|kg|f|c|min)", re.IGNORECASE)
+
+
+def references(text: str) -> Iterator[Piece]:
+    """Yield order, tracking, account and other numbers: by their form, or by the word before."""
+    for match in _CODE.finditer(text):
+        token = match.group()
+        score = _reference_score(token)
+        # The words just before: a cue makes even a short number a reference.
+        before = text[max(0, match.start() - 40) : match.start()]
+        if _AFTER_CUE.search(before) and len(token) > 2 and not _ORDINAL.fullmatch(token):
+            score = max(score, 0.9)
+        if score:
+            yield match.start(), match.end(), "reference", score
+
+
+@lru_cache(maxsize=1000)
+def _reference_score(token: str) -> float:
+    """Return how likely a token with a digit is a reference.
+
+    >>> [_reference_score(token) for token in ("AB12CD9", "12-3456-78", "90210", "1999", "7")]
+    [0.8, 0.8, 0.6, 0.3, 0.0]
+    """
+    if _ORDINAL.fullmatch(token):
+        return 0.2
+    plain = token.replace("-", "")
+    if any(map(str.isalpha, plain)):
+        return 0.8 if len(plain) >= 6 else 0.3
+    if len(plain) >= 7:
+        return 0.8 if "-" in token else 0.7
+    if len(plain) >= 5:
+        return 0.6
+    return 0.3 if len(plain) >= 3 else 0.0
+
+
+_RULES: tuple[Rule, ...] = (
+    _rule(r"(?<![\w.+-])[\w.+'%-]+@[\w-]+(?:\.[\w-]+)+", "email", 0.95),
+    _rule(rf"(?<![\w.])[\w.+-]+ ?@ ?[\w-]+(?: ?\. ?[\w-]+)* ?\. ?{_TLD}\b", "email", 0.9),
+    _rule(rf"\b[\w.]+(?: dot \w+)? at \w+ dot {_TLD}\b", "email", 0.8),
+    _rule(r"\b(?:https?|ftp)://[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
+    _rule(r"\bwww\.[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
+    _rule(rf"(?<![\w@.-])(?:[a-z0-9-]+\.)+{_TLD}(?:/[^\s<>\"]*)?(?![\w@])", "url", 0.6),
+    _rule(r"(?<![\w@])@[A-Za-z_]\w{2,}(?![\w.])", "username", 0.6),
+    # Dates.
+    _rule(rf"(?<![\w-]){_YEAR}[-/.](?:1[0-2]|0?[1-9])[-/.]{_DAY}(?![\w-])", "date", 0.8),
+    _rule(r"(?<![\w/.-])\d{1,2}([-/.])\d{1,2}\1(?:\d{4}|\d\d)(?![\w/-])", "date", 0.8),
+    _rule(rf"\b{_MONTH}\.? {_DAY}(?:,? {_YEAR})\b", "date", 0.8),
+    _rule(rf"\b{_DAY}(?: of)? {_MONTH}\.?,? {_YEAR}\b", "date", 0.8),
+    _rule(rf"\b{_MONTH}\.? {_DAY}\b", "date", 0.4),
+    _rule(rf"\b{_DAY}(?: of)? {_MONTH}\b", "date", 0.4),
+    _rule(rf"\bborn (?:on|in) (?:the )?([\w ,/.-]*?{_YEAR})\b", "date", 0.9, group=1),
+    # Addresses of houses.
+    _rule(
+        rf"(?<![\w-])\d{{1,6}}[a-z]?(?: (?!{_LIGHT}\b)[\w.'-]+){{1,5}}? {_STREET}"
+        rf"\b\.?{_UNIT}?(?:(?:,? [A-Za-z][\w.'-]*){{1,4}}?,? {_ZIP})?(?![\w-])",
+        "address",
+        0.8,
+    ),
+    _rule(
+        rf"\b\d{{1,6}}(?: [A-Z][\w'-]*){{1,3}} {_OTHER_STREET}\b{_UNIT}?(?!\w)",
+        "address",
+        0.7,
+        flags=0,
+    ),
+    # A house number and words with a capital up to state and code.
+    _rule(
+        rf"\b\d{{1,6}}(?: (?-i:[A-Z])[\w.'-]*,?){{1,6}}{_UNIT}?,?(?: (?-i:[A-Z])[\w.'-]*,?){{0,4}}"
+        rf" (?-i:{_ZIP})\b",
+        "address",
+        0.9,
+    ),
+    _rule(rf"(?-i:{_ZIP})\b", "address", 0.7),
+    _rule(
+        rf"\b(?:p\.? ?o\.? ?box|psc|unit|cmr|uss|usns|usnv|usnc)\b[ \w]*?(?:,? box \d+)?,?"
+        rf"(?: [adf]po,?)? {_ZIP}\b",
+        "address",
+        0.9,
+    ),
+    _rule(r"\bp\.? ?o\.? ?box \d+\b", "address", 0.9),
+    _rule(r"\b[A-Z]{1,2}\d[A-Z\d]? \d[A-Z]{2}\b", "address", 0.6, flags=0),  # UK postcodes
+    # Names by the words around them.
+    _rule(
+        r"\b(?i:my (?:full |first |last )?name(?: is|'s| 's)|i am called|they call me"
+        r"|name(?: is|:)|name's) ((?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w.'-]*){0,3})",
+        "person",
+        0.9,
+        group=1,
+    ),
+    _rule(r"\bmy (?:full )?name (?:is|'s) ([a-z'-]+(?: [a-z'-]+)?)", "person", 0.6, group=1),
+    _rule(
+        r"\b(?:mr|mrs|ms|miss|dr|prof|sir|madam)\.? ((?-i:[A-Z])[\w'-]+(?: (?-i:[A-Z])[\w'-]+)?)",
+        "person",
+        0.8,
+        group=1,
+    ),
+    # Words with a capital, and two of them as the whole text: possible names.
+    _rule(
+        r"(?<!\w)[A-Z][a-z'-]+(?: [A-Z]\.)? [A-Z][\w'-]*[a-z](?: [A-Z][\w'-]+)?(?!\w)",
+        "person",
+        0.35,
+        flags=0,
+    ),
+    _rule(r"(?<=[a-z,] )[A-Z][\w'-]+", "person", 0.2, flags=0),
+    cards,
+    ibans,
+    social_security,
+    ip_addresses,
+    references,
+)
+
+
+class Patterns:
+    """The detector of forms and checksums."""
+
+    name = NAME
+
+    def find(self, texts: Sequence[str]) -> list[tuple[Found, ...]]:
+        """Return what is found in each text.
+
+        >>> [(one.kind, one.place) for one in Patterns().find(["mail jo@example.org!"])[0]]
+        [('email', (5, 19)), ('email', (5, 19))]
+        """
+        return [tuple(_found(text)) for text in texts]
+
+
+def _found(text: str) -> Iterator[Found]:
+    for rule in _RULES:
+        for start, end, kind, score in rule(text):
+            yield Found(start, end, kind, score, NAME)

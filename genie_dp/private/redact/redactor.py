@@ -1,0 +1,219 @@
+"""Redaction: secrets of data points become masks, and each point goes to its part.
+
+After "Provably Confidential Language Modelling" (Zhao et al., 2022), Algorithm 1, lines 2 to 4. A
+text is looked at until nothing more is found in it, so redacting what was redacted changes nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from genie_dp.private.redact.programs import leaves, occurrences, parts
+from genie_dp.private.redact.rows import Point
+from genie_dp.private.redact.spans import (
+    MASK,
+    Detector,
+    Found,
+    Place,
+    Policy,
+    check_order,
+    masked,
+    merged,
+)
+
+Part = Literal["private", "public"]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Redacted:
+    """What became of a point. It never shows what it holds.
+
+    Attributes:
+        point: with masks.
+        part: "private" with a mask, or where the conservative policy takes anything.
+        places: by text of the original point, where masks were put.
+        found: by text of the original point, what was found there first, by whatever score.
+        is_duplicate: whether it was there before.
+    """
+
+    point: Point
+    part: Part
+    places: tuple[tuple[Place, ...], ...]
+    found: tuple[tuple[Found, ...], ...]
+    is_duplicate: bool = False
+
+    def __repr__(self) -> str:
+        return f"Redacted(part={self.part!r}, ..)"
+
+
+@dataclass(frozen=True, slots=True)
+class Redactor:
+    """Detectors with two policies.
+
+    Attributes:
+        detectors: all of them are asked.
+        policy: what it takes is masked ("pi").
+        conservative: a point of which it takes anything is private ("pi_c").
+    """
+
+    detectors: tuple[Detector, ...]
+    policy: Policy
+    conservative: Policy
+
+    def __post_init__(self) -> None:
+        """Refuse a conservative policy that takes less than the other."""
+        check_order(self.policy, self.conservative)
+
+    def redact(self, given: Sequence[Point]) -> list[Redacted]:
+        """Return what becomes of each point; it depends on that point alone."""
+        work = [_Work(point) for point in given]
+        waiting = work
+        while waiting:
+            self._look(waiting)
+            waiting = [one for one in waiting if one.mask(self.policy)]
+        return [self._done(one) for one in work]
+
+    def duplicate(self, point: Point) -> Redacted:
+        """Return what becomes of a point that was there before."""
+        kept = self.redact([Point("", None, "", point.fields)])[0]
+        whole = tuple(((0, len(text)),) if text else () for text in point.texts)
+        new = Point(point.utterance, point.program, point.language, kept.point.fields)
+        return Redacted(new.as_duplicate, "private", whole, ((),) * len(whole), True)
+
+    def text(self, text: str) -> str:
+        """Return a text with masks in it."""
+        return self.redact([Point(text)])[0].point.utterance
+
+    def _look(self, work: Sequence["_Work"]) -> None:
+        """Ask the detectors about all texts as they are now."""
+        pieces = [piece for one in work for piece in one.pieces()]
+        texts = [text for _, _, _, text in pieces]
+        for one in work:
+            one.found = [[] for _ in one.original]
+        for found in (detector.find(texts) for detector in self.detectors):
+            for (one, place, start, _), all_of_it in zip(pieces, found, strict=True):
+                one.found[place] += [
+                    Found(x.start + start, x.end + start, x.kind, x.score, x.detector)
+                    for x in all_of_it
+                ]
+
+    def _done(self, one: "_Work") -> Redacted:
+        texts = one.texts()
+        caught = any(MASK in text for text in texts) or any(
+            self.conservative.taken(text, found)
+            for now in ((one.original, one.first), (texts, one.found))
+            for text, found in zip(*now, strict=True)
+        )
+        return Redacted(
+            one.point.with_texts(texts),
+            "private" if caught else "public",
+            tuple(one.places),
+            tuple(map(tuple, one.first)),
+        )
+
+
+@dataclass(slots=True, repr=False)
+class _Work:
+    """A point while it is looked at.
+
+    Attributes:
+        original: its texts.
+        places: by text, where masks are, in the original's characters.
+        found: by text, what was found last, in the characters of the text as it is now.
+        first: what was found first.
+    """
+
+    point: Point
+    original: tuple[str, ...] = ()
+    places: list[tuple[Place, ...]] = field(default_factory=list)
+    found: list[list[Found]] = field(default_factory=list)
+    first: list[list[Found]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.original = self.point.texts
+        self.places = [()] * len(self.original)
+
+    def texts(self) -> list[str]:
+        """Return the texts as they are now."""
+        return [masked(text, at) for text, at in zip(self.original, self.places, strict=True)]
+
+    def pieces(self) -> Iterator[tuple["_Work", int, int, str]]:
+        """Yield what detectors look at: itself, number of the text, first character, the piece."""
+        for place, text in enumerate(self.texts()):
+            if place == self._program:
+                for start, end in leaves(text, self.point.language):
+                    yield self, place, start, text[start:end]
+            else:
+                yield self, place, 0, text
+
+    @property
+    def _program(self) -> int:
+        return -1 if self.point.program is None else 1
+
+    def mask(self, policy: Policy) -> bool:
+        """Mask what a policy takes of what was found, everywhere in the point; tell of a change."""
+        self.first = self.first or self.found
+        texts, before = self.texts(), list(self.places)
+        for i, text in enumerate(texts):
+            places = merged(text, policy.taken(text, self.found[i]))
+            self._add(i, places)
+        self._spread()
+        return self.places != before
+
+    def _spread(self) -> None:
+        """Mask the secrets of each text in all others, until there is none."""
+        while True:
+            before = list(self.places)
+            values = [
+                text[a:b]
+                for text, at in zip(self.original, self.places, strict=True)
+                for a, b in at
+            ]
+            for i, text in enumerate(self.texts()):
+                found = set(occurrences(text, values))
+                if i == self._program:
+                    found.update(parts(text, leaves(text, self.point.language), values))
+                self._add(i, _united(text, found))
+            if self.places == before:
+                return
+
+    def _add(self, i: int, places: Iterable[Place]) -> None:
+        """Put masks to places of a text as it is now."""
+        new = [_original(place, self.places[i]) for place in places]
+        self.places[i] = _overlapping([*self.places[i], *new])
+
+
+def _united(text: str, places: Iterable[Place]) -> tuple[Place, ...]:
+    return merged(text, (Found(a, b, "value", 1.0, "") for a, b in places))
+
+
+def _original(place: Place, places: Sequence[Place]) -> Place:
+    """Return the place in the original of one in the text that has masks in `places`.
+
+    >>> _original((7, 9), [(0, 1)]), _original((2, 8), [(0, 4)])
+    ((2, 4), (0, 6))
+    """
+    start, end, shift = place[0], place[1], 0
+    first, last = None, None
+    for a, b in places:
+        at = a + shift
+        if first is None and start < at + len(MASK):
+            first = start - shift if start <= at else a
+        if last is None and end <= at + len(MASK):
+            last = end - shift if end <= at else b
+        shift += len(MASK) - (b - a)
+    return (
+        start - shift if first is None else first,
+        end - shift if last is None else last,
+    )
+
+
+def _overlapping(places: Iterable[Place]) -> tuple[Place, ...]:
+    """Return places in order, those that overlap as one."""
+    out: list[Place] = []
+    for start, end in sorted(places):
+        if out and start < out[-1][1]:
+            out[-1] = (out[-1][0], max(end, out[-1][1]))
+        else:
+            out.append((start, end))
+    return tuple(out)

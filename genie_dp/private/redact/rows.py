@@ -1,0 +1,204 @@
+"""Private rows one after another, for texts too many to hold; see `source` for what trains.
+
+As there, nothing here shows a row: mistakes name the place and the rule alone.
+"""
+
+import json
+import lzma
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.private.redact.points import POINTS, Points, is_cut, points
+from genie_dp.private.redact.spans import MASK
+
+# Mistakes told at once; more would tell how long a broken file is.
+MOST = 10
+# A text file where this share of lines is cut has sentences that go over lines.
+_CUT_SHARE = 0.2
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Point:
+    """One data point: a row, or a piece of a text file. It never shows what it holds.
+
+    Attributes:
+        utterance: what somebody said or wrote.
+        program: what was meant, or None.
+        language: of the program, "" where the file does not say.
+        fields: further fields that are kept, as (name, text).
+    """
+
+    utterance: str
+    program: str | None = None
+    language: str = ""
+    fields: tuple[tuple[str, str], ...] = ()
+
+    def __repr__(self) -> str:
+        return "Point(..)"
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Return all texts: the utterance, the program if there is one, the fields."""
+        program = () if self.program is None else (self.program,)
+        return self.utterance, *program, *(text for _, text in self.fields)
+
+    def with_texts(self, texts: Sequence[str]) -> "Point":
+        """Return the same with other texts, in the order of `texts`."""
+        at = 1 if self.program is None else 2
+        names = [name for name, _ in self.fields]
+        return replace(
+            self,
+            utterance=texts[0],
+            program=None if self.program is None else texts[1],
+            fields=tuple(zip(names, texts[at:], strict=True)),
+        )
+
+    @property
+    def as_duplicate(self) -> "Point":
+        """Return what stands for a point that was there before: the one mask."""
+        return replace(self, utterance=MASK, program=None if self.program is None else MASK)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How a file of private text is read.
+
+    Attributes:
+        path: JSONL, TSV by its suffix, or .txt; compressed by its suffix.
+        by: what a point of a .txt is.
+        language: of rows that do not say theirs.
+        keep: fields of JSON rows that are kept besides utterance and program.
+    """
+
+    path: str
+    by: Points = "line"
+    language: str = ""
+    keep: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a splitting that there is not.
+
+        Raises:
+            GenieError: it is not one of POINTS (E007).
+        """
+        if self.by not in POINTS:
+            message = f"expected points by {', '.join(POINTS)}, got {self.by!r}"
+            raise GenieError(Problem("E007", message))
+
+    @property
+    def is_text(self) -> bool:
+        """Tell a file of text from one of rows."""
+        return ".txt" in Path(self.path).suffixes[-2:]
+
+    def points(self) -> Iterator[Point]:
+        """Yield the points of the file.
+
+        Raises:
+            GenieError: it cannot be read (E008), its rows are none (E009), or lines cut sentences
+                (E010). Told at the end, with the first mistakes together.
+        """
+        import smart_open
+
+        problems: list[Problem] = []
+        try:
+            with smart_open.open(self.path, "rb") as lines:
+                if self.is_text:
+                    yield from self._text(lines, problems)
+                else:
+                    yield from self._rows(lines, problems)
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            why = getattr(error, "strerror", None) or "broken, or not compressed as its name says"
+            problems = [Problem("E008", f"cannot read {self.path}: {why}")]
+        if problems:
+            raise GenieError(problems)
+
+    def _text(self, lines: IO[bytes], problems: list[Problem]) -> Iterator[Point]:
+        read = _Lines(self, lines, problems)
+        yield from (Point(text) for text in points(read.decoded(), self.by))
+        if self.by == "line" and read.cut > 2 and read.cut > _CUT_SHARE * read.count:
+            message = f"sentences of {self.path} seem to go on in the next line"
+            hint = "a secret would be cut: take --points sentence, or paragraph"
+            problems.append(Problem("E010", message, hint=hint))
+
+    def _rows(self, lines: IO[bytes], problems: list[Problem]) -> Iterator[Point]:
+        parse = self._tsv if ".tsv" in Path(self.path).suffixes[-2:] else self._json
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            found = parse(line)
+            if isinstance(found, Point):
+                yield found
+            else:
+                problems.append(self._problem(number, *found))
+            if len(problems) >= MOST:
+                return
+
+    def _problem(self, number: int, message: str, hint: str | None) -> Problem:
+        return Problem("E009", message, Span(self.path, number, 1, number, 1), hint)
+
+    def _json(self, line: bytes) -> Point | tuple[str, str | None]:
+        try:
+            row = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
+            return "expected a JSON object in UTF-8", "one row a line; text files end in .txt"
+        text, program, language = row.get("utterance"), row.get("program"), row.get("language")
+        if not _is_text(text):
+            return "expected text in the field 'utterance'", None
+        if program is not None and not _is_text(program):
+            return "expected text in the field 'program', or none", None
+        if language is not None and not _is_text(language):
+            return "expected text in the field 'language', or none", None
+        fields = []
+        for name in self.keep:
+            value = row.get(name)
+            if isinstance(value, bool) or not (isinstance(value, int) or _is_text(value)):
+                return f"expected text or a whole number in the field {name!r}", None
+            fields.append((name, str(value)))
+        return Point(str(text), program, language or self.language, tuple(fields))
+
+    def _tsv(self, line: bytes) -> Point | tuple[str, str | None]:
+        try:
+            columns = line.decode("utf-8-sig").rstrip("\r\n").split("\t")
+        except ValueError:
+            return "expected UTF-8 text", "save the file as UTF-8"
+        if len(columns) < 2:
+            return "expected id, utterance and program between tabs", None
+        program = columns[2] if len(columns) > 2 and columns[2] else None
+        return Point(columns[1], program, self.language)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
+
+
+@dataclass(slots=True, repr=False)
+class _Lines:
+    """Lines of a text file as they go by, with how many seem to be cut."""
+
+    reading: Reading
+    lines: IO[bytes]
+    problems: list[Problem]
+    count: int = 0
+    cut: int = 0
+
+    def decoded(self) -> Iterator[str]:
+        before = ""
+        for number, line in enumerate(self.lines, 1):
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except ValueError:
+                hint = "save the file as UTF-8"
+                self.problems.append(self.reading._problem(number, "expected UTF-8 text", hint))
+                if len(self.problems) >= MOST:
+                    return
+                continue
+            self.count += bool(text.strip())
+            self.cut += bool(before.strip() and text.strip() and is_cut(before, text))
+            before = text
+            yield text
