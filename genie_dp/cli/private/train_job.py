@@ -24,7 +24,14 @@ from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.private.generators.codes import Codes, code_of_set
 from genie_dp.private.generators.decoder import DecoderSettings
-from genie_dp.private.generators.fit import Amount, Plan, Training, fit_privately, plan_of
+from genie_dp.private.generators.fit import (
+    Amount,
+    Plan,
+    Training,
+    check_engines,
+    fit_privately,
+    plan_of,
+)
 from genie_dp.private.generators.folder import MODEL_TYPE, save_generator
 from genie_dp.private.generators.generator import Generator, Settings, new_generator
 from genie_dp.private.generators.hugging_face import HuggingFaceSettings
@@ -121,7 +128,7 @@ class Job:
             language=self.language.name,
             unit=budget.unit,
             unit_field=self.options["unit_field"],
-            cap=budget.cap or 1,
+            cap=budget.cap,
         ).units
 
 
@@ -279,10 +286,12 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spe
     )
     for model in generator.models.values():
         model.to(job.options["device"])
+    check_engines(generator, job.options["engine"])
     if public and not job.options["no_pretraining"]:
         _pretrain(job, generator, public)
     rows = _labelled(job, units)
-    name = run_of(job.work)
+    # Its name hangs on the folders of all stages: none is trained again for nothing.
+    name = run_of(*(job.work / stage.name for stage in STAGES[job.kind]))
 
     def spend(mechanisms: Sequence[Mechanism]) -> Spent:
         return job.ledger.spend(mechanisms, purpose=job.purpose, run=name)

@@ -5,12 +5,14 @@ for a price that the ledger knows. Which codes there are never comes from privat
 """
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from random import Random, SystemRandom
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.training.randomness import gaussian, source_of
+from genie_dp.private.prior.noise import Noise
+from genie_dp.rng import stream
 
 OTHER = "<other>"
 
@@ -89,13 +91,14 @@ def released(
         noise_multiplier: standard deviation of the noise.
         seed: for tests; None draws from the operating system.
     """
-    counts: Counter[str] = Counter()
+    counts: defaultdict[str, float] = defaultdict(float)
     for rows in units:
         for code in rows:
-            counts[code] += 1 / len(rows)  # type: ignore[assignment]
-    noise = gaussian(source_of(seed), len(codes.all), "codes", 0) * noise_multiplier
+            counts[code] += 1 / len(rows)
+    rng: Random = SystemRandom() if seed is None else stream(seed, "codes")
+    noise = Noise("gaussian", noise_multiplier)
     # Whole numbers: the last bits of a sum with noise could tell what was added.
-    noisy = [float(round(counts[code] + x)) for code, x in zip(codes.all, noise, strict=True)]
+    noisy = [float(round(counts[code] + noise.draw(rng))) for code in codes.all]
     least = noise_multiplier * math.sqrt(2 * math.log(len(noisy))) if len(noisy) > 1 else 0.0
     kept = tuple(x if x > least else 0.0 for x in noisy)
     # Where nothing stands out, the noise is all there is to tell: every code is as likely.

@@ -14,6 +14,7 @@ from genie_dp.private.generators.stages import STAGES, Kind, Labelled, StageName
 from genie_dp.private.ledger.accounting import Accountant
 from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian
+from genie_dp.private.training.libraries import need_opacus
 from genie_dp.private.training.run import train_privately
 from genie_dp.private.training.settings import DPSettings, EngineName, rate_of, steps_of
 from genie_dp.records import Spent
@@ -200,6 +201,7 @@ def fit_privately(
     Raises:
         GenieError: those of `train_privately`; the budget does not suffice.
     """
+    check_engines(generator, training.engine)
     spent = spend(plan.mechanisms)
     if generator.codes is not None:
         generator = generator.with_weights(_weights(generator, units, plan, training, folder))
@@ -219,6 +221,19 @@ def fit_privately(
         )
         spent = trained.spent
     return generator, spent
+
+
+def check_engines(generator: Generator, engine: EngineName) -> None:
+    """Refuse an engine that cannot take the models, before anything is paid.
+
+    Raises:
+        GenieError: Opacus is not installed (Q020), or the engine is none for a model (Q021 to Q025).
+    """
+    need_opacus()
+    from genie_dp.private.training.check import check_engine
+
+    for model in generator.models.values():
+        check_engine(model, engine)
 
 
 def _part_of(
@@ -251,11 +266,13 @@ def _weights(
     """Return the noisy distribution of codes; it is drawn once in the life of a run."""
     codes = generator.codes
     assert codes is not None
-    found = load_weights(folder)
+    # In the folder of the stage: without it, the run has another name and is paid again.
+    there = folder and folder / STAGES[generator.kind][-1].name
+    found = load_weights(there)
     if found is None:
         rows = [[row.code for row in unit] for unit in units if unit]
         found = released(codes, rows, plan.code_noise, seed=training.seed)
-        save_weights(folder, found)
+        save_weights(there, found)
     return found
 
 

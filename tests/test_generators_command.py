@@ -1,0 +1,291 @@
+"""`genie-dp private train` and `sample`: what they write, cost, refuse, and never show."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("opacus")
+pytest.importorskip("dp_accounting")
+
+from genie_dp.cli import load_command, run  # noqa: E402
+from genie_dp.cli.private import STEPS, train_job  # noqa: E402
+from genie_dp.cli.private.train import ENGINES, KINDS  # noqa: E402
+from genie_dp.dataset.formats import read_rows  # noqa: E402
+from genie_dp.private.generators import stages  # noqa: E402
+from genie_dp.private.ledger.book import Ledger  # noqa: E402
+from genie_dp.private.training import settings  # noqa: E402
+from tests import generator_rows  # noqa: E402
+from tests.generator_models import gpt2, save_pretrained  # noqa: E402
+from tests.generator_rows import CANARY  # noqa: E402
+
+SKILLS = ("--skills", generator_rows.MAIL, "--skills", generator_rows.HOME)
+SIZES = ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 64, "--pretraining-epochs", 4,
+         "--pretraining-batch", 16, "--checkpoint-every", 2)  # fmt: skip
+EPOCHS = {"one-stage": "2", "control": "2", "two-stage": "1/2"}
+
+
+def command(*words):
+    return run([str(word) for word in ("private", *words)])
+
+
+def prepare(folder, epsilon=8):
+    """Write rows and a ledger; return the options that name them."""
+    private = generator_rows.private(folder)
+    generator_rows.public(folder)
+    budget = ("--epsilon", epsilon, "--delta", 1e-6, "--unit", "utterance")
+    assert command("budget", "init", private, *budget) == 0
+    return private
+
+
+def train(folder, kind, *options, epsilon=3, name="made"):
+    amount = ("--about", 40, "--batch", 10, "--epochs", EPOCHS[kind], "--epsilon", epsilon)
+    public = () if "--model" in options else ("--public", folder / "public.jsonl")
+    target = ("--output", folder / name)
+    rows = folder / "private.jsonl"
+    return command("train", kind, rows, *amount, *public, *SKILLS, *SIZES, *options, *target)
+
+
+def ledger(folder):
+    return Ledger.open(folder / "private.ledger.json")
+
+
+def all_bytes(folder):
+    """Return names and content of all files below a folder, the private rows left out."""
+    files = [path for path in folder.rglob("*") if path.is_file() and path.name != "private.jsonl"]
+    assert files
+    return b"".join(str(path).encode() + path.read_bytes() for path in files)
+
+
+@pytest.fixture(scope="module")
+def two_stage(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("two_stage")
+    prepare(folder)
+    assert train(folder, "two-stage") == 0
+    return folder
+
+
+def test_the_kinds_and_engines_of_the_command_are_all_there_are():
+    assert KINDS == stages.KINDS
+    assert ENGINES == settings.ENGINES
+
+
+def test_the_lines_of_help_are_those_of_the_commands():
+    for name in ("train", "sample"):
+        place, line = STEPS[name]
+        assert load_command(place).get_short_help_str(200) == line
+
+
+def test_a_folder_has_all_that_a_generator_needs(two_stage):
+    names = {path.name for path in (two_stage / "made").iterdir()}
+    weights = {"model-program.safetensors", "model-utterance.safetensors"}
+    assert names == weights | {"config.json", "tokenizer.json", "spent.json", "README.md"}
+    assert not (two_stage / ".made.work").exists()
+
+
+def test_what_is_told_of_a_run_is_what_the_ledger_has(two_stage):
+    spent = json.loads((two_stage / "made" / "spent.json").read_text())
+    [entry] = ledger(two_stage).entries
+    assert spent["epsilon"] == ledger(two_stage).spent().epsilon
+    assert 2.9 < spent["epsilon"] <= 3
+    assert [one.steps for one in entry.mechanisms] == [4, 8]
+    assert f"({spent['epsilon']}, 1e-06)" in (two_stage / "made" / "README.md").read_text()
+
+
+def test_no_private_word_is_in_any_file(two_stage):
+    assert CANARY.encode() not in all_bytes(two_stage)
+    assert CANARY.encode() in (two_stage / "private.jsonl").read_bytes()
+
+
+SHORT = ("--batch", 8, "--program-longest", 20, "--longest", 30, "--width", 1)
+
+
+def sampled(folder, *options, name="rows.jsonl", code=0):
+    target = folder / name
+    found = command("sample", folder / "made", *SKILLS, "--output", target, *SHORT, *options)
+    assert found == code
+    return list(read_rows(str(target))) if target.exists() else []
+
+
+def test_rows_are_private_and_have_programs(two_stage, capsys):
+    rows = sampled(two_stage, "--rows", 12)
+    assert len(rows) == 12
+    assert all(row.source == "private" and row.program and row.functions for row in rows)
+    told = json.loads((two_stage / "rows.jsonl.manifest.json").read_text())
+    assert told["rows"] == 12
+    assert told["drawn"] >= 12
+    assert told["spent"] == json.loads((two_stage / "made" / "spent.json").read_text())
+    assert "12 rows of" in capsys.readouterr().err
+
+
+def test_the_same_seed_gives_the_same_bytes(two_stage):
+    for name, seed in (("a.tsv", 1), ("b.tsv", 1), ("c.tsv", 2)):
+        sampled(two_stage, "--rows", 8, "--seed", seed, name=name)
+    first, again, other = ((two_stage / f"{x}.tsv").read_bytes() for x in "abc")
+    assert first == again
+    assert first != other
+
+
+def test_an_output_that_exists_is_left_alone(two_stage, capsys):
+    path = two_stage / "kept.jsonl"
+    path.write_text("mine")
+    assert command("sample", two_stage / "made", "--output", path) == 1
+    assert "Y022" in capsys.readouterr().err
+    assert path.read_text() == "mine"
+    assert train(two_stage, "two-stage") == 1
+    assert "Y022" in capsys.readouterr().err
+
+
+def test_too_few_rows_are_told(two_stage, capsys):
+    options = ("--rows", 50, "--tries", 1, "--longest", 2)
+    sampled(two_stage, *options, name="few.jsonl")
+    told = capsys.readouterr().err
+    assert "H010" in told
+    assert "dropped: too long" in told
+
+
+def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
+    prepare(tmp_path)
+    codes = tmp_path / "codes.txt"
+    codes.write_text("@com.example.mail.inbox\n\n@com.example.mail.random\n")
+    assert train(tmp_path, "control", "--codes", codes, "--code-noise", 2) == 0
+    [entry] = ledger(tmp_path).entries
+    assert [one.kind for one in entry.mechanisms] == ["gaussian", "poisson-gaussian"]
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["codes"]["names"] == ["@com.example.mail.inbox", "@com.example.mail.random"]
+    rows = sampled(tmp_path, "--rows", 5)
+    assert {row.program for row in rows} == {""}
+    assert "--parser DIR" in capsys.readouterr().err
+
+
+def test_a_model_of_hugging_face_learns_one_stage(tmp_path):
+    prepare(tmp_path)
+    base = save_pretrained(tmp_path / "base", gpt2)
+    assert train(tmp_path, "one-stage", "--model", base) == 0
+    sampled(tmp_path, "--rows", 3, "--tries", 3)
+    names = {path.name for path in (tmp_path / "made").iterdir()}
+    assert names == {
+        "base",
+        "model-utterance.safetensors",
+        "config.json",
+        "spent.json",
+        "README.md",
+    }
+    (tmp_path / "base").rename(tmp_path / "elsewhere")
+    sampled(tmp_path, "--rows", 1, "--tries", 3, name="again.jsonl")
+
+
+def test_a_run_past_the_budget_writes_nothing(tmp_path, capsys):
+    prepare(tmp_path, epsilon=2)
+    before = all_bytes(tmp_path)
+    assert train(tmp_path, "two-stage", epsilon=2.5) == 1
+    assert "B023" in capsys.readouterr().err
+    assert all_bytes(tmp_path) == before
+    assert not (tmp_path / ".made.work").exists()
+
+
+def test_without_a_ledger_nothing_is_trained(tmp_path, capsys):
+    generator_rows.private(tmp_path)
+    generator_rows.public(tmp_path)
+    assert train(tmp_path, "one-stage") == 1
+    told = capsys.readouterr().err
+    assert "B022" in told
+    assert "genie-dp private budget init" in told
+
+
+def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch, capsys):
+    prepare(tmp_path)
+    line = train_job._line
+
+    def interrupt(text):
+        if text.startswith("utterance: step 3"):
+            raise KeyboardInterrupt
+        line(text)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_job, "_line", interrupt)
+        assert train(tmp_path, "two-stage") == 130
+    assert "--resume" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
+    assert len(ledger(tmp_path).entries) == 1
+    assert CANARY.encode() not in all_bytes(tmp_path)
+    assert train(tmp_path, "two-stage") == 1
+    assert "Y021" in capsys.readouterr().err
+    assert train(tmp_path, "two-stage", "--resume", "--seed", 3) == 1
+    assert "Y020" in capsys.readouterr().err
+    assert train(tmp_path, "two-stage", "--resume") == 0
+    assert len(ledger(tmp_path).entries) == 1
+    assert (tmp_path / "made" / "spent.json").exists()
+
+
+def test_another_run_costs_again_and_the_rest_is_used_up(tmp_path):
+    prepare(tmp_path)
+    assert train(tmp_path, "one-stage") == 0
+    amount = ("--about", 40, "--batch", 10, "--epochs", 1, "--rest")
+    rows, target = tmp_path / "private.jsonl", ("--output", tmp_path / "other")
+    assert command("train", "one-stage", rows, *amount, *SIZES, *target) == 0
+    assert len(ledger(tmp_path).entries) == 2
+    assert 7.9 < ledger(tmp_path).spent().epsilon <= 8
+
+
+def test_rows_of_source_private_are_not_public(tmp_path, capsys):
+    prepare(tmp_path)
+    row = generator_rows.row(0, "a", generator_rows.INBOX, "private")
+    generator_rows.write(tmp_path / "public.jsonl", [row])
+    assert train(tmp_path, "one-stage") == 1
+    assert "H008" in capsys.readouterr().err
+
+
+def test_private_rows_without_programs_need_a_parser(tmp_path, capsys):
+    prepare(tmp_path)
+    path = tmp_path / "private.jsonl"
+    path.write_text(json.dumps({"utterance": f"hello {CANARY}"}) + "\n")
+    assert train(tmp_path, "two-stage") == 1
+    told = capsys.readouterr().err
+    assert "H007" in told
+    assert CANARY not in told
+    assert not ledger(tmp_path).entries
+
+
+@pytest.mark.parametrize("line", ["no json", '{"utterance": 3}', '{"program": "zanzibarquux"}'])
+def test_a_broken_private_file_is_told_without_its_text(tmp_path, capsys, line):
+    prepare(tmp_path)
+    (tmp_path / "private.jsonl").write_text(f"{line} {CANARY}\n")
+    assert train(tmp_path, "one-stage") == 1
+    told = capsys.readouterr().err
+    assert "error[Q00" in told
+    assert CANARY not in told
+    assert not ledger(tmp_path).entries
+    assert not (tmp_path / ".made.work").exists()
+
+
+def test_a_folder_that_is_no_generator_is_not_overwritten(tmp_path, capsys):
+    prepare(tmp_path)
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "mine.txt").write_text("mine")
+    assert train(tmp_path, "one-stage", "--overwrite") == 1
+    assert "H009" in capsys.readouterr().err
+    assert (tmp_path / "made" / "mine.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("one-stage", ("--parser", "made")),
+        ("one-stage", ("--code-sets",)),
+        ("one-stage", ("--lora", 2)),
+        ("one-stage", ("--rest",)),
+        ("one-stage", ("--resume", "--overwrite")),
+        ("one-stage", ("--size", 9)),
+    ],
+)
+def test_options_that_do_not_go_together_are_wrong_usage(two_stage, kind, options):
+    options = [two_stage / "made" if x == "made" else x for x in options]
+    assert train(two_stage, kind, *options, name="never") == 2
+
+
+def test_epochs_of_another_kind_are_refused(tmp_path, capsys):
+    prepare(tmp_path)
+    for epochs in ("3", "a/b"):
+        assert train(tmp_path, "two-stage", "--epochs", epochs) == 1
+        assert "H001" in capsys.readouterr().err
