@@ -227,7 +227,7 @@ def check_engines(generator: Generator, engine: EngineName) -> None:
     """Refuse an engine that cannot take the models, before anything is paid.
 
     Raises:
-        GenieError: Opacus is not installed (Q020), or the engine is none for a model (Q021 to Q025).
+        GenieError: Opacus is not installed (Q020); the engine takes no such model (Q021 to Q025).
     """
     need_opacus()
     from genie_dp.private.training.check import check_engine
