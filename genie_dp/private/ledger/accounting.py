@@ -2,7 +2,9 @@
 
 Both give upper bounds on the same guarantee, for adding or removing one unit. `rdp` is the
 accountant of "Privacy-Preserving Domain Adaptation of Semantic Parsers" (2023); `pld` is tighter
-and slower. Composition is adaptive: a mechanism may depend on what earlier ones released.
+and slower. Composition is adaptive: a mechanism may depend on what earlier ones released. That its
+noise or its number of steps may depend on that, too, is proved for RDP (Feldman and Zrnic, 2021;
+Lécuyer, 2021); PLD holds where they were decided on before.
 """
 
 import logging

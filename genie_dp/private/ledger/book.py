@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -252,7 +253,11 @@ def _looked_at(path: Path) -> tuple[Book, list[Problem]]:
     if not path.exists():
         hint = "set a budget: genie-dp private budget init"
         raise GenieError(Problem("B022", f"there is no ledger {path}", hint=hint))
-    book = read_book(read_text(path, code="B010"))
+    try:
+        book = read_book(read_text(path, code="B010"))
+    except GenieError as error:
+        named = [replace(one, message=f"{path}: {one.message}") for one in error.problems]
+        raise GenieError(named) from None
     return book, list(broken_end(book, head, where=_head(path).name))
 
 

@@ -9,7 +9,7 @@ both back, is found out only by a head noted elsewhere (`unseen`).
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
@@ -142,7 +142,8 @@ def read_book(text: str) -> Book:
         GenieError: it is no ledger (B010), or all that was changed in it (B011 .. B015).
     """
     facts = _facts(text)
-    problems = list(_broken(facts))
+    hint = "restore the ledger and its head file from a copy that is whole"
+    problems = [replace(one, hint=one.hint or hint) for one in _broken(facts)]
     if problems:
         raise GenieError(problems)
     match facts:
