@@ -260,7 +260,7 @@ def test_check_names_the_entry_that_was_changed(ledger, capsys):
     ledger.path.write_text(text.replace('"steps": 660', '"steps": 6', 1))
     for command in ("check", "show"):
         assert budget(command, "private.jsonl") == 1
-        assert "B012]: entry 1 was changed" in capsys.readouterr().err
+        assert "B012]: private.ledger.json: entry 1 was changed" in capsys.readouterr().err
 
 
 def test_check_knows_a_head_that_was_noted(ledger, capsys):
