@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import click
 
 from genie_dp.cli.inputs import library_options
+from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import (
     format_option,
     jobs_option,
@@ -101,6 +102,7 @@ def config_options(command: Command) -> Command:
     help="Words of the same meaning: the shipped list, WordNet through nltk, none, or a file such "
     "as PPDB's.",
 )
+@prior_option("Weigh rows")
 @seed_option
 @jobs_option
 @resume_options

@@ -29,6 +29,7 @@ from genie_dp.cli.augment_rows import (
     described,
     fingerprint,
     scan,
+    weighed_blocks,
 )
 from genie_dp.cli.augment_work import open_work
 from genie_dp.cli.delivery import (
@@ -40,11 +41,13 @@ from genie_dp.cli.delivery import (
 )
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import open_bytes, progress
+from genie_dp.cli.priors import priors_of, read_prior, refuse_twice
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.lexical import Lexicon
 from genie_dp.paraphrase.lexical_files import read_lexicon, shipped_lexicon
+from genie_dp.private_prior import PriorFile
 from genie_dp.skills.model import Library
 from genie_dp.synthesis.checkpoint import work_folder_of
 from genie_dp.texts import read_text
@@ -59,6 +62,7 @@ class Job:
     skills: tuple[Path, ...]
     skip_broken: bool
     config: AugmentConfig
+    prior: PriorFile | None
     values: Path | None
     widen: bool
     lexicon: str
@@ -78,6 +82,7 @@ class Job:
         needs_file = ["resume"] if options["resume"] and options["preview"] is None else []
         return cls(
             config=AugmentConfig(**settings),
+            prior=read_prior(options),
             format=rows_format(
                 options["output"], options["format_"], what="rows", needs_file=needs_file
             ),
@@ -112,6 +117,10 @@ class Prepared:
 
 def prepare(job: Job) -> Prepared:
     """Return inputs and engine, or raise GenieError for mistakes in any file."""
+    refuse_twice(job.prior, job.inputs)
+    if job.prior and job.format == "tsv":
+        hint = "give --format jsonl, or let train weigh them: genie-dp train --prior"
+        raise GenieError(Problem("F008", "rows of TSV have no weights for --prior", hint=hint))
     inputs = scan(job.inputs)
     library = load_library_of(job.language, job.skills, skip_broken=job.skip_broken)
     is_skills = isinstance(library, Library)
@@ -177,6 +186,7 @@ def _settings(
                 "on_error": job.on_error,
                 "config": asdict(job.config),
                 "rows": job.line_format,
+                **({"prior": job.prior.told()} if job.prior else {}),
             }
         )
     )
@@ -252,9 +262,10 @@ def _collector_resting() -> Iterator[None]:
 
 
 def _blocks(job: Job, made: Prepared, done: int) -> Iterator[Block]:
+    read = partial(blocks_of, made.inputs)
     return blocks(
         made.engine,
-        partial(blocks_of, made.inputs),
+        partial(weighed_blocks, read, job.prior.prior) if job.prior else read,
         block_numbers(made.inputs)[done:],
         jobs=job.jobs,
         format=job.line_format,
@@ -288,10 +299,12 @@ def _to_file(job: Job, made: Prepared) -> Tally:
 
 
 def _manifest(job: Job, made: Prepared, tally: Tally) -> dict[str, Any]:
+    earlier = priors_of(job.inputs)
     return {
         "command": "augment",
         **made.settings,
         "inputs": described(made.inputs),
+        **({"priors": earlier} if earlier else {}),
         "format": job.format,
         "counts": {
             "rows": tally.rows,
@@ -308,6 +321,10 @@ def _say(job: Job, tally: Tally, seconds: float) -> None:
     read, made = tally.of("read"), tally.of("made")
     parts = [f"{read[name]:,} {name} -> {made.get(name, 0):,}" for name in read]
     click.echo(f"{tally.rows:,} rows -> {where} ({seconds:.1f} s; {', '.join(parts)})", err=True)
+    if job.prior:
+        weights = job.prior.prior.function_weights.values()
+        told = f"{min(weights, default=1):g} to {max(weights, default=1):g}"
+        click.echo(f"weights multiplied by the prior's, for functions {told}", err=True)
     _say_skipped(tally)
     if tally.empty:
         click.echo(f"note: no value fits, so they stay: {', '.join(tally.empty[:10])}", err=True)

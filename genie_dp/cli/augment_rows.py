@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import xxhash
 
-from genie_dp.augment.run import BLOCK, Rows
+from genie_dp.augment.run import BLOCK, Reader, Rows
+from genie_dp.cli.priors import weighed
 from genie_dp.dataset.formats import format_of, from_json, from_tsv, opened, read_rows
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.records import Example
+from genie_dp.records import Example, PrivatePrior
 
 _ID = re.compile(rb'\s*\{\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
@@ -145,6 +146,14 @@ def blocks_of(inputs: Sequence[Input], numbers: Sequence[int]) -> Iterator[tuple
                     yield at, rows()
                     number = next(wanted, None)
         first += one.blocks
+
+
+def weighed_blocks(
+    read: Reader, prior: PrivatePrior, numbers: Sequence[int]
+) -> Iterator[tuple[int, Rows]]:
+    """Yield blocks as `read` gives them, the weights of rows multiplied by what a prior says."""
+    for number, rows in read(numbers):
+        yield number, [(weighed(row, prior), place) for row, place in rows]
 
 
 def _blocks(one: Input, first: int) -> Iterator[tuple[int, Callable[[], Rows]]]:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,8 @@ import click
 from genie_dp.cli.row_files import manifest_of
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private_prior import PriorFile, load_prior
-from genie_dp.records import Example, PrivatePrior
+from genie_dp.private_prior import PriorFile, load_prior, row_weight, spent_of
+from genie_dp.records import Example, PrivatePrior, Spent
 
 
 def prior_option(what: str) -> Callable[[Any], Any]:
@@ -76,6 +77,15 @@ def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
     return found
 
 
+def guarantee_of(inputs: Iterable[str]) -> Spent | None:
+    """Return the guarantee of the prior with which files were made; None if there is not one.
+
+    Of several, none covers what the others cost: their manifests name all of them.
+    """
+    found = list(priors_of(inputs).values())
+    return spent_of(found[0]) if len(found) == 1 else None
+
+
 def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
     """Refuse to weigh rows by a prior that they were made with: it would count twice.
 
@@ -89,3 +99,15 @@ def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
         hint = "leave --prior out here, or synthesize without it"
         message = f"{', '.join(twice)}: made with this prior already, which would count twice"
         raise GenieError(Problem("F005", message, hint=hint))
+
+
+def weighed(row: Example, prior: PrivatePrior) -> Example:
+    """Return a row with its weight multiplied by what a prior says of its functions.
+
+    >>> from genie_dp.records import Spent
+    >>> prior = PrivatePrior(Spent(1, 0, "user", "", "rdp", ()), {}, {"@c.beep": 2.0})
+    >>> weighed(Example("S0", "beep", "now => @c.beep", weight=1.5), prior).weight
+    3.0
+    """
+    factor = row_weight(prior, functions_of(row))
+    return row if factor == 1 else replace(row, weight=round(row.weight * factor, 6))

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import resume_options
 from genie_dp.languages import language_names
 
@@ -63,6 +64,7 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
               help="Language of the programs [what the first row says].")  # fmt: skip
 @click.option("--spent", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               metavar="FILE", help="Guarantee of rows of source private, as JSON.")  # fmt: skip
+@prior_option("Weigh rows")
 @click.option("--licence", default="", help="Licence of the parser, for its card.")
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip

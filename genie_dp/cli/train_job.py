@@ -19,6 +19,7 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
 from genie_dp.cli.row_files import write_json
 from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError, Problem
@@ -41,6 +42,7 @@ from genie_dp.parser.rows import (
     target_of,
 )
 from genie_dp.parser.validation import validation_rows
+from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.records import Spent
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
@@ -60,6 +62,7 @@ class Job:
     Attributes:
         paths: the skills, or the declarations.
         digests: SHA-256 of each input file.
+        spent: the guarantee of private rows, and of a prior.
     """
 
     config: ParserConfig
@@ -68,6 +71,7 @@ class Job:
     digests: Mapping[str, str]
     output: Path
     licence: str
+    prior: PriorFile | None
     spent: Spent | None
     device: str
     jobs: int
@@ -87,6 +91,7 @@ class Job:
             "library": hashlib.sha256("\0".join(texts).encode()).hexdigest(),
             "inputs": dict(self.digests),
             "config": asdict(self.config),
+            **({"prior": self.prior.told()} if self.prior else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(found))
         return plain
@@ -101,6 +106,8 @@ def config_of(options: Mapping[str, Any]) -> ParserConfig:
     found = read_recipe(options["recipe"]) if options["recipe"] else {}
     names = {f.name for f in fields(ParserConfig)} - {"inputs"}
     given = {n: options[n] for n in names if n in options and options[n] is not None}
+    if "prior" in given:
+        given["prior"] = str(given["prior"])
     if any(name in given for name in _BUDGETS):
         found = {name: value for name, value in found.items() if name not in _BUDGETS}
     if options["inputs"]:
@@ -118,6 +125,10 @@ def job_of(options: Mapping[str, Any]) -> Job:
     library = load_library_of(language, options["skills"], skip_broken=options["skip_broken"])
     shipped = (data_folder("thingpedia"),) if language == "thingtalk" else ()
     style = Style(config.types, config.keywords, config.canonical)
+    prior = load_prior(Path(config.prior)) if config.prior else None
+    paths = [one.path for one in config.inputs]
+    refuse_twice(prior, paths)
+    spent = About(spent=options["spent"]).guarantee()
     return Job(
         config,
         target_of(style, language, library),
@@ -125,7 +136,8 @@ def job_of(options: Mapping[str, Any]) -> Job:
         {one.path: _digest(one.path) for one in config.inputs},
         Path(options["output"]),
         options["licence"],
-        About(spent=options["spent"]).guarantee(),
+        prior,
+        spent or (prior.prior.spent if prior else guarantee_of(paths)),
         options["device"],
         options["jobs"],
     )
@@ -198,6 +210,7 @@ def prepare(job: Job) -> "tuple[Material, Reading]":
         reading,
         jobs=job.jobs,
         hold_out=not job.config.validation,
+        prior=job.prior.prior if job.prior else None,
         tell=lambda count: _line(f"{count:,} rows prepared"),
     )
     check_spent(rows.counts["private"], job.spent)
@@ -224,6 +237,10 @@ def _tell_rows(rows: Rows) -> None:
     click.echo(f"{count:,} rows to learn from", err=True)
     for reason, number in rows.left.most_common():
         click.echo(f"{number:>11,}  left out: {reason}", err=True)
+    if rows.weighed is not None:
+        one = rows.weighed
+        told = f"{one.low:.2g} to {one.high:.2g}, worth {one.effective:,.0f} rows of one weight"
+        click.echo(f"weights with the prior: {told}", err=True)
 
 
 # --------------------------------------------------------------------------------- training
@@ -359,6 +376,7 @@ def _facts(job: Job, trained: "Trained", skills: str) -> dict[str, Any]:
 
 
 def _manifest(job: Job, material: "Material", trained: "Trained") -> dict[str, Any]:
+    earlier = priors_of(job.digests)
     return {
         "command": "train",
         "version": __version__,
@@ -366,6 +384,8 @@ def _manifest(job: Job, material: "Material", trained: "Trained") -> dict[str, A
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
+        **({"prior": job.prior.told()} if job.prior else {}),
+        **({"priors": earlier} if earlier else {}),
         "spent": asdict(job.spent) if job.spent else None,
     }
 

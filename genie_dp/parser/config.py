@@ -53,6 +53,7 @@ class ParserConfig:
     Attributes:
         inputs: files to learn from, mixed by their ratios.
         made_by: commands that made the inputs, for the card; they are not run.
+        prior: file of a private prior that multiplies the weights of rows; "" for none.
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant: they
             choose the best weights and calibrate the confidence; never learned from.
         held_out: without `validation`, share of the rows' families that takes its place.
@@ -89,6 +90,7 @@ class ParserConfig:
 
     inputs: tuple[InputFile, ...]
     made_by: tuple[str, ...] = ()
+    prior: str = ""
     validation: str = ""
     held_out: float = 0.02
     validation_rows: int = 1000

@@ -3,6 +3,7 @@
 Nothing here imports torch, so that worker processes may be forked before it is loaded.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,7 +27,8 @@ from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
 from genie_dp.parser.reading.reading import Locale
 from genie_dp.parser.store import RowStore
-from genie_dp.records import Example
+from genie_dp.private_prior import row_weight
+from genie_dp.records import Example, PrivatePrior
 from genie_dp.rng import stream
 from genie_dp.synthesis.workers import in_processes
 
@@ -114,6 +116,27 @@ class Row:
 
 
 @dataclass(slots=True)
+class Weighed:
+    """What the weights of rows come to."""
+
+    low: float = math.inf
+    high: float = 0.0
+    total: float = 0.0
+    squares: float = 0.0
+
+    def add(self, weight: float) -> None:
+        """Add a row."""
+        self.low, self.high = min(self.low, weight), max(self.high, weight)
+        self.total += weight
+        self.squares += weight * weight
+
+    @property
+    def effective(self) -> float:
+        """Return how many rows of one weight tell as much (Kish, 1965)."""
+        return self.total**2 / self.squares if self.squares else 0.0
+
+
+@dataclass(slots=True)
 class Rows:
     """All rows of a training run.
 
@@ -124,6 +147,7 @@ class Rows:
             programs.
         counts: rows by source.
         left: rows left out, by reason.
+        weighed: the weights of rows to learn from, where a prior multiplied them.
     """
 
     parts: list[RowStore] = field(default_factory=list)
@@ -131,6 +155,7 @@ class Rows:
     texts: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
+    weighed: Weighed | None = None
 
 
 def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
@@ -218,6 +243,7 @@ def read_all(
     *,
     jobs: int = 1,
     hold_out: bool = True,
+    prior: PrivatePrior | None = None,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Rows:
     """Return the rows of all inputs in the form in which they are learned.
@@ -225,16 +251,17 @@ def read_all(
     Args:
         jobs: processes that prepare them; the result does not depend on it.
         hold_out: whether some families are kept for calibration.
+        prior: multiplies the weights of rows by what it says of their functions.
         tell: is told now and then how many rows were read.
 
     Raises:
         GenieError: N004, an input gave no rows; or what is wrong with a file.
     """
-    found = Rows()
+    found = Rows(weighed=Weighed() if prior else None)
     share = config.held_out if hold_out else 0.0
     for one in config.inputs:
         store = RowStore()
-        for row in _made(one, config, target, reading, found.left, jobs):
+        for row in _made(one, config, target, reading, found.left, jobs, prior):
             _keep(row, store, found, share, config)
             if (count := found.counts.total()) % _BLOCK == 0:
                 tell(count)
@@ -253,6 +280,8 @@ def _keep(row: Row, store: RowStore, found: Rows, share: float, config: ParserCo
     # Of a family that is held out no row is learned from, wanted or not.
     if row.family % 1_000_000 >= share * 1_000_000:
         store.add(row.utterance, row.program, weight=row.weight, group=row.group)
+        if found.weighed is not None:
+            found.weighed.add(row.weight)
     elif len(found.held_out) < config.validation_rows:
         found.held_out.append((row.utterance, row.program))
 
@@ -264,8 +293,11 @@ def _made(
     reading: Reading,
     left: Counter[str],
     jobs: int,
+    prior: PrivatePrior | None,
 ) -> Iterator[Row]:
-    make = partial(_block, config=config, target=target, reading=reading, factor=one.weight)
+    make = partial(
+        _block, config=config, target=target, reading=reading, factor=one.weight, prior=prior
+    )
     for rows, reasons in _blocks(one, make, jobs):
         left.update(reasons)
         yield from rows
@@ -300,8 +332,9 @@ def _block(
     target: Target,
     reading: Reading,
     factor: float,
+    prior: PrivatePrior | None,
 ) -> Block:
-    maker = RowMaker(config, target, reading)
+    maker = RowMaker(config, target, reading, prior)
     left: Counter[str] = Counter()
     made = []
     for row in rows:
@@ -316,9 +349,15 @@ def _block(
 class RowMaker:
     """Brings rows into the form in which they are learned."""
 
-    def __init__(self, config: ParserConfig, target: Target, reading: Reading):
+    def __init__(
+        self,
+        config: ParserConfig,
+        target: Target,
+        reading: Reading,
+        prior: PrivatePrior | None = None,
+    ):
         """Load the reader."""
-        self.config, self.target = config, target
+        self.config, self.target, self.prior = config, target, prior
         library = target.library
         known = library.functions() if target.language.name == "thingtalk" else ()
         self.known = frozenset(signature.qualified for signature in known)
@@ -350,6 +389,8 @@ class RowMaker:
         group = "compound" if len(functions) > 1 else "primitive"
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor
+        if self.prior is not None:
+            weight *= row_weight(self.prior, functions)
         return Row(made.utterance, program, weight, group, family, row.source, texts)
 
     def _is_known(self, row: Example) -> bool:
@@ -384,8 +425,16 @@ def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
 
 def as_counts(rows: Rows) -> Mapping[str, Any]:
     """Return the counts for the manifest and the card."""
-    return {
+    found: dict[str, Any] = {
         "rows": {source: rows.counts[source] for source in sorted(rows.counts)},
         "left out": {reason: rows.left[reason] for reason in sorted(rows.left)},
         "held out": len(rows.held_out),
     }
+    if rows.weighed is not None and rows.weighed.total:
+        one = rows.weighed
+        found["weights"] = {
+            "least": round(one.low, 4),
+            "greatest": round(one.high, 4),
+            "effective rows": round(one.effective),
+        }
+    return found

@@ -173,10 +173,15 @@ def _steering(
     """Return how the draws of the root are to be thinned, from a sample of them."""
     quotas = _quotas(found, config, lambda room: fill(PILOT, weights, room))
     sample = plan(found, quotas, config.seed, "pilot")
-    made = (cell.wording.assemble(*pieces) for cell, pieces in sample.draws(0, sample.total))
-    pilot = [combined.value.functions for combined in made if combined is not None]
-    seed = child_seed(config.seed, "steering")
-    return steering(prior, pilot, seed, config.weights)
+    pilot = []
+    for cell, pieces in sample.draws(0, sample.total):
+        try:
+            combined = cell.wording.assemble(*pieces)
+        except GenieError as error:
+            raise with_derivation(error, cell.rule.template, pieces) from error
+        if combined is not None:
+            pilot.append(combined.value.functions)
+    return steering(prior, pilot, child_seed(config.seed, "steering"), config.weights)
 
 
 def _root_shares(weights: F64, room: F64, config: SynthesisConfig, draws: float) -> I64:

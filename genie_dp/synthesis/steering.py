@@ -160,13 +160,14 @@ class _Draws:
 def _target(prior: PrivatePrior, draws: _Draws, weights: Mapping[str, float]) -> F64:
     """Return the shares that functions are to have; without a signal those that they have."""
     own = draws.shares(np.ones(len(draws.counts)))
-    if prior.function_shares:
-        wanted = np.array([prior.function_shares.get(name, 0.0) for name in draws.names])
-        total = wanted.sum()
-        mixed = prior.signal * wanted / (total or 1.0) + (1 - prior.signal) * own
+    wanted = np.array([prior.function_shares.get(name, 0.0) for name in draws.names])
+    if wanted.sum():
+        mixed = prior.signal * wanted / wanted.sum() + (1 - prior.signal) * own
     else:
         mixed = own * np.array([prior.function_weights.get(name, 1.0) for name in draws.names])
     mixed = mixed * np.array([weights.get(name, 1.0) for name in draws.names])
+    if not mixed.sum():
+        return own
     bounded = np.maximum(mixed / mixed.sum(), own / MOST_RARER)
     target: F64 = bounded / bounded.sum()
     return target

@@ -1,0 +1,222 @@
+"""`genie-dp private prior`: paid before it is released, once, and silent about rows."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from genie_dp import cli
+from genie_dp.cli.private import prior_job
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private_prior import load_prior
+from genie_dp.resources import data_folder
+from tests.prior_setup import SECRET, private_file
+from tests.synthesis_project import LAUNCHER
+
+SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
+HOME = "now => @com.twitter.home_timeline => notify"
+POST = 'now => @com.twitter.post param:status:String = " zanzibar "'
+LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
+
+
+@pytest.fixture(autouse=True)
+def known_noise(monkeypatch):
+    """Draw the noise of this process from a seed: what intervals say holds 95 times of 100."""
+    monkeypatch.setattr(prior_job, "SystemRandom", lambda: random.Random("prior"))
+
+
+@pytest.fixture
+def private(tmp_path):
+    """Return a file of 400 private rows: 60 in 100 ask for one function, 10 for one that lacks."""
+    return private_file(tmp_path, [HOME] * 240 + [POST] * 120 + [LACKED] * 40)
+
+
+def words(private, *options, epsilon=2):
+    return [
+        "private", "prior", str(private), "--epsilon", str(epsilon), *SKILLS, "--about", "400",
+        "--output", str(private.with_name("prior.json")), *map(str, options),
+    ]  # fmt: skip
+
+
+def run(private, *options, epsilon=2):
+    return cli.run(words(private, *options, epsilon=epsilon))
+
+
+def spends(private):
+    return [entry.mechanisms for entry in Ledger.open(ledger_of(private)).entries]
+
+
+def test_a_prior_tells_what_is_asked_for_and_what_is_lacking(private, capsys):
+    (private.parent / "names.txt").write_text(
+        "# from the forum\n@com.tickets.buy\n@com.taxi.order\n"
+    )
+    assert run(private, "--candidates", private.parent / "names.txt") == 0
+    found = load_prior(private.with_name("prior.json")).prior
+    home = found.functions["@com.twitter.home_timeline"]
+    assert home.low < 0.6 < home.high
+    assert found.missing["@com.tickets.buy"].low < 0.1 < found.missing["@com.tickets.buy"].high
+    assert found.missing["@com.taxi.order"].low == 0
+    weights = found.function_weights
+    assert weights["@com.twitter.home_timeline"] > weights["@com.twitter.post"] > 1
+    assert weights["@com.twitter.search"] < 1
+    assert 1.9 < found.spent.epsilon <= 2
+    assert found.spent.delta == 1e-6
+    told = capsys.readouterr().out
+    assert "in 1,000 utterances ask for a function that the library lacks" in told
+    assert "@com.tickets.buy" in told
+    assert "@com.taxi.order" not in told
+
+
+def test_names_that_many_have_are_shown_where_delta_pays_for_it(private):
+    assert run(private, "--threshold-delta", "5e-7") == 0
+    found = load_prior(private.with_name("prior.json")).prior
+    assert set(found.missing) == {"", "@com.tickets.buy"}
+    (mechanisms,) = spends(private)
+    assert [one.kind for one in mechanisms] == ["gaussian", "threshold"]
+    assert found.spent.epsilon <= 2
+
+
+def test_laplace_noise_needs_no_delta(tmp_path):
+    private = private_file(tmp_path, [HOME] * 300, delta=0)
+    assert run(private, "--mechanism", "laplace") == 0
+    assert load_prior(tmp_path / "prior.json").prior.spent.epsilon == pytest.approx(2)
+
+
+def test_a_release_past_the_budget_writes_nothing(private, capsys):
+    assert run(private) == 0
+    before = sorted(private.parent.iterdir()), Ledger.open(ledger_of(private)).head
+    options = words(private, epsilon=2.9)
+    options[options.index("--output") + 1] = str(private.with_name("second.json"))
+    assert cli.run(options) == 1
+    assert "B023" in capsys.readouterr().err
+    assert (sorted(private.parent.iterdir()), Ledger.open(ledger_of(private)).head) == before
+
+
+def test_every_release_is_paid_and_a_finished_one_is_not_repeated(private, capsys):
+    assert run(private, epsilon=0.5) == 0
+    assert run(private, epsilon=0.5) == 1
+    assert "Y022" in capsys.readouterr().err
+    assert len(spends(private)) == 1
+    assert run(private, "--overwrite", epsilon=0.5) == 0
+    assert len(spends(private)) == 2
+
+
+def test_nothing_private_is_told_or_written(private, capsys):
+    lines = private.read_text().splitlines()
+    private.write_text(
+        "\n".join([*lines, json.dumps({"utterance": SECRET, "program": f"( {SECRET}"})])
+    )
+    assert run(private) == 0
+    private.write_text("\n".join([*lines, json.dumps({"utterance": 3, "program": SECRET})]))
+    assert run(private, "--overwrite") == 1
+    told = capsys.readouterr()
+    assert SECRET not in told.out + told.err
+    written = [p for p in private.parent.iterdir() if p != private and p.is_file()]
+    assert len(written) >= 3
+    assert all(SECRET not in p.read_text() for p in written)
+    assert '"utterance": 3' in private.read_text()
+    assert len(spends(private)) == 1  # a file that cannot be read costs nothing
+
+
+@pytest.mark.parametrize("moment", ["before the counts are kept", "after"])
+def test_a_killed_run_goes_on_and_costs_once(moment, private):
+    place = "release" if moment.startswith("before") else "prior_of"
+    module = "run" if place == "release" else "make"
+    target = f"genie_dp.private.prior.{module}"
+    if module == "make":
+        target = "genie_dp.cli.private.prior_job"
+    code = f"""
+import os, signal, sys
+import {target} as here
+def killed(*args, **options):
+    os.kill(os.getpid(), signal.SIGKILL)
+here.{place} = killed
+from genie_dp import cli
+sys.exit(cli.run({words(private)!r}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=LAUNCHER.parent, check=False, capture_output=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert len(spends(private)) == 1
+    work = private.with_name(".prior.json.work")
+    kept = work / "released.json"
+    assert kept.exists() == (moment == "after")
+    noisy = json.loads(kept.read_text())["released"]["lacking"] if kept.exists() else None
+    assert run(private) == 1  # not without --resume
+    assert run(private, "--resume") == 0
+    assert len(spends(private)) == 1
+    assert not work.exists()
+    found = load_prior(private.with_name("prior.json")).prior
+    if noisy is not None:
+        assert found.missing[""].share == pytest.approx(max(0, noisy) / 400, abs=1e-6)
+
+
+def test_a_resumed_run_must_have_the_settings_of_its_start(private, capsys):
+    work = private.with_name(".prior.json.work")
+    work.mkdir()
+    (work / "settings.json").write_text(json.dumps({"noise": ["gaussian", 1.0, 0]}))
+    assert run(private, "--resume") == 1
+    assert "Y020" in capsys.readouterr().err
+    assert spends(private) == []
+
+
+def test_users_with_several_rows_count_once(tmp_path):
+    private = private_file(tmp_path, [HOME] * 400, unit="user")
+    rows = [json.loads(line) for line in private.read_text().splitlines()]
+    for number, row in enumerate(rows):
+        row["user"] = f"u{number % 100}"
+    private.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    assert run(private) == 0
+    found = load_prior(tmp_path / "prior.json").prior
+    home = found.functions["@com.twitter.home_timeline"]
+    assert home.low < 0.25 < home.high
+    assert found.spent.unit == "user"
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (["--threshold-delta", "1e-6"], "F002"),
+        (["--candidates", "names.txt"], "F003"),
+        (["--ledger", "none.json"], "B022"),
+        (["--sampled", "rows.jsonl", "--spent", "spent.json"], "F006"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_spent(options, code, private, capsys, monkeypatch):
+    monkeypatch.chdir(private.parent)
+    (private.parent / "names.txt").write_text("@com.tickets.buy\ntickets please\n")
+    (private.parent / "rows.jsonl").write_text("")
+    spent = {"epsilon": 8, "delta": 1e-6, "unit": "utterance", "relation": "add-or-remove-one",
+             "accountant": "rdp", "not_covered": []}  # fmt: skip
+    (private.parent / "spent.json").write_text(json.dumps(spent))
+    assert run(private, *options) == 1
+    assert code in capsys.readouterr().err
+    assert spends(private) == []
+    assert not private.with_name("prior.json").exists()
+
+
+def test_programs_of_a_generator_go_into_the_prior(private):
+    assert run(private, epsilon=1) == 0
+    row = {"id": "P0", "utterance": "tweets", "program": HOME, "source": "private"}
+    (private.parent / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 2)
+    first = load_prior(private.with_name("prior.json")).prior.spent
+    told = {"epsilon": first.epsilon, "delta": first.delta, "unit": first.unit,
+            "relation": first.relation, "accountant": "rdp", "not_covered": []}  # fmt: skip
+    (private.parent / "spent.json").write_text(json.dumps(told))
+    files = ["--sampled", private.parent / "rows.jsonl", "--spent", private.parent / "spent.json"]
+    assert run(private, "--overwrite", *files, epsilon=1) == 0
+    found = load_prior(private.with_name("prior.json")).prior
+    assert found.programs == (HOME, HOME)
+    assert found.utterances == ("tweets", "tweets")
+    assert found.spent.epsilon > first.epsilon
+
+
+def test_no_work_is_left_of_a_run_that_was_refused(private):
+    assert run(private, epsilon=50) == 1
+    assert [p.name for p in private.parent.iterdir() if "work" in p.name] == []
+    assert os.access(ledger_of(private), os.R_OK)
