@@ -31,6 +31,7 @@ class Sizes:
         annotated: steps of the parser that stands for annotators.
         parser: steps of parsers that are measured.
         model: options of the generators.
+        sampling: options of `genie-dp private sample`.
     """
 
     private: int = 2_000
@@ -42,12 +43,14 @@ class Sizes:
     model: tuple[object, ...] = (
         "--size", 96, "--layers", 2, "--longest", 96, "--pretraining-epochs", 3,
     )  # fmt: skip
+    sampling: tuple[object, ...] = ("--longest", 40)
 
 
 SMOKE = Sizes(
     120, 80, 60, 30, 2, 2,
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--pretraining-epochs", 1,
      "--batch", 40),
+    ("--longest", 12, "--program-longest", 24, "--width", 1),
 )  # fmt: skip
 
 
@@ -143,6 +146,7 @@ class Bench:
         folder = self.generator(case, seed)
         skills = case.world.options[2:]  # the language is the generator's
         command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
+        command += self.sizes.sampling
         said = ["--parser", parser] if parser and case.kind != "two-stage" else []
         return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])
 
@@ -166,7 +170,9 @@ class Bench:
     def parsed(self, rows: Path, parser: Path, options: Sequence[object]) -> dict[str, float]:
         """Return graph match, precision and recall of a parser on rows (Table 3)."""
         command = ["private", "evaluate", rows, rows, "--real-is-public", *options]
-        found = self._result([*command, "--parser", parser, "--no-mauve"])
+        # No loss is asked for; rows of one function may be too few for models of their halves.
+        quick = ["--no-mauve", "--lm-text", rows]
+        found = self._result([*command, "--parser", parser, *quick])
         figures = found["real"]["figures"]
         return {name: figures[name]["value"] for name in ("graph_match", "precision", "recall")}
 

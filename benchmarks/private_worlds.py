@@ -157,8 +157,8 @@ class Maker:
 
     # ---------------------------------------------------------------------------- ThingTalk
 
-    def skills_people(self) -> tuple[World, dict[str, float]]:
-        """Return people who use the shipped skills, and what they ask for.
+    def skills_people(self) -> tuple[World, dict[str, float], str]:
+        """Return people who use the shipped skills, what they ask for, and a function they like.
 
         Most ask for few functions (shares as 1 / rank, in an order by chance), and often for two
         that the templates make seldom. Their sentences are of the templates, too: what differs is
@@ -174,7 +174,7 @@ class Maker:
         codes = self.work.place("codes", ["codes", base], ".txt")
         codes.write_text("".join(f"{name}\n" for name in self.labels(base)), encoding="utf-8")
         world = World("shipped skills", private, (base,), real, (people,), codes, ())
-        return world, weights
+        return world, weights, rare(self.labels(base))[0]
 
     def written(self, weights: Mapping[str, float]) -> Path:
         """Return a file of weights for `genie-dp synthesize`."""

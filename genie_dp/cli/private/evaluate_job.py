@@ -18,14 +18,14 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text, progress
-from genie_dp.dataset.formats import FORMATS, format_of, opened_text, read_rows
+from genie_dp.dataset.formats import format_of, opened_text, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.ledger.book import ledger_of
 from genie_dp.private.metrics.compare import Comparison, Corpus, check, compared
 from genie_dp.private.metrics.corpus import Row
 from genie_dp.private.metrics.features import Featuriser, HashedNgrams
-from genie_dp.private.metrics.figures import GROUPS, PRIVATE, PUBLIC, SCHEMA, shown, spread
+from genie_dp.private.metrics.figures import GROUPS, PRIVATE, PUBLIC, SCHEMA, Metric, shown, spread
 from genie_dp.private.metrics.intervals import Intervals
 from genie_dp.private.metrics.language_model import LanguageModel, NgramModel
 from genie_dp.private.metrics.mauve import MauveSettings, check_mauve
@@ -186,7 +186,7 @@ def _unseen(file: str, language: str) -> Iterator[Row]:
 
 
 def _texts(file: str, options: Mapping[str, Any]) -> Iterator[str]:
-    if Path(file).suffix.removeprefix(".") in FORMATS or not _is_text(file):
+    if not _is_text(file):
         yield from (row.utterance for row in _rows(file, {**options, "utterances_only": True}))
         return
     with opened_text(file) as lines:
@@ -231,20 +231,23 @@ def _table(result: Mapping[str, Any]) -> Iterator[str]:
     wide = max(12, *(len(one["name"]) + 2 for one in columns))
     yield f"{result['rows']:,} rows of each file"
     for title, metrics in GROUPS.items():
-        lines = [
-            (metric, [one["figures"].get(metric.key) for one in columns])
-            for metric in metrics
-            if any(metric.key in one["figures"] for one in columns)
-        ]
+        lines = list(_lines(metrics, columns, wide))
         if lines:
             yield f"\n{title:<32}" + "".join(f"{one['name']:>{wide}}" for one in columns)
-        for metric, figures in lines:
-            told = "".join(f"{shown(metric, figure):>{wide}}" for figure in figures)
-            around = "   ".join(filter(None, map(spread, figures)))
-            yield f"  {metric.title:<30}{told}" + (
-                f"   ({around})" if len(columns) == 2 and around else ""
-            )
+        yield from lines
     yield f"\n{result['privacy']['statement']}"
+
+
+def _lines(
+    metrics: Sequence[Metric], columns: Sequence[Mapping[str, Any]], wide: int
+) -> Iterator[str]:
+    for metric in metrics:
+        figures = [one["figures"].get(metric.key) for one in columns]
+        if any(figures):
+            told = "".join(f"{shown(metric, figure):>{wide}}" for figure in figures)
+            # Beside one file there is room for intervals; the page has all of them.
+            around = "   ".join(filter(None, map(spread, figures))) if len(columns) == 2 else ""
+            yield f"  {metric.title:<30}{told}" + (f"   ({around})" if around else "")
 
 
 def _write(options: Mapping[str, Any], result: Mapping[str, Any]) -> None:
