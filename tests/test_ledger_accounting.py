@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.private.ledger import mechanisms as described
-from genie_dp.private.ledger.accounting import epsilon_of, exponential_delta, unsupported
+from genie_dp.private.ledger.accounting import (
+    epsilon_of,
+    exponential_delta,
+    renyi_curve,
+    unsupported,
+)
 from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import (
     Exponential,
@@ -151,6 +156,18 @@ def test_some_exponential_mechanism_reaches_the_dominating_pair(epsilon, at):
     here = at * epsilon
     pair = two_outcomes(epsilon, (epsilon + here) / 2)
     assert hockey_stick(pair, here) == pytest.approx(exponential_delta(epsilon, here), abs=1e-12)
+
+
+@given(number(0.01, 4), st.floats(0.01, 0.99))
+def test_no_exponential_mechanism_diverges_more_than_is_reckoned(epsilon, share):
+    from dp_accounting.rdp.rdp_privacy_accountant import DEFAULT_RDP_ORDERS
+
+    pair = two_outcomes(epsilon, share * epsilon)
+    for order, reckoned in zip(DEFAULT_RDP_ORDERS, renyi_curve(Exponential(epsilon)), strict=True):
+        logs = [math.log(p) + (order - 1) * loss for loss, p in pair]
+        most = max(logs)
+        exact = (most + math.log(sum(math.exp(x - most) for x in logs))) / (order - 1)
+        assert exact <= reckoned + 1e-9
 
 
 @BOTH

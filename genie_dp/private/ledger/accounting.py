@@ -107,13 +107,13 @@ def _pure_epsilon(mechanism: Mechanism) -> float:
 def _by_rdp(mechanisms: Iterable[Mechanism], delta: float) -> float:
     rdp = dp_accounting().rdp
     orders = np.array(rdp.rdp_privacy_accountant.DEFAULT_RDP_ORDERS)
-    curve = sum(map(_curve, mechanisms), np.zeros(len(orders)))
+    curve = sum(map(renyi_curve, mechanisms), np.zeros(len(orders)))
     return float(rdp.compute_epsilon(orders, curve, delta)[0])
 
 
 @lru_cache(maxsize=256)
-def _curve(mechanism: Mechanism) -> NDArray[np.float64]:
-    """Return the Rényi divergence of a mechanism at each order, (orders,)."""
+def renyi_curve(mechanism: Mechanism) -> NDArray[np.float64]:
+    """Return the Rényi divergence of a mechanism at each of dp_accounting's orders, (orders,)."""
     accountant = dp_accounting().rdp.RdpAccountant()
     with _quiet():
         curve: NDArray[np.float64] = accountant.compose(mechanism.event()).rdp
