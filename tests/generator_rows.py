@@ -32,8 +32,12 @@ def public(folder, count=10):
     return write(folder / "public.jsonl", (row(i, *pair) for i, pair in enumerate(pairs)))
 
 
-def private(folder, count=40, **more):
-    """Write rows that ask for the inbox alone, each with a word that only they have."""
+def asked(count):
+    """Return rows that ask for the inbox alone, each with a word that only they have."""
     said = [f"{ASKED[INBOX][i % 3]} {CANARY}" for i in range(count)]
-    rows = [row(i, words, INBOX, "human", **more) for i, words in enumerate(said)]
-    return write(folder / "private.jsonl", rows)
+    return [row(i, words, INBOX, "human") for i, words in enumerate(said)]
+
+
+def private(folder, count=40):
+    """Write private rows; see `asked`."""
+    return write(folder / "private.jsonl", asked(count))

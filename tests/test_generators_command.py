@@ -289,3 +289,33 @@ def test_epochs_of_another_kind_are_refused(tmp_path, capsys):
     for epochs in ("3", "a/b"):
         assert train(tmp_path, "two-stage", "--epochs", epochs) == 1
         assert "H001" in capsys.readouterr().err
+
+
+def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path):
+    pytest.importorskip("phonenumbers")
+    from tests import parser_setup
+
+    (tmp_path / "parsing").mkdir()
+    parser = parser_setup.train(tmp_path / "parsing")
+    prepare(tmp_path)
+    unlabelled = [{"utterance": row["utterance"]} for row in generator_rows.asked(20)]
+    generator_rows.write(tmp_path / "private.jsonl", unlabelled)
+    assert train(tmp_path, "two-stage", "--parser", parser, epsilon=2) == 0
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["training"]["programs of private rows"] == "by a parser"
+    assert train(tmp_path, "one-stage", name="plain", epsilon=2) == 0
+    command_rows = ("--parser", parser, "--rows", 3, *SHORT, "--output", tmp_path / "rows.jsonl")
+    assert command("sample", tmp_path / "plain", *command_rows) == 0
+    rows = list(read_rows(str(tmp_path / "rows.jsonl")))
+    assert rows
+    assert all(row.program and row.source == "private" for row in rows)
+
+
+def test_broken_public_programs_leave_no_constants(tmp_path):
+    prepare(tmp_path)
+    rows = [generator_rows.row(i, said, '( " no program') for i, said in enumerate("abc")]
+    with (tmp_path / "public.jsonl").open("a", encoding="utf-8") as out:
+        out.writelines(json.dumps(row) + "\n" for row in rows)
+    assert train(tmp_path, "two-stage") == 0
+    config = json.loads((tmp_path / "made" / "config.json").read_text())
+    assert config["public"]["texts"] == []

@@ -39,6 +39,11 @@ class Card:
         """Return what it draws, in words."""
         return _ROWS[self.kind]
 
+    @property
+    def is_typed(self) -> bool:
+        """Return whether programs are checked against a library of skills."""
+        return self.kind == "two-stage" and self.language == "thingtalk"
+
 
 def render_card(card: Card) -> str:
     """Return the text of README.md."""

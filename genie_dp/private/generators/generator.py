@@ -1,15 +1,16 @@
 """A generator: the language models of its stages, with what they write and how."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
+from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
 from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.private.generators.codes import OTHER, Codes
+from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.constrained import is_plain
 from genie_dp.private.generators.decoder import DecoderSettings, PreLNDecoder
 from genie_dp.private.generators.hugging_face import HuggingFaceCausal, HuggingFaceSettings
@@ -73,7 +74,7 @@ def new_generator(
     rows: Sequence[Labelled],
     settings: Settings,
     *,
-    functions: Iterable[str] = (),
+    functions: Collection[str] = (),
     codes: Codes | None = None,
     seed: int = 0,
 ) -> Generator:
@@ -97,19 +98,25 @@ def new_generator(
     if isinstance(settings, HuggingFaceSettings):
         tokenizer = PretrainedTokenizer(settings.base)
     else:
-        extra = {*functions, *(token for row in rows for token in row.program)}
-        extra = {token for token in extra if not is_plain(token)}
-        names = codes.all if codes else (OTHER,)
-        extra.update(part for name in names for part in name.split())
-        texts = (words for row in rows for words in (row.utterance, row.program))
-        tokenizer = build_tokenizer(texts, extra=extra)
+        tokenizer = _tokenizer(kind, rows, functions, codes)
     models = {
         stage.name: build_model(settings, len(tokenizer.pieces), seed=seed, stage=stage.name)
         for stage in STAGES[kind]
     }
-    return Generator(
-        kind, language.name, tokenizer, models, settings, public_of(rows, language), codes
-    )
+    public = public_of(rows, language, functions) if kind == "two-stage" else Public()
+    return Generator(kind, language.name, tokenizer, models, settings, public, codes)
+
+
+def _tokenizer(
+    kind: Kind, rows: Sequence[Labelled], functions: Collection[str], codes: Codes | None
+) -> Tokenizer:
+    """Return the tokenizer of public rows; it has no ids that the kind never writes or reads."""
+    if kind != "two-stage":
+        extra = {part for name in (codes.all if codes else ()) for part in name.split()}
+        return build_tokenizer((row.utterance for row in rows), extra=extra)
+    tokens = {*functions, *(token for row in rows for token in row.program)}
+    texts = (words for row in rows for words in (row.utterance, row.program))
+    return build_tokenizer(texts, extra=(token for token in tokens if not is_plain(token)))
 
 
 def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> Any:
@@ -123,18 +130,20 @@ def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> An
         return PreLNDecoder(tokens, settings).eval()
 
 
-def public_of(rows: Iterable[Labelled], language: Language) -> Public:
-    """Return what public rows say of programs."""
+def public_of(
+    rows: Iterable[Labelled], language: Language, functions: Iterable[str] = ()
+) -> Public:
+    """Return what public rows say of programs; those that cannot be read say nothing."""
     texts: set[str] = set()
     placeholders: set[str] = set()
     said: set[str] = set()
-    written: set[str] = set()
+    written = set(functions)
     for row in rows:
         said.update(row.utterance)
-        written.update(row.program)
-        if not row.program:
-            continue
         program = " ".join(row.program)
+        if not program or not _is_program(program, language):
+            continue
+        written.update(row.program)
         placeholders.update(filter(is_slot, row.program))
         if language.name == "thingtalk":
             texts.update(filter(_is_constant, constants_of("", program)))
@@ -142,6 +151,14 @@ def public_of(rows: Iterable[Labelled], language: Language) -> Public:
             texts.add(program)
     unsaid = {token for token in written - said if not is_plain_or_slot(token)}
     return Public(*(tuple(sorted(x)) for x in (texts - placeholders, placeholders, unsaid)))
+
+
+def _is_program(program: str, language: Language) -> bool:
+    try:
+        language.from_tokens(program)
+    except GenieError:
+        return False
+    return True
 
 
 def _is_constant(text: str) -> bool:
