@@ -13,7 +13,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "Set the privacy budget of private rows, and see what is left of it.",
     ),
     "train": (
-        "genie_dp.cli.private.train:command",
+        "genie_dp.cli.private.trainings:group",
         "Train a generator of rows that are like private ones.",
     ),
     "sample": (

@@ -91,9 +91,18 @@ def show(private: Path | None, ledger: Path | None, format_: str) -> None:
     genie-dp private budget show private.jsonl --format json | jq .left.rdp
     """
     from genie_dp.cli.private.budget_tables import as_json, facts_of, tables
+    from genie_dp.private.crt.statements import read_records, statement_of
 
-    facts = facts_of(open_ledger(private, ledger))
-    click.echo(as_json(facts) if format_ == "json" else "\n".join(tables(facts)))
+    opened = open_ledger(private, ledger)
+    facts = facts_of(opened)
+    secrets = statement_of(opened) if read_records(opened.path) else None
+    if format_ == "json":
+        shown = {} if secrets is None else {"confidentiality": secrets.as_dict()}
+        click.echo(as_json({**facts, **shown}))
+        return
+    click.echo("\n".join(tables(facts)))
+    for line in ("", "Confidentiality:", *secrets.lines()) if secrets else ():
+        click.echo(line)
 
 
 def _amounts(command: Any) -> Any:

@@ -96,11 +96,16 @@ class AlternatingRun:
         self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self.batches = EncodedBatches(public, size=plain.batch, seed=plain.seed) if public else None
         self.optimizer = optimizer_of(plain.optimizer, list(self.trained.values()))
-        self.private = None if noisy is None else PrivateRun(model, private, noisy)
+        self.private = None if noisy is None else self._private_run(model, private, noisy)
         if self.private is not None and plain.optimizer == "sgd":
             plain_sgd = optimizer_of("sgd", list(self.trained.values()))
             self.private.optimizer.original_optimizer = plain_sgd
         self.number = 0
+
+    def _private_run(
+        self, model: Any, private: Sequence[Sequence[Encoded]], noisy: DPSettings
+    ) -> PrivateRun:
+        return PrivateRun(model, private, noisy)
 
     @property
     def public_each(self) -> int:
@@ -162,15 +167,19 @@ class AlternatingRun:
             torch.manual_seed(child_seed(self.plain.seed, "public step", done) % 2**63)
             loss = self.model.loss(batch.to(trained[0].device)).sum() / scored
             loss.backward()
+        self.descend((done + 0.5) / (self.epochs * self.public_each))
+        return float(loss.detach())
+
+    def descend(self, progress: float) -> None:
+        """Take a plain step along the gradients that are there, after a share of the run."""
+        trained = list(self.trained.values())
         if self.plain.clip:
             torch.nn.utils.clip_grad_norm_(trained, self.plain.clip)
-        rate = self.plain.rate_at((done + 0.5) / (self.epochs * self.public_each))
         for options in self.optimizer.param_groups:
-            options["lr"] = rate
+            options["lr"] = self.plain.rate_at(progress)
         self.optimizer.step()
         for p in trained:
             p.grad = None
-        return float(loss.detach())
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint: weights and both optimizers; no random state (see training)."""

@@ -91,8 +91,10 @@ class Record:
 
     @property
     def mark(self) -> str:
-        """Return what the ledger's purpose of the run ends with."""
-        return f"; confidentiality {digest(self.as_dict())[:16]}"
+        """Return what the ledger's purpose of the run ends with: the share, and the hash."""
+        gamma = self.redaction.gamma
+        share = f"{gamma.estimate:g} ({gamma.low:g} to {gamma.high:g})"
+        return f"; misses {share}; confidentiality {digest(self.as_dict())[:16]}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""

@@ -1,0 +1,316 @@
+"""One run of `genie-dp private train crt`: read both parts, pay, train, deliver."""
+
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.delivery import interruptible
+from genie_dp.cli.device import prepare_torch
+from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
+from genie_dp.cli.private.train_job import _digest, _line, _refuse
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.languages.base import Language
+from genie_dp.private.crt.fit import PAID, PUBLIC_ROWS, Course, Rows, fit, plan_of, steps_of
+from genie_dp.private.crt.marked import MASK
+from genie_dp.private.crt.run import PublicSettings
+from genie_dp.private.crt.selective import SelectiveSettings, selective_mechanism
+from genie_dp.private.crt.statements import Record, Redaction, Statement, record, statement_of
+from genie_dp.private.generators.decoder import DecoderSettings
+from genie_dp.private.generators.fit import Plan, Training
+from genie_dp.private.generators.folder import save_generator
+from genie_dp.private.generators.generator import Generator, Settings, new_generator
+from genie_dp.private.generators.hugging_face import HuggingFaceSettings
+from genie_dp.private.generators.plans import load_plan, save_plan
+from genie_dp.private.generators.recurrent import RecurrentSettings
+from genie_dp.private.generators.stages import Labelled
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.training.checkpoint import run_of
+from genie_dp.private.training.settings import rate_of
+from genie_dp.records import Spent
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+STATEMENT = "confidentiality.json"
+_EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
+# What a resumed run must share, beside its inputs; nothing of it is private.
+_SHARED = (
+    "method", "kind", "epsilon", "rest", "about", "batch", "epochs", "unit_field", "language",
+    "model", "size", "layers", "heads", "longest", "public_batch", "public_rate", "learning_rate",
+    "optimizer", "clip", "engine", "chunk", "checkpoint_every", "seed", "noise_multiplier",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one call asks for; nothing private is read yet."""
+
+    options: Mapping[str, Any]
+    language: Language
+    ledger: Ledger | None
+    redaction: Redaction | None
+    more: tuple[Labelled, ...]
+
+    @property
+    def output(self) -> Path:
+        """Return where the generator goes."""
+        path: Path = self.options["output"]
+        return path
+
+    @property
+    def work(self) -> Path:
+        """Return where the run lies until it is complete."""
+        return work_folder_of(self.output)
+
+    @property
+    def epochs(self) -> tuple[int, ...]:
+        """Return the epochs of each stage."""
+        text = self.options["epochs"] or _EPOCHS[self.options["kind"]]
+        try:
+            return tuple(int(part) for part in text.split("/"))
+        except ValueError:
+            hint = "such as 10, or 2/8 for two stages"
+            raise GenieError(Problem("O007", f"no whole epochs: {text!r}", hint=hint)) from None
+
+    @property
+    def rate(self) -> float:
+        """Return the chance of a private unit to be in a batch."""
+        try:
+            return rate_of(self.options["batch"], self.options["about"])
+        except ValueError as error:
+            hint = "give --about, roughly how many private units there are, and a smaller --batch"
+            raise GenieError(Problem("O006", str(error), hint=hint)) from None
+
+    def shared(self) -> dict[str, Any]:
+        """Return all that a resumed run must share."""
+        options = self.options
+        return {
+            "version": __version__,
+            "rows": str(options["rows"].resolve()),
+            "original": str(options["original"].resolve()) if options["original"] else None,
+            "ledger": str(self.ledger.path) if self.ledger else None,
+            "redaction": self.redaction.as_dict() if self.redaction else None,
+            "public": [_digest(name) for name in options["public"]],
+            **{name: options[name] for name in _SHARED},
+        }
+
+    def model(self) -> Settings:
+        """Return which model is trained."""
+        options = self.options
+        match options["model"]:
+            case "lstm":
+                return RecurrentSettings(options["size"], options["longest"])
+            case "decoder":
+                names = ("size", "layers", "heads", "longest")
+                return DecoderSettings(**{name: options[name] for name in names})
+            case name:
+                return HuggingFaceSettings(name, longest=options["longest"])
+
+    def course(self, plan: Plan | None) -> Course:
+        """Return what is done."""
+        options = self.options
+        names = ("clip", "learning_rate", "engine", "chunk", "checkpoint_every")
+        plain = PublicSettings(
+            options["public_batch"],
+            options["public_rate"],
+            optimizer=options["optimizer"],
+            seed=options["seed"],
+        )
+        return Course(
+            options["method"],
+            self.epochs,
+            plan,
+            Training(**{name: options[name] for name in names}),
+            plain,
+            SelectiveSettings(noise_multiplier=options["noise_multiplier"]),
+        )
+
+
+def job_of(options: Mapping[str, Any]) -> Job:
+    """Return the job of the command's options.
+
+    Raises:
+        GenieError: a baseline on rows that have a budget (O010), shares that are none (O001, O011),
+            no ledger (B022).
+    """
+    language = get_language(options["language"])
+    beside = options["ledger"] or ledger_of(options["rows"])
+    ledger = redaction = None
+    if options["method"] in PAID:
+        ledger = Ledger.open(beside)
+        redaction = shares_of(options)
+    elif beside.exists() or any(ledger_of(p).exists() for p in (options["original"],) if p):
+        message = f"these rows have a budget, which {options['method']} would not keep"
+        hint = "compare methods on rows without a ledger: public ones, or generated ones"
+        raise GenieError(Problem("O010", message, hint=hint))
+    return Job(options, language, ledger, redaction, public_files(options["public"], language))
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Check everything, then train, and say what it cost."""
+    started = time.monotonic()
+    job = job_of(options)
+    _refuse(job)  # type: ignore[arg-type]
+    if options["overwrite"]:
+        shutil.rmtree(job.work, ignore_errors=True)
+    is_new = not job.work.exists()
+    enter_work(job.work, json.loads(json.dumps(job.shared())), resume=options["resume"])
+    with interruptible(job.work):
+        try:
+            plan = _plan(job)
+            rows, vocabulary = rows_for(options, job.language, _budget(job), job.more)
+        except GenieError:
+            if is_new:  # nothing was spent
+                shutil.rmtree(job.work, ignore_errors=True)
+            raise
+        spent, statement = _trained(job, plan, rows, vocabulary)
+    _say(job, plan, spent, statement, time.monotonic() - started)
+
+
+def _budget(job: Job) -> Any:
+    return None if job.ledger is None else job.ledger.budget
+
+
+def _plan(job: Job) -> Plan | None:
+    """Return the private steps, which fit into the budget; a resumed run does the same."""
+    options = job.options
+    if options["method"] == "s-dp":
+        steps = steps_of(options["kind"], job.epochs, job.rate)
+        return Plan(options["noise_multiplier"], job.rate, options["batch"], steps)
+    if job.ledger is None:
+        return None
+    known = load_plan(job.work)
+    if known is not None:
+        return known
+    budget = job.ledger.budget
+    plan = plan_of(
+        options["kind"],
+        job.epochs,
+        job.rate,
+        options["batch"],
+        epsilon=options["epsilon"] or budget.epsilon,
+        delta=budget.delta,
+        before=job.ledger.mechanisms if options["rest"] else (),
+        accountant=budget.accountant,
+    )
+    job.ledger.check_fits(plan.mechanisms)
+    save_plan(plan, job.work)
+    return plan
+
+
+def _trained(
+    job: Job, plan: Plan | None, rows: Rows, vocabulary: Sequence[Labelled]
+) -> tuple[Spent, Statement | None]:
+    options = job.options
+    prepare_torch(options["device"], options["threads"])
+    generator = new_generator(
+        options["kind"], job.language, vocabulary, job.model(), functions=(MASK,),
+        seed=options["seed"],
+    )  # fmt: skip
+    for model in generator.models.values():
+        model.to(options["device"])
+    spent = fit(
+        generator,
+        rows,
+        job.course(plan),
+        spend=_spender(job),
+        folder=job.work,
+        listen=lambda stage, event: _line(f"{stage}: step {event['step']:,} of {event['steps']:,}"),
+    )
+    if options["method"] == "crt":
+        spent = _with_limit(spent)
+    statement = None if job.ledger is None else statement_of(Ledger.open(job.ledger.path))
+    _deliver(job, generator, spent, plan, statement)
+    return spent, statement
+
+
+def _spender(job: Job) -> Any:
+    """Return what records the confidentiality and then the spend; None for baselines."""
+    ledger, redaction = job.ledger, job.redaction
+    if ledger is None or redaction is None:
+        return None
+    one = Record(run_of(job.work), redaction)
+    purpose = f"{job.options['kind']} by {job.options['method']}{one.mark}"
+
+    def spend(mechanisms: Sequence[Mechanism]) -> Spent:
+        record(ledger.path, one)
+        return ledger.spend(mechanisms, purpose=purpose, run=one.run)
+
+    return spend
+
+
+def _with_limit(spent: Spent) -> Spent:
+    from dataclasses import replace
+
+    return replace(spent, not_covered=(PUBLIC_ROWS, *spent.not_covered))
+
+
+def _deliver(
+    job: Job, generator: Generator, spent: Spent, plan: Plan | None, statement: Statement | None
+) -> None:
+    """Write the folder beside its name and rename it when it is complete."""
+    made = job.work / job.output.name
+    shutil.rmtree(made, ignore_errors=True)
+    save_generator(generator, made, spent=spent, facts=_facts(job, plan))
+    if statement is not None:
+        text = json.dumps(statement.as_dict(), indent=1, ensure_ascii=False)
+        (made / STATEMENT).write_text(text + "\n", encoding="utf-8")
+    job.output.parent.mkdir(parents=True, exist_ok=True)
+    old = job.work / "replaced"
+    shutil.rmtree(old, ignore_errors=True)
+    if job.output.exists():
+        job.output.replace(old)
+    made.replace(job.output)
+    shutil.rmtree(job.work)
+
+
+def _facts(job: Job, plan: Plan | None) -> dict[str, Any]:
+    """Return public numbers of the training, for configuration and card."""
+    options, course = job.options, job.course(plan)
+    facts = {
+        "version": __version__,
+        "method": options["method"],
+        "epochs": list(job.epochs),
+        "public steps": asdict(course.plain),
+        "model": options["model"],
+    }
+    if plan is None:
+        return facts
+    facts |= {
+        "noise multiplier": plan.noise_multiplier,
+        "sampling rate": plan.rate,
+        "steps": dict(plan.steps),
+        "training": asdict(course.training),
+    }
+    if options["method"] == "s-dp":
+        settings = course.training.of(plan, "utterance", number=0)
+        together = selective_mechanism(settings, course.states).noise_multiplier
+        facts["noise multiplier of states and gradients, if nothing is missed"] = together
+    return facts
+
+
+def _say(
+    job: Job, plan: Plan | None, spent: Spent, statement: Statement | None, seconds: float
+) -> None:
+    _line("")
+    steps = "" if plan is None else " + ".join(f"{count:,}" for count in plan.steps.values())
+    noise = "" if plan is None else f"{steps} steps, noise multiplier {plan.noise_multiplier:g} "
+    click.echo(f"{noise}-> {job.output} ({seconds:.0f} s)", err=True)
+    if job.ledger is None or statement is None:
+        click.echo(f"no guarantee: {job.options['method']} is a baseline", err=True)
+        return
+    budget = job.ledger.budget
+    click.echo(
+        f"spent so far: epsilon {spent.epsilon:.4g} of {budget.epsilon:g} at delta "
+        f"{budget.delta:g}, unit {budget.unit}, {budget.accountant}",
+        err=True,
+    )
+    for line in statement.lines():
+        click.echo(line, err=True)
