@@ -61,7 +61,8 @@ class World:
     Attributes:
         private: rows with programs.
         public: files of rows.
-        real: rows of people that were held out.
+        real: rows of people that were held out, as many as are compared.
+        held_out: all of these.
         annotated: what the parser that stands for annotators learns from.
         codes: control codes, one a line.
         options: --language and --skills.
@@ -71,6 +72,7 @@ class World:
     private: Path
     public: tuple[Path, ...]
     real: Path
+    held_out: Path
     annotated: tuple[Path, ...]
     codes: Path
     options: tuple[object, ...]

@@ -39,12 +39,11 @@ class Maker:
 
     def topv2(self, domain: str) -> World:
         """Return the world where one domain is private, and the others are public."""
-        people = self._topv2(domain, "train")
-        real = self._some("real", self._topv2(domain, "eval"), self.sizes.real)
+        people, held_out = self._topv2(domain, "train"), self._topv2(domain, "eval")
         others = [self._topv2(name, "train") for name in TOPV2 if name != domain]
         each = max(1, self.sizes.public // len(others))
         public = tuple(self._some("public", rows, each) for rows in others)
-        return self._world(f"TOPv2 {domain}", people, public, real)
+        return self._world(f"TOPv2 {domain}", people, people, public, held_out)
 
     def _topv2(self, domain: str, part: str) -> Path:
         packed = part == "train" or domain == "navigation"
@@ -54,10 +53,9 @@ class Maker:
     def smcalflow(self) -> World:
         """Return the world of SMCalFlow: a tenth of the rows is public (section 5.4)."""
         people = self._converted("smcalflow", "smcalflow/smcalflow.train.jsonl.gz")
-        real = self._converted("smcalflow", "smcalflow/smcalflow.dev.jsonl")
-        public, private = self.tenth(people, is_public=True), self.tenth(people, is_public=False)
-        some = self._some("real", real, self.sizes.real)
-        return self._world("SMCalFlow", private, (public,), some)
+        held_out = self._converted("smcalflow", "smcalflow/smcalflow.dev.jsonl")
+        public, private = (self.tenth(people, is_public=is_public) for is_public in (True, False))
+        return self._world("SMCalFlow", people, private, (public,), held_out)
 
     def tenth(self, rows: Path, *, is_public: bool, without: str = "") -> Path:
         """Return a tenth of the rows, without those of a function; or the others, with them."""
@@ -71,10 +69,13 @@ class Maker:
         name = "public" if is_public else "private"
         return self.work.chosen(name, rows, choose, name, without)
 
-    def _world(self, name: str, people: Path, public: tuple[Path, ...], real: Path) -> World:
-        private = self._some("private", people, self.sizes.private)
+    def _world(
+        self, name: str, people: Path, private: Path, public: tuple[Path, ...], held_out: Path
+    ) -> World:
+        real = self._some("real", held_out, self.sizes.real)
+        some = self._some("private", private, self.sizes.private)
         schema, codes = self._schema(real)
-        return World(name, private, (*public, schema), real, (people,), codes, SEXPR)
+        return World(name, some, (*public, schema), real, held_out, (people,), codes, SEXPR)
 
     def _converted(self, kind: str, name: str) -> Path:
         rows = self.work.made(kind, ["convert", "--from", kind, self.source / name, OUTPUT])
@@ -121,7 +122,11 @@ class Maker:
         """Return the world of rows with one function only ("single-mode", section 5.2)."""
         kept = {
             name: self.rows_with(path, function)
-            for name, path in (("private", world.private), ("real", world.real))
+            for name, path in (
+                ("private", world.private),
+                ("real", world.real),
+                ("held_out", world.held_out),
+            )
         }
         annotated = tuple(self.rows_with(path, function) for path in world.annotated)
         return replace(world, name=f"{world.name}, only {function}", annotated=annotated, **kept)
@@ -149,10 +154,11 @@ class Maker:
 
     def without(self, world: World, people: Path, function: str) -> World:
         """Return the world whose public rows lack a function that people use (section 5.4)."""
-        public = self.tenth(people, is_public=True, without=function)
+        # The schema stays: developers know the name of the function that they will add.
+        public = (self.tenth(people, is_public=True, without=function), world.public[-1])
         private = self._some("private", self.tenth(people, is_public=False), self.sizes.private)
         return replace(
-            world, name=f"{world.name} without {function}", private=private, public=(public,)
+            world, name=f"{world.name} without {function}", private=private, public=public
         )
 
     # ---------------------------------------------------------------------------- ThingTalk
@@ -173,7 +179,7 @@ class Maker:
         real = self._part("real", people, lambda rows: islice(rows, self.sizes.private, None))
         codes = self.work.place("codes", ["codes", base], ".txt")
         codes.write_text("".join(f"{name}\n" for name in self.labels(base)), encoding="utf-8")
-        world = World("shipped skills", private, (base,), real, (people,), codes, ())
+        world = World("shipped skills", private, (base,), real, real, (people,), codes, ())
         return world, weights, rare(self.labels(base))[0]
 
     def written(self, weights: Mapping[str, float]) -> Path:

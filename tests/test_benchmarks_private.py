@@ -47,7 +47,7 @@ def maker(work, tmp_path):
 @pytest.fixture
 def world(tmp_path):
     rows = written(tmp_path / "rows.jsonl", said(6))
-    return World("shop", rows, (rows,), rows, (rows,), rows, ("--language", "sexpr"))
+    return World("shop", rows, (rows,), rows, rows, (rows,), rows, ("--language", "sexpr"))
 
 
 class Commands:
@@ -132,7 +132,7 @@ def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(ma
 
 def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, tmp_path, world):
     rows = written(tmp_path / "all.jsonl", said(40))
-    one = maker.shuffled(World("x", rows, (), rows, (), rows, ()))
+    one = maker.shuffled(World("x", rows, (), rows, rows, (), rows, ()))
     before, after = list(read_rows(str(rows))), list(read_rows(str(one.private)))
     assert [row.utterance for row in before] == [row.utterance for row in after]
     assert sorted(row.program for row in before) == sorted(row.program for row in after)
