@@ -209,7 +209,7 @@ def test_control_codes_steer_utterances(tmp_path):
 
 def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
     class Parser:
-        def programs(self, utterances):
+        def predict(self, utterances):
             return [generator_rows.INBOX if "mail" in said else "" for said in utterances]
 
     generator, units = made(tmp_path, "one-stage")

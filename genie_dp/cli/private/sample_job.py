@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,19 +12,23 @@ from genie_dp.cli.delivery import local_target, rows_format
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress
-from genie_dp.cli.private.program_parser import ParserPrograms
+from genie_dp.cli.parser_predictor import BestProgram
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.generators.folder import SavedGenerator, load_generator
-from genie_dp.private.generators.sample import SampleSettings, Tally, sample
-from genie_dp.private.generators.sampling import SamplingSettings
 from genie_dp.records import Example
+
+if TYPE_CHECKING:
+    from genie_dp.private.generators.folder import SavedGenerator
+    from genie_dp.private.generators.sample import SampleSettings, Tally
 
 
 def run(options: Mapping[str, Any]) -> None:
     """Draw the rows, write them, and say what was dropped."""
+    from genie_dp.private.generators.folder import load_generator
+    from genie_dp.private.generators.sample import Tally
+
     started = time.monotonic()
     output: str = options["output"]
     format = rows_format(output, options["format_"], what="rows")
@@ -45,7 +49,10 @@ def run(options: Mapping[str, Any]) -> None:
     _say(saved, tally, kept, time.monotonic() - started, options)
 
 
-def _settings(options: Mapping[str, Any]) -> SampleSettings:
+def _settings(options: Mapping[str, Any]) -> "SampleSettings":
+    from genie_dp.private.generators.sample import SampleSettings
+    from genie_dp.private.generators.sampling import SamplingSettings
+
     shared = {name: options[name] for name in ("temperature", "top_k", "top_p")}
     return SampleSettings(
         program=SamplingSettings(
@@ -61,8 +68,10 @@ def _settings(options: Mapping[str, Any]) -> SampleSettings:
 
 
 def _rows(
-    saved: SavedGenerator, settings: SampleSettings, tally: Tally, options: Mapping[str, Any]
+    saved: "SavedGenerator", settings: "SampleSettings", tally: "Tally", options: Mapping[str, Any]
 ) -> Iterator[Example]:
+    from genie_dp.private.generators.sample import sample
+
     generator = saved.generator
     library = None
     if generator.kind == "two-stage":
@@ -77,15 +86,15 @@ def _rows(
         language=get_language(generator.language),
         library=library,
         settings=settings,
-        parser=ParserPrograms.load(options["parser"], options["device"]),
+        parser=BestProgram.of(options["parser"]) if options["parser"] else None,
         tally=tally,
     )
 
 
 def _manifest(
-    saved: SavedGenerator,
-    settings: SampleSettings,
-    tally: Tally,
+    saved: "SavedGenerator",
+    settings: "SampleSettings",
+    tally: "Tally",
     kept: int,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
@@ -102,7 +111,7 @@ def _manifest(
 
 
 def _say(
-    saved: SavedGenerator, tally: Tally, kept: int, seconds: float, options: Mapping[str, Any]
+    saved: "SavedGenerator", tally: "Tally", kept: int, seconds: float, options: Mapping[str, Any]
 ) -> None:
     for reason, count in tally.dropped.most_common():
         click.echo(f"{count:>11,}  dropped: {reason}", err=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,35 +17,33 @@ from genie_dp import __version__
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.private.program_parser import ParserPrograms
 from genie_dp.dataset.formats import opened, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.private.generators.codes import Codes, code_of_set
-from genie_dp.private.generators.decoder import DecoderSettings
-from genie_dp.private.generators.fit import (
+from genie_dp.private.generators.plans import (
     Amount,
     Plan,
     Training,
-    check_engines,
-    fit_privately,
+    load_plan,
     plan_of,
+    save_plan,
 )
-from genie_dp.private.generators.folder import MODEL_TYPE, save_generator
-from genie_dp.private.generators.generator import Generator, Settings, new_generator
-from genie_dp.private.generators.hugging_face import HuggingFaceSettings
-from genie_dp.private.generators.plans import load_plan, save_plan
-from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
 from genie_dp.private.generators.programs import functions_of, private_rows, public_rows
 from genie_dp.private.generators.stages import STAGES, Labelled, needs_programs
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.source import PrivateRow, PrivateSource
-from genie_dp.private.training.checkpoint import run_of
+from genie_dp.private.training.libraries import need_opacus
 from genie_dp.records import Example, Spent
 from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
+if TYPE_CHECKING:
+    from genie_dp.private.generators.generator import Generator, Settings
+
+# What config.json of a generator says first; `folder.MODEL_TYPE`, which is not imported for it.
+_MODEL_TYPE = '"model_type": "genie_dp.generator"'
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # What a resumed run must share, beside its inputs; nothing of it is private.
 _SHARED = (
@@ -102,8 +100,11 @@ class Job:
             **{name: options[name] for name in _SHARED},
         }
 
-    def model(self) -> Settings:
+    def model(self) -> "Settings":
         """Return which model is trained."""
+        from genie_dp.private.generators.decoder import DecoderSettings
+        from genie_dp.private.generators.hugging_face import HuggingFaceSettings
+
         options = self.options
         if options["model"] is None:
             names = ("size", "layers", "heads", "longest")
@@ -217,6 +218,7 @@ def _digest(path: str) -> str:
 def run(options: Mapping[str, Any]) -> None:
     """Check everything, then train, and say what it cost."""
     started = time.monotonic()
+    need_opacus()  # before the work, not after it
     job = job_of(options)
     _refuse(job)
     if options["overwrite"]:
@@ -249,7 +251,7 @@ def _refuse(job: Job) -> None:
 
 def _is_generator(path: Path) -> bool:
     config = path / "config.json"
-    return config.is_file() and MODEL_TYPE in config.read_text(encoding="utf-8")
+    return config.is_file() and _MODEL_TYPE in config.read_text(encoding="utf-8")
 
 
 def _plan(job: Job) -> Plan:
@@ -273,6 +275,10 @@ def _plan(job: Job) -> Plan:
 
 
 def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spent:
+    from genie_dp.private.generators.fit import check_engines, fit_privately
+    from genie_dp.private.generators.generator import new_generator
+    from genie_dp.private.training.checkpoint import run_of
+
     prepare_torch(job.options["device"], job.options["threads"])
     public = public_rows(job.public, job.language, job.codes)
     generator = new_generator(
@@ -309,9 +315,10 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spe
     return spent
 
 
-def _pretrain(job: Job, generator: Generator, public: Sequence[Labelled]) -> None:
+def _pretrain(job: Job, generator: "Generator", public: Sequence[Labelled]) -> None:
     from genie_dp.learn.loop import TrainSettings
     from genie_dp.learn.schedule import Budget
+    from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
 
     options = job.options
     settings = TrainSettings(
@@ -347,7 +354,11 @@ def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[La
     Raises:
         GenieError: H007, there are none. Whether a file has programs is known to who made it.
     """
-    parser = ParserPrograms.load(job.options["parser"], job.options["device"])
+    parser = None
+    if job.options["parser"]:
+        from genie_dp.cli.parser_predictor import BestProgram
+
+        parser = BestProgram.of(job.options["parser"])
     wanted = needs_programs(job.kind)
     if parser:
         _line("private rows are parsed")
@@ -359,8 +370,10 @@ def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[La
     return rows
 
 
-def _deliver(job: Job, generator: Generator, spent: Spent, plan: Plan) -> None:
+def _deliver(job: Job, generator: "Generator", spent: Spent, plan: Plan) -> None:
     """Write the folder beside its name and rename it when it is complete."""
+    from genie_dp.private.generators.folder import save_generator
+
     made = job.work / job.output.name
     shutil.rmtree(made, ignore_errors=True)
     save_generator(generator, made, spent=spent, facts=_facts(job, plan))

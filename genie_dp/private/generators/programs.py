@@ -20,7 +20,7 @@ _BATCH = 64
 class ProgramSource(Protocol):
     """A parser of utterances, such as one trained on few public rows."""
 
-    def programs(self, utterances: Sequence[str]) -> list[str]:
+    def predict(self, utterances: Sequence[str]) -> list[str]:
         """Return a program in token form for each utterance, "" where there is none.
 
         An utterance's program depends on that utterance alone.
@@ -112,7 +112,7 @@ def _parsed(rows: Sequence[PrivateRow], parser: ProgramSource | None) -> list[st
         return [row.program or "" for row in rows]
     found: list[str] = []
     for start in range(0, len(rows), _BATCH):
-        found += parser.programs([row.utterance for row in rows[start : start + _BATCH]])
+        found += parser.predict([row.utterance for row in rows[start : start + _BATCH]])
     return found
 
 

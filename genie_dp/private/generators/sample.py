@@ -198,7 +198,7 @@ class _Sampler:
     def _parsed(
         self, said: Sequence[tuple[_Begun, tuple[str, ...]]], parser: ProgramSource
     ) -> Iterator[Example]:
-        programs = parser.programs([" ".join(words) for _, words in said])
+        programs = parser.predict([" ".join(words) for _, words in said])
         for (row, words), program in zip(said, programs, strict=True):
             if not program:
                 self.tally.dropped[NO_PARSE] += 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from genie_dp.private.generators.sequences import Encoded
+from genie_dp.private.generators.encoded import Encoded
 from genie_dp.private.generators.tokenizer import Tokenizer, encode
 
 Kind = Literal["one-stage", "control", "two-stage"]
