@@ -112,9 +112,11 @@ def test_ghost_refuses_tied_weights_and_names_the_engine_to_use():
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_batch_norm_is_refused_under_every_engine(engine):
+    model = made(models.BatchNormed)
     with pytest.raises(GenieError, match="LayerNorm") as caught:
-        check_engine(made(models.BatchNormed), engine)
+        check_engine(model, engine)
     assert caught.value.problems[0].code == "Q022"
+    assert int(model.norm.num_batches_tracked) == 0
 
 
 @pytest.mark.parametrize("engine", ["ghost", "hooks"])
@@ -130,6 +132,15 @@ def test_a_model_with_one_loss_for_all_rows_is_refused():
     model.loss = lambda batch: rowwise(batch).mean()
     with pytest.raises(GenieError, match="a loss for each"):
         check_engine(model, "vmap")
+
+
+def test_a_model_that_is_broken_already_is_refused():
+    model = made(models.decoder)
+    with torch.no_grad():
+        model.head.weight[0, 0] = float("nan")
+    with pytest.raises(GenieError, match="finite") as caught:
+        check_engine(model, "vmap")
+    assert caught.value.problems[0].code == "Q023"
 
 
 def test_a_frozen_model_is_refused():

@@ -27,6 +27,7 @@ from genie_dp.private.generators.sequences import Encoded, collate
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
+from genie_dp.private.training import check
 from genie_dp.private.training.check import clipped_sums
 from genie_dp.private.training.checkpoint import alone, run_of
 from genie_dp.private.training.optimizer import PrivateOptimizer, clip_factors
@@ -69,6 +70,18 @@ def units(count=8, *, each=2):
 
 def weights(model):
     return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+@pytest.fixture(autouse=True)
+def unchecked(request, monkeypatch):
+    """Leave out the comparison of engines, which takes longer than these runs, where it may be."""
+    if "checked" not in request.fixturenames:
+        monkeypatch.setattr(check, "check_engine", lambda *_, **__: None)
+
+
+@pytest.fixture
+def checked():
+    """Say that a test needs the comparison."""
 
 
 # Random numbers.
@@ -383,6 +396,7 @@ def stopping(after):
     return listen
 
 
+@pytest.mark.usefixtures("checked")
 def test_the_spend_is_recorded_before_the_first_gradient():
     model, order = made(models.decoder), []
     whole = model.loss
@@ -417,6 +431,7 @@ def test_a_refused_spend_leaves_model_and_folder_untouched(tmp_path):
     assert not list((tmp_path / "run").glob("step-*"))
 
 
+@pytest.mark.usefixtures("checked")
 def test_a_refused_engine_pays_nothing():
     paid = []
     with pytest.raises(GenieError):

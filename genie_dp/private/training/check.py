@@ -112,15 +112,22 @@ def _check_losses(model: Any, batch: Any) -> None:
     buffers = [(name, x, x.clone()) for name, x in model.named_buffers()]
     with _refused("loss"):
         first, second = model.loss(batch).detach(), model.loss(batch).detach()
-    for name, now, before in buffers:
-        if not torch.equal(now, before):
-            message = f"expected a model that keeps nothing of its batches, got a change of {name}"
-            hint = "such numbers leave without noise: use LayerNorm or GroupNorm, not batch norm"
-            raise GenieError(Problem("Q022", message, hint=hint))
+    changed = [name for name, now, before in buffers if not torch.equal(now, before)]
+    for _, now, before in buffers:
+        now.copy_(before)
+    if changed:
+        message = (
+            f"expected a model that keeps nothing of its batches, got a change of {changed[0]}"
+        )
+        hint = "such numbers leave without noise: use LayerNorm or GroupNorm, not batch norm"
+        raise GenieError(Problem("Q022", message, hint=hint))
     if first.shape != (size_of(batch),):
         shape = tuple(first.shape)
         message = f"expected a loss for each of {size_of(batch)} rows, got the shape {shape}"
         raise GenieError(Problem("Q023", message, hint="sum over tokens, never over rows"))
+    if not bool(first.isfinite().all()):
+        message = "expected finite losses, got some that are no numbers"
+        raise GenieError(Problem("Q023", message, hint="look at the model's weights"))
     if not torch.allclose(first, second, rtol=TOLERANCE):
         message = "expected the same losses of the same rows, got others the second time"
         raise GenieError(Problem("Q023", message, hint="set the model's dropout to 0"))

@@ -80,9 +80,27 @@ def save(
     """Write the state after a step; it appears whole or not at all, in place of the one before."""
     tensors = dict(_tensors(trained, optimizer))
     facts = {"step": step, "settings": settings.as_dict()}
+    save_once(folder, Checkpoint(tensors, facts))
+
+
+def save_once(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, and note that its step is released."""
     record = _record(folder)
-    save_checkpoint(folder, Checkpoint(tensors, facts))
-    replace_durably(folder / RECORD, json.dumps({**record, "released": step}))
+    save_checkpoint(folder, checkpoint)
+    replace_durably(
+        folder / RECORD, json.dumps({**record, "released": int(checkpoint.facts["step"])})
+    )
+
+
+def load_newest(folder: Path) -> Checkpoint | None:
+    """Return the newest checkpoint, None where nothing was released.
+
+    Raises:
+        GenieError: a later one is missing (Q031), or it cannot be read (M003).
+    """
+    found = load_checkpoint(folder)
+    _check_newest(found, folder)
+    return found
 
 
 def _tensors(trained: dict[str, Any], optimizer: Any) -> Iterator[tuple[str, torch.Tensor]]:
@@ -99,8 +117,7 @@ def restore(folder: Path, *, trained: dict[str, Any], optimizer: Any, settings: 
         GenieError: it is of other settings or of another model (Q030), a later one is missing
             (Q031), or it cannot be read (M003).
     """
-    found = load_checkpoint(folder)
-    _check_newest(found, folder)
+    found = load_newest(folder)
     if found is None:
         return 0
     _check_same(found, trained, settings, folder)
