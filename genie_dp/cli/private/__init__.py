@@ -32,6 +32,18 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.evaluate:command",
         "Compare synthetic rows with real ones that were held out.",
     ),
+    "redact": (
+        "genie_dp.cli.private.redact:command",
+        "Mask secrets and duplicates of private rows, and part the rows for training.",
+    ),
+    "detector": (
+        "genie_dp.cli.private.detector:command",
+        "Train a detector of secrets on sentences that are made.",
+    ),
+    "policies": (
+        "genie_dp.cli.private.policies:command",
+        "Measure on labelled text what detectors find, and what they miss.",
+    ),
 }
 
 

@@ -1,0 +1,198 @@
+"""One redaction: the file is read twice, first for duplicates, then for secrets.
+
+Nothing of the rows is printed, their number neither; all that is written only its owner can read.
+"""
+
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.private.detectors import detectors_of
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.redact.duplicates import Duplicates
+from genie_dp.private.redact.redactor import Redacted, Redactor
+from genie_dp.private.redact.review import Review, page
+from genie_dp.private.redact.rows import Point, Reading
+from genie_dp.private.redact.spans import MASK, Policy
+
+SCHEMA = "genie-dp.redaction/1"
+STATEMENT = (
+    "Made from private rows and not differentially private: the detectors miss secrets, and counts "
+    "tell about rows. Keep it where the private rows are."
+)
+_AT_ONCE = 256
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Redact a file, and write what is wanted."""
+    targets = _targets(options)
+    reading = Reading(
+        options["input"], options["points"], options["language"], tuple(options["keep"])
+    )
+    redactor = _redactor(options)
+    later = _later(reading, options)
+    counts: Counter[str] = Counter()
+    review = Review(options["review_rows"], options["seed"])
+    with for_the_owner_alone():
+        with open_text(options["output"]) as out:
+            for number, one in enumerate(_redacted(reading, redactor, later), 1):
+                out.write(json.dumps(_row(number, one), ensure_ascii=False) + "\n")
+                _count(counts, one, redactor)
+                if options["review"]:
+                    review.add(number, one.point, one, redactor)
+        result = _report(options, reading, redactor, counts)
+        if options["report"]:
+            with open_text(options["report"]) as out:
+                json.dump(result, out, indent=2, ensure_ascii=False)
+                out.write("\n")
+        if options["review"]:
+            with open_text(options["review"]) as out:
+                out.write(page(result, review))
+    click.echo(f"redacted -> {', '.join(targets)}", err=True)
+    if redactor.conservative.every_text:
+        click.echo("all rows are private: no --conservative policy was given", err=True)
+    click.echo("keep it private: what the detectors missed is still in it", err=True)
+
+
+def _targets(options: Mapping[str, Any]) -> list[str]:
+    targets = [options[name] for name in ("output", "report", "review") if options[name]]
+    problems = []
+    for target in targets:
+        if target == "-" or "://" in target:
+            message = f"redacted rows are written to local files only, got {target}"
+            problems.append(Problem("E015", message, hint="name a file beside the private rows"))
+            continue
+        check_output(target)
+        path = Path(target)
+        is_input = path.exists() and os.path.realpath(target) == os.path.realpath(options["input"])
+        if is_input or targets.count(target) > 1:
+            problems.append(Problem("E016", f"{target} is named twice", hint="give another file"))
+        elif path.exists() and not options["overwrite"]:
+            hint = "give another file, or --overwrite"
+            problems.append(Problem("E016", f"{target} exists already", hint=hint))
+    if problems:
+        raise GenieError(problems)
+    return targets
+
+
+def _redactor(options: Mapping[str, Any]) -> Redactor:
+    return Redactor(
+        detectors_of(options),
+        Policy("pi", options["threshold"]),
+        _conservative(options["conservative"]),
+    )
+
+
+def _conservative(given: str) -> Policy:
+    if given == "all":
+        return Policy("pi_c", 0.0, every_text=True)
+    try:
+        threshold = float(given)
+    except ValueError:
+        message = f"expected all or a score from 0 to 1, got {given!r}"
+        raise click.BadParameter(message, param_hint="--conservative") from None
+    return Policy("pi_c", threshold)
+
+
+def _later(reading: Reading, options: Mapping[str, Any]) -> list[bool] | Any:
+    """Return for each point whether it was there before; the whole file is checked by that."""
+    found = Duplicates(options["near"])
+    count = 0
+    with progress(reading.points(), label="duplicates") as points:
+        for point in points:
+            count += 1
+            found.add(point.utterance)
+    if not count:
+        raise GenieError(Problem("E009", f"{options['input']} holds no rows", hint="name another"))
+    return [False] * count if options["keep_duplicates"] else found.later()
+
+
+def _redacted(reading: Reading, redactor: Redactor, later: Sequence[bool]) -> Iterator[Redacted]:
+    flags = iter(later)
+    with progress(reading.points(), label="rows", total=len(later)) as points:
+        for batch in _batches(points):
+            old = list(islice(flags, len(batch)))
+            if len(old) < len(batch):
+                raise _changed(reading)
+            fresh = iter(redactor.redact([p for p, was in zip(batch, old, strict=True) if not was]))
+            for point, was in zip(batch, old, strict=True):
+                yield redactor.duplicate(point) if was else next(fresh)
+    if next(flags, None) is not None:
+        raise _changed(reading)
+
+
+def _changed(reading: Reading) -> GenieError:
+    hint = "run it again when nobody writes the file"
+    return GenieError(Problem("E017", f"{reading.path} changed while it was read", hint=hint))
+
+
+def _batches(points: Iterable[Point]) -> Iterator[list[Point]]:
+    rest = iter(points)
+    while batch := list(islice(rest, _AT_ONCE)):
+        yield batch
+
+
+def _row(number: int, one: Redacted) -> dict[str, Any]:
+    point = one.point
+    row: dict[str, Any] = {"id": f"R{number}", "utterance": point.utterance}
+    if point.program is not None:
+        row |= {"program": point.program, "language": point.language}
+    return {**row, "source": "private", "part": one.part, **dict(point.fields)}
+
+
+def _count(counts: Counter[str], one: Redacted, redactor: Redactor) -> None:
+    counts["points"] += 1
+    counts[one.part] += 1
+    counts["duplicates"] += one.is_duplicate
+    if one.is_duplicate:
+        return
+    is_masked = any(MASK in text for text in one.point.texts)
+    counts["masked"] += is_masked
+    counts["caught_by_pi_c_alone"] += one.part == "private" and not is_masked
+    counts["masks"] += sum(map(len, one.places))
+    for found in one.found:
+        for piece in redactor.policy.taken("", found):
+            counts[f"kind {piece.kind}"] += 1
+
+
+def _report(
+    options: Mapping[str, Any], reading: Reading, redactor: Redactor, counts: Counter[str]
+) -> dict[str, Any]:
+    def policy(one: Policy) -> dict[str, Any]:
+        return {"name": one.name, "threshold": one.threshold, "every_text": one.every_text}
+
+    names = ("points", "private", "public", "duplicates", "masked", "caught_by_pi_c_alone", "masks")
+    return {
+        "schema": SCHEMA,
+        "privacy": {"is_differentially_private": False, "statement": STATEMENT},
+        "version": __version__,
+        "points": reading.by if reading.is_text else "row",
+        "policies": [policy(redactor.policy), policy(redactor.conservative)],
+        "detectors": [one.name for one in redactor.detectors],
+        "duplicates": {"are_masked": not options["keep_duplicates"], "near": options["near"]},
+        "counts": {name: counts[name] for name in names},
+        "found": {
+            name.removeprefix("kind "): n
+            for name, n in sorted(counts.items())
+            if name.startswith("kind ")
+        },
+    }
+
+
+@contextmanager
+def for_the_owner_alone() -> Iterator[None]:
+    """Let files that are made here be read and written by nobody else."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)

@@ -1,0 +1,248 @@
+"""How well policies find secrets in labelled text: precision, recall, and the miss rate gamma.
+
+"Provably Confidential Language Modelling" (Zhao et al., 2022), Theorem 8 (3): with policies of
+recall 1 - gamma and 1 - delta_2 under a distribution of secrets, training that is
+(epsilon, delta)-DP on the private part is (log(1 + gamma (e^epsilon - 1)), gamma delta + delta_2)
+Bayesian confidential under it. The distribution here is that of the labelled secrets, one after
+another; intervals are exact (Clopper and Pearson, 1934).
+"""
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.private.redact.redactor import Redactor
+from genie_dp.private.redact.rows import MOST, Point
+from genie_dp.private.redact.spans import Detector, Found, Place, Policy, merged
+from genie_dp.private.redact.tagging.generated import Labelled
+
+SCHEMA = "genie-dp.redaction-policies/1"
+# The conservative policy that takes each text as a whole.
+ALL = Policy("all", 0.0, every_text=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """A share with the bounds of its interval.
+
+    Attributes:
+        found, of: the count, and of how many.
+        low, high: bounds.
+    """
+
+    found: int
+    of: int
+    low: float
+    high: float
+
+    @property
+    def value(self) -> float | None:
+        """Return the share, None of nothing."""
+        return self.found / self.of if self.of else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return {
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "found": self.found,
+            "of": self.of,
+        }
+
+
+def rate(found: int, of: int, *, level: float = 0.95) -> Rate:
+    """Return a share with its exact interval; of nothing, anything is possible.
+
+    >>> r = rate(0, 100)
+    >>> r.low, round(r.high, 4)
+    (0.0, 0.0362)
+    """
+    rest = (1 - level) / 2
+    # The probability of at least `found`, and of at most `found`, is `rest` at the bounds.
+    low = 0.0 if found == 0 else _where(lambda p: _above(found, of, p), rest)
+    high = 1.0 if found == of else _where(lambda p: _above(found + 1, of, p), 1 - rest)
+    return Rate(found, of, low, high)
+
+
+def _where(rising: Any, value: float) -> float:
+    """Return where a function that rises from 0 to 1 has a value."""
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if rising(middle) < value else (low, middle)
+    return (low + high) / 2
+
+
+def _above(k: int, n: int, p: float) -> float:
+    """Return the probability of at least k of n.
+
+    >>> round(_above(2, 2, 0.5), 9)
+    0.25
+    """
+    if p <= 0 or p >= 1:
+        return float(p >= 1 or k == 0)
+    of = math.lgamma(n + 1)
+    a, b = math.log(p), math.log1p(-p)
+    logs = (
+        of - math.lgamma(i + 1) - math.lgamma(n - i + 1) + i * a + (n - i) * b
+        for i in range(k, n + 1)
+    )
+    return min(1.0, math.fsum(map(math.exp, logs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a policy does to labelled text.
+
+    Attributes:
+        policy: it.
+        recall: of the secrets, the share that is taken wholly.
+        gamma: of the secrets, the share of which at least a letter is left; 1 - recall.
+        precision: of the pieces taken, the share that has a letter of a secret.
+        letters: of the letters taken, the share that is a secret's.
+        exact: of the secrets, the share taken with nothing beside them. Propositions 5 and 6 speak
+            of a data set where exactly the secret is masked.
+        exposed: of the secrets, the share that is left and stands in a text of which nothing is
+            taken at all: with the policy as the conservative one it would be in the public part.
+        recall_by_kind: kind of the label -> recall.
+    """
+
+    policy: Policy
+    recall: Rate
+    gamma: Rate
+    precision: Rate
+    letters: Rate
+    exact: Rate
+    exposed: Rate
+    recall_by_kind: dict[str, Rate]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        rates = ("recall", "gamma", "precision", "letters", "exact", "exposed")
+        return {
+            "name": self.policy.name,
+            "threshold": self.policy.threshold,
+            "every_text": self.policy.every_text,
+            "kinds": None if self.policy.kinds is None else sorted(self.policy.kinds),
+            **{name: getattr(self, name).as_dict() for name in rates},
+            "recall_by_kind": {k: r.as_dict() for k, r in self.recall_by_kind.items()},
+        }
+
+
+def compared(
+    rows: Sequence[Labelled],
+    detectors: Sequence[Detector],
+    policies: Sequence[Policy],
+    *,
+    level: float = 0.95,
+) -> list[Measured]:
+    """Return what each policy does, in the order given.
+
+    Args:
+        rows: texts with all their secrets.
+        detectors: asked once for all policies' first look.
+        policies: any number.
+        level: of the intervals.
+    """
+    out = []
+    for policy in policies:
+        taken = _places(rows, detectors, policy)
+        out.append(_measured(policy, rows, taken, level))
+    return out
+
+
+def _places(
+    rows: Sequence[Labelled], detectors: Sequence[Detector], policy: Policy
+) -> list[tuple[Place, ...]]:
+    """Return where the policy puts masks, as redaction does."""
+    if policy.every_text:
+        return [((0, len(row.text)),) if row.text else () for row in rows]
+    redactor = Redactor(tuple(detectors), policy, ALL)
+    return [one.places[0] for one in redactor.redact([Point(row.text) for row in rows])]
+
+
+def _measured(
+    policy: Policy, rows: Sequence[Labelled], taken: Sequence[Sequence[Place]], level: float
+) -> Measured:
+    covered: dict[str, list[int]] = {}
+    exact = exposed = secrets = useful = pieces = good = letters = 0
+    for row, places in zip(rows, taken, strict=True):
+        own = merged(row.text, [Found(a, b, kind, 1.0, "label") for a, b, kind in row.spans])
+        for start, end, kind in row.spans:
+            whole = any(a <= start and end <= b for a, b in places)
+            covered.setdefault(kind, []).append(whole)
+            exact += (start, end) in places
+            exposed += not places
+            secrets += 1
+        for a, b in places:
+            common = sum(max(0, min(b, y) - max(a, x)) for x, y in own)
+            pieces, useful = pieces + 1, useful + (common > 0)
+            letters, good = letters + b - a, good + common
+    found = sum(map(sum, covered.values()))
+
+    def share(some: int, of: int) -> Rate:
+        return rate(some, of, level=level)
+
+    return Measured(
+        policy,
+        share(found, secrets),
+        share(secrets - found, secrets),
+        share(useful, pieces),
+        share(good, letters),
+        share(exact, secrets),
+        share(exposed, secrets),
+        {kind: share(sum(hits), len(hits)) for kind, hits in sorted(covered.items())},
+    )
+
+
+def read_labelled(path: Path) -> list[Labelled]:
+    """Return labelled texts: JSON rows with `utterance` and `spans`, [[start, end, kind], ..].
+
+    Raises:
+        GenieError: the file cannot be read (E008), or a row is none (E014), told without text.
+    """
+    try:
+        with path.open("rb") as lines:
+            found = list(_labelled(lines, str(path)))
+    except OSError as error:
+        raise GenieError(Problem("E008", f"cannot read {path}: {error.strerror}")) from None
+    problems = [one for one in found if isinstance(one, Problem)]
+    if problems or not found:
+        del found
+        raise GenieError(problems[:MOST] or Problem("E014", f"{path} holds no rows"))
+    return [one for one in found if isinstance(one, Labelled)]
+
+
+def _labelled(lines: Iterable[bytes], file: str) -> Iterator[Labelled | Problem]:
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        row = _row(line)
+        if row is None:
+            message = "expected a JSON row with utterance and spans [[start, end, kind], ..]"
+            hint = "places are characters, the end exclusive, inside the utterance"
+            yield Problem("E014", message, Span(file, number, 1, number, 1), hint)
+        else:
+            yield row
+
+
+def _row(line: bytes) -> Labelled | None:
+    try:
+        data = json.loads(line.decode("utf-8-sig"))
+        text, spans = data["utterance"], [tuple(span) for span in data["spans"]]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    fine = isinstance(text, str) and all(
+        len(s) == 3
+        and type(s[0]) is int
+        and type(s[1]) is int
+        and isinstance(s[2], str)
+        and 0 <= s[0] < s[1] <= len(text)
+        for s in spans
+    )
+    return Labelled(text, tuple(sorted(spans))) if fine else None

@@ -1,0 +1,144 @@
+"""The page on which the owner of private rows looks at what was found in them, and what was not.
+
+It holds private text, so it loads nothing, runs nothing, asks not to be kept by search engines,
+blurs what was found until it is asked for, and prints none of it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from genie_dp.private.redact.redactor import Redacted, Redactor
+from genie_dp.private.redact.rows import Point
+from genie_dp.private.redact.spans import MASK, Found
+from genie_dp.rng import stream
+from genie_dp.synthesis.report_page import number, percent
+
+# Sorts of rows, in the order of the page: what may have gone wrong comes first.
+SORTS = {
+    "public": "Public: nothing was found. Look for what was missed.",
+    "caught": "Private by the conservative policy alone. Look for what should have been masked.",
+    "masked": "Private: masked. Look for masks that are too short or too long.",
+    "duplicate": "Private: was there before.",
+}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Piece:
+    """A piece of a text as the page shows it.
+
+    Attributes:
+        text: the piece.
+        sort: "" for plain text, "masked", or "caught" by the conservative policy alone.
+        why: kinds, scores and detectors.
+    """
+
+    text: str
+    sort: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Shown:
+    """A row of the page: its number in the file, its texts in pieces."""
+
+    number: int
+    texts: tuple[tuple[Piece, ...], ...]
+
+
+@dataclass(slots=True, repr=False)
+class Review:
+    """Rows drawn for the page, some of each sort, all with the same chance.
+
+    Attributes:
+        most: rows of a sort.
+        seed: of the draws.
+    """
+
+    most: int
+    seed: int
+    rows: dict[str, list[Shown]] = field(default_factory=lambda: {name: [] for name in SORTS})
+    seen: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SORTS, 0))
+
+    def add(self, number: int, original: Point, one: Redacted, redactor: Redactor) -> None:
+        """Take a row to the page, or leave it (Vitter, 1985, algorithm R)."""
+        sort = _sort(one)
+        self.seen[sort] += 1
+        rows = self.rows[sort]
+        place = stream(self.seed, "review", sort, self.seen[sort]).randrange(self.seen[sort])
+        if len(rows) < self.most:
+            rows.append(_shown(number, original, one, redactor))
+        elif place < self.most:
+            rows[place] = _shown(number, original, one, redactor)
+
+
+def _sort(one: Redacted) -> str:
+    if one.is_duplicate:
+        return "duplicate"
+    if one.part == "public":
+        return "public"
+    return "masked" if any(MASK in text for text in one.point.texts) else "caught"
+
+
+def _shown(number: int, original: Point, one: Redacted, redactor: Redactor) -> Shown:
+    return Shown(
+        number,
+        tuple(
+            _pieces(text, places, found, redactor)
+            for text, places, found in zip(original.texts, one.places, one.found, strict=True)
+        ),
+    )
+
+
+def _pieces(
+    text: str, places: Sequence[tuple[int, int]], found: Sequence[Found], redactor: Redactor
+) -> tuple[Piece, ...]:
+    """Return a text in pieces: masks, what the conservative policy takes, and the rest."""
+    caught = () if redactor.conservative.every_text else redactor.conservative.taken(text, found)
+    sorts = [""] * len(text)
+    for one in caught:
+        sorts[one.start : one.end] = ["caught"] * (one.end - one.start)
+    ends = {0, len(text)}
+    for start, end in places:
+        sorts[start:end] = ["masked"] * (end - start)
+        ends |= {start, end}
+    ends |= {i for i in range(1, len(text)) if sorts[i] != sorts[i - 1]}
+    cuts = sorted(ends)
+    return tuple(
+        Piece(text[a:b], sorts[a], _why(a, b, found) if sorts[a] else "")
+        for a, b in zip(cuts, cuts[1:], strict=False)
+    )
+
+
+def _why(start: int, end: int, found: Sequence[Found]) -> str:
+    best: dict[tuple[str, str], float] = {}
+    for one in found:
+        if one.start < end and start < one.end:
+            key = (one.kind, one.detector)
+            best[key] = max(one.score, best.get(key, 0.0))
+    ranked = sorted(best.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{kind} {score:.2f} ({by})" for (kind, by), score in ranked) or "by its value"
+
+
+def page(result: Mapping[str, Any], review: Review) -> str:
+    """Return the page of a report and the rows that were drawn."""
+    environment = Environment(
+        loader=ChoiceLoader(
+            [
+                PackageLoader("genie_dp.private.redact", "pages"),
+                PackageLoader("genie_dp.synthesis", "pages"),
+            ]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=number, percent=percent)
+    rows = {name: sorted(rows, key=lambda row: row.number) for name, rows in review.rows.items()}
+    text: str = environment.get_template("review.html.jinja").render(
+        result=result, rows=rows, seen=review.seen, sorts=SORTS
+    )
+    return text
