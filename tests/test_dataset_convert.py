@@ -273,6 +273,19 @@ def test_ids_and_sources_may_be_changed(tmp_path):
     ]  # fmt: skip
 
 
+def test_rows_of_one_id_get_ids_of_their_own(tmp_path, capsys):
+    source = write(tmp_path / "a.jsonl", [row("S1"), row("S2"), row("S1"), row("S1-2"), row("S1")])
+    assert convert(source, tmp_path / "b.jsonl") == 0
+    assert [one["id"] for one in read(tmp_path / "b.jsonl")] == [
+        "S1",
+        "S2",
+        "S1-2",
+        "S1-2-2",
+        "S1-3",
+    ]
+    assert "3 rows had the id of another" in capsys.readouterr().err
+
+
 def test_tsv_rows_get_the_language_that_is_said(tmp_path):
     (tmp_path / "a.tsv").write_text("a\tbuy it\t( BUY it )\n")
     assert convert(tmp_path / "a.tsv", tmp_path / "b.jsonl", "--language", "sexpr") == 0

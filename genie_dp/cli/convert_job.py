@@ -27,6 +27,7 @@ from genie_dp.cli.output import check_output, open_bytes, open_text, progress
 from genie_dp.dataset.card import Card, Split, counts_of
 from genie_dp.dataset.formats import check_parquet, read_rows
 from genie_dp.dataset.groups import Groups
+from genie_dp.dataset.keys import hashed
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.readers import READERS, ReadOptions, find_reader
 from genie_dp.dataset.scan import as_row
@@ -43,10 +44,11 @@ Rows = Callable[[], Iterator[Example | Left]]
 
 @dataclass(slots=True)
 class Tally:
-    """What became of the rows: written ones by part, and why others were left out."""
+    """What became of the rows: written and renamed ones, and why others were left out."""
 
     left: Counter[str] = field(default_factory=Counter)
     rows: int = 0
+    renamed: int = 0
     rejects: IO[str] | None = None
 
     def note(self, row: Left) -> None:
@@ -58,13 +60,29 @@ class Tally:
             self.rejects.write(json.dumps(told, ensure_ascii=False) + "\n")
 
     def kept(self, rows: Iterable[Example | Left], change: "Change") -> Iterator[Example]:
-        """Yield the rows that have an equal, with what the user wants changed."""
+        """Yield the rows that have an equal, with what the user wants changed.
+
+        Data sets give one id to several rows; no other command takes such rows.
+        """
+        taken: set[int] = set()
         for row in rows:
             if isinstance(row, Left):
                 self.note(row)
-            else:
-                self.rows += 1
-                yield change(row)
+                continue
+            own = _own_id(row.id, taken)
+            self.renamed += own != row.id
+            self.rows += 1
+            yield change(row if own == row.id else replace(row, id=own))
+
+
+def _own_id(id: str, taken: set[int]) -> str:
+    """Return the id, or if another row has it the id with the first number behind that is free."""
+    number, own = 1, id
+    while (key := hashed(own)) in taken:
+        number += 1
+        own = f"{id}-{number}"
+    taken.add(key)
+    return own
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +283,8 @@ def _tell(tally: Tally, to: str, output: str) -> None:
             click.echo(f"  {count:>8,}  {reason}", err=True)
         if (rest := len(tally.left) - _MOST_SHOWN) > 0:
             click.echo(f"  and {rest} more reasons; --rejects FILE has all rows", err=True)
+    if tally.renamed:
+        click.echo(f"{tally.renamed:,} rows had the id of another; a number is behind it", err=True)
     where = "stdout" if output == "-" else output
     keeps = WRITERS[to].keeps
     click.echo(f"{tally.rows:,} rows -> {where} ({to} keeps {keeps})", err=True)
