@@ -19,7 +19,7 @@ from pathlib import Path
 
 from measure import ROOT
 from parser_runs import OUTPUT, Results, Work, genie, told
-from private_runs import DELTA, NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of
+from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of
 from private_worlds import Maker, annotated, as_public
 
 EPSILONS = (3.0, 8.0, NONE)
@@ -238,14 +238,10 @@ def prior(script: Script) -> None:
     def steered(epsilon: float, seed: int) -> dict[str, float]:
         file = bench.work.place("prior", ["prior", world.private, epsilon, seed], ".json")
         if not file.exists():
-            ledger = file.with_suffix(".ledger.json")
-            ledger.unlink(missing_ok=True)
-            budget = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--ledger", str(ledger)]
-            own = str(world.private)
-            genie(["private", "budget", "init", own, *budget, "--unit", "utterance"])
-            told_all = ["--epsilon", str(epsilon), "--ledger", str(ledger), "--about",
-                        str(bench.sizes.private), "--public", str(base)]  # fmt: skip
-            genie(["private", "prior", own, *told_all, "--output", str(file), "--overwrite"])
+            ledger = bench.budget(file, world.private, epsilon)
+            command = ["private", "prior", world.private, "--epsilon", epsilon, "--ledger", ledger]
+            rest = ["--about", bench.sizes.private, "--public", base, "--output", file]
+            genie([*map(str, [*command, *rest]), "--overwrite"])
         rows = make.synthesized("steered", *size, "--seed", 1, "--prior", file)
         return script.tested(world, [rows], parts)
 

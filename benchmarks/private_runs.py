@@ -6,7 +6,6 @@ all runs on one set of rows share one.
 """
 
 import json
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -116,17 +115,24 @@ class Bench:
         target = self.work.place(case.kind, command, "")
         if not target.exists():
             told(f"{case.world.name}, {case.name}, seed {seed}")
-            # What an interrupted run has spent is spent in life; here it is another experiment.
-            ledger = target.with_suffix(".ledger.json")
-            ledger.unlink(missing_ok=True)
-            shutil.rmtree(f"{target}.work", ignore_errors=True)
-            budget = ["--epsilon", str(case.epsilon), "--delta", str(DELTA)]
-            init = ["private", "budget", "init", str(case.world.private), *budget]
-            genie([*init, "--unit", "utterance", "--ledger", str(ledger)])
+            ledger = self.budget(target, case.world.private, case.epsilon)
             words = [word.replace(LEDGER, str(ledger)) for word in filled(command, target)]
             cost = genie([*words, "--overwrite"])
             self._cost(target).write_text(json.dumps(cost), encoding="utf-8")
         return target
+
+    def budget(self, target: Path, private: Path, epsilon: float) -> Path:
+        """Return a new ledger for what is made at a place.
+
+        What an interrupted run has spent stays spent in life; here the next is a new experiment.
+        """
+        for old in target.parent.glob(f"*{target.stem}.ledger*"):
+            old.unlink()
+        ledger = target.with_suffix(".ledger.json")
+        promised = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--unit", "utterance"]
+        init = ["private", "budget", "init", str(private), *promised]
+        genie([*init, "--ledger", str(ledger)])
+        return ledger
 
     def _cost(self, folder: Path) -> Path:
         return folder.with_suffix(".cpu.json")
