@@ -24,13 +24,12 @@ from genie_dp.private.crt.run import PublicSettings
 from genie_dp.private.crt.selective import SelectiveSettings, selective_mechanism
 from genie_dp.private.crt.statements import Record, Redaction, Statement, record, statement_of
 from genie_dp.private.generators.decoder import DecoderSettings
-from genie_dp.private.generators.fit import Plan, Training
 from genie_dp.private.generators.folder import save_generator
 from genie_dp.private.generators.generator import Generator, Settings, new_generator
 from genie_dp.private.generators.hugging_face import HuggingFaceSettings
-from genie_dp.private.generators.plans import load_plan, save_plan
+from genie_dp.private.generators.plans import Plan, Training, load_plan, save_plan
 from genie_dp.private.generators.recurrent import RecurrentSettings
-from genie_dp.private.generators.stages import Labelled
+from genie_dp.private.generators.stages import STAGES, Labelled
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.training.checkpoint import run_of
@@ -211,7 +210,7 @@ def _trained(
     options = job.options
     prepare_torch(options["device"], options["threads"])
     generator = new_generator(
-        options["kind"], job.language, vocabulary, job.model(), functions=(MASK,),
+        options["kind"], job.language, vocabulary, job.model(), words=(MASK,),
         seed=options["seed"],
     )  # fmt: skip
     for model in generator.models.values():
@@ -236,7 +235,8 @@ def _spender(job: Job) -> Any:
     ledger, redaction = job.ledger, job.redaction
     if ledger is None or redaction is None:
         return None
-    one = Record(run_of(job.work), redaction)
+    folders = (job.work / stage.name for stage in STAGES[job.options["kind"]])
+    one = Record(run_of(*folders), redaction)
     purpose = f"{job.options['kind']} by {job.options['method']}{one.mark}"
 
     def spend(mechanisms: Sequence[Mechanism]) -> Spent:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -9,13 +10,14 @@ from typing import Any, Literal, get_args
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.crt.run import AlternatingRun, PublicSettings
 from genie_dp.private.crt.selective import SelectiveRun, SelectiveSettings, stretches
-from genie_dp.private.generators.fit import Plan, Training
 from genie_dp.private.generators.generator import Generator
+from genie_dp.private.generators.plans import Plan, Training
 from genie_dp.private.generators.recurrent import RecurrentLM
 from genie_dp.private.generators.stages import STAGES, Kind, Labelled, Stage, StageName, encoded
 from genie_dp.private.ledger.accounting import Accountant
 from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.training.checkpoint import alone
 from genie_dp.records import Spent
 
 # non-private and masked are the same steps on other rows: before and after redaction.
@@ -163,16 +165,21 @@ def fit(
 
     Raises:
         GenieError: the engine cannot be used (Q020 to Q025), there is nothing to learn from (O008),
-            s-dp has another model than an LSTM (O009), a checkpoint is of another run (O005), or
-            the budget does not suffice.
+            s-dp has another model than an LSTM (O009), a checkpoint is of another run (O005) or
+            not the newest (Q031), another process trains there (Q032), or the budget does not
+            suffice.
     """
     if (course.method in PAID) != (spend is not None):
         raise ValueError(f"expected a ledger for {PAID}, and only for them: {course.method}")
     runs: dict[StageName, AlternatingRun] = {}
     spent = NOTHING
-    try:
+    with ExitStack() as held:
+        if folder is not None:
+            for stage in STAGES[generator.kind]:
+                held.enter_context(alone(folder / stage.name))
         for number, stage in enumerate(STAGES[generator.kind]):
             runs[stage.name] = _run(generator, rows, course, stage, number, listen)
+            held.callback(runs[stage.name].close)
             if folder is not None:
                 runs[stage.name].resume(folder / stage.name)
         for run in runs.values():
@@ -182,9 +189,6 @@ def fit(
         for name, run in runs.items():
             every = course.training.checkpoint_every
             run.train(folder and folder / name, checkpoint_every=every)
-    finally:
-        for run in runs.values():
-            run.close()
     return spent
 
 

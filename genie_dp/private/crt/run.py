@@ -8,10 +8,11 @@ from typing import Any, Literal, get_args
 import torch
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from genie_dp.learn.checkpoint import Checkpoint
 from genie_dp.learn.schedule import learning_rate
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.sequences import Encoded
+from genie_dp.private.training.checkpoint import load_newest, save_once
 from genie_dp.private.training.run import PrivateRun, Spend
 from genie_dp.private.training.settings import DPSettings, Schedule
 from genie_dp.records import Spent
@@ -184,7 +185,7 @@ class AlternatingRun:
     def save(self, folder: Path) -> None:
         """Write a checkpoint: weights and both optimizers; no random state (see training)."""
         facts = {"step": self.number, "settings": self._settings()}
-        save_checkpoint(folder, Checkpoint(dict(self._tensors()), facts))
+        save_once(folder, Checkpoint(dict(self._tensors()), facts))
 
     def _settings(self) -> dict[str, Any]:
         return {
@@ -212,9 +213,10 @@ class AlternatingRun:
         """Go on from the newest checkpoint of a folder, if there is one.
 
         Raises:
-            GenieError: it is of another run (O005), or cannot be read (M003).
+            GenieError: it is of another run (O005) or not the newest (Q031), or it cannot be read
+                (M003).
         """
-        found = load_checkpoint(folder)
+        found = load_newest(folder)
         if found is None:
             return
         weights = found.part("model.")

@@ -75,6 +75,7 @@ def new_generator(
     settings: Settings,
     *,
     functions: Collection[str] = (),
+    words: Collection[str] = (),
     codes: Codes | None = None,
     seed: int = 0,
 ) -> Generator:
@@ -86,6 +87,7 @@ def new_generator(
         rows: public rows; tokenizer and grammar come from them alone.
         settings: which model.
         functions: public tokens that are to have an id of their own, such as a library's functions.
+        words: public words that are to have one, too, such as a mask.
         codes: the control codes; needed for "control".
         seed: of the weights.
 
@@ -98,7 +100,7 @@ def new_generator(
     if isinstance(settings, HuggingFaceSettings):
         tokenizer = PretrainedTokenizer(settings.base)
     else:
-        tokenizer = _tokenizer(kind, rows, functions, codes)
+        tokenizer = _tokenizer(kind, rows, functions, codes, words)
     models = {
         stage.name: build_model(settings, len(tokenizer.pieces), seed=seed, stage=stage.name)
         for stage in STAGES[kind]
@@ -108,15 +110,20 @@ def new_generator(
 
 
 def _tokenizer(
-    kind: Kind, rows: Sequence[Labelled], functions: Collection[str], codes: Codes | None
+    kind: Kind,
+    rows: Sequence[Labelled],
+    functions: Collection[str],
+    codes: Codes | None,
+    words: Collection[str],
 ) -> Tokenizer:
     """Return the tokenizer of public rows; it has no ids that the kind never writes or reads."""
     if kind != "two-stage":
         extra = {part for name in (codes.all if codes else ()) for part in name.split()}
-        return build_tokenizer((row.utterance for row in rows), extra=extra)
+        return build_tokenizer((row.utterance for row in rows), extra={*extra, *words})
     tokens = {*functions, *(token for row in rows for token in row.program)}
-    texts = (words for row in rows for words in (row.utterance, row.program))
-    return build_tokenizer(texts, extra=(token for token in tokens if not is_plain(token)))
+    texts = (text for row in rows for text in (row.utterance, row.program))
+    own = {token for token in tokens if not is_plain(token)}
+    return build_tokenizer(texts, extra={*own, *words})
 
 
 def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> Any:

@@ -1,0 +1,506 @@
+"""Alternating runs: the order of steps, what each part may do, how they go on; the baselines."""
+
+import json
+import math
+import shutil
+
+import pytest
+
+pytest.importorskip("opacus")
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.private.crt.fit import METHODS, Course, Rows, fit, plan_of, rows_of, steps_of
+from genie_dp.private.crt.marked import MASK, mask_apart, open_marked, sensitive_words
+from genie_dp.private.crt.perplexity import perplexity, row_losses
+from genie_dp.private.crt.run import AlternatingRun, PublicSettings
+from genie_dp.private.crt.selective import (
+    SelectiveRun,
+    SelectiveSettings,
+    Stretches,
+    collate_stretches,
+    guarded_places,
+    part_losses,
+    selective_mechanism,
+    stretches,
+)
+from genie_dp.private.generators.decoder import DecoderSettings
+from genie_dp.private.generators.folder import load_generator, save_generator
+from genie_dp.private.generators.generator import new_generator
+from genie_dp.private.generators.pretraining import EncodedBatches
+from genie_dp.private.generators.recurrent import RecurrentLM, RecurrentSettings
+from genie_dp.private.generators.sequences import collate
+from genie_dp.private.generators.stages import Labelled
+from genie_dp.private.ledger.mechanisms import PoissonGaussian
+from genie_dp.private.training.check import check_engine
+from genie_dp.private.training.settings import DPSettings
+from genie_dp.records import Spent
+from tests import private_models as models
+from tests.private_models import made
+
+SPENT = Spent(3.0, 1e-5, "utterance", "add-or-remove-one", "rdp", ("what the ledger says",))
+LSTM = RecurrentSettings(8, longest=16)
+
+
+def noisy(**changes):
+    facts = {"noise_multiplier": 1.0, "rate": 0.5, "steps": 4, "batch": 4.0, "seed": 0}
+    return DPSettings(**{**facts, **changes})
+
+
+def lstm():
+    return made(RecurrentLM, models.WORDS, LSTM)
+
+
+def units(count=8, seed=1):
+    return [(row,) for row in models.rows(count, seed=seed)]
+
+
+def alternating(model=None, *, private=None, public=None, **changes):
+    plain = PublicSettings(batch=3, optimizer=changes.pop("optimizer", "adamw"), clip=0.0)
+    return AlternatingRun(
+        model or lstm(),
+        models.rows(7, seed=2) if public is None else public,
+        units() if private is None else private,
+        epochs=2,
+        plain=plain,
+        noisy=noisy(**changes),
+    )
+
+
+def paid(run):
+    run.pay(lambda mechanisms: SPENT)
+    return run
+
+
+def weights(model):
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+# The LSTM.
+
+
+def test_unrolled_states_are_those_of_the_fused_layer():
+    model, batch = lstm(), models.batch(5)
+    torch.testing.assert_close(model.train()(batch.inputs), model.eval()(batch.inputs))
+
+
+def test_the_recurrent_model_steps_as_it_reads():
+    model = lstm().eval()
+    ids = torch.tensor([[2, 5, 6, 7], [2, 8, 0, 0]])
+    logits, state = model.start(ids, torch.tensor([4, 2]))
+    whole = model(ids)
+    torch.testing.assert_close(logits, torch.stack([whole[0, 3], whole[1, 1]]))
+    after, _ = model.step(state, torch.tensor([9, 9]))
+    longer = model(torch.tensor([[2, 8, 9]]))
+    torch.testing.assert_close(after[1], longer[0, 2])
+    swapped, _ = model.step(state.take(torch.tensor([1, 0])), torch.tensor([9, 9]))
+    torch.testing.assert_close(swapped[0], after[1])
+
+
+@pytest.mark.parametrize("engine", ["vmap", "loop"])
+def test_engines_are_right_for_the_recurrent_model(engine):
+    check_engine(lstm(), engine)
+
+
+@pytest.mark.parametrize("engine", ["hooks", "ghost"])
+def test_engines_that_cannot_take_the_recurrent_model_are_refused(engine):
+    with pytest.raises(GenieError) as caught:
+        check_engine(lstm(), engine)
+    assert caught.value.problems[0].code in ("Q024", "Q025")
+
+
+# The order of steps.
+
+
+def test_epochs_alternate_whole_minibatches_of_one_part():
+    run = paid(alternating())
+    assert (run.public_each, run.private_each, run.steps) == (2, 2, 8)
+    assert [run.is_public(i) for i in range(8)] == [True, True, False, False] * 2
+    seen, public, private = [], set(models.rows(7, seed=2)), {u[0] for u in units()}
+    whole = run.model.loss
+    run.model.loss = lambda batch: seen.append(batch) or whole(batch)
+    take = run.batches.take
+    took = []
+    run.batches.take = lambda number: took.append(number) or take(number)
+    drawn = []
+    step = run.private.step
+    run.private.step = lambda rows: drawn.append(rows) or step(rows)
+    run.train()
+    assert took == [0, 1, 2, 3]
+    assert len(drawn) == 4
+    assert all(row in private and row not in public for rows in drawn for row in rows)
+    given_ = [tuple(row.tokens) for row in public]
+    for batch in seen[: run.public_each]:
+        for row in batch.inputs.tolist():
+            assert any(row[: len(t) - 1] == list(t[:-1]) for t in given_)
+
+
+def test_without_noise_and_clipping_it_is_plain_alternating_descent():
+    private = units()
+    model = lstm()
+    run = alternating(
+        model, private=private, noise_multiplier=0.0, clip=1e6, rate=1.0, optimizer="sgd",
+        schedule="constant", warmup=0.0, learning_rate=0.05, batch=8.0,
+    )  # fmt: skip
+    run.plain = PublicSettings(
+        batch=3, optimizer="sgd", clip=0.0, schedule="constant", warmup=0.0, learning_rate=0.1
+    )
+    run.private.spent = SPENT  # no noise: nothing can be paid
+    run.train()
+    other = lstm()
+    batches = EncodedBatches(models.rows(7, seed=2), size=3)
+    whole = collate([unit[0] for unit in private])
+    for epoch in range(2):
+        for place in range(2):
+            batch, scored = batches.take(2 * epoch + place)
+            descend(other, other.loss(batch).sum() / scored, 0.1)
+        for _ in range(2):
+            descend(other, other.loss(whole).sum() / 8.0, 0.05)
+    torch.testing.assert_close(weights(model), weights(other), rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(weights(model), weights(lstm()))
+
+
+def descend(model, loss, rate):
+    gradients = torch.autograd.grad(loss, list(model.parameters()))
+    with torch.no_grad():
+        for p, g in zip(model.parameters(), gradients, strict=True):
+            p -= rate * g
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 999), clip=st.floats(0.01, 1.0), count=st.integers(1, 6))
+def test_one_private_row_moves_a_step_by_no_more_than_its_bound(seed, clip, count):
+    def moved(rows):
+        model = lstm()
+        run = alternating(
+            model, noise_multiplier=0.0, clip=clip, optimizer="sgd", schedule="constant",
+            warmup=0.0, learning_rate=1.0, batch=1.0,
+        )  # fmt: skip
+        run.private.spent = SPENT
+        before = weights(model)
+        run.private.step(rows)
+        return weights(model) - before
+
+    rows = models.rows(count, seed=seed)
+    away = moved(rows) - moved(rows[1:])
+    assert float(away.norm()) <= clip * (1 + 1e-4) + 1e-6
+
+
+def test_the_first_epoch_on_public_rows_knows_nothing_of_private_ones():
+    found = []
+    for seed in (1, 7):
+        model = lstm()
+        run = paid(alternating(model, private=units(seed=seed)))
+        for _ in range(run.public_each):
+            run.step()
+        found.append(weights(model))
+        run.step()
+        found.append(weights(model))
+    assert torch.equal(found[0], found[2])
+    assert not torch.equal(found[1], found[3])
+
+
+def test_nothing_private_is_stepped_on_before_it_is_paid():
+    run = alternating()
+    for _ in range(run.public_each):
+        run.step()
+    with pytest.raises(RuntimeError, match="not paid"):
+        run.step()
+
+
+def test_the_spend_is_of_all_private_steps():
+    told = []
+    alternating().pay(lambda mechanisms: told.extend(mechanisms) or SPENT)
+    assert told == [PoissonGaussian(1.0, 0.5, 4)]
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5, 6])
+def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, tmp_path):
+    whole = paid(alternating())
+    whole.train(tmp_path / "whole")
+    first = paid(alternating())
+    for _ in range(stop):
+        first.step()
+    first.save(tmp_path / "parts")
+    for _ in range(2):  # steps that are lost
+        first.step()
+    second = alternating()
+    second.resume(tmp_path / "parts")
+    assert second.number == stop
+    paid(second).train(tmp_path / "parts")
+    assert torch.equal(weights(whole.model), weights(second.model))
+    assert second.private.steps == 4
+    third = paid(alternating())
+    third.resume(tmp_path / "parts")
+    third.train()
+    assert torch.equal(weights(third.model), weights(whole.model))
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    run = paid(alternating())
+    run.step()
+    run.save(tmp_path)
+    other = alternating(clip=0.2)
+    with pytest.raises(GenieError) as caught:
+        other.resume(tmp_path)
+    assert caught.value.problems[0].code == "O005"
+
+
+def test_checkpoints_hold_no_random_state_and_no_rows(tmp_path):
+    run = paid(alternating())
+    run.train(tmp_path)
+    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {"state.json", "state.safetensors", "run.json", ".run.lock"}
+    assert set(json.loads((tmp_path / "run.json").read_text())) == {"run", "released"}
+
+
+def test_a_state_that_was_released_is_not_made_again(tmp_path):
+    run = paid(alternating())
+    run.step()
+    run.save(tmp_path)
+    for path in tmp_path.glob("step-*"):
+        shutil.rmtree(path)
+    with pytest.raises(GenieError) as caught:
+        alternating().resume(tmp_path)
+    assert caught.value.problems[0].code == "Q031"
+
+
+# Rows and masks.
+
+
+def test_rows_are_public_only_if_marked_so_and_without_masks(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"utterance": "a b", "part": "public"}\n{"utterance": "c <MASK>.", "part": "public"}\n'
+        '{"utterance": "d"}\n{"utterance": "e", "part": "Public"}\n'
+        '{"utterance": "f", "part": "private"}\n'
+    )
+    found = open_marked(path, language="thingtalk")
+    assert [row.utterance for row in found.public] == ["a b"]
+    assert [unit[0].utterance for unit in found.private] == ["c <MASK> .", "d", "e", "f"]
+    assert "a b" not in repr(found)
+
+
+def test_private_rows_are_grouped_by_unit_and_public_ones_are_not(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    row = '{{"utterance": "{}", "part": "{}", "user": "u"}}\n'
+    path.write_text("".join(row.format(x, p) for x, p in (("a", "x"), ("b", "public"), ("c", "y"))))
+    found = open_marked(path, language="thingtalk", unit="user", cap=5)
+    assert [len(unit) for unit in found.private] == [2]
+    assert len(found.public) == 1
+
+
+WORDS = st.lists(st.text("abc.", min_size=1, max_size=3), min_size=1, max_size=8)
+
+
+@given(words=WORDS, data=st.data())
+def test_words_behind_masks_are_found_again(words, data):
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    secret = ["Z" + word for word in words[start:end]]
+    original = " ".join([*words[:start], *secret, *words[end:]])
+    redacted = " ".join([*words[:start], MASK, *words[end:]])
+    found = sensitive_words(redacted, original)
+    assert [word for word, _ in found] == original.split()
+    assert [word for word, is_masked in found if is_masked] == secret
+
+
+def test_texts_of_different_rows_are_sensitive_throughout():
+    assert sensitive_words("x <MASK> y", "a b") == (("a", True), ("b", True))
+    assert mask_apart("<MASK><MASK>!") == "<MASK> <MASK> !"
+
+
+# Selective DP-SGD.
+
+
+@given(st.lists(st.booleans(), min_size=2, max_size=30), st.integers(0, 4))
+def test_places_that_read_or_predict_a_sensitive_token_are_guarded(marks, crossings):
+    found = guarded_places(marks, crossings)
+    assert len(found) == len(marks) - 1
+    assert all(g or not (a or b) for a, b, g in zip(marks, marks[1:], found, strict=False))
+    left = sum(a and not b for a, b in zip(found, found[1:], strict=False))
+    assert left <= crossings
+
+
+def marked_rows():
+    return [
+        Stretches((2, 5, 6, 7, 8, 3), (False, False, True, False, False, False)),
+        Stretches((2, 9, 10, 3), (False, False, False, False)),
+    ]
+
+
+def test_plain_losses_do_not_depend_on_sensitive_tokens_but_by_released_states():
+    model = lstm()
+    rows = marked_rows()
+    changed = [Stretches((2, 5, 11, 7, 8, 3), rows[0].sensitive), rows[1]]
+    collated = [collate_stretches(r, size=8, crossings=2) for r in (rows, changed)]
+    # A bound of almost nothing: what is released is almost nothing.
+    first, second = (part_losses(model, batch, 1e-9) for batch in collated)
+    torch.testing.assert_close(first[0], second[0])
+    assert float((first[1] - second[1]).detach().abs()[0]) > 1e-4
+    # Without masks it is the loss of the model.
+    assert float(first[1][1].detach()) == 0
+    plain = model.loss(models.collate([row for row in rows[1:]]))
+    torch.testing.assert_close(first[0][1:], plain)
+
+
+def test_gradients_of_plain_losses_do_not_reach_sensitive_tokens():
+    model = lstm()
+    batch = collate_stretches(marked_rows()[:1], size=8, crossings=2)
+    plain, guarded = part_losses(model, batch, 1.0)
+    (gradient,) = torch.autograd.grad(plain.sum(), model.words.weight, retain_graph=True)
+    assert float(gradient[6].abs().sum()) == 0
+    assert float(gradient[8].abs().sum()) > 0
+    (gradient,) = torch.autograd.grad(guarded.sum(), model.words.weight)
+    assert float(gradient[6].abs().sum()) > 0
+
+
+def test_both_losses_together_are_that_of_the_row_where_nothing_is_cut():
+    model = lstm()
+    batch = collate_stretches(marked_rows()[1:], size=8, crossings=2)
+    together = sum(part_losses(model, batch, 1.0))
+    torch.testing.assert_close(together, model.loss(models.collate(marked_rows()[1:])))
+
+
+def test_selective_training_learns_plain_places_without_noise_and_others_with():
+    rows = [(row,) for row in marked_rows() * 4]
+    model = lstm()
+    states = SelectiveSettings(noise_multiplier=0.5)
+    run = SelectiveRun(
+        model, rows, plain=PublicSettings(batch=4), noisy=noisy(rate=1.0, batch=8.0), states=states
+    )
+    run.pay(lambda mechanisms: SPENT)
+    before = float(model.loss(models.collate(marked_rows()[1:])).detach())
+    run.train()
+    assert run.private.steps == run.steps == 4
+    assert float(model.loss(models.collate(marked_rows()[1:])).detach()) < before
+
+
+def test_the_noise_of_gradients_and_of_states_together():
+    states = SelectiveSettings(noise_multiplier=2.0, crossings=4)
+    found = selective_mechanism(noisy(), states)
+    # 1 / 1 + 4 / 4 = 2.
+    assert found == PoissonGaussian(1 / math.sqrt(2), 0.5, 4)
+
+
+# Generators.
+
+PUBLIC = [
+    Labelled(tuple(f"play {word}".split()), tuple(f"@x.play {word}".split())) for word in "abcdef"
+]
+PRIVATE = [(Labelled(("my", "name", "is", MASK), ("@x.name", MASK)),) for _ in range(6)]
+
+
+def generator(kind="one-stage", model=LSTM):
+    torch.set_num_threads(1)
+    return new_generator(kind, get_language("thingtalk"), PUBLIC, model, words=(MASK,), seed=0)
+
+
+def course(method, kind="one-stage", epochs=(1,), **plan):
+    made_plan = None
+    if method in ("crt", "dp", "s-dp"):
+        options = {"epsilon": 8.0, "delta": 1e-3, **plan}
+        made_plan = plan_of(kind, epochs, 0.5, 3.0, **options)
+    return Course(method, epochs, made_plan, plain=PublicSettings(batch=2))
+
+
+def test_masks_are_one_token():
+    found = generator().tokenizer
+    assert len(found.spell(MASK)) == 1
+
+
+@pytest.mark.parametrize("kind", ["one-stage", "two-stage"])
+@pytest.mark.parametrize("model", [LSTM, DecoderSettings(8, 1, 2, 16)], ids=["lstm", "decoder"])
+def test_generators_learn_both_parts(kind, model, tmp_path):
+    epochs = (1,) if kind == "one-stage" else (1, 2)
+    told, plans = [], course("crt", kind, epochs)
+    made_ = generator(kind, model)
+    before = {name: weights(m) for name, m in made_.models.items()}
+    spent = fit(
+        made_, Rows(PRIVATE, PUBLIC), plans, spend=lambda m: told.append(tuple(m)) or SPENT,
+        folder=tmp_path,
+    )  # fmt: skip
+    assert spent.epsilon == SPENT.epsilon
+    assert all(not torch.equal(before[n], weights(m)) for n, m in made_.models.items())
+    # The whole plan at once, whichever stage asks.
+    assert set(told) == {plans.plan.mechanisms}
+    assert len(plans.plan.mechanisms) == len(epochs)
+    save_generator(made_, tmp_path / "made", spent=spent)
+    again = load_generator(tmp_path / "made").generator
+    rows = [unit[0] for unit in PRIVATE]
+    assert row_losses(again, rows) == pytest.approx(row_losses(made_, rows))
+
+
+def test_perplexity_of_a_model_that_knows_nothing_is_that_of_its_tokens():
+    made_ = generator()
+    with torch.no_grad():
+        for p in made_.models["utterance"].parameters():
+            p.zero_()
+    rows = [Labelled(("play", "play"))]
+    assert perplexity(made_, rows) == pytest.approx(len(made_.tokenizer.pieces), rel=1e-4)
+
+
+def test_baselines_learn_without_noise_and_promise_nothing():
+    for method in ("non-private", "masked"):
+        made_ = generator()
+        rows = [unit[0] for unit in PRIVATE]
+        before = perplexity(made_, rows)
+        spent = fit(made_, rows_of(method, PRIVATE, PUBLIC), Course(method, (6,)))
+        assert spent.epsilon == math.inf
+        assert perplexity(made_, rows) < before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_see_the_parts_as_they_say(method):
+    found = rows_of(method, PRIVATE, PUBLIC)
+    counts = {"crt": (6, 6), "dp": (12, 0)}.get(method, (0, 12))
+    assert (len(found.private), len(found.public)) == counts
+
+
+def test_a_method_with_a_guarantee_needs_a_ledger_and_others_have_none():
+    with pytest.raises(ValueError, match="ledger"):
+        fit(generator(), Rows(PRIVATE, PUBLIC), course("crt"))
+    with pytest.raises(ValueError, match="ledger"):
+        fit(generator(), Rows((), PUBLIC), course("masked"), spend=lambda m: SPENT)
+
+
+def test_an_engine_that_is_refused_costs_nothing():
+    from dataclasses import replace
+
+    made_course = course("crt")
+    wrong = replace(made_course, training=replace(made_course.training, engine="ghost"))
+    paid_ = []
+    with pytest.raises(GenieError):
+        fit(generator(), Rows(PRIVATE, PUBLIC), wrong, spend=paid_.append)
+    assert not paid_
+
+
+def test_selective_training_is_for_recurrent_models():
+    with pytest.raises(GenieError) as caught:
+        fit(generator(model=DecoderSettings(8, 1, 2, 16)), Rows(), course("s-dp"))
+    assert caught.value.problems[0].code == "O009"
+
+
+def test_nothing_to_learn_from_is_said():
+    with pytest.raises(GenieError) as caught:
+        fit(generator(), Rows(), Course("masked", (1,)))
+    assert caught.value.problems[0].code == "O008"
+
+
+def test_private_steps_are_whole_epochs():
+    assert steps_of("two-stage", (2, 3), 0.3) == {"program": 8, "utterance": 12}
+    for kind, epochs in (("two-stage", (2,)), ("one-stage", (0,)), ("one-stage", (1, 1))):
+        with pytest.raises(GenieError) as caught:
+            steps_of(kind, epochs, 0.5)
+        assert caught.value.problems[0].code == "O007"
+
+
+def test_stretches_hold_the_marks_of_words_for_their_pieces():
+    found = stretches([("play", False), ("xyz", True)], generator().tokenizer, longest=16)
+    assert len(found.tokens) == len(found.sensitive)
+    assert sum(found.sensitive) == len(generator().tokenizer.spell("xyz"))
+    assert "tokens" not in repr(found)
