@@ -3,14 +3,16 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from genie_dp import cli
-from genie_dp.cli.private import prior_job
+from genie_dp.cli.private import prior, prior_job, render
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private_prior import load_prior
 from genie_dp.resources import data_folder
@@ -220,3 +222,21 @@ def test_no_work_is_left_of_a_run_that_was_refused(private):
     assert run(private, epsilon=50) == 1
     assert [p.name for p in private.parent.iterdir() if "work" in p.name] == []
     assert os.access(ledger_of(private), os.R_OK)
+
+
+def test_every_code_of_priors_is_explained():
+    root = Path(cli.__file__).parent.parent
+    raised = {c for f in root.rglob("*.py") for c in re.findall(r'"(F\d{3})"', f.read_text())}
+    page = (root.parent / "docs" / "prior.md").read_text(encoding="utf-8")
+    assert raised == set(re.findall(r"^\| (F\d{3}) \|", page, re.MULTILINE))
+    assert len(raised) == 7
+
+
+def test_the_page_names_every_option_of_its_own():
+    page = (Path(cli.__file__).parent.parent.parent / "docs" / "prior.md").read_text()
+    own = {name for one in (prior.command, render.command) for p in one.params for name in p.opts}
+    common = {"--language", "--skills", "--skip-broken", "--grammar", "--subset", "--max-depth",
+              "--format", "-o", "--ledger", "--unit-field"}  # fmt: skip
+    options = {name for name in own - common if name.startswith("--")}
+    assert len(options) > 15
+    assert [name for name in sorted(options) if f"{name}" not in page] == []

@@ -215,4 +215,4 @@ def test_rows_are_not_weighed_twice_by_one_prior(project, tmp_path, capsys):
     told = json.loads((tmp_path / "again.jsonl.manifest.json").read_text())
     assert list(told["priors"]) == [load_prior(tmp_path / "prior.json").digest]
     assert cli.run(["augment", str(tmp_path / "plain.jsonl"), *more[:-1], "rows.tsv"]) == 1
-    assert "F008" in capsys.readouterr().err
+    assert "F004" in capsys.readouterr().err

@@ -120,7 +120,7 @@ def prepare(job: Job) -> Prepared:
     refuse_twice(job.prior, job.inputs)
     if job.prior and job.format == "tsv":
         hint = "give --format jsonl, or let train weigh them: genie-dp train --prior"
-        raise GenieError(Problem("F008", "rows of TSV have no weights for --prior", hint=hint))
+        raise GenieError(Problem("F004", "rows of TSV have no weights for --prior", hint=hint))
     inputs = scan(job.inputs)
     library = load_library_of(job.language, job.skills, skip_broken=job.skip_broken)
     is_skills = isinstance(library, Library)

@@ -137,7 +137,7 @@ def _say(
         err=True,
     )
     if unsaid:
-        click.echo(f"{len(unsaid):,} programs that no template can say:", err=True)
+        click.echo(f"no template can say {len(unsaid):,} of them:", err=True)
     for one in sorted(unsaid, key=lambda one: -one.times)[:_SHOWN]:
         click.echo(f"  {one.times:,} x {one.program}\n      {one.reason}", err=True)
     if len(unsaid) > _SHOWN:
