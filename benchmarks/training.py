@@ -9,6 +9,7 @@ CPU time, since machines are shared.
 """
 
 import json
+import math
 import resource
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -67,12 +68,14 @@ def cpu_seconds(call: Callable[[], object]) -> float:
 
 
 def rates(run: Run, plain: Iterator[None], *, turns: int, steps: int, size: int) -> list[Any]:
-    """Return rows a CPU second of loop and bare loop, a pair for each turn."""
+    """Return rows a CPU second of loop and bare loop, a pair for each turn; either goes first."""
     found = []
-    for _ in range(turns):
-        ours = cpu_seconds(lambda: [run._step() for _ in range(steps)])
-        theirs = cpu_seconds(lambda: [next(plain) for _ in range(steps)])
-        found.append((steps * size / ours, steps * size / theirs))
+    for turn in range(turns):
+        calls = (run._step, partial(next, plain))
+        costs = [0.0, 0.0]
+        for place in (0, 1) if turn % 2 else (1, 0):
+            costs[place] = cpu_seconds(lambda call=calls[place]: [call() for _ in range(steps)])
+        found.append(tuple(steps * size / cost for cost in costs))
     return found
 
 
@@ -108,24 +111,62 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
 def searching(model: Any, constraint: Constraint, sentences: list[tuple[str, ...]]) -> None:
     """Print CPU milliseconds a sentence, free and constrained, and the ratio of those a token.
 
-    The first of five passes is not counted: in it a grammar's places are made.
+    Once for all sentences, and once for those of which both find the same program: where a grammar
+    leads to a longer one, the steps more are no cost of masks.
     """
     lines = []
     for beam in (1, 4):
+        settings = SearchSettings(beam=beam, longest=60)
         for size in (1, 32):
-            settings = SearchSettings(beam=beam, longest=60)
-            both: list[tuple[list[float], int]] = [([], 0), ([], 0)]
-            for turn in range(5):
-                for i, bound in enumerate((None, constraint)):
-                    costs, tokens = timed(model, constraint, bound, sentences, size, settings)
-                    if turn:
-                        both[i] = both[i][0] + costs, both[i][1] + tokens
-            cells = [f"{median(costs):.1f} / {late(costs):.1f}" for costs, _ in both]
-            free, tied = (sum(costs) * size / tokens for costs, tokens in both)
+            same = [s for s in sentences if _is_same(model, constraint, s, settings)]
+            every = compared(model, constraint, sentences, size, settings)
+            alike = compared(model, constraint, same, size, settings)
+            cells = [f"{median(costs):.1f} / {late(costs):.1f}" for costs, _ in every]
             name = "greedy" if beam == 1 else f"beam {beam}"
-            lines.append([name, str(size), *cells, f"{tied / free:.2f}"])
-    head = ["search", "batch", "free: median / 95 %", "constrained", "ratio, a token"]
+            shares = f"{ratio(alike, size):.2f} ({len(same)} of {len(sentences)})"
+            lines.append([name, str(size), *cells, f"{ratio(every, size):.2f}", shares])
+    head = ["search", "batch", "free: median / 95 %", "constrained", "ratio, a token", "alike"]
     click.echo(table(head, lines))
+
+
+def _is_same(
+    model: Any, constraint: Constraint, sentence: tuple[str, ...], settings: SearchSettings
+) -> bool:
+    found = [
+        search(model, [sentence], constraint.vocabulary, constraint=bound, settings=settings)[0]
+        for bound in (None, constraint)
+    ]
+    return found[0][0].tokens == found[1][0].tokens
+
+
+def compared(
+    model: Any,
+    constraint: Constraint,
+    sentences: list[tuple[str, ...]],
+    size: int,
+    settings: SearchSettings,
+) -> list[tuple[list[float], int]]:
+    """Return milliseconds and tokens of free and constrained search, in turn, in four passes.
+
+    A pass before is not counted: in it a grammar's places are made.
+    """
+    both: list[tuple[list[float], int]] = [([], 0), ([], 0)]
+    for turn in range(5):
+        for start in range(0, len(sentences), size):
+            group = sentences[start : start + size]
+            for i, bound in enumerate((None, constraint)):
+                costs, tokens = timed(model, constraint, bound, group, size, settings)
+                if turn:
+                    both[i] = both[i][0] + costs, both[i][1] + tokens
+    return both
+
+
+def ratio(both: list[tuple[list[float], int]], size: int) -> float:
+    """Return what a token costs constrained, compared with free; NaN without sentences."""
+    if not both[0][1]:
+        return math.nan
+    free, tied = (sum(costs) * size / tokens for costs, tokens in both)
+    return tied / free
 
 
 def timed(
@@ -158,8 +199,8 @@ def late(costs: list[float]) -> float:
 @click.argument("rows", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--arch", default="rnn", show_default=True)
 @click.option("--batch", default=64, show_default=True)
-@click.option("--steps", default=20, show_default=True, help="Steps of a turn.")
-@click.option("--turns", default=5, show_default=True)
+@click.option("--steps", default=10, show_default=True, help="Steps of a turn.")
+@click.option("--turns", default=10, show_default=True)
 @click.option("--warm", default=500, show_default=True, help="Steps before searches are measured.")
 @click.option("--sentences", default=128, show_default=True)
 def main(rows: Path, **options: Any) -> None:

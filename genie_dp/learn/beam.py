@@ -25,7 +25,7 @@ from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
 
 # Candidates more of each hypothesis, so that a step is seldom impossible where the grammar refuses
 # some.
-SPARE = 2
+SPARE = 4
 
 
 @dataclass(slots=True)
@@ -68,7 +68,8 @@ class Beam:
                 break
             path = parent.path.after(extended) if parent.path else None
             if path is None and parent.path is not None:
-                unknown = max(unknown, scores[place][-1])
+                if scores[place][-1] > unknown and parent.path.allows_more(ids[place]):
+                    unknown = scores[place][-1]
             elif extended != END:
                 following.append(Live((*parent.ids, extended), score, path, parent.row))
             elif len(following) + len(ended) < width:

@@ -96,7 +96,7 @@ class Constraint:
 class Path:
     """A prefix of one sentence's program, by ids."""
 
-    __slots__ = ("constraint", "ids", "prefix", "sentence")
+    __slots__ = ("_after", "constraint", "ids", "prefix", "sentence")
 
     def __init__(
         self,
@@ -107,6 +107,7 @@ class Path:
     ):
         """Keep the prefix; `ids` are the extended ids of the sentence's words."""
         self.constraint, self.sentence, self.ids, self.prefix = constraint, sentence, ids, prefix
+        self._after: dict[int, Path | None] = {}
 
     @property
     def allowed(self) -> Allowed:
@@ -131,7 +132,15 @@ class Path:
         """
         if extended == END:
             return self if self.allowed.end else None
-        try:
-            return self.then(extended)
-        except ValueError:
-            return None
+        if extended not in self._after:
+            try:
+                self._after[extended] = self.then(extended)
+            except ValueError:
+                self._after[extended] = None
+        return self._after[extended]
+
+    def allows_more(self, given: Sequence[int]) -> bool:
+        """Tell whether ids may be allowed that are not among some; in doubt yes."""
+        allowed = self.allowed
+        most = len(allowed.fixed) + len(allowed.copied) + allowed.end
+        return most > len(given) or most > sum(self.after(i) is not None for i in given)
