@@ -91,6 +91,8 @@ def test_pure_mechanisms_fit_into_a_budget_without_delta(tmp_path):
     assert ledger.spend([Laplace(2.0)], purpose="counts", run="b").epsilon == 1.0
     with pytest.raises(GenieError, match="B023"):
         ledger.spend([Laplace(1e6)], purpose="counts", run="c")
+    with pytest.raises(GenieError, match="B023.*got inf.*\n.*at delta 0 only Laplace"):
+        ledger.spend([PoissonGaussian(9.0, 0.1, 1)], purpose="training", run="c")
 
 
 def test_a_budget_decided_by_pld_allows_more_and_refuses_zcdp(tmp_path):
@@ -155,6 +157,11 @@ def test_a_ledger_is_a_json_file(tmp_path):
         Ledger.create(tmp_path / "rows.head", BUDGET)
 
 
+def test_a_ledger_needs_a_folder_that_is_there(tmp_path):
+    with pytest.raises(GenieError, match="B028.*no folder"):
+        Ledger.create(tmp_path / "nowhere" / "rows.json", BUDGET)
+
+
 def test_a_link_leads_to_one_ledger_and_stays_a_link(three, tmp_path):
     link = tmp_path / "elsewhere" / "link.json"
     link.parent.mkdir()
@@ -210,6 +217,7 @@ def test_a_budget_survives_json():
 def test_a_budget_that_promises_little_is_doubted():
     assert not list(doubts(BUDGET))
     assert len(list(doubts(Budget(50.0, 0.01, "utterance")))) == 2
+    assert [one.severity for one in doubts(Budget(1.0, 0.0, "utterance"))] == ["warning"]
 
 
 # --------------------------------------------------------------------- between the two files

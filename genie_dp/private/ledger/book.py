@@ -64,6 +64,8 @@ class Ledger:
             GenieError: there is one already (B020), or there was one (B021).
         """
         path = _real(path)
+        if not path.parent.is_dir():
+            raise GenieError(Problem("B028", f"there is no folder {path.parent}"))
         with locked(_lock(path)):
             if path.exists():
                 hint = "a promise is made once; `genie-dp private budget show` shows it"
@@ -213,6 +215,8 @@ class Ledger:
         if planned:
             message += f" with this spend, {self.epsilon_with():.4g} without"
         hint = "`genie-dp private budget check --steps N --rate Q` says which noise fits"
+        if budget.delta == 0:
+            hint = "at delta 0 only Laplace noise and exponential choices have an epsilon"
         raise GenieError(Problem("B023", message, hint=hint))
 
     def _spent_up_to(self, count: int) -> Spent:

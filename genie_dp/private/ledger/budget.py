@@ -81,11 +81,14 @@ class Budget:
 
 
 def doubts(budget: Budget) -> Iterator[Problem]:
-    """Yield warnings of budgets that are possible and promise little.
+    """Yield warnings of budgets that are possible and promise little, or allow little.
 
     >>> [problem.code for problem in doubts(Budget(3.0, 0.01, "utterance"))]
     ['B027']
     """
+    if budget.delta == 0:
+        message = "at delta 0 no model can be trained: Gaussian noise has no epsilon there"
+        yield Problem("B027", message, hint="such as 1e-6", severity="warning")
     if budget.delta > _LARGE_DELTA:
         message = f"at delta {budget.delta:g} one unit in {1 / budget.delta:,.0f} may be published"
         hint = "choose a delta far below 1 / number of units"
