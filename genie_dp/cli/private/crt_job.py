@@ -4,7 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,16 @@ from genie_dp.cli.private.train_job import _digest, _line, _refuse
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
-from genie_dp.private.crt.fit import PAID, PUBLIC_ROWS, Course, Rows, fit, plan_of, steps_of
+from genie_dp.private.crt.fit import (
+    PAID,
+    PUBLIC_ROWS,
+    Course,
+    Rows,
+    check_selective,
+    fit,
+    plan_of,
+    steps_of,
+)
 from genie_dp.private.crt.marked import MASK
 from genie_dp.private.crt.run import PublicSettings
 from genie_dp.private.crt.selective import SelectiveSettings, selective_mechanism
@@ -136,9 +145,11 @@ def job_of(options: Mapping[str, Any]) -> Job:
     """Return the job of the command's options.
 
     Raises:
-        GenieError: a baseline on rows that have a budget (O010), shares that are none (O001, O011),
-            no ledger (B022).
+        GenieError: s-dp with another model (O009), a baseline on rows that have a budget (O010),
+            shares that are none (O001, O011), no ledger (B022).
     """
+    if options["method"] == "s-dp":
+        check_selective(is_recurrent=options["model"] == "lstm", kind=options["kind"])
     language = get_language(options["language"])
     beside = options["ledger"] or ledger_of(options["rows"])
     ledger = redaction = None
@@ -247,8 +258,6 @@ def _spender(job: Job) -> Any:
 
 
 def _with_limit(spent: Spent) -> Spent:
-    from dataclasses import replace
-
     return replace(spent, not_covered=(PUBLIC_ROWS, *spent.not_covered))
 
 

@@ -14,7 +14,7 @@ TRAININGS: Mapping[str, tuple[str, str]] = {
     "two-stage": (_KINDS, "Learn programs, and utterances by their programs, with noise."),
     "crt": (
         "genie_dp.cli.private.crt:command",
-        "Train on redacted rows: with noise on the private part alone.",
+        "Train on redacted rows, with noise on the private part alone.",
     ),
 }
 

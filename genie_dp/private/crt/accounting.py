@@ -12,6 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
+_LARGEST_EXPONENT = 700.0
+
+
 @dataclass(frozen=True, slots=True)
 class Guarantee:
     """An (epsilon, delta) of confidentiality; a delta of 1 or more says nothing.
@@ -86,8 +89,11 @@ def amplified(epsilon: float, gamma: float) -> float:
         return 0.0
     if gamma == 1 or epsilon == math.inf:
         return epsilon
-    if epsilon > 30:  # 1 - gamma + gamma e^epsilon, with e^epsilon taken out
-        return min(epsilon, epsilon + math.log(gamma + (1 - gamma) * math.exp(-epsilon)))
+    if epsilon > _LARGEST_EXPONENT:
+        exponent = epsilon + math.log(gamma)
+        if exponent > _LARGEST_EXPONENT:
+            return min(epsilon, exponent)
+        return math.log1p(math.exp(exponent))  # what gamma takes off is nothing beside it
     # Rounding must not make it more than epsilon.
     return min(epsilon, math.log1p(gamma * math.expm1(epsilon)))
 
@@ -180,4 +186,4 @@ def _scaled(count: float, epsilon: float, delta: float) -> float:
     if not count or not delta:
         return 0.0
     exponent = epsilon + math.log(count) + math.log(delta)
-    return math.exp(exponent) if exponent < 700 else math.inf
+    return math.exp(exponent) if exponent < _LARGEST_EXPONENT else math.inf

@@ -242,15 +242,20 @@ def _selective(
     generator: Generator, rows: Rows, course: Course, noisy: Any, told: Any
 ) -> SelectiveRun:
     model = generator.models["utterance"]
-    if not isinstance(model, RecurrentLM) or generator.kind != "one-stage":
-        message = "selective DP-SGD is for recurrent language models of utterances alone"
-        raise GenieError(Problem("O009", message, hint="give --model lstm and --kind one-stage"))
+    check_selective(is_recurrent=isinstance(model, RecurrentLM), kind=generator.kind)
     marked = [
         (stretches(words, generator.tokenizer, longest=model.longest),) for words in rows.words
     ]
     return SelectiveRun(
         model, marked, plain=course.plain, noisy=noisy, states=course.states, listen=told
     )
+
+
+def check_selective(*, is_recurrent: bool, kind: str) -> None:
+    """Refuse selective DP-SGD of other models than an LSTM of utterances (O009)."""
+    if not is_recurrent or kind != "one-stage":
+        message = "selective DP-SGD is for recurrent language models of utterances alone"
+        raise GenieError(Problem("O009", message, hint="give --model lstm and --kind one-stage"))
 
 
 def _teller(name: StageName, listen: Told) -> Callable[[Mapping[str, Any]], None]:

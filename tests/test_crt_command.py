@@ -1,0 +1,254 @@
+"""`genie-dp private train crt`: what it writes, says and refuses, and no private text."""
+
+import json
+import math
+import shutil
+
+import pytest
+
+pytest.importorskip("opacus")
+
+from genie_dp.cli import load_command, run
+from genie_dp.cli.private import crt
+from genie_dp.cli.private.crt_rows import shares_of
+from genie_dp.cli.private.trainings import TRAININGS
+from genie_dp.errors import GenieError
+from genie_dp.private.crt.fit import METHODS, PAID
+from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_records
+from genie_dp.private.generators.folder import load_generator
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.training.settings import ENGINES
+
+CANARY = "Zorblatt"
+SMALL = ["--size", "8", "--longest", "16", "--batch", "4", "--public-batch", "4"]
+PAY = ["--about", "12", "--epsilon", "2", "--epochs", "1"]
+SHARES = ["--gamma", "0.1,0.05,0.2", "--delta-2", "0,0,0.01", "--measured-on", "20 rows by hand"]
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture
+def rows(tmp_path, monkeypatch):
+    """Redacted rows; the policy missed a name in one of the private ones."""
+    monkeypatch.chdir(tmp_path)
+    public = [{"utterance": f"play {word} now", "part": "public"} for word in "abab" * 3]
+    masked = [{"utterance": "my name is <MASK>", "part": "private"} for _ in range(6)]
+    missed = [{"utterance": f"my name is {CANARY} {i}", "part": "private"} for i in range(6)]
+    for row in (*public, *masked, *missed):
+        row["program"] = f'now => @x.play ( q = " {row["utterance"].split()[1]} " ) ;'
+    return write(tmp_path / "rows.jsonl", [*public, *masked, *missed])
+
+
+@pytest.fixture
+def budgeted(rows):
+    budget = ["--epsilon", "5", "--delta", "1e-3", "--unit", "utterance"]
+    assert run(["private", "budget", "init", str(rows), *budget]) == 0
+    return rows
+
+
+def train(rows, *options):
+    return run(["private", "train", "crt", str(rows), "--output", "model", *SMALL, *options])
+
+
+def _examples():
+    facts = {"program": "", "language": "thingtalk", "source": "synthetic"}
+    return [{"id": str(i), "utterance": "play c", **facts} for i in range(2)]
+
+
+def everything_in(folder):
+    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+
+
+def test_names_in_help_are_those_of_the_library():
+    assert crt.METHODS == METHODS
+    assert crt.PAID == PAID
+    assert crt.ENGINES == ENGINES
+
+
+def test_trainings_are_listed_with_their_own_lines_of_help(capsys):
+    assert run(["private", "train", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert all(name in said for name in TRAININGS)
+    place, line = TRAININGS["crt"]
+    assert load_command(place).get_short_help_str(200) == line
+
+
+def test_a_kind_is_given_by_its_name(capsys):
+    assert run(["private", "train", "two-stage", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "train two-stage [OPTIONS] PRIVATE" in said
+    assert run(["private", "train", "three-stage"]) == 2
+
+
+def test_a_model_its_cost_and_its_statement(budgeted, tmp_path, capsys):
+    assert train(budgeted, *PAY, *SHARES) == 0
+    said = capsys.readouterr().err
+    assert "noise multiplier" in said
+    assert "0.1 (0.05 to 0.2) on 20 rows by hand" in said
+    saved = load_generator(tmp_path / "model")
+    ledger = Ledger.open(tmp_path / "rows.ledger.json")
+    assert saved.spent.epsilon == ledger.spent().epsilon <= 2
+    assert any("public" in line for line in saved.spent.not_covered)
+    (record,) = read_records(ledger.path)
+    assert ledger.entries[0].purpose == f"one-stage by crt{record.mark}"
+    assert "misses 0.1 (0.05 to 0.2)" in ledger.entries[0].purpose
+    told = json.loads((tmp_path / "model" / "confidentiality.json").read_text())
+    assert told["gamma"] == 0.2
+    assert told["rows"]["epsilon"] < told["secret"]["epsilon"]
+    assert told["bayesian"]["epsilon"] < told["secret"]["epsilon"]
+    assert told["bayesian"]["delta"] == pytest.approx(0.01 + 1e-3)
+    assert not (tmp_path / ".model.work").exists()
+    # The ledger shows it as well.
+    assert run(["private", "budget", "show", str(budgeted)]) == 0
+    assert "20 rows by hand" in capsys.readouterr().out
+    assert run(["private", "budget", "show", str(budgeted), "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["confidentiality"] == told
+
+
+def test_no_private_text_is_written_or_said(budgeted, tmp_path, capsys):
+    assert train(budgeted, *PAY, *SHARES) == 0
+    said = capsys.readouterr()
+    seen = said.out + said.err
+    assert CANARY not in seen
+    assert CANARY.encode() not in everything_in(tmp_path / "model")
+    for path in tmp_path.glob("*.json"):
+        assert CANARY not in path.read_text()
+    # Words of public rows are in the vocabulary, those of private rows are not.
+    vocabulary = load_generator(tmp_path / "model").generator.tokenizer.words
+    assert "play" in vocabulary
+    assert "<MASK>" in vocabulary
+    assert "name" not in vocabulary
+
+
+def test_two_stages_are_trained_confidentially(budgeted, tmp_path):
+    assert train(budgeted, "--kind", "two-stage", *PAY[:-1], "1/1", *SHARES) == 0
+    saved = load_generator(tmp_path / "model").generator
+    assert sorted(saved.models) == ["program", "utterance"]
+    (entry,) = Ledger.open(tmp_path / "rows.ledger.json").entries
+    assert len(entry.mechanisms) == 2
+
+
+def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
+    options = ["--method", "dp", "--model", "decoder", "--layers", "1", "--heads", "2"]
+    public = write(tmp_path / "more.jsonl", _examples())
+    assert train(budgeted, *PAY, *options, "--public", str(public)) == 0
+    saved = load_generator(tmp_path / "model")
+    assert "<MASK>" in saved.generator.tokenizer.words
+    # Marks are not looked at: words of rows that are trained on privately give no vocabulary.
+    assert "now" not in saved.generator.tokenizer.words
+    (record,) = read_records(tmp_path / "rows.ledger.json")
+    assert record.redaction.missed_by_both == NOTHING_PUBLIC
+    assert record.redaction.gamma == UNMEASURED
+
+
+def test_a_run_that_was_interrupted_goes_on_and_is_paid_once(budgeted, tmp_path, monkeypatch):
+    from genie_dp.private.training.run import PrivateRun
+
+    whole, calls = PrivateRun.step, []
+
+    def stopping(self, rows):
+        calls.append(1)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        whole(self, rows)
+
+    monkeypatch.setattr(PrivateRun, "step", stopping)
+    options = [*PAY, *SHARES, "--checkpoint-every", "1"]
+    assert train(budgeted, *options) == 130
+    assert train(budgeted, *options) == 1
+    assert train(budgeted, *options, "--resume", "--clip", "0.2") == 1
+    assert train(budgeted, *options, "--resume") == 0
+    # Two of three steps: the first is not taken again.
+    assert len(calls) == 4
+    assert len(Ledger.open(tmp_path / "rows.ledger.json").entries) == 1
+
+
+@pytest.mark.parametrize("method", ["masked", "s-dp"])
+def test_baselines_on_redacted_rows_promise_nothing(rows, tmp_path, capsys, method):
+    options = ["--method", method, "--without-guarantee", "--epochs", "1"]
+    if method == "s-dp":
+        original = tmp_path / "original.jsonl"
+        original.write_text(rows.read_text().replace("<MASK>", "Ann Lee"))
+        options += ["--original", str(original), "--about", "24"]
+    assert train(rows, *options) == 0
+    assert "no guarantee" in capsys.readouterr().err
+    assert load_generator(tmp_path / "model").spent.epsilon == math.inf
+    assert not (tmp_path / "model" / "confidentiality.json").exists()
+
+
+def code_of(capsys):
+    said = capsys.readouterr().err
+    assert CANARY not in said
+    return said.split("[")[1].split("]")[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ([*PAY[:2], "--epsilon", "2", "--epochs", "1/2"], "O007"),
+        ([*PAY[:2], "--epsilon", "2", "--epochs", "x"], "O007"),
+        (["--about", "2", "--epsilon", "2"], "O006"),
+        ([*PAY, "--gamma", "0.3,0.4,0.5", "--measured-on", "x"], "O001"),
+        ([*PAY, "--gamma", "much", "--measured-on", "x"], "O001"),
+        ([*PAY, "--report", "broken.json"], "O011"),
+        (["--about", "12", "--epsilon", "6", "--epochs", "1"], "B023"),
+        ([*PAY, "--engine", "hooks"], "Q02"),
+        (["--method", "masked", "--without-guarantee"], "O010"),
+    ],
+)
+def test_mistakes_are_said_by_their_code_and_cost_nothing(
+    budgeted, tmp_path, capsys, options, code
+):
+    (tmp_path / "broken.json").write_text("{}")
+    assert train(budgeted, *options) == 1
+    assert code_of(capsys).startswith(code)
+    assert not Ledger.open(tmp_path / "rows.ledger.json").entries
+    assert not (tmp_path / "model").exists()
+
+
+def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
+    bare = ["--without-guarantee", "--epochs", "1", "--method"]
+    assert train(rows, *bare, "non-private") == 1
+    assert code_of(capsys) == "O013"
+    plain = write(tmp_path / "plain.jsonl", [{"utterance": "a b"}] * 4)
+    assert train(plain, *bare, "masked") == 1
+    assert code_of(capsys) == "O013"
+    options = ["--original", str(plain), "--about", "24"]
+    assert train(rows, *bare, "s-dp", *options) == 1
+    assert code_of(capsys) == "O012"
+    original = tmp_path / "original.jsonl"
+    shutil.copy(rows, original)
+    options = ["--original", str(original), "--about", "24", "--model", "decoder", "--heads", "2"]
+    assert train(rows, *bare, "s-dp", *options) == 1
+    assert code_of(capsys) == "O009"
+    assert train(plain, *bare, "non-private") == 0
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [], ["--about", "12"], ["--epsilon", "2"], [*PAY, "--rest"],
+        ["--method", "masked"], ["--method", "masked", "--without-guarantee", "--epsilon", "1"],
+        ["--method", "s-dp", "--without-guarantee"], [*PAY, "--without-guarantee"],
+        [*PAY, "--gamma", "0.1"], [*PAY, "--measured-on", "x"], [*PAY, "--resume", "--overwrite"],
+        [*PAY, "--model", "decoder", "--heads", "3"],
+    ],
+)  # fmt: skip
+def test_options_that_do_not_go_together_are_wrong_usage(budgeted, options):
+    assert train(budgeted, *options) == 2
+
+
+def test_a_report_has_both_shares(tmp_path, budgeted):
+    share = {"estimate": 0.1, "low": 0.05, "high": 0.2, "measured_on": "20 rows"}
+    report = tmp_path / "report.json"
+    report.write_text(json.dumps({"gamma": share, "missed_by_both": {**share, "estimate": 0.15}}))
+    options = {"report": report, "rows": budgeted, "measured_on": None, "method": "crt"}
+    found = shares_of(options)
+    assert (found.gamma.estimate, found.missed_by_both.estimate) == (0.1, 0.15)
+    report.write_text(json.dumps({"gamma": share}))
+    with pytest.raises(GenieError) as caught:
+        shares_of(options)
+    assert caught.value.problems[0].code == "O011"
