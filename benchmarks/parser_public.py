@@ -220,7 +220,7 @@ def words_of(catalogs: Path, wanted: str) -> Iterator[str]:
 
 
 def schema2qa(maker: Maker, name: str) -> DataSet:
-    """Return a domain, trained on the crowd's paraphrases; rows that have an equal."""
+    """Return a domain, trained on the crowd's paraphrases with values; rows that have an equal."""
     schema = maker.source / "schema2qa" / f"{name}.schema.jsonl"
     skills = ("--skills", written_skills(maker.work, schema), "--skip-broken")
     suffix = "" if name == "music" else ".gz"
@@ -228,8 +228,9 @@ def schema2qa(maker: Maker, name: str) -> DataSet:
     train = maker.converted("schema2qa", file, "paraphrase", *skills)
     test = reported(maker, "schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
     train, test = maker.parts(train, test, origin_of)
+    said = maker.augmented((train,), *skills)
     return DataSet(
-        f"schema2qa {name}", test, (Way("paraphrases", (train,), 4_000, skills),), skills
+        f"schema2qa {name}", test, (Way("paraphrases", (said,), 4_000, skills),), skills
     )
 
 
