@@ -245,6 +245,17 @@ def test_a_user_with_many_rows_moves_a_step_no_more_than_one_with_a_single_row(e
     assert 0 < alone <= 0.1 / 4.0 * (1 + 1e-3)
 
 
+@pytest.mark.parametrize("engine", ["vmap", "ghost"])
+def test_what_many_units_say_is_learned_through_the_noise(engine):
+    common = Encoded((2, 5, 6, 7, 8, 3))
+    known = tuple((common,) for _ in range(100))
+    model = made(models.decoder)
+    before = float(model.loss(collate([common])))
+    options = small(noise_multiplier=0.7, batch=50.0, steps=40, learning_rate=3e-2, engine=engine)
+    train_privately(model, known, options, spend=spend)
+    assert float(model.loss(collate([common]))) < before / 4
+
+
 def test_adapters_are_trained_and_nothing_else(tmp_path):
     model = made(models.gpt2_with_adapters)
     before = {name: p.detach().clone() for name, p in model.named_parameters()}
