@@ -11,7 +11,6 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-
 _LARGEST_EXPONENT = 700.0
 
 

@@ -1,0 +1,286 @@
+"""Figures 2 to 6 of "Provably Confidential Language Modelling" on generated customer dialogues.
+
+    python benchmarks/crt.py --data ../shared/data/customersim --work crt-work
+    python benchmarks/crt.py --smoke --work /tmp/crt-smoke
+    python benchmarks/crt.py --work crt-work --only lstm --gammas 0,0.5
+
+The secrets are numbers and addresses that patterns find; a policy with false negative rate gamma
+misses that share of the *different* secrets, and the row of a missed one is private all the same
+(the conservative policy of the paper). Ten canaries, "My ID is: " and six digits, are put in 20
+times each; so is the policy. Every model is a line
+of results.jsonl and a generator folder, on which attacks can be run (WORK/canaries.txt has what was
+put in); a second start goes on behind the last one. `perplexity` is of held-out turns with masks,
+for non-private as they are; `on plain turns` is of those without any secret, alike for all. The
+vocabulary is that of public rows for all, also for dp: the text is generated.
+"""
+
+import gzip
+import json
+import math
+import random
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from measure import machine, table
+
+MASK = "<MASK>"
+DELTA = 8e-5  # the paper's
+SECRETS = re.compile(
+    r"\d{3}-\d{5}-\d+"  # orders
+    r"|\b(?=[A-Z0-9]*\d)[A-Z0-9]{10}\b"  # tracking numbers
+    r"|\d+ (?:[A-Z][\w.]* )+.*?\d{5}\b"  # addresses
+    r"|\+?\(?\d[\d().x-]{8,}\d"  # phones
+    r"|(?<=My ID is: )\d{6}"  # canaries
+)
+METHODS = ("non-private", "masked", "s-dp", "dp", "crt")
+SIZES = {"lstm": {"size": 200}, "decoder": {"size": 256, "layers": 4, "heads": 4}}
+
+
+@dataclass(frozen=True)
+class Text:
+    """A data point: its words, those of them that are secret, as spans of the plain text."""
+
+    text: str
+    spans: tuple[tuple[int, int], ...]
+
+    @property
+    def secrets(self) -> list[str]:
+        """Return the secrets themselves."""
+        return [self.text[a:b] for a, b in self.spans]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One model to train."""
+
+    model: str
+    method: str
+    gamma: float
+    epsilon: float
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """Return what results.jsonl calls it."""
+        return f"{self.model} {self.method} gamma={self.gamma:g} eps={self.epsilon:g} {self.seed}"
+
+
+def texts_of(path: Path, most: int) -> list[Text]:
+    """Return the turns of dialogues, each different one once."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        turns = [turn["text"] for line in lines for turn in json.loads(line)["turns"]]
+    found = dict.fromkeys(turns)
+    return [text_of(turn) for turn in list(found)[:most]]
+
+
+def text_of(turn: str) -> Text:
+    """Return a turn with the places of its secrets."""
+    return Text(turn, tuple(m.span() for m in SECRETS.finditer(turn)))
+
+
+def canaries(seed: int) -> list[Text]:
+    """Return ten made-up sentences, 20 times each."""
+    rng = random.Random(f"{seed}:canaries")
+    return [text_of(f"My ID is: {rng.randrange(10**6):06d}") for _ in range(10) for _ in range(20)]
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the words of a text, with masks and punctuation apart."""
+    return tuple(re.findall(rf"{MASK}|[\w'-]+|[^\w\s]", text))
+
+
+def missed(texts: Sequence[Text], gamma: float, seed: int) -> set[str]:
+    """Return the secrets that a policy of that false negative rate does not find."""
+    every = sorted({secret for text in texts for secret in text.secrets})
+    random.Random(f"{seed}:policy").shuffle(every)
+    return set(every[: round(gamma * len(every))])
+
+
+def redacted(text: Text, left: set[str]) -> str:
+    """Return a text with masks for its secrets, but for those that are left."""
+    out, end = "", 0
+    for a, b in text.spans:
+        out += text.text[end:a] + (text.text[a:b] if text.text[a:b] in left else MASK)
+        end = b
+    return out + text.text[end:]
+
+
+def marked_words(text: Text, left: set[str]) -> list[tuple[str, bool]]:
+    """Return words and whether the policy calls them sensitive; for selective DP-SGD."""
+    found, end = [], 0
+    for a, b in (*text.spans, (len(text.text), len(text.text))):
+        found += [(word, False) for word in words(text.text[end:a])]
+        is_found = text.text[a:b] not in left
+        found += [(word, is_found) for word in words(text.text[a:b])]
+        end = b
+    return found
+
+
+def parts(texts: Sequence[Text], setting: Setting) -> tuple[Any, Any, Any]:
+    """Return private and public rows of a method, and the words for selective DP-SGD."""
+    from genie_dp.private.generators.stages import Labelled
+
+    left = missed(texts, setting.gamma, setting.seed)
+    if setting.method == "non-private":
+        return (), [Labelled(words(text.text)) for text in texts], ()
+    rows = [(Labelled(words(redacted(text, left))), bool(text.spans)) for text in texts]
+    private = [(row,) for row, is_private in rows if is_private]
+    public = [row for row, is_private in rows if not is_private]
+    marked = [marked_words(text, left) for text in texts] if setting.method == "s-dp" else ()
+    return private, public, marked
+
+
+def trained(texts: Sequence[Text], setting: Setting, *, epochs: int, size: dict[str, int]) -> Any:
+    """Return the generator, and the plan of its private steps."""
+    from genie_dp.languages import get_language
+    from genie_dp.private.crt.fit import Course, Rows, fit, plan_of, rows_of
+    from genie_dp.private.crt.run import PublicSettings
+    from genie_dp.private.generators.decoder import DecoderSettings
+    from genie_dp.private.generators.generator import new_generator
+    from genie_dp.private.generators.plans import Training
+    from genie_dp.private.generators.recurrent import RecurrentSettings
+    from genie_dp.records import Spent
+
+    private, public, marked = parts(texts, setting)
+    method: Any = setting.method
+    rows = Rows(words=marked) if method == "s-dp" else rows_of(method, private, public)
+    kinds = {"lstm": RecurrentSettings, "decoder": DecoderSettings}
+    model = kinds[setting.model](**size, longest=64)
+    made = new_generator(
+        "one-stage", get_language("thingtalk"), public, model, words=(MASK,), seed=setting.seed
+    )
+    plan = None
+    if method in ("crt", "dp", "s-dp"):
+        count = len(rows.private) or len(marked)
+        batch = min(64.0, count / 4)
+        plan = plan_of("one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon,
+                       delta=DELTA)  # fmt: skip
+    course = Course(method, (epochs,), plan, Training(learning_rate=2e-3, checkpoint_every=10**9),
+                    PublicSettings(seed=setting.seed))  # fmt: skip
+    spent = Spent(setting.epsilon, DELTA, "utterance", "add-or-remove-one", "rdp", ())
+    # Generated text: there is no ledger to be kept.
+    fit(made, rows, course, spend=(lambda _: spent) if method in ("crt", "dp") else None)
+    return made, plan
+
+
+def measured(
+    texts: Sequence[Text], held_out: Sequence[Text], setting: Setting, folder: Path, **how: Any
+) -> dict[str, Any]:
+    """Return what one model is worth, and what is claimed of it."""
+    from genie_dp.private.crt.accounting import of_crt
+    from genie_dp.private.crt.fit import NOTHING
+    from genie_dp.private.crt.perplexity import perplexity
+    from genie_dp.private.crt.replacement import replacing
+    from genie_dp.private.generators.folder import save_generator
+    from genie_dp.private.generators.stages import Labelled
+
+    made, plan = trained(texts, setting, **how)
+    is_plain = setting.method == "non-private"
+    shown = [text.text if is_plain else redacted(text, set()) for text in held_out]
+    plain = [text.text for text in held_out if not text.spans]
+    whole, rest = ([Labelled(words(text)) for text in every] for every in (shown, plain))
+    found: dict[str, Any] = {"name": setting.name, "epsilon": math.inf}
+    found |= {"perplexity": perplexity(made, whole), "on plain turns": perplexity(made, rest)}
+    if setting.method in ("crt", "dp"):
+        gamma = setting.gamma
+        training = replacing(plan.mechanisms, min(0.1, DELTA / gamma) if gamma else DELTA)
+        found["epsilon"] = of_crt(training, gamma, 0.0).epsilon
+    save_generator(made, folder, spent=NOTHING)
+    return found
+
+
+def settings(
+    gammas: Sequence[float], seeds: int, models: Sequence[str], *, smoke: bool
+) -> Iterator[Setting]:
+    """Yield every model to train."""
+    epsilons = (2.0,) if smoke else (0.5, 1.0, 2.0, 4.0)
+    for seed in range(seeds):
+        for model in models:
+            for method in METHODS:
+                if method == "s-dp" and model != "lstm":
+                    continue
+                every = epsilons if method in ("crt", "dp") else (2.0,)
+                # Figures 3 to 5: by gamma; figure 2: by epsilon, at gamma 0.1.
+                by_gamma = ((g, 2.0) for g in ((0.0,) if method == "non-private" else gammas))
+                pairs = dict.fromkeys([*by_gamma, *((0.1, e) for e in every if not smoke)])
+                yield from (Setting(model, method, g, e, seed) for g, e in pairs)
+
+
+@click.command()
+@click.option("--data", type=click.Path(path_type=Path), default=Path("../shared/data/customersim"))
+@click.option("--work", type=click.Path(path_type=Path), required=True)
+@click.option("--epochs", default=5, show_default=True)
+@click.option("--rows", "most", default=4000, show_default=True)
+@click.option("--seeds", default=1, show_default=True)
+@click.option("--only", "models", type=click.Choice(list(SIZES)), multiple=True)
+@click.option("--gammas", default="0,0.1,0.2,0.3,0.4,0.5", show_default=True)
+@click.option("--smoke", is_flag=True, help="Tiny models and few rows: does it run?")
+def main(
+    data: Path,
+    work: Path,
+    epochs: int,
+    most: int,
+    seeds: int,
+    models: Sequence[str],
+    gammas: str,
+    smoke: bool,
+) -> None:
+    """Train what is missing in WORK/results.jsonl, then print the tables and write the picture."""
+    import torch
+
+    torch.set_num_threads(1)
+    work.mkdir(parents=True, exist_ok=True)
+    results = work / "results.jsonl"
+    texts = texts_of(data / "train.jsonl.gz", 60 if smoke else most) + canaries(0)
+    held_out = texts_of(data / "valid.jsonl", 20 if smoke else 500)
+    lines = results.read_text().splitlines() if results.exists() else []
+    done = {row["name"]: row for row in map(json.loads, lines)}
+    inserted = sorted({text.text for text in canaries(0)})
+    (work / "canaries.txt").write_text("".join(f"{text}\n" for text in inserted), encoding="utf-8")
+    shares = [0.0, 0.5] if smoke else [float(part) for part in gammas.split(",")]
+    how = {"epochs": 1 if smoke else epochs}
+    for setting in settings(shares, seeds, models or tuple(SIZES), smoke=smoke):
+        if setting.name in done:
+            continue
+        size = {"size": 8} if smoke else SIZES[setting.model]
+        size |= {"layers": 1, "heads": 2} if smoke and setting.model == "decoder" else {}
+        done[setting.name] = measured(
+            texts, held_out, setting, work / setting.name.replace(" ", "_"), size=size, **how
+        )
+        with results.open("a") as out:
+            out.write(json.dumps(done[setting.name]) + "\n")
+        click.echo(f"{setting.name}: perplexity {done[setting.name]['perplexity']:.2f}", err=True)
+    report(list(done.values()), work)
+
+
+def report(rows: Sequence[dict[str, Any]], work: Path) -> None:
+    """Print what was measured, and amplification (figure 6) at the paper's point."""
+    from genie_dp.private.crt.accounting import amplified
+    from genie_dp.private.crt.figure import amplification_svg
+
+    names = sorted({name for row in rows for name in row if name != "name"})
+    shown = [[row["name"], *(f"{row[n]:.3g}" if n in row else "" for n in names)] for row in rows]
+    click.echo(table(["model", *names], shown))
+    click.echo(f"epsilon 1, gamma 0.1, same epsilon for training: {amplified(1.0, 0.1):.4f}")
+    click.echo(f"the same at one delta of {DELTA:g}: {at_one_delta(1.0, 0.1):.4f} (paper: 0.12)")
+    (work / "amplification.svg").write_text(amplification_svg(), encoding="utf-8")
+    click.echo(machine())
+
+
+def at_one_delta(epsilon: float, gamma: float) -> float:
+    """Return the amplified epsilon of 1,000 steps of rate 0.01 that cost epsilon at DELTA."""
+    from genie_dp.private.crt.accounting import amplified
+    from genie_dp.private.ledger.accounting import epsilon_of
+    from genie_dp.private.ledger.calibration import noise_multiplier_for
+    from genie_dp.private.ledger.mechanisms import PoissonGaussian
+
+    noise = noise_multiplier_for(epsilon, DELTA, rate=0.01, steps=1000)
+    return amplified(epsilon_of([PoissonGaussian(noise, 0.01, 1000)], DELTA / gamma), gamma)
+
+
+if __name__ == "__main__":
+    main()
