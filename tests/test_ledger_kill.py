@@ -63,23 +63,27 @@ def test_no_recorded_spend_is_lost_when_processes_are_killed(tmp_path):
     path, rng = tmp_path / "rows.json", random.Random(7)
     Ledger.create(path, Budget(1e6, 0.0, "utterance"))
     told = set()
-    for turn in range(8):
+    for turn in range(5):
         processes = [spender(path, f"{turn}{name}", 10_000) for name in ("a", "b")]
         for process in processes:
             assert process.stdout.readline() == "ready\n"
-        # At another moment each time; writing takes a few milliseconds.
-        time.sleep(rng.uniform(0.01, 0.06))
+        # One process has spent now and then; the moment after that differs from turn to turn.
+        said = {processes[0].stdout.readline().strip() for _ in range(rng.randint(1, 3))}
+        time.sleep(rng.uniform(0, 0.01))
         for process in processes:
             process.send_signal(signal.SIGKILL)
-        # Only whole lines: a name that was cut was not said.
-        outputs = [process.communicate(timeout=60)[0] for process in processes]
-        said = {line for text in outputs for line in text[: text.rfind("\n") + 1].split()}
+        for process in processes:
+            text = process.stdout.read()
+            # Only whole lines: a name that was cut was not said.
+            said |= set(text[: text.rfind("\n") + 1].split())
+            process.wait(timeout=60)
+            process.stdout.close()
         told |= said
         # Opening checks the chain and the head: nothing is torn, nothing is missing.
         recorded = runs(path)
         assert told <= set(recorded)
         assert len(recorded) == len(set(recorded)) <= len(told) + 2 * (turn + 1)
-    assert len(told) > 10
+    assert len(told) >= 5
     assert json.loads(path.read_text())["entries"]
 
 

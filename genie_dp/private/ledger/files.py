@@ -55,7 +55,7 @@ def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
                 hint = f"wait for it; `fuser {path}` names the process that holds it"
                 message = f"another process writes the ledger since {wait:g} seconds"
                 raise GenieError(Problem("B006", message, hint=hint))
-            time.sleep(0.02)
+            time.sleep(0.005)
         yield
     finally:
         os.close(number)
