@@ -20,8 +20,10 @@ from tests.generator_models import gpt2, save_pretrained  # noqa: E402
 from tests.generator_rows import CANARY  # noqa: E402
 
 SKILLS = ("--skills", generator_rows.MAIL, "--skills", generator_rows.HOME)
-SIZES = ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 64, "--pretraining-epochs", 4,
+SIZES = ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 64, "--pretraining-epochs", 1,
          "--pretraining-batch", 16, "--checkpoint-every", 2)  # fmt: skip
+# So long that most draws are rows.
+LEARNED = ("--pretraining-epochs", 30, "--pretraining-rate", 0.01, "--learning-rate", 1e-4)
 EPOCHS = {"one-stage": "2", "control": "2", "two-stage": "1/2"}
 
 
@@ -61,7 +63,7 @@ def all_bytes(folder):
 def two_stage(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two_stage")
     prepare(folder)
-    assert train(folder, "two-stage") == 0
+    assert train(folder, "two-stage", *LEARNED) == 0
     return folder
 
 
@@ -148,7 +150,7 @@ def test_control_codes_are_paid_and_known_beforehand(tmp_path, capsys):
     prepare(tmp_path)
     codes = tmp_path / "codes.txt"
     codes.write_text("@com.example.mail.inbox\n\n@com.example.mail.random\n")
-    assert train(tmp_path, "control", "--codes", codes, "--code-noise", 2) == 0
+    assert train(tmp_path, "control", "--codes", codes, "--code-noise", 2, *LEARNED) == 0
     [entry] = ledger(tmp_path).entries
     assert [one.kind for one in entry.mechanisms] == ["gaussian", "poisson-gaussian"]
     config = json.loads((tmp_path / "made" / "config.json").read_text())
@@ -303,7 +305,7 @@ def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path):
     assert train(tmp_path, "two-stage", "--parser", parser, epsilon=2) == 0
     config = json.loads((tmp_path / "made" / "config.json").read_text())
     assert config["training"]["programs of private rows"] == "by a parser"
-    assert train(tmp_path, "one-stage", name="plain", epsilon=2) == 0
+    assert train(tmp_path, "one-stage", *LEARNED, name="plain", epsilon=2) == 0
     command_rows = ("--parser", parser, "--rows", 3, *SHORT, "--output", tmp_path / "rows.jsonl")
     assert command("sample", tmp_path / "plain", *command_rows) == 0
     rows = list(read_rows(str(tmp_path / "rows.jsonl")))
