@@ -34,7 +34,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
     ),
     "redact": (
         "genie_dp.cli.private.redact:command",
-        "Mask secrets and duplicates of private rows, and part the rows for training.",
+        "Mask the secrets and the duplicates of FILE, and part its rows for training.",
     ),
     "detector": (
         "genie_dp.cli.private.detector:command",
