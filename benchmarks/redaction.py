@@ -27,8 +27,9 @@ from genie_dp.private.redact.tagging.generated import Labelled
 
 _CARRIER = re.compile(
     r"^(?:(?:Sure|Ok|Okay|Yes|Yep|Yea|Yeah|Of course|Well)(?: sure)?(?:,| -|\.)? ?)?"
-    r"(?:(?:it is|it's|I'm|I am|my name's|my name is|my number is|phone number is|my order number is"
-    r"|you can reach me at|that is|this is|my address is|the address is)(?= ))?\s*",
+    r"(?:(?:it is|it's|I'm|I am|my name's|my name is|my number is|phone number is"
+    r"|my order number is|you can reach me at|that is|this is|my address is"
+    r"|the address is)(?= ))?\s*",
     re.IGNORECASE,
 )
 _TAIL = re.compile(

@@ -44,11 +44,11 @@ def run(options: Mapping[str, Any]) -> None:
     review = Review(options["review_rows"], options["seed"])
     with for_the_owner_alone():
         with open_text(options["output"]) as out:
-            for number, one in enumerate(_redacted(reading, redactor, later), 1):
+            for number, (point, one) in enumerate(_redacted(reading, redactor, later), 1):
                 out.write(json.dumps(_row(number, one), ensure_ascii=False) + "\n")
                 _count(counts, one, redactor)
                 if options["review"]:
-                    review.add(number, one.point, one, redactor)
+                    review.add(number, point, one, redactor)
         result = _report(options, reading, redactor, counts)
         if options["report"]:
             with open_text(options["report"]) as out:
@@ -116,7 +116,10 @@ def _later(reading: Reading, options: Mapping[str, Any]) -> list[bool] | Any:
     return [False] * count if options["keep_duplicates"] else found.later()
 
 
-def _redacted(reading: Reading, redactor: Redactor, later: Sequence[bool]) -> Iterator[Redacted]:
+def _redacted(
+    reading: Reading, redactor: Redactor, later: Sequence[bool]
+) -> Iterator[tuple[Point, Redacted]]:
+    """Yield each point with what became of it."""
     flags = iter(later)
     with progress(reading.points(), label="rows", total=len(later)) as points:
         for batch in _batches(points):
@@ -125,7 +128,7 @@ def _redacted(reading: Reading, redactor: Redactor, later: Sequence[bool]) -> It
                 raise _changed(reading)
             fresh = iter(redactor.redact([p for p, was in zip(batch, old, strict=True) if not was]))
             for point, was in zip(batch, old, strict=True):
-                yield redactor.duplicate(point) if was else next(fresh)
+                yield point, redactor.duplicate(point) if was else next(fresh)
     if next(flags, None) is not None:
         raise _changed(reading)
 

@@ -174,7 +174,7 @@ _RULES: tuple[Rule, ...] = (
     _rule(rf"\b[\w.]+(?: dot \w+)? at \w+ dot {_TLD}\b", "email", 0.8),
     _rule(r"\b(?:https?|ftp)://[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
     _rule(r"\bwww\.[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
-    _rule(rf"(?<![\w@.-])(?:[a-z0-9-]+\.)+{_TLD}(?:/[^\s<>\"]*)?(?![\w@])", "url", 0.6),
+    _rule(rf"(?<![\w@.-])(?:[a-z0-9-]+\.)+{_TLD}(?:/[^\s<>\"]*[\w/=&#-])?(?![\w@])", "url", 0.6),
     _rule(r"(?<![\w@])@[A-Za-z_]\w{2,}(?![\w.])", "username", 0.6),
     # Dates.
     _rule(rf"(?<![\w-]){_YEAR}[-/.](?:1[0-2]|0?[1-9])[-/.]{_DAY}(?![\w-])", "date", 0.8),
@@ -216,7 +216,8 @@ _RULES: tuple[Rule, ...] = (
     # Names by the words around them.
     _rule(
         r"\b(?i:my (?:full |first |last )?name(?: is|'s| 's)|i am called|they call me"
-        r"|name(?: is|:)|name's) ((?-i:[A-Z])[\w'-]*(?: (?-i:[A-Z])[\w.'-]*){0,3})",
+        r"|name(?: is|:)|name's) ((?-i:[A-Z])[\w'-]*"
+        r"(?: (?-i:[A-Z])(?:\.(?= (?-i:[A-Z]))|[\w'-]*)){0,3})",
         "person",
         0.9,
         group=1,

@@ -86,12 +86,19 @@ _CUT = re.compile(r"[\w,]$")
 _LOWER = re.compile(r"[a-z]")
 
 
-def is_cut(line: str, following: str) -> bool:
+def is_cut(line: str, following: str, *, goes_on: bool = False) -> bool:
     """Tell whether a sentence seems to go on in the next line.
+
+    Args:
+        line: begins with a capital, or else a sentence `goes_on` in it from the line before.
+        following: the next line.
+        goes_on: whether the line before is cut.
 
     >>> is_cut("My name is Ann", "lee and I live"), is_cut("play jazz", "turn it up")
     (True, False)
     """
     return bool(
-        line[:1].isupper() and _CUT.search(line.rstrip()) and _LOWER.match(following.lstrip())
+        (line[:1].isupper() or goes_on)
+        and _CUT.search(line.rstrip())
+        and _LOWER.match(following.lstrip())
     )

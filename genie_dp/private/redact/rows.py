@@ -188,7 +188,7 @@ class _Lines:
     cut: int = 0
 
     def decoded(self) -> Iterator[str]:
-        before = ""
+        before, goes_on = "", False
         for number, line in enumerate(self.lines, 1):
             try:
                 text = line.decode("utf-8-sig" if number == 1 else "utf-8")
@@ -199,6 +199,7 @@ class _Lines:
                     return
                 continue
             self.count += bool(text.strip())
-            self.cut += bool(before.strip() and text.strip() and is_cut(before, text))
+            goes_on = is_cut(before, text, goes_on=goes_on)
+            self.cut += goes_on
             before = text
             yield text
