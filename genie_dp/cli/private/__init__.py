@@ -38,11 +38,11 @@ STEPS: Mapping[str, tuple[str, str]] = {
     ),
     "detector": (
         "genie_dp.cli.private.detector:command",
-        "Train a detector of secrets on sentences that are made.",
+        "Train a detector of names, addresses, numbers and others on sentences that are made.",
     ),
     "policies": (
         "genie_dp.cli.private.policies:command",
-        "Measure on labelled text what detectors find, and what they miss.",
+        "Measure policies on rows whose secrets are labelled: precision, recall, and gamma.",
     ),
 }
 
