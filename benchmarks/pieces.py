@@ -78,7 +78,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("rows", type=Path)
-    parser.add_argument("--programs", type=int, default=1000)
+    parser.add_argument("--programs", type=int, default=600)
     parser.add_argument("--pieces", type=int, default=32_000)
     asked = parser.parse_args()
     with asked.rows.open(encoding="utf-8") as lines:

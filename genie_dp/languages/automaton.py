@@ -23,7 +23,7 @@ MOST_FRAMES = 200_000
 
 Move = tuple[tuple["Frame", ...], Any]
 """What stands in place of a frame after a token, the next one first, and the result so far."""
-# Stacks kept; one takes half a KB (November 2026). 20,000 synthesized programs need 115,000.
+# Stacks kept, as many as frames; counted when a program begins.
 MOST_STACKS = 200_000
 
 _Made = TypeVar("_Made", bound="Frame")
