@@ -137,8 +137,9 @@ def parts(texts: Sequence[Text], setting: Setting) -> tuple[Any, Any, Any]:
 def trained(texts: Sequence[Text], setting: Setting, *, epochs: int, size: dict[str, int]) -> Any:
     """Return the generator, and the plan of its private steps."""
     from genie_dp.languages import get_language
-    from genie_dp.private.crt.fit import Course, Rows, fit, plan_of, rows_of
-    from genie_dp.private.crt.run import PublicSettings
+    from genie_dp.private.crt.course import Course, Rows, plan_of, rows_of
+    from genie_dp.private.crt.fit import fit
+    from genie_dp.private.crt.settings import PublicSettings
     from genie_dp.private.generators.decoder import DecoderSettings
     from genie_dp.private.generators.generator import new_generator
     from genie_dp.private.generators.plans import Training
@@ -172,7 +173,7 @@ def measured(
 ) -> dict[str, Any]:
     """Return what one model is worth, and what is claimed of it."""
     from genie_dp.private.crt.accounting import of_crt
-    from genie_dp.private.crt.fit import NOTHING
+    from genie_dp.private.crt.course import NOTHING
     from genie_dp.private.crt.perplexity import perplexity
     from genie_dp.private.crt.replacement import replacing
     from genie_dp.private.generators.folder import save_generator

@@ -13,7 +13,7 @@ from genie_dp.cli.private import crt
 from genie_dp.cli.private.crt_rows import shares_of
 from genie_dp.cli.private.trainings import TRAININGS
 from genie_dp.errors import GenieError
-from genie_dp.private.crt.fit import METHODS, PAID
+from genie_dp.private.crt.course import METHODS, PAID
 from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_records
 from genie_dp.private.generators.folder import load_generator
 from genie_dp.private.ledger.book import Ledger

@@ -14,19 +14,23 @@ from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.private.crt.fit import METHODS, Course, Rows, fit, plan_of, rows_of, steps_of
+from genie_dp.private.crt.course import METHODS, Course, Rows, plan_of, rows_of, steps_of
+from genie_dp.private.crt.fit import fit
 from genie_dp.private.crt.marked import MASK, mask_apart, open_marked, sensitive_words
 from genie_dp.private.crt.perplexity import perplexity, row_losses
-from genie_dp.private.crt.run import AlternatingRun, PublicSettings
+from genie_dp.private.crt.run import AlternatingRun
 from genie_dp.private.crt.selective import (
     SelectiveRun,
-    SelectiveSettings,
     Stretches,
     collate_stretches,
     guarded_places,
     part_losses,
-    selective_mechanism,
     stretches,
+)
+from genie_dp.private.crt.settings import (
+    PublicSettings,
+    SelectiveSettings,
+    selective_mechanism,
 )
 from genie_dp.private.generators.decoder import DecoderSettings
 from genie_dp.private.generators.folder import load_generator, save_generator

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -18,33 +18,32 @@ from genie_dp.cli.private.train_job import _digest, _line, _refuse
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
-from genie_dp.private.crt.fit import (
+from genie_dp.private.crt.course import (
     PAID,
     PUBLIC_ROWS,
     Course,
     Rows,
     check_selective,
-    fit,
     plan_of,
     steps_of,
 )
 from genie_dp.private.crt.marked import MASK
-from genie_dp.private.crt.run import PublicSettings
-from genie_dp.private.crt.selective import SelectiveSettings, selective_mechanism
+from genie_dp.private.crt.settings import (
+    PublicSettings,
+    SelectiveSettings,
+    selective_mechanism,
+)
 from genie_dp.private.crt.statements import Record, Redaction, Statement, record, statement_of
-from genie_dp.private.generators.decoder import DecoderSettings
-from genie_dp.private.generators.folder import save_generator
-from genie_dp.private.generators.generator import Generator, Settings, new_generator
-from genie_dp.private.generators.hugging_face import HuggingFaceSettings
 from genie_dp.private.generators.plans import Plan, Training, load_plan, save_plan
-from genie_dp.private.generators.recurrent import RecurrentSettings
 from genie_dp.private.generators.stages import STAGES, Labelled
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.training.checkpoint import run_of
 from genie_dp.private.training.settings import rate_of
 from genie_dp.records import Spent
 from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+if TYPE_CHECKING:
+    from genie_dp.private.generators.generator import Generator, Settings
 
 STATEMENT = "confidentiality.json"
 _EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
@@ -109,8 +108,12 @@ class Job:
             **{name: options[name] for name in _SHARED},
         }
 
-    def model(self) -> Settings:
+    def model(self) -> "Settings":
         """Return which model is trained."""
+        from genie_dp.private.generators.decoder import DecoderSettings
+        from genie_dp.private.generators.hugging_face import HuggingFaceSettings
+        from genie_dp.private.generators.recurrent import RecurrentSettings
+
         options = self.options
         match options["model"]:
             case "lstm":
@@ -218,6 +221,9 @@ def _plan(job: Job) -> Plan | None:
 def _trained(
     job: Job, plan: Plan | None, rows: Rows, vocabulary: Sequence[Labelled]
 ) -> tuple[Spent, Statement | None]:
+    from genie_dp.private.crt.fit import fit
+    from genie_dp.private.generators.generator import new_generator
+
     options = job.options
     prepare_torch(options["device"], options["threads"])
     generator = new_generator(
@@ -243,6 +249,8 @@ def _trained(
 
 def _spender(job: Job) -> Any:
     """Return what records the confidentiality and then the spend; None for baselines."""
+    from genie_dp.private.training.checkpoint import run_of
+
     ledger, redaction = job.ledger, job.redaction
     if ledger is None or redaction is None:
         return None
@@ -262,9 +270,11 @@ def _with_limit(spent: Spent) -> Spent:
 
 
 def _deliver(
-    job: Job, generator: Generator, spent: Spent, plan: Plan | None, statement: Statement | None
+    job: Job, generator: "Generator", spent: Spent, plan: Plan | None, statement: Statement | None
 ) -> None:
     """Write the folder beside its name and rename it when it is complete."""
+    from genie_dp.private.generators.folder import save_generator
+
     made = job.work / job.output.name
     shutil.rmtree(made, ignore_errors=True)
     save_generator(generator, made, spent=spent, facts=_facts(job, plan))

@@ -8,7 +8,7 @@ from typing import Any
 from genie_dp.cli.private.train_job import _rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
-from genie_dp.private.crt.fit import Rows, rows_of
+from genie_dp.private.crt.course import Rows, rows_of
 from genie_dp.private.crt.marked import MASK, open_marked, sensitive_words
 from genie_dp.private.crt.statements import (
     NOTHING_PUBLIC,
@@ -130,10 +130,15 @@ def _share(text: str, where: str) -> MissRate:
     raise GenieError(Problem("O001", message, hint="such as 0.1,0.06,0.15"))
 
 
+def _measured(facts: Mapping[str, Any]) -> MissRate:
+    where = facts.get("measured_on") or f"{facts['of']} labelled secrets"
+    return MissRate(facts.get("estimate", facts.get("value")), facts["low"], facts["high"], where)
+
+
 def _report(path: Path) -> tuple[MissRate, MissRate]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        gamma, both = (MissRate(**facts[name]) for name in _REPORT)
+        gamma, both = (_measured(facts[name]) for name in _REPORT)
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"expected the shares {' and '.join(_REPORT)} in {path}, got: {error}"
         hint = 'each as {"estimate": .., "low": .., "high": .., "measured_on": ".."}'

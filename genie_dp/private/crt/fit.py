@@ -1,144 +1,24 @@
 """Training by one of the methods that the paper compares: the stages of a generator, one by one."""
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.crt.run import AlternatingRun, PublicSettings
-from genie_dp.private.crt.selective import SelectiveRun, SelectiveSettings, stretches
+from genie_dp.private.crt.course import NOTHING, PAID, Course, Rows, check_selective
+from genie_dp.private.crt.run import AlternatingRun
+from genie_dp.private.crt.selective import SelectiveRun, stretches
 from genie_dp.private.generators.generator import Generator
-from genie_dp.private.generators.plans import Plan, Training
+from genie_dp.private.generators.plans import Plan
 from genie_dp.private.generators.recurrent import RecurrentLM
-from genie_dp.private.generators.stages import STAGES, Kind, Labelled, Stage, StageName, encoded
-from genie_dp.private.ledger.accounting import Accountant
-from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.generators.stages import STAGES, Labelled, Stage, StageName, encoded
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.training.checkpoint import alone
 from genie_dp.records import Spent
 
-# non-private and masked are the same steps on other rows: before and after redaction.
-Method = Literal["crt", "dp", "non-private", "masked", "s-dp"]
-METHODS: tuple[Method, ...] = get_args(Method)
-# Those whose private steps are paid from a budget; the others promise nothing.
-PAID = ("crt", "dp")
 Told = Callable[[StageName, Mapping[str, Any]], None]
 Spend = Callable[[Sequence[Mechanism]], Spent]
-
-PUBLIC_ROWS = (
-    "rows marked public: they were learned from without noise; what is said of secrets in them is "
-    "in confidentiality.json"
-)
-NOTHING = Spent(
-    math.inf,
-    0.0,
-    "utterance",
-    "add-or-remove-one",
-    "none",
-    ("anything: this model is a baseline, trained without a guarantee",),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What is learned from; it shows nothing of it.
-
-    Attributes:
-        private: rows by unit.
-        public: rows.
-        words: for s-dp, the words of each row, and whether each is sensitive.
-    """
-
-    private: Sequence[Sequence[Labelled]] = field(default=(), repr=False)
-    public: Sequence[Labelled] = field(default=(), repr=False)
-    words: Sequence[Sequence[tuple[str, bool]]] = field(default=(), repr=False)
-
-
-def rows_of(
-    method: Method, private: Sequence[Sequence[Labelled]], public: Sequence[Labelled]
-) -> Rows:
-    """Return the parts as a method sees them.
-
-    "dp" takes each public row for a unit of its own. The baselines take all for public.
-    """
-    match method:
-        case "crt":
-            return Rows(private, public)
-        case "dp":
-            return Rows((*private, *((row,) for row in public)), ())
-        case _:
-            return Rows((), (*(row for unit in private for row in unit), *public))
-
-
-def plan_of(
-    kind: Kind,
-    epochs: Sequence[int],
-    rate: float,
-    batch: float,
-    *,
-    epsilon: float,
-    delta: float,
-    before: Sequence[Mechanism] = (),
-    accountant: Accountant = "rdp",
-) -> Plan:
-    """Return the plan of the private steps with the least noise that epsilon allows.
-
-    Args:
-        kind: which stages there are.
-        epochs: of each; an epoch is as many steps as draw a unit once on average.
-        rate, batch: chance of a unit to be in a batch, and units of one on average.
-        epsilon, delta: for adding or removing one unit of the private part.
-        before: what was spent already, to use up what is left; () for this run alone.
-        accountant: who computes epsilon.
-    """
-    steps = steps_of(kind, epochs, rate)
-    noise = noise_multiplier_for(
-        epsilon, delta, rate=rate, steps=sum(steps.values()), before=before, accountant=accountant
-    )
-    return Plan(noise, rate, batch, steps)
-
-
-def steps_of(kind: Kind, epochs: Sequence[int], rate: float) -> dict[StageName, int]:
-    """Return the private steps of each stage: whole epochs of them.
-
-    Raises:
-        GenieError: there are not as many epochs as stages (O007).
-
-    >>> steps_of("one-stage", [3], 0.3)
-    {'utterance': 12}
-    """
-    stages = STAGES[kind]
-    if len(epochs) != len(stages) or min(epochs) < 1:
-        names = " and ".join(stage.name for stage in stages)
-        message = f"expected whole epochs of {kind} for {names}, got {list(epochs)}"
-        hint = "give --epochs T1/T2, such as 2/8" if len(stages) == 2 else "give --epochs T"
-        raise GenieError(Problem("O007", message, hint=hint))
-    each = math.ceil(1 / rate)
-    return {stage.name: n * each for stage, n in zip(stages, epochs, strict=True)}
-
-
-@dataclass(frozen=True, slots=True)
-class Course:
-    """How a generator is trained; public numbers only.
-
-    Attributes:
-        method: by which of the methods.
-        epochs: of each stage.
-        plan: the private steps; None without any.
-        training: how they are taken.
-        plain: how the public ones are.
-        states: of s-dp.
-    """
-
-    method: Method
-    epochs: tuple[int, ...]
-    plan: Plan | None = None
-    training: Training = field(default_factory=Training)
-    plain: PublicSettings = field(default_factory=PublicSettings)
-    states: SelectiveSettings = field(default_factory=SelectiveSettings)
 
 
 def fit(
@@ -249,13 +129,6 @@ def _selective(
     return SelectiveRun(
         model, marked, plain=course.plain, noisy=noisy, states=course.states, listen=told
     )
-
-
-def check_selective(*, is_recurrent: bool, kind: str) -> None:
-    """Refuse selective DP-SGD of other models than an LSTM of utterances (O009)."""
-    if not is_recurrent or kind != "one-stage":
-        message = "selective DP-SGD is for recurrent language models of utterances alone"
-        raise GenieError(Problem("O009", message, hint="give --model lstm and --kind one-stage"))
 
 
 def _teller(name: StageName, listen: Told) -> Callable[[Mapping[str, Any]], None]:

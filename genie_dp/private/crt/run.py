@@ -1,61 +1,25 @@
 """Algorithm 1: epochs of plain steps on the public part, and of noisy ones on the private part."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 import torch
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.checkpoint import Checkpoint
-from genie_dp.learn.schedule import learning_rate
+from genie_dp.private.crt.settings import OptimizerName, PublicSettings
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.sequences import Encoded
 from genie_dp.private.training.checkpoint import load_newest, save_once
 from genie_dp.private.training.run import PrivateRun, Spend
-from genie_dp.private.training.settings import DPSettings, Schedule
+from genie_dp.private.training.settings import DPSettings
 from genie_dp.records import Spent
 from genie_dp.rng import child_seed
 
-OptimizerName = Literal["adamw", "sgd"]
 Listen = Callable[[Mapping[str, Any]], None]
 _OF_PUBLIC, _OF_PRIVATE = "public.", "private."
-
-
-@dataclass(frozen=True, slots=True)
-class PublicSettings:
-    """How the steps on public rows are taken.
-
-    Attributes:
-        batch: rows of a batch.
-        learning_rate: highest learning rate.
-        schedule, warmup: as those of private steps.
-        clip: largest norm of a batch's gradient; 0 for none.
-        optimizer: of both parts, each with a state of its own.
-        seed: of the order of rows.
-    """
-
-    batch: int = 64
-    learning_rate: float = 2e-3
-    schedule: Schedule = "linear"
-    warmup: float = 0.06
-    clip: float = 1.0
-    optimizer: OptimizerName = "adamw"
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Refuse what no run has."""
-        if self.batch < 1 or not self.learning_rate > 0 or not self.clip >= 0:
-            raise ValueError(f"expected a batch of 1 or more, a positive rate, clip >= 0: {self}")
-        if not 0 <= self.warmup < 1 or self.optimizer not in get_args(OptimizerName):
-            raise ValueError(f"expected warmup in [0, 1), optimizer adamw or sgd: {self}")
-
-    def rate_at(self, progress: float) -> float:
-        """Return the learning rate after a share of the run."""
-        if self.schedule == "constant" and progress >= self.warmup:
-            return self.learning_rate
-        return learning_rate(progress, peak=self.learning_rate, warmup=self.warmup)
 
 
 class AlternatingRun:

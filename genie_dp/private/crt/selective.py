@@ -7,7 +7,6 @@ misses it promises nothing, which is why it is here to be compared with. It need
 model of one layer.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,29 +14,14 @@ from typing import Any
 import torch
 
 from genie_dp.learn.module import Module
-from genie_dp.private.crt.run import AlternatingRun, PublicSettings
+from genie_dp.private.crt.run import AlternatingRun
+from genie_dp.private.crt.settings import PublicSettings, SelectiveSettings
 from genie_dp.private.generators.recurrent import RecurrentLM, cell_step
 from genie_dp.private.generators.sequences import UNSCORED, Encoded, collate
 from genie_dp.private.generators.tokenizer import Tokenizer
-from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.randomness import gaussian, source_of
 from genie_dp.private.training.run import PrivateRun
 from genie_dp.private.training.settings import DPSettings
-
-
-@dataclass(frozen=True, slots=True)
-class SelectiveSettings:
-    """How states are released.
-
-    Attributes:
-        clip: largest norm of a state, hidden and cell together.
-        noise_multiplier: standard deviation of its noise, in such norms.
-        crossings: how often a row may go from sensitive to plain; then the rest is sensitive.
-    """
-
-    clip: float = 1.0
-    noise_multiplier: float = 1.0
-    crossings: int = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +206,3 @@ class SelectiveRun(AlternatingRun):
         scored = ((batch.targets != UNSCORED) & ~batch.guarded).sum().clamp(min=1)
         (losses.sum() / float(scored)).backward()
         self.descend((self.number + 0.5) / self.steps)
-
-
-def selective_mechanism(settings: DPSettings, states: SelectiveSettings) -> PoissonGaussian:
-    """Return what a run is to the accountant, *if the policy misses nothing*.
-
-    A row that is drawn releases a gradient and as many states as there are crossings: Gaussian sums
-    of one batch, whose precisions add up.
-    """
-    released = states.crossings / states.noise_multiplier**2
-    together = 1 / math.sqrt(1 / settings.noise_multiplier**2 + released)
-    return PoissonGaussian(together, settings.rate, settings.steps)
