@@ -161,7 +161,7 @@ def trained(texts: Sequence[Text], setting: Setting, *, epochs: int, size: dict[
         plan = plan_of("one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon,
                        delta=DELTA)  # fmt: skip
     course = Course(method, (epochs,), plan, Training(learning_rate=2e-3, checkpoint_every=10**9),
-                    PublicSettings(seed=setting.seed))  # fmt: skip
+                    PublicSettings(batch=16, learning_rate=5e-3, seed=setting.seed))  # fmt: skip
     spent = Spent(setting.epsilon, DELTA, "utterance", "add-or-remove-one", "rdp", ())
     # Generated text: there is no ledger to be kept.
     fit(made, rows, course, spend=(lambda _: spent) if method in ("crt", "dp") else None)
@@ -204,9 +204,12 @@ def settings(
             for method in METHODS:
                 if method == "s-dp" and model != "lstm":
                     continue
+                if method == "non-private":
+                    yield Setting(model, method, 0.0, 2.0, seed)
+                    continue
                 every = epsilons if method in ("crt", "dp") else (2.0,)
                 # Figures 3 to 5: by gamma; figure 2: by epsilon, at gamma 0.1.
-                by_gamma = ((g, 2.0) for g in ((0.0,) if method == "non-private" else gammas))
+                by_gamma = [(g, 2.0) for g in gammas]
                 pairs = dict.fromkeys([*by_gamma, *((0.1, e) for e in every if not smoke)])
                 yield from (Setting(model, method, g, e, seed) for g, e in pairs)
 

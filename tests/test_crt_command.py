@@ -2,7 +2,9 @@
 
 import json
 import math
+import re
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +16,14 @@ from genie_dp.cli.private.crt_rows import shares_of
 from genie_dp.cli.private.trainings import TRAININGS
 from genie_dp.errors import GenieError
 from genie_dp.private.crt.course import METHODS, PAID
+from genie_dp.private.crt.figure import amplification_svg
+from genie_dp.private.crt.marked import open_marked
 from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_records
 from genie_dp.private.generators.folder import load_generator
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.training.settings import ENGINES
 
+ROOT = Path(__file__).parent.parent
 CANARY = "Zorblatt"
 SMALL = ["--size", "8", "--longest", "16", "--batch", "4", "--public-batch", "4"]
 PAY = ["--about", "12", "--epsilon", "2", "--epochs", "1"]
@@ -252,3 +257,34 @@ def test_a_report_has_both_shares(tmp_path, budgeted):
     with pytest.raises(GenieError) as caught:
         shares_of(options)
     assert caught.value.problems[0].code == "O011"
+
+
+def test_every_code_is_explained_and_no_other():
+    folders = (ROOT / "genie_dp" / "private" / "crt", ROOT / "genie_dp" / "cli" / "private")
+    texts = "".join(p.read_text(encoding="utf-8") for f in folders for p in f.glob("*.py"))
+    page = (ROOT / "docs" / "crt.md").read_text(encoding="utf-8")
+    explained = re.findall(r"^\| (O\d{3}) \|", page, re.MULTILINE)
+    assert len(explained) >= 13
+    assert explained == sorted(set(re.findall(r'"(O\d{3})"', texts)))
+
+
+def test_the_picture_of_the_page_is_the_one_that_is_drawn():
+    picture = (ROOT / "docs" / "crt-amplification.svg").read_text(encoding="utf-8")
+    assert picture == amplification_svg()
+
+
+def test_rows_of_redact_are_learned_from(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    texts = [
+        "play some jazz",
+        "what is on",
+        *(f"write to ann{i}@example.com now" for i in range(6)),
+    ]
+    calls = write(tmp_path / "calls.jsonl", [{"utterance": text} for text in texts])
+    assert (
+        run(["private", "redact", str(calls), "-o", "redacted.jsonl", "--conservative", "0.1"]) == 0
+    )
+    found = open_marked(tmp_path / "redacted.jsonl", language="thingtalk")
+    assert [row.utterance for row in found.public] == texts[:2]
+    assert len(found.private) == 6
+    assert all("<MASK>" in unit[0].utterance.split() for unit in found.private)
