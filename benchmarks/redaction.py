@@ -26,10 +26,10 @@ from genie_dp.private.redact.spans import Detector, Policy
 from genie_dp.private.redact.tagging.generated import Labelled
 
 _CARRIER = re.compile(
-    r"^(?:(?:Sure|Ok|Okay|Yes|Yep|Yea|Yeah|Of course|Well)(?: sure)?(?:,| -|\.)? ?)?"
+    r"^ ?(?:(?:Sure|Ok|Okay|Yes|Yep|Yea|Yeah|Of course|Well)(?: sure)?(?:,| -|\.)? ?)?"
     r"(?:(?:it is|it's|I'm|I am|my name's|my name is|my number is|phone number is"
-    r"|my order number is|you can reach me at|that is|this is|my address is"
-    r"|the address is)(?= ))?\s*",
+    r"|my order number is|you can reach me at|that is|this is|(?:my |the )?(?:shipping )?address is"
+    r"|order number is)(?= ))?\s*",
     re.IGNORECASE,
 )
 _TAIL = re.compile(
@@ -41,6 +41,13 @@ _ASKED = (
     ("order number", "reference"),
     ("shipping address", "address"),
 )
+_FORMS = (
+    (r"^\d{3}-\d{5}-\d{4}$", "reference"),
+    (r"\b[A-Z]{2} \d{5}$", "address"),
+    (r"^[A-Z][a-z]+ [A-Z][A-Za-z]+$", "person"),
+)
+# Where a sentence with an order number ends, or the one before it.
+_PARTS = re.compile(r"(?<=-\d{4}\.)(?= )|(?<=[a-z]\.)(?= (?:[A-Za-z' ]* )?\d{3}-\d{5}-)")
 _TRACKING = re.compile(r"tracking number(?:, which is|,| is) ([A-Z0-9]{10})\b")
 
 
@@ -104,8 +111,10 @@ def missed(options: argparse.Namespace) -> None:
     rows = [row for line in options.customersim.open() for row in _labelled(json.loads(line))]
     detectors: dict[str, tuple[Detector, ...]] = {"patterns": (Patterns(), Phones())}
     if options.detector:
+        from genie_dp.cli.device import prepare_torch
         from genie_dp.private.redact.tagging.detector import TaggerDetector
 
+        prepare_torch("cpu")
         learned = TaggerDetector.load(options.detector)
         detectors |= {"learned": (learned,), "both": (*detectors["patterns"], learned)}
     policies = [Policy("pi", 0.5), Policy("pi 0.3", 0.3), Policy("pi_c", 0.1)]
@@ -129,14 +138,27 @@ def _labelled(dialogue: dict[str, list[dict[str, str]]]) -> Iterator[Labelled]:
     for turn in dialogue["turns"]:
         text = turn["text"]
         spans = [(*m.span(1), "reference") for m in _TRACKING.finditer(text)]
-        kind = next((kind for words, kind in _ASKED if words in before.lower()), None)
-        if turn["speaker"] == "USR" and kind and "?" in before + "?":
-            start = _CARRIER.match(text).end()  # type: ignore[union-attr]
-            end = _TAIL.search(text).start()  # type: ignore[union-attr]
-            if start < end:
-                spans.append((start, end, kind))
+        asked = next((kind for words, kind in _ASKED if words in before.lower()), None)
+        if turn["speaker"] == "USR":
+            # A number and a name may be told at once: each in its sentence.
+            at = 0
+            for part in _PARTS.split(text):
+                start = at + _CARRIER.match(part).end()  # type: ignore[union-attr]
+                end = at + _TAIL.search(part).start()  # type: ignore[union-attr]
+                kind = _kind(text[start:end], asked)
+                if kind and start < end:
+                    spans.append((start, end, kind))
+                at += len(part)
         yield Labelled(text, tuple(spans))
         before = text if turn["speaker"] == "SYS" and "tracking number" not in text else ""
+
+
+def _kind(secret: str, asked: str | None) -> str | None:
+    """Return what a user's words are: by their form, else what was asked for."""
+    for form, kind in _FORMS:
+        if re.search(form, secret):
+            return kind
+    return "person" if asked == "reference" else asked
 
 
 if __name__ == "__main__":

@@ -131,8 +131,10 @@ def ip_addresses(text: str) -> Iterator[Piece]:
 
 _CODE = re.compile(r"(?<![\w-])(?=[A-Za-z0-9-]*\d)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w-])")
 _AFTER_CUE = re.compile(
-    rf"\b{_CUE}(?:'s)?(?: (?:number|no|code|id|is|was|of|for)\b| ?[#:.,])*[ ,:]*$", re.IGNORECASE
+    rf"\b{_CUE}(?:'s)?(?: (?:number|no|code|id|is|was|of|for|which)\b| ?[#:.,])*[ ,:]*$",
+    re.IGNORECASE,
 )
+_CAPITALS = re.compile(r"(?<![\w-])[A-Z]{6,}(?![\w-])")
 _ORDINAL = re.compile(r"\d{1,4}(?:st|nd|rd|th|am|pm|s|h|k|m|km|kg|f|c|min)", re.IGNORECASE)
 
 
@@ -147,6 +149,9 @@ def references(text: str) -> Iterator[Piece]:
             score = max(score, 0.9)
         if score:
             yield match.start(), match.end(), "reference", score
+    for match in _CAPITALS.finditer(text):
+        before = text[max(0, match.start() - 40) : match.start()]
+        yield match.start(), match.end(), "reference", 0.8 if _AFTER_CUE.search(before) else 0.2
 
 
 @lru_cache(maxsize=1000)
