@@ -21,7 +21,7 @@ START = (sys.executable, "-c", "from genie_dp.cli import main; main()")
 
 
 def words(folder, *more):
-    amount = ("--about", 40, "--batch", 10, "--epochs", "2/40", "--epsilon", 3)
+    amount = ("--about", 40, "--batch", 10, "--epochs", "2/10", "--epsilon", 3)
     files = (folder / "private.jsonl", "--public", folder / "public.jsonl")
     command = ("private", "train", "two-stage", *files, *amount, *SKILLS, *SIZES, *more)
     return [*START, *map(str, (*command, "--output", folder / "made"))]
