@@ -24,6 +24,7 @@ from genie_dp.private.crt.accounting import (
 from genie_dp.private.crt.figure import amplification_svg
 from genie_dp.private.crt.replacement import replacing
 from genie_dp.private.crt.statements import (
+    UNMEASURED,
     MissRate,
     Record,
     Redaction,
@@ -288,6 +289,16 @@ def test_a_policy_that_nobody_measured_claims_nothing(tmp_path):
     ledger = opened(tmp_path)
     spend(ledger, "a", Redaction("x"))
     assert statement_of(ledger).bayesian.epsilon == statement_of(ledger).secret.epsilon
+
+
+def test_a_text_that_was_measured_later_or_again_has_the_larger_measured_share(tmp_path):
+    ledger = opened(tmp_path)
+    spend(ledger, "a", Redaction("x", UNMEASURED, UNMEASURED))
+    assert statement_of(ledger).gamma == 1.0
+    spend(ledger, "b", Redaction("x", GAMMA, BOTH))
+    assert (statement_of(ledger).gamma, statement_of(ledger).missed_by_both) == (0.15, 0.015)
+    spend(ledger, "c", Redaction("x", MissRate(0.01, 0.0, 0.02, "other rows"), BOTH))
+    assert statement_of(ledger).gamma == 0.15
 
 
 def test_a_record_that_was_changed_or_removed_is_noticed(tmp_path):

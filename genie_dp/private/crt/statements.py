@@ -282,11 +282,17 @@ def _redactions(ledger: Ledger) -> tuple[Redaction, ...]:
 
 
 def _worse(one: Redaction, other: Redaction) -> Redaction:
-    gamma = max(one.gamma, other.gamma, key=lambda rate: (rate.high, rate.estimate))
-    both = max(
-        one.missed_by_both, other.missed_by_both, key=lambda rate: (rate.high, rate.estimate)
+    return Redaction(
+        one.id,
+        _larger(one.gamma, other.gamma),
+        _larger(one.missed_by_both, other.missed_by_both),
     )
-    return Redaction(one.id, gamma, both)
+
+
+def _larger(*rates: MissRate) -> MissRate:
+    """Return the larger share of those that were measured."""
+    known = [rate for rate in rates if rate != UNMEASURED] or [UNMEASURED]
+    return max(known, key=lambda rate: (rate.high, rate.estimate))
 
 
 def _sum(shares: Sequence[float]) -> float:
