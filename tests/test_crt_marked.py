@@ -1,0 +1,48 @@
+"""Redacted rows: which are public, which words the masks stand for."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.private.crt.marked import MASK, mask_apart, open_marked, sensitive_words
+
+
+def test_rows_are_public_only_if_marked_so_and_without_masks(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(
+        '{"utterance": "a b", "part": "public"}\n{"utterance": "c <MASK>.", "part": "public"}\n'
+        '{"utterance": "d"}\n{"utterance": "e", "part": "Public"}\n'
+        '{"utterance": "f", "part": "private"}\n'
+    )
+    found = open_marked(path, language="thingtalk")
+    assert [row.utterance for row in found.public] == ["a b"]
+    assert [unit[0].utterance for unit in found.private] == ["c <MASK> .", "d", "e", "f"]
+    assert "a b" not in repr(found)
+
+
+def test_private_rows_are_grouped_by_unit_and_public_ones_are_not(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    row = '{{"utterance": "{}", "part": "{}", "user": "u"}}\n'
+    path.write_text("".join(row.format(x, p) for x, p in (("a", "x"), ("b", "public"), ("c", "y"))))
+    found = open_marked(path, language="thingtalk", unit="user", cap=5)
+    assert [len(unit) for unit in found.private] == [2]
+    assert len(found.public) == 1
+
+
+WORDS = st.lists(st.text("abc.", min_size=1, max_size=3), min_size=1, max_size=8)
+
+
+@given(words=WORDS, data=st.data())
+def test_words_behind_masks_are_found_again(words, data):
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    secret = ["Z" + word for word in words[start:end]]
+    original = " ".join([*words[:start], *secret, *words[end:]])
+    redacted = " ".join([*words[:start], MASK, *words[end:]])
+    found = sensitive_words(redacted, original)
+    assert [word for word, _ in found] == original.split()
+    assert [word for word, is_masked in found if is_masked] == secret
+
+
+def test_texts_of_different_rows_are_sensitive_throughout():
+    assert sensitive_words("x <MASK> y", "a b") == (("a", True), ("b", True))
+    assert mask_apart("<MASK><MASK>!") == "<MASK> <MASK> !"
