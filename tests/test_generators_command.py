@@ -238,6 +238,18 @@ def test_rows_of_source_private_are_not_public(tmp_path, capsys):
     assert "H008" in capsys.readouterr().err
 
 
+def test_the_private_file_and_others_with_a_ledger_are_not_public(tmp_path, capsys):
+    private = prepare(tmp_path)
+    assert train(tmp_path, "one-stage", "--public", private) == 1
+    assert train(tmp_path, "control", "--codes", private) == 1
+    (tmp_path / "public.ledger.json").write_text("{}")
+    assert train(tmp_path, "one-stage") == 1
+    told = capsys.readouterr().err
+    assert told.count("H008") == 3
+    assert CANARY not in told
+    assert not ledger(tmp_path).entries
+
+
 def test_private_rows_without_programs_need_a_parser(tmp_path, capsys):
     prepare(tmp_path)
     path = tmp_path / "private.jsonl"

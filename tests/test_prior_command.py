@@ -202,6 +202,30 @@ def test_mistakes_are_told_before_anything_is_spent(options, code, private, caps
     assert not private.with_name("prior.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("--public", "private.jsonl"),
+        ("--candidates", "linked.jsonl"),
+        ("--public", "others.jsonl"),
+        ("--public", "drawn.jsonl"),
+    ],
+)
+def test_what_is_private_is_not_read_as_public(option, name, private, capsys):
+    folder = private.parent
+    (folder / "linked.jsonl").symlink_to(private)
+    (folder / "others.jsonl").write_text("")
+    ledger_of(folder / "others.jsonl").write_text("{}")
+    row = {"id": "P0", "utterance": SECRET, "program": HOME, "source": "private"}
+    (folder / "drawn.jsonl").write_text(f"{json.dumps(row)}\n")
+    assert run(private, option, folder / name) == 1
+    told = capsys.readouterr().err
+    assert "F008" in told
+    assert SECRET not in told
+    assert spends(private) == []
+    assert not private.with_name("prior.json").exists()
+
+
 def test_programs_of_a_generator_go_into_the_prior(private):
     assert run(private, epsilon=1) == 0
     row = {"id": "P0", "utterance": "tweets", "program": HOME, "source": "private"}
@@ -229,7 +253,7 @@ def test_every_code_of_priors_is_explained():
     raised = {c for f in root.rglob("*.py") for c in re.findall(r'"(F\d{3})"', f.read_text())}
     page = (root.parent / "docs" / "prior.md").read_text(encoding="utf-8")
     assert raised == set(re.findall(r"^\| (F\d{3}) \|", page, re.MULTILINE))
-    assert len(raised) == 7
+    assert len(raised) == 8
 
 
 def test_the_page_names_every_option_of_its_own():

@@ -1,6 +1,6 @@
 """Which ledger a command means: that beside the private rows, or the one that is named."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -62,3 +62,25 @@ def open_ledger(private: Path | None, ledger: Path | None) -> "Ledger":
     from genie_dp.private.ledger.book import Ledger
 
     return Ledger.open(ledger_path(private, ledger))
+
+
+def refuse_private(files: Iterable[str | Path], private: Path, *, code: str) -> None:
+    """Refuse files that are said to be public and are not: what is read of them is released.
+
+    Args:
+        files: what is to be read without noise.
+        private: the private rows.
+        code: of the error.
+
+    Raises:
+        GenieError: one is the private file itself, or has a ledger beside it.
+    """
+    from genie_dp.private.ledger.book import ledger_of
+
+    for file in files:
+        path = Path(file)
+        is_same = path.exists() and path.samefile(private)
+        if is_same or (path.name and ledger_of(path).exists()):
+            why = "it is the private file itself" if is_same else "it has a ledger"
+            hint = "give rows of synthesize, or others that may be published"
+            raise GenieError(Problem(code, f"{file} is not public: {why}", hint=hint))

@@ -1,7 +1,7 @@
 """One run of `genie-dp private prior`: from options to a prior and a report."""
 
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -15,6 +15,7 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible, refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of
+from genie_dp.cli.private.ledgers import refuse_private
 from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -29,7 +30,7 @@ from genie_dp.private.prior.run import released_once
 from genie_dp.private.prior.support import Limits
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import save_prior
-from genie_dp.records import Spent
+from genie_dp.records import Example, Spent
 from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
 PURPOSE = "frequencies of functions"
@@ -120,8 +121,10 @@ def job_of(options: Mapping[str, Any]) -> Job:
     language = options["language"]
     ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
     library = load_library_of(language, options["skills"], skip_broken=options["skip_broken"])
-    made = Made.of(functions_of(row) for name in options["public"] for row in read_rows(name))
-    path = options["candidates"]
+    path, sampled = options["candidates"], options["sampled"]
+    said = [*options["public"], *(file for file in (path, sampled) if file)]
+    refuse_private(said, options["private"], code="F008")
+    made = Made.of(functions_of(row) for name in options["public"] for row in _public(name))
     candidates = read_candidates(path, language) if path else ()
     sampled_spent = About(spent=options["spent"]).guarantee()
     if sampled_spent is not None:
@@ -135,9 +138,18 @@ def job_of(options: Mapping[str, Any]) -> Job:
         ledger,
         _plan(options, ledger, support_of(library, made.functions, candidates, language)),
         made,
-        _sampled(options["sampled"]),
+        _sampled(sampled),
         sampled_spent,
     )
+
+
+def _public(name: str) -> Iterator[Example]:
+    """Yield public rows; those of source private are none."""
+    for row in read_rows(name):
+        if row.source == "private":
+            message = f"{name} has rows of source private, so it is not public"
+            raise GenieError(Problem("F008", message, hint="rows of a generator go to --sampled"))
+        yield row
 
 
 def _plan(options: Mapping[str, Any], ledger: Ledger, support: Any) -> Plan:

@@ -17,6 +17,7 @@ from genie_dp import __version__
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.private.ledgers import refuse_private
 from genie_dp.dataset.formats import opened, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -140,6 +141,8 @@ def job_of(options: Mapping[str, Any]) -> Job:
     library = load_library_of(
         options["language"], options["skills"], skip_broken=options["skip_broken"]
     )
+    said = [*options["public"], *([options["codes"]] if options["codes"] else [])]
+    refuse_private(said, options["private"], code="H008")
     public = tuple(row for name in options["public"] for row in _rows(name, language))
     amount = Amount(
         _epochs(options["epochs"] or _EPOCHS[options["kind"]]),
