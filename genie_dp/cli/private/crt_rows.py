@@ -54,6 +54,8 @@ def rows_for(
         unit=budget.unit if budget else "utterance",
         unit_field=options["unit_field"],
         cap=budget.cap or 1 if budget else None,
+        # A person's rows are one unit, wherever redaction put them.
+        all_private=method == "dp",
     )
     _check_masks(method, (*(row for unit in parts.private for row in unit), *parts.public))
     wanted = needs_programs(options["kind"])

@@ -60,15 +60,24 @@ def open_marked(
     unit: Unit = "utterance",
     unit_field: str | None = None,
     cap: int | None = None,
+    all_private: bool = False,
 ) -> Marked:
     """Return the two parts of a redacted file; <MASK> stands as a word of its own in both.
+
+    Args:
+        path, language, unit, unit_field, cap: as for `PrivateSource.open`; units are those of the
+            private part.
+        all_private: whether marks are not looked at: then the unit holds for all rows.
 
     Raises:
         GenieError: those of `PrivateSource.open`.
     """
+    where = None if all_private else is_private
     private = PrivateSource.open(
-        path, language=language, unit=unit, unit_field=unit_field, cap=cap, where=is_private
+        path, language=language, unit=unit, unit_field=unit_field, cap=cap, where=where
     )
+    if all_private:
+        return Marked(tuple(tuple(map(_apart, rows)) for rows in private.units), ())
     public = PrivateSource.open(path, language=language, where=is_public)
     return Marked(
         tuple(tuple(map(_apart, rows)) for rows in private.units),
