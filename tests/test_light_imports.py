@@ -10,7 +10,8 @@ from genie_dp.cli import COMMANDS
 HEAVY = (
     "torch", "transformers", "opacus", "nltk", "safetensors", "dp_accounting", "distributed",
     "dask", "rapidfuzz", "py3langid", "fastapi", "starlette", "pydantic", "uvicorn", "peft",
-    "tensorboard", "phonenumbers", "pyduckling",
+    "tensorboard", "phonenumbers", "pyduckling", "mauve", "faiss", "sklearn", "rensa", "spacy",
+    "presidio_analyzer",
 )  # fmt: skip
 
 # Runs in a fresh interpreter, where looking for a heavy module is an error, installed or not.

@@ -1,4 +1,6 @@
-"""The only door to private rows: it groups them by unit, and lets none of their text out.
+"""The door of training to private rows: it groups them by unit, and lets none of their text out.
+
+Redaction, which must show its text to the owner, reads rows one by one (redact/rows.py).
 
 Nothing here shows a row: not errors, which name the place and the rule alone, not `repr`. Errors
 are raised where no variable holds text, so that a traceback with local variables has none either.
