@@ -1,1 +1,1 @@
-"""What may be learned from private data, and the ledger of what that costs; nothing else opens them."""
+"""What touches private rows: ledger, training, generators, priors, metrics, redaction."""
