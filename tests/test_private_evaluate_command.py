@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from genie_dp.cli import parser_predictor, run
+from genie_dp.cli.private import evaluate_job
 from genie_dp.cli.private.evaluate_job import _table
 from genie_dp.private.metrics.figures import GROUPS
 from tests.dataset_rows import row, write
@@ -181,6 +182,32 @@ def test_a_private_report_is_for_its_owner_and_nothing_is_printed(tmp_path, real
     assert found["functions"] is None
     for secret in (SECRET, "set_timer", "alarm"):
         assert secret not in text + result.read_text() + out + err
+
+
+def test_how_many_private_rows_there_are_is_not_told(tmp_path, real, made, capsys, monkeypatch):
+    def told(rows, *, label, total=None):
+        pytest.fail(f"{label}: {total}")
+
+    class Answers:
+        parser = SimpleNamespace(target=SimpleNamespace(language=SimpleNamespace(name="sexpr")))
+
+        def predict(self, utterances):
+            return ["( set_alarm 6L )"] * len(utterances)
+
+    monkeypatch.setattr(parser_predictor.BestProgram, "of", lambda folder: Answers())
+    monkeypatch.setattr(evaluate_job, "progress", told)
+    options = ["--keep-private", "--parser", tmp_path, "--report", tmp_path / "report.html"]
+    evaluate(real, made, *options, public=False)
+    assert "1 file compared" in capsys.readouterr().err
+
+
+def test_too_few_private_rows_for_mauve_are_told_without_their_number(tmp_path, real, made, capsys):
+    pytest.importorskip("mauve")
+    options = ["--keep-private", "--buckets", 97, "--report", tmp_path / "report.html"]
+    evaluate(real, made, *options, public=False, mauve=True, code=1)
+    told = capsys.readouterr().err
+    assert "J002" in told
+    assert "10" not in told
 
 
 @pytest.mark.parametrize("target", ["-", "s3://bucket/result.json"])

@@ -92,7 +92,8 @@ def _how(options: Mapping[str, Any]) -> Comparison:
         language, skills = options["language"], options["skills"]
         library = load_library_of(language, skills, skip_broken=options["skip_broken"])
         programs = Programs(get_language(language), library)
-        parse = _parser(options["parser"], language) if options["parser"] else None
+        if options["parser"]:
+            parse = _parser(options["parser"], language, is_shown=public)
     featuriser, model = _models(options)
     return Comparison(
         programs=programs,
@@ -124,7 +125,8 @@ def _models(options: Mapping[str, Any]) -> tuple[Featuriser, LanguageModel | Non
     return HashedNgrams(), NgramModel(texts)
 
 
-def _parser(folder: Path, language: str) -> Parse:
+def _parser(folder: Path, language: str, *, is_shown: bool) -> Parse:
+    """Return a parser that shows how far it is; of private rows that would tell how many."""
     from genie_dp.cli.parser_predictor import BestProgram
 
     parser = BestProgram.of(folder)
@@ -135,6 +137,8 @@ def _parser(folder: Path, language: str) -> Parse:
 
     def parse(utterances: Sequence[str]) -> list[str]:
         batches = [utterances[i : i + _BATCH] for i in range(0, len(utterances), _BATCH)]
+        if not is_shown:
+            return [program for batch in batches for program in parser.predict(batch)]
         with progress(batches, label="sentences", total=len(batches)) as seen:
             return [program for batch in seen for program in parser.predict(batch)]
 

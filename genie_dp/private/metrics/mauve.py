@@ -110,7 +110,8 @@ def mauve_of_features(
     asked = settings or MauveSettings()
     buckets = asked.buckets_for(min(len(real), len(synthetic)))
     if len(real) + len(synthetic) < buckets:
-        message = f"expected {buckets} rows, one a bucket, got {len(real)} and {len(synthetic)}"
+        # How many there are is private where rows are.
+        message = f"expected {buckets} rows in both files together, one a bucket, got fewer"
         raise GenieError(Problem("J002", message, hint="lower --buckets, or compare more rows"))
     compute = _library()
     scores = []
