@@ -40,6 +40,7 @@ from genie_dp.private.generators.stages import STAGES, Labelled, encoded  # noqa
 from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
 from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
 from genie_dp.private.source import PrivateSource  # noqa: E402
+from genie_dp.private.training.checkpoint import alone  # noqa: E402
 from genie_dp.records import Spent  # noqa: E402
 from tests import generator_rows  # noqa: E402
 from tests.thingtalk_library import example_library  # noqa: E402
@@ -263,6 +264,15 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
 # -------------------------------------------------------------------------------- sequences
 
 
+def test_control_codes_are_drawn_by_one_process_at_a_time(tmp_path):
+    generator, units = made(tmp_path, "control")
+    work = tmp_path / "work"
+    with alone(work / "utterance"), pytest.raises(GenieError) as caught:
+        fitted(generator, units, steps={"utterance": 2}, folder=work)
+    assert caught.value.problems[0].code == "Q032"
+    assert not (work / "utterance" / "codes.json").exists()
+
+
 def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path):
     generator, _ = made(tmp_path)
     stage = STAGES["two-stage"][1]
@@ -282,3 +292,16 @@ def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
     plain = private_rows(units, LANGUAGE, with_programs=False)
     assert [row.utterance for unit in plain for row in unit] == [("a",), ("b",)]
     assert repr(plain[0][0]) == "Labelled()"
+
+
+def test_what_a_parser_says_of_a_row_hangs_on_no_other_row(tmp_path):
+    class Crowded:
+        def predict(self, utterances):
+            return [f"now => @c.f{len(utterances)}" for _ in utterances]
+
+    path = tmp_path / "private.jsonl"
+    path.write_text("".join(f'{{"utterance": "{text}"}}\n' for text in "abca"))
+    units = PrivateSource.open(path, language="thingtalk").units
+    found = private_rows(units, LANGUAGE, parser=Crowded())
+    assert [row.utterance for unit in found for row in unit] == [("a",), ("b",), ("c",), ("a",)]
+    assert {row.program for unit in found for row in unit} == {("now", "=>", "@c.f1")}

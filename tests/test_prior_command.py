@@ -7,6 +7,9 @@ import re
 import signal
 import subprocess
 import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -14,9 +17,10 @@ import pytest
 from genie_dp import cli
 from genie_dp.cli.private import prior, prior_job, render
 from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.prior.run import released_once
 from genie_dp.private_prior import load_prior
 from genie_dp.resources import data_folder
-from tests.prior_setup import SECRET, private_file
+from tests.prior_setup import SECRET, SPENT, plan, population, private_file
 from tests.synthesis_project import LAUNCHER
 
 SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
@@ -156,6 +160,24 @@ sys.exit(cli.run({words(private)!r}))
     found = load_prior(private.with_name("prior.json")).prior
     if noisy is not None:
         assert found.missing[""].share == pytest.approx(max(0, noisy) / 400, abs=1e-6)
+
+
+def test_processes_that_go_on_with_one_run_release_once(tmp_path):
+    read, both = [], threading.Barrier(2)
+
+    def units():
+        read.append(1)
+        time.sleep(0.2)
+        return population(50)
+
+    def released(_):
+        both.wait()
+        return released_once(tmp_path, plan(), units, lambda *_: SPENT, random.SystemRandom())
+
+    with ThreadPoolExecutor(2) as pool:
+        one, other = pool.map(released, range(2))
+    assert one == other
+    assert len(read) == 1
 
 
 def test_a_resumed_run_must_have_the_settings_of_its_start(private, capsys):

@@ -1,6 +1,7 @@
 """Private training of a generator: one noise multiplier, one entry in the ledger for all of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from genie_dp.private.generators.codes import released
@@ -9,6 +10,7 @@ from genie_dp.private.generators.plans import Amount, Plan, Training, plan_of
 from genie_dp.private.generators.released import load_weights, save_weights
 from genie_dp.private.generators.stages import STAGES, Labelled, StageName, encoded
 from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.training.checkpoint import alone
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.private.training.run import train_privately
 from genie_dp.private.training.settings import EngineName
@@ -113,9 +115,11 @@ def _weights(
     assert codes is not None
     # In the folder of the stage: without it, the run has another name and is paid again.
     there = folder and folder / STAGES[generator.kind][-1].name
-    found = load_weights(there)
-    if found is None:
-        rows = [[row.code for row in unit] for unit in units if unit]
-        found = released(codes, rows, plan.code_noise, seed=training.seed)
-        save_weights(there, found)
+    # Two processes that go on with one run would draw twice what is paid once.
+    with alone(there) if there else nullcontext():
+        found = load_weights(there)
+        if found is None:
+            rows = [[row.code for row in unit] for unit in units if unit]
+            found = released(codes, rows, plan.code_noise, seed=training.seed)
+            save_weights(there, found)
     return found

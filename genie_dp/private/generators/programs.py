@@ -14,8 +14,6 @@ from genie_dp.private.generators.stages import Labelled
 from genie_dp.private.source import PrivateRow
 from genie_dp.records import Example, Slot
 
-_BATCH = 64
-
 
 class ProgramSource(Protocol):
     """A parser of utterances, such as one trained on few public rows."""
@@ -110,10 +108,11 @@ def private_rows(
 def _parsed(rows: Sequence[PrivateRow], parser: ProgramSource | None) -> list[str]:
     if parser is None:
         return [row.program or "" for row in rows]
-    found: list[str] = []
-    for start in range(0, len(rows), _BATCH):
-        found += parser.predict([row.utterance for row in rows[start : start + _BATCH]])
-    return found
+    # One by one: in a batch the last digits of a score follow its other rows, and with them, where
+    # two programs are close, which is best. A unit would then change more than its own rows.
+    utterances = [row.utterance for row in rows]
+    said = {text: parser.predict([text])[0] for text in dict.fromkeys(utterances)}
+    return [said[text] for text in utterances]
 
 
 def _labelled(utterance: str, program: str, language: Language, codes: Codes | None) -> Labelled:

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from genie_dp.private.ledger.book import new_run
-from genie_dp.private.ledger.files import replace_durably
+from genie_dp.private.ledger.files import locked, replace_durably
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.prior.histogram import Plan, Released, Unit, release
 from genie_dp.private_prior import spent_of
@@ -32,15 +32,17 @@ def released_once(
         spend: the ledger's; it refuses what is past the budget.
         rng: the system's generator; another one only in tests.
     """
-    kept = work / "released.json"
-    if kept.exists():
-        content = json.loads(kept.read_text(encoding="utf-8"))
-        return Released(**content["released"]), spent_of(content["spent"])
-    private = units()
-    spent = spend(plan.mechanisms, _run(work))
-    found = release(private, plan, rng)
-    replace_durably(kept, json.dumps({"released": found.as_dict(), "spent": asdict(spent)}))
-    return found, spent
+    # Two processes that go on with one run would draw twice what is paid once.
+    with locked(work / ".lock"):
+        kept = work / "released.json"
+        if kept.exists():
+            content = json.loads(kept.read_text(encoding="utf-8"))
+            return Released(**content["released"]), spent_of(content["spent"])
+        private = units()
+        spent = spend(plan.mechanisms, _run(work))
+        found = release(private, plan, rng)
+        replace_durably(kept, json.dumps({"released": found.as_dict(), "spent": asdict(spent)}))
+        return found, spent
 
 
 def _run(work: Path) -> str:
