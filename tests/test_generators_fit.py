@@ -273,6 +273,16 @@ def test_control_codes_are_drawn_by_one_process_at_a_time(tmp_path):
     assert not (work / "utterance" / "codes.json").exists()
 
 
+def test_control_codes_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
+    generator, units = made(tmp_path, "control")
+    work = tmp_path / "work"
+    fitted(generator, units, steps={"utterance": 2}, folder=work)
+    (work / "utterance" / "codes.json").unlink()
+    with pytest.raises(GenieError) as caught:
+        fitted(generator, units, steps={"utterance": 2}, folder=work)
+    assert caught.value.problems[0].code == "Q031"
+
+
 def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path):
     generator, _ = made(tmp_path)
     stage = STAGES["two-stage"][1]

@@ -16,6 +16,7 @@ import pytest
 
 from genie_dp import cli
 from genie_dp.cli.private import prior, prior_job, render
+from genie_dp.errors import GenieError
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.prior.run import released_once
 from genie_dp.private_prior import load_prior
@@ -180,6 +181,26 @@ def test_processes_that_go_on_with_one_run_release_once(tmp_path):
     assert len(read) == 1
 
 
+def test_counts_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
+    paid = []
+
+    def spend(mechanisms, name):
+        paid.append(name)
+        return SPENT
+
+    def released():
+        return released_once(tmp_path, plan(), lambda: population(50), spend, random.Random())
+
+    assert released() == released()
+    (tmp_path / "released.json").unlink()
+    with pytest.raises(GenieError) as caught:
+        released()
+    assert caught.value.problems[0].code == "F009"
+    (tmp_path / "run").unlink()
+    released()
+    assert len(set(paid)) == len(paid) == 2
+
+
 def test_a_resumed_run_must_have_the_settings_of_its_start(private, capsys):
     work = private.with_name(".prior.json.work")
     work.mkdir()
@@ -275,7 +296,7 @@ def test_every_code_of_priors_is_explained():
     raised = {c for f in root.rglob("*.py") for c in re.findall(r'"(F\d{3})"', f.read_text())}
     page = (root.parent / "docs" / "prior.md").read_text(encoding="utf-8")
     assert raised == set(re.findall(r"^\| (F\d{3}) \|", page, re.MULTILINE))
-    assert len(raised) == 8
+    assert len(raised) == 9
 
 
 def test_the_page_names_every_option_of_its_own():

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
-from genie_dp.private.generators.codes import released
+from genie_dp.private.generators.codes import Codes, released
 from genie_dp.private.generators.generator import Generator
 from genie_dp.private.generators.plans import Amount, Plan, Training, plan_of
 from genie_dp.private.generators.released import load_weights, save_weights
 from genie_dp.private.generators.stages import STAGES, Labelled, StageName, encoded
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.training.checkpoint import alone
+from genie_dp.private.training.checkpoint import alone, check_unreleased, note_released
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.private.training.run import train_privately
 from genie_dp.private.training.settings import EngineName
@@ -18,6 +18,7 @@ from genie_dp.records import Spent
 
 __all__ = ["Amount", "Plan", "Training", "check_engines", "fit_privately", "plan_of"]
 Told = Callable[[StageName, Mapping[str, int]], None]
+_CODES = "codes"
 
 
 def fit_privately(
@@ -119,7 +120,23 @@ def _weights(
     with alone(there) if there else nullcontext():
         found = load_weights(there)
         if found is None:
-            rows = [[row.code for row in unit] for unit in units if unit]
-            found = released(codes, rows, plan.code_noise, seed=training.seed)
-            save_weights(there, found)
+            found = _drawn_once(codes, units, plan, training, there)
+    return found
+
+
+def _drawn_once(
+    codes: Codes,
+    units: Sequence[Sequence[Labelled]],
+    plan: Plan,
+    training: Training,
+    there: Path | None,
+) -> tuple[float, ...]:
+    """Return the noisy distribution, kept and noted in a folder; refuse it the second time."""
+    if there:
+        check_unreleased(there, _CODES)
+    rows = [[row.code for row in unit] for unit in units if unit]
+    found = released(codes, rows, plan.code_noise, seed=training.seed)
+    if there:
+        save_weights(there, found)
+        note_released(there, _CODES)
     return found

@@ -92,6 +92,23 @@ def save_once(folder: Path, checkpoint: Checkpoint) -> None:
     )
 
 
+def note_released(folder: Path, what: str) -> None:
+    """Note in a run's folder that something beside its checkpoints is released."""
+    replace_durably(folder / RECORD, json.dumps({**_record(folder), what: True}))
+
+
+def check_unreleased(folder: Path, what: str) -> None:
+    """Refuse to release again what was there to be seen, and is missing.
+
+    Raises:
+        GenieError: it was released already (Q031).
+    """
+    if _record(folder).get(what):
+        message = f"the {what} of {folder} are missing: they would be released twice"
+        hint = "put them back, or train in another folder, which is paid again"
+        raise GenieError(Problem("Q031", message, hint=hint))
+
+
 def load_newest(folder: Path) -> Checkpoint | None:
     """Return the newest checkpoint, None where nothing was released.
 
