@@ -305,6 +305,31 @@ def test_epochs_of_another_kind_are_refused(tmp_path, capsys):
         assert "H001" in capsys.readouterr().err
 
 
+def test_a_generator_of_s_expressions_is_trained_and_drawn_from(tmp_path):
+    def rows(said):
+        for i in range(40):
+            what = ("alarm", "timer")[i % 2]
+            program = f"( set_{what} ( at NUMBER_0 ) )"
+            text = f"set my {what} for NUMBER_0 {said}".strip()
+            yield {**generator_rows.row(i, text, program), "language": "sexpr"}
+
+    generator_rows.write(tmp_path / "public.jsonl", rows(""))
+    private = generator_rows.write(tmp_path / "private.jsonl", rows(CANARY))
+    budget = ("--epsilon", 8, "--delta", 1e-6, "--unit", "utterance")
+    assert command("budget", "init", private, *budget) == 0
+    amount = ("--about", 40, "--batch", 10, "--epochs", "1/2", "--epsilon", 3)
+    public = ("--public", tmp_path / "public.jsonl", "--language", "sexpr")
+    made = ("--output", tmp_path / "made")
+    assert command("train", "two-stage", private, *amount, *public, *SIZES, *LEARNED, *made) == 0
+    target = tmp_path / "rows.jsonl"
+    assert command("sample", tmp_path / "made", "--rows", 8, "--output", target) == 0
+    drawn = list(read_rows(str(target)))
+    assert len(drawn) == 8
+    assert {row.language for row in drawn} == {"sexpr"}
+    assert {f for row in drawn for f in row.functions} <= {"set_alarm", "set_timer", "at"}
+    assert CANARY.encode() not in all_bytes(tmp_path / "made")
+
+
 def test_a_parser_writes_the_programs_of_private_rows_and_of_samples(tmp_path):
     pytest.importorskip("phonenumbers")
     from tests import parser_setup
