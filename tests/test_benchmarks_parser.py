@@ -172,14 +172,28 @@ def test_templates_of_one_call_stand_beside_the_manifest_of_their_skill(tmp_path
     assert (tmp_path / "com.shop" / "manifest.tt").exists()
 
 
-def test_pizza_templates_take_names_and_words_of_the_data_set(work, tmp_path):
+def test_pizza_templates_take_the_words_of_the_data_set_where_they_are_said(work, tmp_path):
     catalogs = tmp_path / "catalogs.tsv"
-    lines = ["catalog\tsurface\tslot\tentity", "drinks\troot beer\tdrinkType\tROOT_BEER"]
-    catalogs.write_text("\n".join([*lines, "topping\tNutmeg\ttopping\tNUTMEG", ""]))
+    told = {
+        "topping": ("Nutmeg\tNUTMEG", "fig\tFIGS", "figs\tFIGS", "kale\tKALE", "kales\tKALE"),
+        "drinkType": ("root beer\tROOT_BEER", "root beers\tROOT_BEER"),
+        "style": ("rye crust\tRYE", "with the lot\tALL", "alpine\tALPINE"),
+    }
+    rows = [line.split("\t") + [slot] for slot, lines in told.items() for line in lines]
+    text = "".join(f"list\t{words}\t{slot}\t{symbol}\n" for words, symbol, slot in rows)
+    catalogs.write_text(f"catalog\tsurface\tslot\tentity\n{text}")
     folder = parser_public.pizza_templates(work, catalogs)
-    assert (folder / "toppings.tsv").read_text() == "words\tprogram\nnutmeg\tNUTMEG\n"
-    assert (folder / "drinks.tsv").read_text() == "words\tprogram\nroot beer\tROOT_BEER\n"
-    assert "node DRINKTYPE = Atom;" in (folder / "pizza.sexpr").read_text()
+
+    def words(name):
+        return [line.split("\t")[0] for line in (folder / name).read_text().splitlines()[1:]]
+
+    assert words("toppings.tsv") == ["nutmeg", "figs", "kale"]
+    assert words("toppings-before.tsv") == ["nutmeg", "fig", "kale"]
+    assert words("toppings-rare.tsv") == ["kales"]
+    assert (words("drinks.tsv"), words("drinks-plural.tsv")) == (["root beer"], ["root beers"])
+    assert (words("crusts.tsv"), words("everything.tsv")) == (["rye crust"], ["the lot"])
+    assert words("styles.tsv") == ["alpine"]
+    assert "large\tLARGE" in (folder / "sizes.tsv").read_text()
 
 
 def test_a_parser_and_the_nearest_sentence_are_run_on_invented_rows(work, trial):
