@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from transformers import tokenization_utils_base  # noqa: E402
+
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.private.generators.hugging_face_tokenizer import PretrainedTokenizer  # noqa: E402
 from genie_dp.private.generators.tokenizer import (  # noqa: E402
@@ -46,6 +48,16 @@ def test_any_text_is_written_and_read_back(text):
 def test_a_pretrained_tokenizer_writes_and_reads_back_any_text(pretrained, words):
     words = tuple(word for text in words for word in text.split())
     assert decode(encode(words, pretrained), pretrained) == words
+
+
+def test_nothing_is_told_of_a_word_that_is_too_long_for_its_model(pretrained, monkeypatch):
+    told = []
+    monkeypatch.setattr(tokenization_utils_base.logger, "warning", told.append)
+    monkeypatch.setattr(pretrained.tokenizer, "model_max_length", 4)
+    assert len(pretrained.spell("zanzibar" * 9)) > 4
+    assert not told
+    pretrained.tokenizer("zanzibar" * 9)
+    assert "longer than" in told[0]
 
 
 @given(st.text(min_size=1))

@@ -88,7 +88,9 @@ class PretrainedTokenizer:
     def _fresh(self, word: str) -> tuple[int, ...]:
         text = word.encode("utf-8", errors="replace")
         for way in (f" {word}", word):
-            ids: list[int] = self.tokenizer(way, add_special_tokens=False).input_ids
+            # Not verbose: it would tell how long a private word is.
+            read = self.tokenizer(way, add_special_tokens=False, verbose=False)
+            ids: list[int] = read.input_ids
             pieces = [self.pieces[index] for index in ids]
             known = [piece for piece in pieces if piece is not None]
             starts = [piece.is_first for piece in known]

@@ -75,7 +75,8 @@ class HuggingFaceModel:
         """Yield padded ids behind a start token, and how many of each row are none of padding."""
         for place in range(0, len(utterances), _BATCH):
             texts = list(utterances[place : place + _BATCH])
-            read = self._tokens(texts, add_special_tokens=False)["input_ids"]
+            # Not verbose: it would tell how long a private sentence is.
+            read = self._tokens(texts, add_special_tokens=False, verbose=False)["input_ids"]
             rows = [[self._first, *ids][:_MOST_TOKENS] for ids in read]
             wide = max(map(len, rows))
             tensor = self._torch.tensor([row + [0] * (wide - len(row)) for row in rows])
