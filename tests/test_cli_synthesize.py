@@ -57,9 +57,15 @@ def few(project, tmp_path_factory) -> bytes:
 
 
 def start(project: Project, output: Path, jobs: int) -> subprocess.Popen:
-    """Start a run in a process group of its own."""
+    """Start a run in a process group of its own; it heeds Ctrl-C also where the tests do not."""
+
+    def heed() -> None:  # a shell's background jobs ignore it, and so do their children
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
     command = project.command("--size", SIZE, "--jobs", jobs, "--output", output)
-    return subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    return subprocess.Popen(
+        command, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed
+    )
 
 
 def wait_for_blocks(process: subprocess.Popen, output: Path, blocks: int) -> None:
