@@ -136,6 +136,13 @@ def test_two_stages_are_trained_confidentially(budgeted, tmp_path):
     assert len(entry.mechanisms) == 2
 
 
+def test_private_rows_are_no_public_ones(budgeted, tmp_path, capsys):
+    assert train(budgeted, *PAY, *SHARES, "--public", str(budgeted)) == 1
+    assert "error[H008]" in capsys.readouterr().err
+    assert not (tmp_path / "model").exists()
+    assert Ledger.open(tmp_path / "rows.ledger.json").entries == ()
+
+
 def test_the_decoder_learns_by_dp_on_all_rows(budgeted, tmp_path):
     options = ["--method", "dp", "--model", "decoder", "--layers", "1", "--heads", "2"]
     public = write(tmp_path / "more.jsonl", _examples())

@@ -197,7 +197,7 @@ def test_without_a_ledger_nothing_is_trained(tmp_path, capsys):
 
 def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch, capsys):
     prepare(tmp_path)
-    line = train_job._line
+    line = train_job.write_over
 
     def interrupt(text):
         if text.startswith("utterance: step 3"):
@@ -205,7 +205,7 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
         line(text)
 
     with monkeypatch.context() as patch:
-        patch.setattr(train_job, "_line", interrupt)
+        patch.setattr(train_job, "write_over", interrupt)
         assert train(tmp_path, "two-stage") == 130
     assert "--resume" in capsys.readouterr().err
     assert not (tmp_path / "made").exists()

@@ -14,7 +14,8 @@ from genie_dp import __version__
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
-from genie_dp.cli.private.train_job import _digest, _line, _refuse
+from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.train_files import digest_of, refuse_output, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -104,7 +105,7 @@ class Job:
             "original": str(options["original"].resolve()) if options["original"] else None,
             "ledger": str(self.ledger.path) if self.ledger else None,
             "redaction": self.redaction.as_dict() if self.redaction else None,
-            "public": [_digest(name) for name in options["public"]],
+            "public": [digest_of(name) for name in options["public"]],
             **{name: options[name] for name in _SHARED},
         }
 
@@ -163,6 +164,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
         message = f"these rows have a budget, which {options['method']} would not keep"
         hint = "compare methods on rows without a ledger: public ones, or generated ones"
         raise GenieError(Problem("O010", message, hint=hint))
+    refuse_private(options["public"], options["rows"], code="H008")
     return Job(options, language, ledger, redaction, public_files(options["public"], language))
 
 
@@ -170,7 +172,7 @@ def run(options: Mapping[str, Any]) -> None:
     """Check everything, then train, and say what it cost."""
     started = time.monotonic()
     job = job_of(options)
-    _refuse(job)  # type: ignore[arg-type]
+    refuse_output(job.output, job.work, options)
     if options["overwrite"]:
         shutil.rmtree(job.work, ignore_errors=True)
     is_new = not job.work.exists()
@@ -238,7 +240,9 @@ def _trained(
         job.course(plan),
         spend=_spender(job),
         folder=job.work,
-        listen=lambda stage, event: _line(f"{stage}: step {event['step']:,} of {event['steps']:,}"),
+        listen=lambda stage, event: write_over(
+            f"{stage}: step {event['step']:,} of {event['steps']:,}"
+        ),
     )
     if options["method"] == "crt":
         spent = _with_limit(spent)
@@ -318,7 +322,7 @@ def _facts(job: Job, plan: Plan | None) -> dict[str, Any]:
 def _say(
     job: Job, plan: Plan | None, spent: Spent, statement: Statement | None, seconds: float
 ) -> None:
-    _line("")
+    write_over("")
     steps = "" if plan is None else " + ".join(f"{count:,}" for count in plan.steps.values())
     noise = "" if plan is None else f"{steps} steps, noise multiplier {plan.noise_multiplier:g} "
     click.echo(f"{noise}-> {job.output} ({seconds:.0f} s)", err=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from genie_dp.cli.private.train_job import _rows
+from genie_dp.cli.private.train_files import rows_in
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.private.crt.course import Rows, rows_of
@@ -28,7 +28,7 @@ _REPORT = ("gamma", "missed_by_both")
 def public_files(names: Sequence[str], language: Language) -> tuple[Labelled, ...]:
     """Return the rows of public files."""
     return tuple(
-        row for name in names for row in public_rows(tuple(_rows(name, language)), language)
+        row for name in names for row in public_rows(tuple(rows_in(name, language)), language)
     )
 
 

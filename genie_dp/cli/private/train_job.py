@@ -1,9 +1,7 @@
 """One run of `genie-dp private train`: pay, pretrain on public rows, train with noise, deliver."""
 
-import hashlib
 import json
 import shutil
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,7 +16,7 @@ from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.private.ledgers import refuse_private
-from genie_dp.dataset.formats import opened, read_rows
+from genie_dp.cli.private.train_files import digest_of, refuse_output, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -43,8 +41,6 @@ from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 if TYPE_CHECKING:
     from genie_dp.private.generators.generator import Generator, Settings
 
-# What config.json of a generator says first; `folder.MODEL_TYPE`, which is not imported for it.
-_MODEL_TYPE = '"model_type": "genie_dp.generator"'
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # What a resumed run must share, beside its inputs; nothing of it is private.
 _SHARED = (
@@ -95,7 +91,7 @@ class Job:
             "version": __version__,
             "private": str(options["private"].resolve()),
             "ledger": str(self.ledger.path),
-            "public": [_digest(name) for name in options["public"]],
+            "public": [digest_of(name) for name in options["public"]],
             "parser": str(options["parser"].resolve()) if options["parser"] else None,
             "codes": list(self.codes.names) if self.codes else None,
             **{name: options[name] for name in _SHARED},
@@ -143,7 +139,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
     )
     said = [*options["public"], *([options["codes"]] if options["codes"] else [])]
     refuse_private(said, options["private"], code="H008")
-    public = tuple(row for name in options["public"] for row in _rows(name, language))
+    public = tuple(row for name in options["public"] for row in rows_in(name, language))
     amount = Amount(
         _epochs(options["epochs"] or _EPOCHS[options["kind"]]),
         options["batch"],
@@ -155,19 +151,6 @@ def job_of(options: Mapping[str, Any]) -> Job:
     if options["kind"] == "control":
         codes = _codes(options, public, library, language)
     return Job(options, language, library, ledger, public, codes, amount)
-
-
-def _rows(name: str, language: Language) -> Sequence[Example]:
-    """Return public rows; those of source private are none."""
-    rows = list(read_rows(name))
-    if any(row.source == "private" for row in rows):
-        message = f"{name} has rows of source private, so it is not public"
-        hint = "give rows of synthesize, or others that may be published"
-        raise GenieError(Problem("H008", message, hint=hint))
-    if any(row.language != language.name for row in rows):
-        message = f"expected rows of the language {language.name!r} in {name}"
-        raise GenieError(Problem("H008", message, hint="name their language with --language"))
-    return rows
 
 
 def _epochs(text: str) -> tuple[float, ...]:
@@ -207,14 +190,6 @@ def _functions(library: Any) -> set[str]:
     return {f"@{name}.{one}" for name in names for one in library.function_names(name)}
 
 
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with opened(path) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
 # ------------------------------------------------------------------------------- the run
 
 
@@ -223,7 +198,7 @@ def run(options: Mapping[str, Any]) -> None:
     started = time.monotonic()
     need_opacus()  # before the work, not after it
     job = job_of(options)
-    _refuse(job)
+    refuse_output(job.output, job.work, options)
     if options["overwrite"]:
         shutil.rmtree(job.work, ignore_errors=True)
     is_new = not job.work.exists()
@@ -238,23 +213,6 @@ def run(options: Mapping[str, Any]) -> None:
             raise
         spent = _trained(job, plan, units)
     _say(job, plan, spent, time.monotonic() - started)
-
-
-def _refuse(job: Job) -> None:
-    """Refuse an output that exists."""
-    target, options = job.output, job.options
-    goes_on = options["resume"] and job.work.exists()
-    if target.exists() and not (options["overwrite"] or goes_on):
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
-    if target.exists() and not _is_generator(target):
-        message = f"{target} is no generator, so --overwrite leaves it alone"
-        raise GenieError(Problem("H009", message, hint="give another --output"))
-
-
-def _is_generator(path: Path) -> bool:
-    config = path / "config.json"
-    return config.is_file() and _MODEL_TYPE in config.read_text(encoding="utf-8")
 
 
 def _plan(job: Job) -> Plan:
@@ -312,7 +270,9 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spe
         job.training(),
         spend=spend,
         folder=job.work,
-        listen=lambda stage, event: _line(f"{stage}: step {event['step']:,} of {event['steps']:,}"),
+        listen=lambda stage, event: write_over(
+            f"{stage}: step {event['step']:,} of {event['steps']:,}"
+        ),
     )
     _deliver(job, generator, spent, plan)
     return spent
@@ -348,7 +308,7 @@ def _pretrain(job: Job, generator: "Generator", public: Sequence[Labelled]) -> N
 def _tell_public(stage: str, epochs: float, event: Mapping[str, Any]) -> None:
     if "loss" in event:  # of public rows
         done = f"epoch {event['epoch']:.1f} of {epochs:g}, loss {event['loss']:.3f}"
-        _line(f"public rows, {stage}: {done}")
+        write_over(f"public rows, {stage}: {done}")
 
 
 def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[Labelled, ...], ...]:
@@ -364,7 +324,7 @@ def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[La
         parser = BestProgram.of(job.options["parser"])
     wanted = needs_programs(job.kind)
     if parser:
-        _line("private rows are parsed")
+        write_over("private rows are parsed")
     rows = private_rows(units, job.language, codes=job.codes, with_programs=wanted, parser=parser)
     if wanted and not any(rows):
         message = f"expected private rows with programs for {job.kind}, got none"
@@ -407,14 +367,8 @@ def _facts(job: Job, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _line(text: str) -> None:
-    """Write over the last line of a terminal; elsewhere, write nothing."""
-    if sys.stderr.isatty():
-        click.echo(f"\r\033[K{text}", err=True, nl=False)
-
-
 def _say(job: Job, plan: Plan, spent: Spent, seconds: float) -> None:
-    _line("")
+    write_over("")
     steps = " + ".join(f"{count:,}" for count in plan.steps.values())
     budget = job.ledger.budget
     click.echo(
