@@ -1,0 +1,1 @@
+"""Private evolution: candidates of a generator, chosen by noisy votes of private records."""
