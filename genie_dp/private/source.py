@@ -10,7 +10,7 @@ There is no way to count rows or words, and so none to build a vocabulary.
 import json
 import lzma
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -32,10 +32,12 @@ class PrivateRow:
     Attributes:
         utterance: what somebody said.
         program: what was meant, or None.
+        fields: the fields that were asked for, those of the row that are text or numbers.
     """
 
     utterance: str
     program: str | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "PrivateRow(..)"
@@ -71,6 +73,7 @@ class PrivateSource:
         unit_field: str | None = None,
         cap: int | None = None,
         where: Callable[[Mapping[str, Any]], bool] | None = None,
+        fields: Iterable[str] = (),
     ) -> "PrivateSource":
         """Read a file of rows: JSONL, or TSV where the name ends so, compressed by its suffix.
 
@@ -86,12 +89,14 @@ class PrivateSource:
                 field `dialogue` or `user`, or column 4.
             cap: most rows of a unit; an utterance is one row, all others need it.
             where: which rows are taken, by their fields; None takes all. It must show nothing.
+            fields: what rows keep beside utterance and program, such as a label; TSV has no names.
 
         Raises:
             GenieError: the file cannot be read (Q001), rows are not as said above (Q002 to Q005),
                 or the unit or the cap is none (Q006).
         """
-        reader = _Reader(str(path), language, _key_of(str(path), unit, unit_field), where)
+        key = _key_of(str(path), unit, unit_field)
+        reader = _Reader(str(path), language, key, where, tuple(fields))
         most = _cap_of(unit, cap)
         fault = _read(reader)
         problems, groups = reader.problems, reader.groups
@@ -113,6 +118,7 @@ class _Reader:
         language: of programs.
         key: field or column of the unit; None where each row is one.
         where: which rows are taken.
+        fields: what rows keep.
         groups: rows by unit.
         problems: mistakes, at most one more than are told.
     """
@@ -121,6 +127,7 @@ class _Reader:
     language: str
     key: str | None
     where: Callable[[Mapping[str, Any]], bool] | None = None
+    fields: tuple[str, ...] = ()
     groups: dict[str, list[PrivateRow]] = field(default_factory=dict, repr=False)
     problems: list[Problem] = field(default_factory=list)
 
@@ -152,7 +159,8 @@ class _Reader:
         if self.where is not None and not self.where(row):
             return None
         name = str(number) if self.key is None else _name(row.get(self.key))
-        return self._keep(name, row["utterance"], row.get("program"))
+        kept = {one: said for one in self.fields if (said := _name(row.get(one))) is not None}
+        return self._keep(name, row["utterance"], row.get("program"), kept)
 
     def _tsv(self, line: bytes, number: int) -> "_Fault | None":
         columns = _columns(line)
@@ -167,10 +175,16 @@ class _Reader:
         program = columns[2] if len(columns) > 2 and columns[2] else None
         return self._keep(str(number) if not place else name, columns[1], program)
 
-    def _keep(self, name: str | None, utterance: str, program: str | None) -> "_Fault | None":
+    def _keep(
+        self,
+        name: str | None,
+        utterance: str,
+        program: str | None,
+        kept: Mapping[str, str] | None = None,
+    ) -> "_Fault | None":
         if not name:
             return "Q005", f"expected the row's unit in {self.key!r}", "name it with unit_field"
-        self.groups.setdefault(name, []).append(PrivateRow(utterance, program))
+        self.groups.setdefault(name, []).append(PrivateRow(utterance, program, kept or {}))
         return None
 
 
@@ -212,7 +226,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _name(value: Any) -> str | None:
-    """Return the name of a unit: text, or a number as JSON writes it."""
+    """Return the name of a unit, or of a label: text, or a number as JSON writes it."""
     if isinstance(value, bool) or not isinstance(value, str | int):
         return None
     return str(value)
