@@ -8,6 +8,7 @@ that lie ready, in turn. Search: CPU milliseconds a sentence, after a short trai
 CPU time, since machines are shared.
 """
 
+import gc
 import json
 import math
 import resource
@@ -213,6 +214,8 @@ def main(rows: Path, **options: Any) -> None:
     click.echo(f"{len(pairs):,} rows, {vocabulary.generated} tokens to generate")
     model = training(pairs, vocabulary, options)
     sentences = [pair.sentence for pair in pairs[-options["sentences"] :]]
+    gc.collect()
+    gc.freeze()  # as parse and serve do: else 20,000 rows are looked at again and again
     searching(model, Constraint(grammar, vocabulary), sentences)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     click.echo(f"peak memory of the process: {peak:.0f} MB")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genie_dp.cli.device import prepare_torch
+from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.tables import Tables, effects, read_tables
 from genie_dp.errors import GenieError
 from genie_dp.parser.answers import Answer, Reply
@@ -51,12 +52,14 @@ class ParseJob:
         from genie_dp.parser.parser import Parser
 
         prepare_torch(self.options["device"])
-        return Parser.from_pretrained(
+        parser = Parser.from_pretrained(
             self.options["folder"],
             device=self.options["device"],
             beam=self._beam(),
             threshold=self.options["threshold"],
         )
+        leave_to_the_end()
+        return parser
 
     def _beam(self) -> int | None:
         """Return the beam: wide enough for the programs that are to be shown."""

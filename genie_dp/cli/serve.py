@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import grammar_option
 from genie_dp.errors import GenieError, Problem
 
@@ -106,7 +107,9 @@ def command(**options: Any) -> None:
             beam=options["beam"],
             threshold=options["threshold"],
         )
-        return parser, None if options["no_english"] else _english(parser, options["grammar"])
+        english = None if options["no_english"] else _english(parser, options["grammar"])
+        leave_to_the_end()
+        return parser, english
 
     serve_parser(load, folder.resolve().name, options)
 

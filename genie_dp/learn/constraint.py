@@ -142,5 +142,15 @@ class Path:
     def allows_more(self, given: Sequence[int]) -> bool:
         """Tell whether ids may be allowed that are not among some; in doubt yes."""
         allowed = self.allowed
-        most = len(allowed.fixed) + len(allowed.copied) + allowed.end
-        return most > len(given) or most > sum(self.after(i) is not None for i in given)
+        left = len(allowed.fixed) + len(allowed.copied) + allowed.end
+        return left > len(given) or left > sum(self._has(allowed, i) for i in given)
+
+    def _has(self, allowed: Allowed, extended: int) -> bool:
+        """Tell whether an id is among what is allowed, without going there as `after` does."""
+        if extended == END:
+            return allowed.end
+        place = extended - self.constraint.generated
+        if place < 0:
+            return self.constraint.vocabulary.words[extended] in allowed.fixed
+        word = self.sentence[place] if place < len(self.sentence) else ""
+        return word in allowed.copied and self.ids[word] == extended
