@@ -1,0 +1,1 @@
+"""Attacks on trained models: what they really leak, beside what is claimed of them."""

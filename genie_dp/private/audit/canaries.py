@@ -1,0 +1,205 @@
+"""Canaries: invented secrets that are put into a training text, and the space they come from.
+
+Carlini et al., "The Secret Sharer" (2019), section 4; ten of them, 20 times each, in "Provably
+Confidential Language Modelling" (2022), section 5.1.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import product
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.source import PrivateRow
+from genie_dp.rng import stream
+
+SCHEMA = "genie-dp.canaries/1"
+TEMPLATE = "My ID is {digits:6}"
+# More candidates take hours, and memory of 8 bytes each.
+MOST = 20_000_000
+# A hundred short words, so that three of them make a million candidates.
+_SPACED = """
+acorn amber anvil apple arrow badge baker basin beach berry birch blade board bread brick brook
+brush cabin camel candle canoe cargo castle cedar chain chalk cherry cliff cloud clover coast
+comet copper coral cotton crane crown dairy daisy delta desert eagle ember engine falcon feather
+fiddle flame forest fossil galaxy garden glacier goose granite hammer harbor hazel helmet honey
+island ivory jacket jungle kettle ladder lantern lemon linen lotus magnet maple marble meadow
+mirror monk needle nickel oasis olive orchid otter paddle pearl pebble pepper pilot planet
+pocket prairie quartz rabbit ribbon river saddle salmon silver spruce sugar thimble
+"""
+WORDS = tuple(_SPACED.split())
+_SLOT = re.compile(r"\{(digits:[1-9]|word)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with slots: `{digits:6}` for so many digits, `{word}` for one of 100 words.
+
+    Attributes:
+        text: the template.
+
+    >>> template = Template("My ID is {digits:2} !")
+    >>> template.size, template.fill(7)
+    (100, 'My ID is 07 !')
+    >>> Template("{word} {word} {word}").size
+    1000000
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        """Refuse a template without slots, or with too many candidates (N051)."""
+        rest = _SLOT.sub("", self.text)
+        if not self.slots or "{" in rest or "}" in rest:
+            message = f"expected a template with slots {{digits:N}} or {{word}}, got {self.text!r}"
+            raise GenieError(Problem("N051", message, hint=f"such as {TEMPLATE!r}"))
+        if not 2 <= self.size <= MOST:
+            message = f"a template of {self.size:,} candidates; all of them are ranked"
+            raise GenieError(Problem("N051", message, hint=f"at most {MOST:,}: fewer slots"))
+
+    @property
+    def slots(self) -> tuple[str, ...]:
+        """Return the slots in their order."""
+        return tuple(match[1] for match in _SLOT.finditer(self.text))
+
+    @property
+    def size(self) -> int:
+        """Return how many candidates there are."""
+        return prod(_values(slot) for slot in self.slots)
+
+    def fill(self, number: int) -> str:
+        """Return a candidate by its number, the last slot running fastest."""
+        values = []
+        for slot in reversed(self.slots):
+            number, digit = divmod(number, _values(slot))
+            values.append(WORDS[digit] if slot == "word" else f"{digit:0{slot[-1]}d}")
+        filled = iter(reversed(values))
+        return " ".join(_SLOT.sub(lambda _: next(filled), self.text).split())
+
+    def number(self, text: str) -> int | None:
+        """Return the number of a candidate, None for another text.
+
+        >>> template = Template("{word} {digits:1}")
+        >>> template.number(template.fill(123)), template.number("x 1")
+        (123, None)
+        """
+        plain = " ".join(self.text.split())
+        parts = re.split(r"\{[^}]*\}", plain)
+        found = re.fullmatch(r"(\S+?)".join(map(re.escape, parts)), text)
+        number = 0
+        for slot, said in zip(self.slots, found.groups() if found else (), strict=False):
+            if slot == "word":
+                digit = WORDS.index(said) if said in WORDS else -1
+            else:
+                digit = int(said) if re.fullmatch(rf"[0-9]{{{slot[-1]}}}", said) else -1
+            if digit < 0:
+                return None
+            number = number * _values(slot) + digit
+        return number if found else None
+
+
+def _values(slot: str) -> int:
+    return len(WORDS) if slot == "word" else 10 ** int(slot[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Canaries:
+    """What was put into a training text.
+
+    Attributes:
+        template: they are all of it.
+        numbers: of the candidates that were chosen, none twice.
+        repeats: how often each was put in.
+        program: what rows of them say as a program, None for none.
+        fields: further fields of their rows.
+        seed: they were drawn with.
+    """
+
+    template: Template
+    numbers: tuple[int, ...]
+    repeats: int = 20
+    program: str | None = None
+    fields: dict[str, str] = field(default_factory=dict)
+    seed: int = 0
+
+    @property
+    def rows(self) -> tuple[PrivateRow, ...]:
+        """Return each canary once."""
+        return tuple(PrivateRow(self.template.fill(n), self.program) for n in self.numbers)
+
+    def candidates(self, first: int, last: int) -> Iterator[PrivateRow]:
+        """Yield the candidates of some numbers."""
+        return (PrivateRow(self.template.fill(n), self.program) for n in range(first, last))
+
+    def save(self, path: Path) -> None:
+        """Write the file that an audit reads."""
+        facts = {**asdict(self), "schema": SCHEMA, "template": self.template.text}
+        facts["texts"] = [row.utterance for row in self.rows]
+        path.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def new_canaries(
+    template: Template,
+    *,
+    count: int = 10,
+    repeats: int = 20,
+    program: str | None = None,
+    fields: dict[str, str] | None = None,
+    seed: int = 0,
+) -> Canaries:
+    """Return canaries drawn uniformly, without putting back.
+
+    Raises:
+        GenieError: there are not so many candidates (N051).
+    """
+    if count > template.size:
+        message = f"expected at most {template.size:,} canaries of {template.text!r}, got {count:,}"
+        raise GenieError(Problem("N051", message))
+    numbers = tuple(stream(seed, "canaries", template.text).sample(range(template.size), count))
+    return Canaries(template, numbers, repeats, program, dict(fields or {}), seed)
+
+
+def load_canaries(path: Path) -> Canaries:
+    """Return the canaries of a file, or of one candidate a line with their template.
+
+    Raises:
+        GenieError: it is none that `save` wrote (N052).
+    """
+    try:
+        facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if facts["schema"] != SCHEMA:
+            raise ValueError(f"the schema {facts['schema']!r}")
+        found = canaries_of(facts["template"], facts["texts"])
+        repeats, seed = int(facts["repeats"]), int(facts["seed"])
+        program, fields = facts["program"], dict(facts["fields"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"expected canaries in {path}, got: {error}"
+        hint = "name a file that genie-dp private canaries wrote with --record"
+        raise GenieError(Problem("N052", message, hint=hint)) from None
+    return Canaries(found.template, found.numbers, repeats, program, fields, seed)
+
+
+def canaries_of(template: str, texts: Sequence[str], *, repeats: int = 20) -> Canaries:
+    """Return the canaries of texts.
+
+    Raises:
+        ValueError: a text is no candidate of the template, or there are none.
+    """
+    made = Template(template)
+    numbers = [made.number(" ".join(text.split())) for text in texts]
+    if not numbers or None in numbers or len(set(numbers)) < len(numbers):
+        raise ValueError(f"texts that are not all different ones of {template!r}")
+    return Canaries(made, tuple(number for number in numbers if number is not None), repeats)
+
+
+def places(lines: int, canaries: Canaries) -> dict[int, list[int]]:
+    """Return before which line which canaries come, by their place in `numbers`, at random."""
+    rng = stream(canaries.seed, "canaries", "places")
+    found: dict[int, list[int]] = {}
+    for _, one in product(range(canaries.repeats), range(len(canaries.numbers))):
+        found.setdefault(rng.randint(0, lines), []).append(one)
+    return found

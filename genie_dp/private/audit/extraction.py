@@ -1,0 +1,160 @@
+"""Extraction: what a model writes by itself that stands word by word in its training text.
+
+Carlini et al., "Extracting Training Data from Large Language Models" (2021): samples, and which of
+them are training text. Every run of n words of the training text is known by a hash of 8 bytes;
+what has such a hash is compared word by word.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+from genie_dp.private.audit.statistics import LEVEL, share
+
+Words = Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """The longest piece of a text that is training text; it shows nothing.
+
+    Attributes:
+        words: how many; 0 for none of at least n.
+        start: where it begins in the text.
+        row: number of the training row.
+        is_whole: whether it is all of that row.
+    """
+
+    words: int
+    start: int = field(default=0, repr=False)
+    row: int = -1
+    is_whole: bool = False
+
+
+class TrainingText:
+    """The runs of n words of a training text.
+
+    Takes 16 bytes a run beside the rows themselves.
+
+    >>> text = TrainingText([("a", "b", "c", "d"), ("x", "b", "c")], 2)
+    >>> text.copied(("z", "b", "c", "d")).words, text.copied(("d", "c")).words
+    (3, 0)
+    """
+
+    def __init__(self, rows: Iterable[Words], n: int):
+        """Hash all runs; `n` is the fewest words that count."""
+        if n < 1:
+            raise ValueError(f"expected n >= 1, got {n}")
+        # Each different row once: a common one would be compared again and again.
+        self.n, self.rows = n, list(dict.fromkeys(tuple(row) for row in rows))
+        hashes = [value for row in self.rows for value in _hashes(row, n)]
+        counts = [max(0, len(row) - n + 1) for row in self.rows]
+        keys = np.array(hashes, np.uint64)
+        order = np.argsort(keys, kind="stable")
+        self._keys: npt.NDArray[np.uint64] = keys[order]
+        self._rows = np.repeat(np.arange(len(self.rows)), counts).astype(np.int64)[order]
+        firsts = np.repeat(np.cumsum([0, *counts[:-1]]), counts) if self.rows else np.zeros(0)
+        self._places = (np.arange(len(keys)) - firsts).astype(np.int64)[order]
+
+    def copied(self, text: Words) -> Copied:
+        """Return the longest piece of a text that is training text; of equal ones the first."""
+        best = Copied(0)
+        for start, key in enumerate(_hashes(text, self.n)):
+            for row, place in self._known(key):
+                if len(text) - start <= best.words:
+                    return best
+                length = _common(text, start, self.rows[row], place)
+                if length >= self.n and length > best.words:
+                    best = Copied(length, start, row, length == len(self.rows[row]))
+        return best
+
+    def _known(self, key: int) -> Iterator[tuple[int, int]]:
+        first, last = (
+            int(np.searchsorted(self._keys, np.uint64(key), side=side))
+            for side in ("left", "right")
+        )
+        yield from zip(
+            self._rows[first:last].tolist(), self._places[first:last].tolist(), strict=True
+        )
+
+
+def _hashes(words: Words, n: int) -> Iterator[int]:
+    for start in range(len(words) - n + 1):
+        yield xxhash.xxh3_64_intdigest(" ".join(words[start : start + n]).encode())
+
+
+def _common(one: Words, start: int, other: Words, place: int) -> int:
+    length = 0
+    while (
+        start + length < len(one)
+        and place + length < len(other)
+        and one[start + length] == other[place + length]
+    ):
+        length += 1
+    return length
+
+
+@dataclass(slots=True)
+class Extracted:
+    """What was found in samples so far.
+
+    Attributes:
+        pieces: for each sample with one, its piece.
+        samples: how many were looked at.
+        texts: the pieces themselves, the longest ones; private text.
+    """
+
+    pieces: list[Copied] = field(default_factory=list)
+    samples: int = 0
+    texts: list[tuple[str, ...]] = field(default_factory=list, repr=False)
+
+
+def extracted(samples: Iterable[Words], text: TrainingText, *, keep: int = 0) -> Extracted:
+    """Return what samples have of a training text.
+
+    Args:
+        samples: words of each.
+        text: what the model was trained on.
+        keep: how many of the pieces to keep as text, the longest ones, none twice.
+    """
+    found = Extracted()
+    kept: dict[tuple[str, ...], None] = {}
+    for sample in samples:
+        found.samples += 1
+        one = text.copied(sample)
+        if one.words:
+            found.pieces.append(one)
+            if keep:
+                kept[tuple(sample[one.start : one.start + one.words])] = None
+    found.texts = sorted(kept, key=lambda words: (-len(words), words))[:keep]
+    return found
+
+
+def described(
+    found: Extracted, text: TrainingText, others: Sequence[Words] = (), *, level: float = LEVEL
+) -> dict[str, Any]:
+    """Return the figures of what was extracted, for JSON.
+
+    Args:
+        found: of the samples.
+        text: the training text.
+        others: rows that were not trained on; how many of them have such pieces is what language
+            alone explains.
+        level: of the intervals.
+    """
+    told: dict[str, Any] = {
+        "words": text.n,
+        "samples": found.samples,
+        "copied": share(len(found.pieces), found.samples, level=level),
+        "whole_rows": share(sum(one.is_whole for one in found.pieces), found.samples, level=level),
+        "longest": max((one.words for one in found.pieces), default=0),
+        "training_rows": len({one.row for one in found.pieces}),
+    }
+    if others:
+        hits = sum(text.copied(row).words > 0 for row in others)
+        told["copied_by_chance"] = share(hits, len(others), level=level)
+    return told
