@@ -1,0 +1,255 @@
+"""AIM: an adaptive and iterative mechanism that spends its budget on the marginals that matter.
+
+McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for Differentially
+Private Synthetic Data" (VLDB 2022), algorithms 2 to 4, for the workload of all 2-way marginals.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+
+import numpy as np
+
+from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, Mechanism
+from genie_dp.private.prior.noise import Noise
+from genie_dp.private.tables.estimation import Fit, Measurement, total_of
+from genie_dp.private.tables.joint import Joint, cells_of
+from genie_dp.private.tables.marginals import F64, Clique, Records, pairs
+
+# Of the paper, section 4: share of a round that is spent on measuring, rounds for each column.
+MEASURING = 0.9
+ROUNDS = 16
+# Steps of a fit between rounds, which begins where the last one ended, and of the last one.
+BETWEEN, AT_THE_END = 100, 2000
+# The mean of |x| for x of standard normal distribution.
+_MEAN_NOISE = math.sqrt(2 / math.pi)
+
+Listen = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A distribution with the noisy marginals that it was made of.
+
+    Attributes:
+        joint: the distribution.
+        measurements: what was measured, in order.
+        total: the noisy number of records; None where nothing was measured.
+        mechanisms: what was done to the records, in order.
+    """
+
+    joint: Joint
+    measurements: tuple[Measurement, ...] = ()
+    total: float | None = None
+    mechanisms: tuple[Mechanism, ...] = ()
+
+
+@dataclass(slots=True)
+class _Account:
+    """What is left of rho, and how it is spent from now on (algorithm 2, lines 2 to 5).
+
+    Attributes:
+        rho: of everything.
+        deviation: of the next measurement.
+        epsilon: of the next selection.
+        used: what was spent.
+        mechanisms: what it was spent on.
+    """
+
+    rho: float
+    deviation: float
+    epsilon: float
+    used: float = 0.0
+    mechanisms: list[Mechanism] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, rho: float, columns: int) -> "_Account":
+        each = rho / (ROUNDS * columns)
+        return cls(rho, measuring(MEASURING * each), choosing((1 - MEASURING) * each))
+
+    def spend(self, mechanism: Mechanism) -> None:
+        self.used += zcdp(mechanism)
+        self.mechanisms.append(mechanism)
+
+    def settle(self) -> bool:
+        """Prepare a round; tell whether it is the last, which takes all that is left."""
+        left = self.rho - self.used
+        if left > 2 * (zcdp(Gaussian(self.deviation)) + zcdp(Exponential(self.epsilon))):
+            return False
+        self.deviation = measuring(MEASURING * left)
+        self.epsilon = choosing((1 - MEASURING) * left)
+        return True
+
+    def anneal(self) -> None:
+        """Spend four times as much on further rounds: what is left to find is below the noise."""
+        self.epsilon, self.deviation = 2 * self.epsilon, self.deviation / 2
+
+
+def zcdp(mechanism: Mechanism) -> float:
+    """Return the rho of a mechanism under zero-concentrated DP.
+
+    Gaussian: 1 / (2 sigma^2) (Bun and Steinke, 2016); exponential: epsilon^2 / 8 (Cesar and Rogers,
+    2021).
+
+    >>> zcdp(Gaussian(1.0, 2)), zcdp(Exponential(2.0))
+    (1.0, 0.5)
+    """
+    match mechanism:
+        case Gaussian(noise, count):
+            return count / (2 * noise**2)
+        case Exponential(epsilon, count):
+            return count * epsilon**2 / 8
+    raise AssertionError(f"no mechanism of a table: {mechanism}")
+
+
+def measuring(rho: float) -> float:
+    """Return the noise multiplier with which one measurement costs rho.
+
+    >>> measuring(0.5)
+    1.0
+    """
+    return 1 / math.sqrt(2 * rho)
+
+
+def choosing(rho: float) -> float:
+    """Return the epsilon with which one selection costs rho.
+
+    >>> choosing(0.5)
+    2.0
+    """
+    return math.sqrt(8 * rho)
+
+
+def measure(records: Records, clique: Clique, deviation: float, rng: Random) -> Measurement:
+    """Return a marginal with Gaussian noise on each count, rounded to whole numbers.
+
+    A unit moves it by at most 1 in L2 norm (`Records`), so that the deviation is the noise
+    multiplier. Rounding keeps the low bits of the noise from telling anything (Mironov, CCS 2012).
+    """
+    exact = records.marginal(clique)
+    noise = Noise("gaussian", deviation)
+    drawn = np.array([noise.draw(rng) for _ in range(exact.size)]).reshape(exact.shape)
+    return Measurement(clique, np.rint(exact + drawn), deviation)
+
+
+def workload_weights(columns: int) -> dict[Clique, float]:
+    """Return the candidates with their weights: all columns and pairs.
+
+    A candidate counts for the columns that it shares with each pair (section 4.2); weights are
+    scaled so that the greatest is 1.
+
+    >>> workload_weights(3)
+    {(0,): 0.5, (1,): 0.5, (2,): 0.5, (0, 1): 1.0, (0, 2): 1.0, (1, 2): 1.0}
+    """
+    workload = pairs(columns)
+    candidates = dict.fromkeys([*((place,) for place in range(columns)), *workload])
+    shared = {c: sum(len(set(c) & set(pair)) for pair in workload) for c in candidates}
+    return {clique: count / max(shared.values()) for clique, count in shared.items()}
+
+
+def score(exact: F64, fitted: F64, weight: float, deviation: float) -> float:
+    """Return how much is to be gained by measuring a marginal (equation 2).
+
+    Its L1 error, less the error that the measurement's own noise would have. One unit moves the
+    exact counts by at most 1 in L1 norm, and so the score by at most the weight.
+
+    >>> score(np.array([9.0, 1.0]), np.array([5.0, 5.0]), 0.5, 0.0)
+    4.0
+    """
+    error = float(np.abs(exact - fitted).sum())
+    return weight * (error - _MEAN_NOISE * deviation * exact.size)
+
+
+def choose(scores: Mapping[Clique, float], epsilon: float, rng: Random) -> Clique:
+    """Return a clique by the exponential mechanism: exp(epsilon * score / 2), for sensitivity 1."""
+    logs = np.array(list(scores.values())) * epsilon / 2
+    reached = np.cumsum(np.exp(logs - logs.max()))
+    place = int(np.searchsorted(reached, rng.random() * reached[-1], side="right"))
+    return list(scores)[min(place, len(scores) - 1)]
+
+
+def aim(
+    records: Records, rho: float, rng: Random, *, fit: Fit, most_cells: int, listen: Listen
+) -> Fitted:
+    """Return a distribution of records under rho-zCDP.
+
+    Args:
+        records: private ones.
+        rho: of everything; it must have been recorded before.
+        rng: the system's generator; another one only in tests.
+        fit: how a distribution is found for noisy marginals.
+        most_cells: numbers that the distribution may take at the end; as many of them may be used
+            as is spent of rho (algorithm 2, line 9).
+        listen: told of each round, nothing private.
+    """
+    domain = records.domain
+    account = _Account.of(rho, len(domain))
+    found = _beginning(records, account, rng, fit)
+    weights = workload_weights(len(domain))
+    exact = {clique: records.marginal(clique) for clique in weights}
+    is_last = False
+    while not is_last:
+        is_last = account.settle()
+        room = most_cells * (account.used / rho)
+        candidates = _affordable(domain, weights, found.joint, room)
+        account.spend(Exponential(account.epsilon))
+        scores = {
+            clique: score(
+                exact[clique],
+                (found.total or 0) * found.joint.marginal(clique),
+                weights[clique],
+                account.deviation,
+            )
+            for clique in candidates
+        }
+        clique = choose(scores, account.epsilon, rng)
+        before = found.joint.marginal(clique)
+        account.spend(Gaussian(account.deviation))
+        measured = measure(records, clique, account.deviation, rng)
+        found = _with(found, measured, fit, AT_THE_END if is_last else BETWEEN)
+        moved = float(np.abs(found.joint.marginal(clique) - before).sum()) * (found.total or 0)
+        listen(f"measured {clique}: {100 * account.used / rho:.0f} % of rho spent")
+        if moved <= _MEAN_NOISE * account.deviation * before.size:
+            account.anneal()
+    return replace(found, mechanisms=tuple(account.mechanisms))
+
+
+def _beginning(records: Records, account: _Account, rng: Random, fit: Fit) -> Fitted:
+    """Measure every column by itself (algorithm 3)."""
+    places = range(len(records.domain))
+    account.spend(Gaussian(account.deviation, len(places)))
+    measured = [measure(records, (place,), account.deviation, rng) for place in places]
+    return fitted(records.domain, measured, fit, BETWEEN)
+
+
+def fitted(
+    domain: tuple[int, ...], measurements: Sequence[Measurement], fit: Fit, iterations: int
+) -> Fitted:
+    """Return the distribution of noisy marginals, from the uniform one on."""
+    total = total_of(measurements)
+    joint = fit(domain, measurements, total=total, start={}, iterations=iterations)
+    return Fitted(joint, tuple(measurements), total)
+
+
+def _with(found: Fitted, measured: Measurement, fit: Fit, iterations: int) -> Fitted:
+    every = (*found.measurements, measured)
+    domain, start = found.joint.domain, found.joint.potentials
+    total = total_of(every)
+    joint = fit(domain, every, total=total, start=start, iterations=iterations)
+    return Fitted(joint, every, total)
+
+
+def _affordable(
+    domain: tuple[int, ...], weights: Mapping[Clique, float], joint: Joint, room: float
+) -> list[Clique]:
+    """Return the candidates with which the distribution does not grow beyond the room.
+
+    Those that it has already are always among them. What it depends on was released.
+    """
+    has = set(joint.potentials)
+    return [
+        clique
+        for clique in weights
+        if clique in has or len(clique) == 1 or cells_of(domain, {*has, clique}) <= room
+    ]

@@ -1,0 +1,144 @@
+"""A table of private units: recorded in the ledger, then measured, once."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from random import Random, SystemRandom
+from typing import Any, Literal, get_args
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.accounting import epsilon_of
+from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentrated
+from genie_dp.private.tables.aim import Fitted, Listen, aim
+from genie_dp.private.tables.baselines import deviation_of, independent, uniform
+from genie_dp.private.tables.estimation import Fit, mirror_descent
+from genie_dp.private.tables.marginals import records_of
+from genie_dp.private.tables.mbi_backend import check_mbi, mbi_descent
+from genie_dp.private.tables.schema import Metadata, Schema
+from genie_dp.private.tables.table import SyntheticTable
+from genie_dp.records import Spent
+from genie_dp.rng import stream
+
+Method = Literal["aim", "independent", "uniform"]
+Backend = Literal["numpy", "mbi"]
+METHODS: tuple[Method, ...] = get_args(Method)
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
+_FITS: dict[Backend, Fit] = {"numpy": mirror_descent, "mbi": mbi_descent}
+
+Spend = Callable[[Sequence[Mechanism]], Spent]
+"""Records mechanisms in a ledger before they run, and returns the guarantee of everything."""
+
+# Numbers that a distribution takes at most: the dense joint of a domain of this size, and beyond
+# it as many dependences as fit (8 MB; AIM's paper has 80).
+MOST_CELLS = 1_000_000
+# The sum of what rounds cost is below what is recorded, whatever rounding does to it.
+_SLACK = 1 - 1e-9
+
+
+def rho_for(epsilon: float, delta: float) -> float:
+    """Return the greatest rho whose zero-concentrated DP is (epsilon, delta)-DP, to 9 digits.
+
+    By the ledger's own accounting (RDP), which gives more than the closed form epsilon = rho +
+    2 sqrt(rho log(1/delta)) of Bun and Steinke (2016).
+
+    Raises:
+        GenieError: T505, epsilon or delta is not positive: there is none.
+    """
+    if not (0 < epsilon < math.inf and 0 < delta < 1):
+        message = f"expected epsilon > 0 and delta between 0 and 1, got {epsilon:g} and {delta:g}"
+        hint = "a table needs Gaussian noise: set a budget with a delta, such as 1e-6"
+        raise GenieError(Problem("T505", message, hint=hint))
+    low, high = 0.0, 1e-9
+    while epsilon_of([ZeroConcentrated(high)], delta) <= epsilon:
+        low, high = high, 2 * high
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        if epsilon_of([ZeroConcentrated(middle)], delta) <= epsilon:
+            low = middle
+        else:
+            high = middle
+    if low == 0:
+        message = f"no noise gives epsilon {epsilon:g} at delta {delta:g}"
+        raise GenieError(Problem("T505", message, hint="allow a greater epsilon or delta"))
+    return low
+
+
+def mechanisms_of(method: Method, columns: int, rho: float) -> tuple[Mechanism, ...]:
+    """Return what a table of rho-zCDP is for a ledger.
+
+    What AIM does next depends on what it saw, so that it is known by its rho alone; the sum of its
+    steps stays below it whatever happens (Feldman and Zrnic, 2021: such filters hold under Rényi
+    DP, of which zero-concentrated DP is a line).
+
+    >>> mechanisms_of("independent", 4, 2.0), mechanisms_of("uniform", 4, 2.0)
+    ((Gaussian(noise_multiplier=1.0, count=4),), ())
+    """
+    match method:
+        case "aim":
+            return (ZeroConcentrated(rho),)
+        case "independent":
+            return (Gaussian(deviation_of(rho, columns), columns),)
+        case "uniform":
+            return ()
+
+
+def release_table(
+    schema: Schema,
+    units: Callable[[], Iterable[Sequence[Metadata]]] | Iterable[Sequence[Metadata]],
+    *,
+    epsilon: float,
+    delta: float,
+    spend: Spend,
+    method: Method = "aim",
+    backend: Backend = "numpy",
+    seed: int | None = None,
+    most_cells: int = MOST_CELLS,
+    listen: Listen = lambda _: None,
+) -> SyntheticTable:
+    """Return the table of private units; its cost is recorded before anything is measured.
+
+    A unit counts for one record: each of its rows for an equal part of it.
+
+    Args:
+        schema: columns; public.
+        units: the metadata of each unit's rows, or what reads them; not read for "uniform".
+        epsilon, delta: what the release costs by itself.
+        spend: the ledger's; it refuses what is past the budget.
+        method: "aim"; "independent" for columns without dependence; "uniform" for nothing.
+        backend: what fits distributions to noisy marginals.
+        seed: of the noise, in tests alone; None for the system's generator.
+        most_cells: numbers that the distribution may take.
+        listen: told of each round, nothing private.
+
+    Raises:
+        GenieError: T505, there is no such noise; T507, mbi is missing; those of `spend`.
+    """
+    if method not in METHODS or backend not in BACKENDS:
+        raise ValueError(f"expected one of {METHODS} and {BACKENDS}, got {method!r}, {backend!r}")
+    if method == "uniform":
+        return SyntheticTable(schema, uniform(schema.domain).joint, None, {"method": method})
+    if backend == "mbi":
+        check_mbi()
+    rho = rho_for(epsilon, delta)
+    rows = units() if callable(units) else units
+    records = records_of(schema, rows)
+    spent = spend(mechanisms_of(method, len(schema.columns), rho))
+    rng: Random = SystemRandom() if seed is None else stream(seed, "table")
+    run = partial(aim, most_cells=most_cells, listen=listen) if method == "aim" else independent
+    found = run(records, rho * (_SLACK if method == "aim" else 1), rng, fit=_FITS[backend])
+    told = {"method": method, "backend": backend, "epsilon": epsilon, "delta": delta, "rho": rho}
+    return SyntheticTable(schema, found.joint, spent, {**told, **_told(schema, found)})
+
+
+def _told(schema: Schema, found: Fitted) -> dict[str, Any]:
+    """Return what was measured, for people: post-processing of what was released."""
+    return {
+        "units": round(found.total or 0),
+        "measured": [
+            {
+                "columns": [schema.names[place] for place in one.clique],
+                "noise": round(one.deviation, 4),
+            }
+            for one in found.measurements
+        ],
+    }

@@ -1,0 +1,118 @@
+"""A released table: a distribution of metadata that may be sampled from as often as one likes."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from math import prod
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.tables.joint import Joint
+from genie_dp.private.tables.marginals import F64, Clique
+from genie_dp.private.tables.schema import Metadata, Schema
+from genie_dp.private_prior import spent_of
+from genie_dp.records import Spent
+from genie_dp.texts import read_text
+
+FORMAT = "genie_dp private table"
+VERSION = 1
+_KEYS = frozenset(("format", "version", "spent", "release", "schema", "factors"))
+# Digits of a logarithm: more than any noise leaves to tell.
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class SyntheticTable:
+    """A distribution of metadata, learned with noise.
+
+    Attributes:
+        schema: its columns.
+        joint: the distribution.
+        spent: the guarantee; None where no private row was looked at.
+        release: how it was made: method, rho, noise of every measurement; nothing exact.
+    """
+
+    schema: Schema
+    joint: Joint
+    spent: Spent | None
+    release: Mapping[str, Any] = field(default_factory=dict)
+
+    def sample(self, n: int, rng: Random) -> list[Metadata]:
+        """Return n records, drawn independently; any number costs nothing."""
+        values = [column.values for column in self.schema.columns]
+        return [
+            {name: of[code] for name, of, code in zip(self.schema.names, values, row, strict=True)}
+            for row in self.joint.sample(n, rng).tolist()
+        ]
+
+    def marginal(self, names: Sequence[str]) -> F64:
+        """Return the probabilities of the values of some columns, an axis for each name.
+
+        Raises:
+            GenieError: T504, there is no such column, or one comes twice.
+        """
+        places = self.schema.places(names)
+        if len(set(places)) < len(places) or not places:
+            message = f"expected different columns, got {', '.join(names) or 'none'}"
+            raise GenieError(Problem("T504", message))
+        rising: Clique = tuple(sorted(places))
+        return self.joint.marginal(rising).transpose([rising.index(place) for place in places])
+
+    def text(self) -> str:
+        """Return the content of its file."""
+        content = {
+            "format": FORMAT,
+            "version": VERSION,
+            "spent": asdict(self.spent) if self.spent else None,
+            "release": dict(self.release),
+            "schema": self.schema.as_dict(),
+            "factors": [
+                {
+                    "columns": [self.schema.names[place] for place in clique],
+                    "logarithms": np.round(logs - logs.max(), _DIGITS).ravel().tolist(),
+                }
+                for clique, logs in sorted(self.joint.potentials.items())
+            ],
+        }
+        return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def load_table(path: Path) -> SyntheticTable:
+    """Return the table of a file that `SyntheticTable.text` wrote.
+
+    Raises:
+        GenieError: T508, it is none, or of another version; T500 to T503, its schema is none.
+    """
+    return table_from(read_text(path, code="T508"), name=str(path))
+
+
+def table_from(text: str, *, name: str = "<table>") -> SyntheticTable:
+    """Return the table of a text; see `load_table`."""
+    hint = "give a file that `genie-dp private table` made"
+    try:
+        content = json.loads(text)
+        if set(content) != _KEYS or (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"expected {FORMAT!r} of version {VERSION}")
+        schema = Schema.from_dict(content["schema"])
+        potentials = dict(_factor(schema, one) for one in content["factors"])
+        spent = spent_of(content["spent"]) if content["spent"] is not None else None
+        release = dict(content["release"])
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        message = f"{name}: no private table: {error}"
+        raise GenieError(Problem("T508", message, hint=hint)) from None
+    return SyntheticTable(schema, Joint(schema.domain, potentials), spent, release)
+
+
+def _factor(schema: Schema, content: Mapping[str, Any]) -> tuple[Clique, F64]:
+    places = schema.places(content["columns"])
+    if tuple(sorted(set(places))) != places:
+        raise ValueError("columns of a factor do not rise")
+    shape = tuple(schema.domain[place] for place in places)
+    logs = np.array(content["logarithms"], dtype=np.float64)
+    if logs.shape != (prod(shape),) or not np.isfinite(logs).all():
+        raise ValueError(f"expected {prod(shape)} finite logarithms")
+    return places, logs.reshape(shape)
