@@ -1,24 +1,226 @@
-"""Where rows lie: each gets a vector of unit length, and the nearest ones mean alike."""
+"""Where rows lie: each gets a vector of unit length, and the nearest ones mean alike.
 
-from collections.abc import Sequence
-from typing import Protocol
+An embedding is settled by public things: what it learns, such as how rare words are, it learns of
+candidates. And it places each row by itself: a vector that changed with the other rows of a batch
+would let one private row move the votes of others.
+"""
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Protocol, cast
 
 import numpy as np
+import xxhash
 from numpy.typing import NDArray
 
+from genie_dp.errors import GenieError
+from genie_dp.languages.base import Language
 from genie_dp.records import Example
 
 Vectors = NDArray[np.float32]
 """(rows, dimensions), each row of length 1, or all zeros where nothing is known of it."""
 
+DIMENSIONS = 2048
+_GRAMS = (3, 4)  # characters
+_TOKEN = re.compile(r"[@\w.:-]+|[^\s\w]")
+
 
 class Embedding(Protocol):
     """Places rows. It depends on public things alone: never on private rows."""
+
+    def fitted(self, public: Sequence[Example]) -> "Embedding":
+        """Return the embedding with what it learns of public rows: the first candidates."""
+        ...
 
     def vectors(self, examples: Sequence[Example]) -> Vectors:
         """Return one vector of unit length for each row, (rows, dimensions)."""
         ...
 
     def fingerprint(self) -> str:
-        """Return a hash of all that the vectors depend on."""
+        """Return a hash of all that the vectors depend on, before anything is learned."""
         ...
+
+
+def unit_length(vectors: NDArray[np.floating[Any]]) -> Vectors:
+    """Return vectors with their rows divided by their lengths; rows of zeros stay.
+
+    >>> unit_length(np.array([[3.0, 4.0], [0.0, 0.0]])).round(1).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
+    """
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    found = np.zeros(vectors.shape, np.float32)
+    divided = np.divide(vectors, lengths, out=found, where=lengths > 0, casting="same_kind")
+    return cast("Vectors", divided)
+
+
+@dataclass(frozen=True, slots=True)
+class _Hashed:
+    """What both hashed embeddings have: features, counted, weighted by rarity, hashed with signs.
+
+    A feature's weight is 1 + ln(times) times its inverse document frequency among public rows,
+    ln((1 + rows) / (1 + rows that have it)) + 1 (as scikit-learn smooths it): one that no public
+    row has weighs as much as the rarest. Signs are hashed too, so that collisions cancel
+    (Weinberger et al., 2009).
+
+    Attributes:
+        dimensions: of the vectors.
+        rarity: inverse document frequency by place, (dimensions,), and by sort of features; empty
+            before anything is learned: then all weigh the same.
+    """
+
+    dimensions: int = DIMENSIONS
+    rarity: tuple[float, ...] = ()
+
+    def sorts(self, example: Example) -> Iterator[list[str]]:
+        """Yield the features of a row, a list for each sort; all sorts weigh the same."""
+        raise NotImplementedError
+
+    def _rarity(self, public: Sequence[Example]) -> tuple[float, ...]:
+        having = np.zeros(self.dimensions)
+        for example in public:
+            places = {_place(f, self.dimensions)[0] for sort in self.sorts(example) for f in sort}
+            having[list(places)] += 1
+        return tuple((np.log((1 + len(public)) / (1 + having)) + 1).tolist())
+
+    def vectors(self, examples: Sequence[Example]) -> Vectors:
+        """Return the vectors of rows, (rows, dimensions)."""
+        found = np.zeros((len(examples), self.dimensions))
+        for row, example in zip(found, examples, strict=True):
+            for sort in self.sorts(example):
+                self._add(row, sort)
+        return unit_length(found)
+
+    def _add(self, row: NDArray[np.float64], features: Iterable[str]) -> None:
+        """Add the features of one sort to a row, with length 1 together."""
+        weighed = []
+        for feature, times in Counter(features).items():
+            place, sign = _place(feature, self.dimensions)
+            rarity = self.rarity[place] if self.rarity else 1.0
+            weighed.append((place, sign * (1 + math.log(times)) * rarity))
+        length = math.sqrt(sum(weight * weight for _, weight in weighed)) or 1.0
+        for place, weight in weighed:
+            row[place] += weight / length
+
+    def fingerprint(self) -> str:
+        """Return the name of the embedding and its dimensions."""
+        return f"{type(self).__name__} {self.dimensions}"
+
+
+def _place(feature: str, dimensions: int) -> tuple[int, float]:
+    hashed = xxhash.xxh3_64_intdigest(feature.encode())
+    return hashed % dimensions, 1.0 if hashed >> 63 else -1.0
+
+
+@dataclass(frozen=True, slots=True)
+class HashedNgrams(_Hashed):
+    """Words, pairs of words, and character 3- and 4-grams of sentences, by tf-idf.
+
+    >>> HashedNgrams().vectors([Example("", "wake me up", "")]).shape
+    (1, 2048)
+    """
+
+    def sorts(self, example: Example) -> Iterator[list[str]]:
+        """Yield words, their pairs, and character n-grams."""
+        words = example.utterance.lower().split()
+        yield [f"1 {word}" for word in words]
+        yield [f"2 {a} {b}" for a, b in pairwise(["<s>", *words, "</s>"])] if words else []
+        text = f" {' '.join(words)} "
+        yield [f"c {text[i : i + n]}" for n in _GRAMS for i in range(len(text) - n + 1) if words]
+
+    def fitted(self, public: Sequence[Example]) -> "HashedNgrams":
+        """Return the embedding that knows how rare the words of public rows are."""
+        return HashedNgrams(self.dimensions, self._rarity(public))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramBag(_Hashed):
+    """Functions of programs, and pieces of their trees; sentences are not read.
+
+    Rows without a program that can be read have no vector, and so no vote.
+
+    Attributes:
+        language: of the programs; None only before `of`.
+    """
+
+    language: Language | None = None
+
+    @classmethod
+    def of(cls, language: Language, dimensions: int = DIMENSIONS) -> "ProgramBag":
+        """Return the embedding for programs of a language."""
+        return cls(dimensions, (), language)
+
+    def sorts(self, example: Example) -> Iterator[list[str]]:
+        """Yield the functions, and tokens and neighbouring tokens without literal values."""
+        functions, tokens = program_pieces(example.program, self.language)
+        yield [f"f {name}" for name in functions]
+        yield [f"t {token}" for token in tokens]
+        yield [f"p {a} {b}" for a, b in pairwise(["<s>", *tokens, "</s>"])] if tokens else []
+
+    def fitted(self, public: Sequence[Example]) -> "ProgramBag":
+        """Return the embedding that knows how rare the pieces of public programs are."""
+        return ProgramBag(self.dimensions, self._rarity(public), self.language)
+
+    def fingerprint(self) -> str:
+        """Return the name of the embedding, its dimensions and language."""
+        name = self.language.name if self.language else ""
+        return f"ProgramBag {self.dimensions} {name}"
+
+
+def program_pieces(
+    program: str, language: Language | None
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return functions and tokens of a program in either form; nothing of what cannot be read.
+
+    >>> from genie_dp.languages import get_language
+    >>> program_pieces("now => @com.x.list => notify", get_language("thingtalk"))
+    (('@com.x.list',), ('now', '=', '>', '@com.x.list', '(', ')', '=', '>', 'notify'))
+    """
+    if not program or language is None:
+        return (), ()
+    for read in (language.from_tokens, language.parse):
+        try:
+            tree = read(program)
+            functions = tuple(language.functions(tree).elements())
+            # As people write it: the token form needs the library's types.
+            return functions, tuple(_TOKEN.findall(language.render(language.anonymize(tree))))
+        except GenieError:
+            continue  # its error may hold private text, and goes no further
+    return (), ()
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Several embeddings side by side, such as sentences and programs.
+
+    The similarity of two rows is the weighted mean of theirs, where both have all; a row that one
+    of them knows nothing of is placed by the others.
+
+    Attributes:
+        parts: (embedding, weight > 0), one at least.
+    """
+
+    parts: tuple[tuple[Embedding, float], ...]
+
+    def __post_init__(self) -> None:
+        """Refuse weights that weigh nothing."""
+        if not self.parts or not all(0 < weight < math.inf for _, weight in self.parts):
+            raise ValueError("expected embeddings with weights greater than 0")
+
+    def fitted(self, public: Sequence[Example]) -> "Both":
+        """Return the embeddings with what they learn of public rows."""
+        return Both(tuple((one.fitted(public), weight) for one, weight in self.parts))
+
+    def vectors(self, examples: Sequence[Example]) -> Vectors:
+        """Return the vectors side by side, (rows, sum of dimensions)."""
+        found = [math.sqrt(weight) * one.vectors(examples) for one, weight in self.parts]
+        return unit_length(np.concatenate(found, axis=1))
+
+    def fingerprint(self) -> str:
+        """Return a hash of all parts."""
+        told = repr([(one.fingerprint(), weight) for one, weight in self.parts])
+        return hashlib.sha256(told.encode()).hexdigest()

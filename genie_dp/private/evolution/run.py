@@ -1,0 +1,426 @@
+"""Private Evolution: candidates, noisy votes of private rows, winners, variations, and again.
+
+Lin et al., Differentially Private Synthetic Data via Foundation Model APIs (2023), for images; Xie
+et al., Aug-PE (2024), for text: several variations of each winner, kept winners, lookahead, ranks.
+The first candidates may be made for the records of a private table (MAPLE: Chien et al.).
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random, SystemRandom
+from typing import Any, Protocol
+
+import numpy as np
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.evolution.embedding import Embedding, Vectors, unit_length
+from genie_dp.private.evolution.generator import Candidate, Generator, Metadata
+from genie_dp.private.evolution.neighbours import Whole, whole
+from genie_dp.private.evolution.settings import EvolutionSettings
+from genie_dp.private.evolution.state import Folder, Population, Vote, entered
+from genie_dp.private.evolution.voting import (
+    Counts,
+    Voters,
+    noisy_histogram,
+    select,
+    sizes_of,
+    votes,
+    weights_of,
+)
+from genie_dp.private.prior.run import Spend
+from genie_dp.records import Example, Spent
+from genie_dp.rng import child_seed, stream
+
+# Private rows whose vectors are in memory as floats at a time.
+_BLOCK = 1024
+# Variations are asked for again, so often, where they repeat rows that are there.
+_TRIES = 3
+
+
+class Table(Protocol):
+    """What evolution asks of a private table of metadata, released before."""
+
+    def sample(self, n: int, rng: Random) -> Sequence[Metadata]:
+        """Return n records."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Electorate:
+    """The private side of an evolution.
+
+    Attributes:
+        units: private rows by unit.
+        labels: the label of each row, unit by unit; None where there are none.
+    """
+
+    units: Sequence[Sequence[Example]] = field(repr=False)
+    labels: Sequence[Sequence[str]] | None = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        return "Electorate(..)"
+
+    def voters(self, embedding: Embedding) -> Voters:
+        """Return the rows as they vote."""
+        rows = [row for unit in self.units for row in unit]
+        of_unit = [number for number, unit in enumerate(self.units) for _ in unit]
+        blocks = [
+            whole(embedding.vectors(rows[i : i + _BLOCK])) for i in range(0, len(rows), _BLOCK)
+        ]
+        return Voters(
+            np.concatenate(blocks) if blocks else np.zeros((0, 1), np.int16),
+            np.array(of_unit, np.int64),
+            [one for unit in self.labels for one in unit] if self.labels else [""] * len(rows),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Evolved:
+    """What came of an evolution; all of it may be written.
+
+    Attributes:
+        rows: synthetic rows, of source private, with the metadata that they were made for.
+        votes: of each vote, the candidates and their noisy votes.
+        spent: the guarantee of all that was released.
+        report: of each vote, for people: nothing exact.
+    """
+
+    rows: tuple[Candidate, ...]
+    votes: tuple[tuple[tuple[Candidate, ...], Counts], ...]
+    spent: Spent
+    report: Mapping[str, Any]
+
+
+def evolve(
+    electorate: Electorate,
+    generator: Generator,
+    embedding: Embedding,
+    settings: EvolutionSettings,
+    *,
+    spend: Spend,
+    work: Path,
+    fractions: Mapping[str, float] | None = None,
+    table: Table | None = None,
+    listen: Callable[[Mapping[str, Any]], None] | None = None,
+    noise_seed: int | None = None,
+) -> Evolved:
+    """Return synthetic rows that private rows voted for.
+
+    What was done in `work` is not done again: a run that was killed goes on, pays each vote once,
+    and comes to the result that it would have come to with the same noise.
+
+    Args:
+        electorate: the private rows.
+        generator: makes candidates.
+        embedding: places rows and candidates.
+        settings: all else; public.
+        spend: records mechanisms under a run's name, once, before they are released.
+        work: a folder of this evolution alone.
+        fractions: label -> share of candidates, of a private release or of the user; with a label
+            only, and needed there unless the settings have them.
+        table: makes the metadata of the first candidates; without it they are made for their label
+            alone, or for nothing.
+        listen: is told of each vote, as the report has it.
+        noise_seed: for tests; None draws noise from the operating system.
+
+    Raises:
+        GenieError: V004, there are labels and no shares of them; V005, the generator made nothing;
+            V020 to V022, the folder is not as the run left it; those of `spend`.
+    """
+    shares = label_fractions(settings, fractions)
+    depends_on = _hashed(settings, generator, embedding, shares)
+    with entered(work, depends_on) as folder:
+        run = _Run(folder, electorate, generator, embedding, settings, shares, table, noise_seed)
+        lines = []
+        for line in run.iterations(spend):
+            lines.append(line)
+            if listen:
+                listen(line)
+        return run.result(lines)
+
+
+def label_fractions(
+    settings: EvolutionSettings, fractions: Mapping[str, float] | None
+) -> dict[str, float]:
+    """Return the share of candidates of each label; one nameless label where there are none.
+
+    Raises:
+        GenieError: V004, nobody said them: counted without noise they would be released for
+            nothing.
+    """
+    if not settings.label:
+        return {"": 1.0}
+    found = settings.fractions or fractions
+    if not found:
+        message = f"no shares of the labels {settings.label!r} are known"
+        hint = "release a table with that column, or give the shares with fractions"
+        raise GenieError(Problem("V004", message, hint=hint))
+    return {label: share for label, share in found.items() if share > 0}
+
+
+def _hashed(
+    settings: EvolutionSettings,
+    generator: Generator,
+    embedding: Embedding,
+    shares: Mapping[str, float],
+) -> str:
+    told = {
+        "settings": settings.as_dict(),
+        "generator": [generator.name, generator.fingerprint()],
+        "embedding": embedding.fingerprint(),
+        "shares": dict(shares),
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(slots=True)
+class _Run:
+    folder: Folder
+    electorate: Electorate
+    generator: Generator
+    embedding: Embedding
+    settings: EvolutionSettings
+    shares: Mapping[str, float]
+    table: Table | None
+    noise_seed: int | None
+    voters: Voters | None = None
+    population: Population | None = None
+    vote: Vote | None = None
+    votes: list[tuple[tuple[Candidate, ...], Counts]] = field(default_factory=list)
+
+    def iterations(self, spend: Spend) -> Iterator[dict[str, Any]]:
+        """Make or find each vote, and yield what may be said of it."""
+        for number in range(1, self.settings.iterations + 1):
+            before, vote = self.population, self.vote
+            known = self.folder.population(number)
+            if known is None:
+                made = self._varied(before, vote, number) if before and vote else self._first()
+                known = self.folder.keep_population(number, made)
+            self.population = known
+            if number == 1:
+                self.embedding = self.embedding.fitted([c.example for c in known.candidates])
+            self.vote = self.folder.vote(number) or self._released(known, number, spend)
+            self.votes.append((known.candidates, self.vote.noisy))
+            yield self._line(number, known, self.vote)
+
+    # ------------------------------------------------------------------------------ candidates
+
+    def _first(self) -> Population:
+        records = self._records()
+        made = self.generator.random(records, seed=self._seed("random"))
+        if not made:
+            hint = "look at its options, and at the metadata that it is to follow"
+            message = f"the generator {self.generator.name!r} made no candidate"
+            raise GenieError(Problem("V005", message, hint=hint))
+        return Population(self._distinct(made), len(records))
+
+    def _records(self) -> list[Metadata]:
+        count, label = self.settings.candidates, self.settings.label
+        records: list[Metadata] = [{} for _ in range(count)]
+        if self.table is not None:
+            records = list(self.table.sample(count, stream(self.settings.seed, "evolve", "table")))
+        if not label or all(label in record for record in records):
+            return records
+        labels = [one for one, size in sizes_of(self.shares, count).items() for _ in range(size)]
+        return [{**record, label: one} for record, one in zip(records, labels, strict=True)]
+
+    def _varied(self, before: Population, vote: Vote, number: int) -> Population:
+        """Return the candidates after a vote: winners if they are kept, and variations."""
+        parents = self._winners(before, vote, number - 1)
+        kept = self._distinct(parents) if self.settings.keep else ()
+        wanted = self.settings.candidates - len(kept)
+        asked = [parents[i % len(parents)] for i in range(wanted)]
+        strength = self.settings.strength(number - 1)
+        made = self._variations(asked, strength, f"vary {number}")
+        return Population(self._distinct([*kept, *made]), len(asked))
+
+    def _winners(self, population: Population, vote: Vote, number: int) -> list[Candidate]:
+        sizes = sizes_of(self.shares, self.settings.population)
+        return self._chosen(population, vote, sizes, f"select {number}")
+
+    def _chosen(
+        self, population: Population, vote: Vote, sizes: Mapping[str, int], name: str
+    ) -> list[Candidate]:
+        settings = self.settings
+        places = select(
+            vote.noisy,
+            self._labels(population),
+            sizes,
+            threshold=settings.threshold * settings.noise_multiplier,
+            rank=settings.selection == "rank",
+            rng=stream(settings.seed, "evolve", name),
+        )
+        return [population.candidates[place] for place in places]
+
+    def _labels(self, population: Population) -> list[str]:
+        return [self._label(one) for one in population.candidates]
+
+    def _label(self, candidate: Candidate) -> str:
+        return candidate.metadata.get(self.settings.label, "") if self.settings.label else ""
+
+    def _distinct(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
+        """Return candidates without those whose label, sentence and program came before."""
+        found: dict[tuple[str, str, str], Candidate] = {}
+        for one in candidates:
+            found.setdefault(self._key(one), one)
+        return tuple(found.values())
+
+    def _key(self, candidate: Candidate) -> tuple[str, str, str]:
+        return self._label(candidate), candidate.example.utterance, candidate.example.program
+
+    def _variations(
+        self, candidates: Sequence[Candidate], strength: float, name: str
+    ) -> list[Candidate]:
+        """Return a variation of each candidate.
+
+        Raises:
+            GenieError: V006, the generator made more or less.
+        """
+        made = self.generator.vary(candidates, strength, seed=self._seed(name))
+        if len(made) != len(candidates):
+            message = f"expected {len(candidates):,} variations of {self.generator.name!r}, got "
+            hint = "a generator returns one for each candidate, the candidate itself if need be"
+            raise GenieError(Problem("V006", f"{message}{len(made):,}", hint=hint))
+        return made
+
+    def _seed(self, name: str) -> int:
+        return child_seed(self.settings.seed, "evolve", name)
+
+    # ----------------------------------------------------------------------------------- votes
+
+    def _released(self, population: Population, number: int, spend: Spend) -> Vote:
+        """Let private rows vote; it is paid before."""
+        places = self._places(population, number)
+        if self.voters is None:
+            self.voters = self.electorate.voters(self.embedding)
+        spent = spend([self.settings.mechanism], f"{self.folder.run}/{number}")
+        exact = votes(
+            self.voters,
+            places,
+            self._labels(population),
+            k=self.settings.neighbours,
+            backend=self.settings.backend,
+        )
+        seed = self.noise_seed
+        rng = SystemRandom() if seed is None else stream(seed, "evolve", "noise", number)
+        noisy = noisy_histogram(exact, self.settings.noise_multiplier, rng)
+        return self.folder.keep_vote(number, Vote(noisy, spent))
+
+    def _places(self, population: Population, number: int) -> Whole:
+        """Return where candidates lie: with lookahead, the mean of where their variations lie."""
+        examples = [one.example for one in population.candidates]
+        if not self.settings.lookahead:
+            return whole(self.embedding.vectors(examples))
+        total: Vectors | None = None
+        for ahead in range(self.settings.lookahead):
+            strength = self.settings.strength(number)
+            made = self._variations(population.candidates, strength, f"lookahead {number} {ahead}")
+            vectors = self.embedding.vectors([one.example for one in made])
+            total = vectors if total is None else total + vectors
+        assert total is not None
+        return whole(unit_length(total))
+
+    # ---------------------------------------------------------------------------------- report
+
+    def _line(self, number: int, population: Population, vote: Vote) -> dict[str, Any]:
+        settings = self.settings
+        labels = self._labels(population)
+        threshold = settings.threshold * settings.noise_multiplier
+        above = vote.noisy > threshold
+        ahead = settings.lookahead * len(population.candidates)
+        return {
+            "vote": number,
+            "votes": settings.iterations,
+            "candidates": len(population.candidates),
+            "calls": population.calls + ahead,
+            "above_threshold": round(float(above.mean()), 4),
+            "uniform_labels": sum(
+                not any(a for a, one in zip(above, labels, strict=True) if one == label)
+                for label in set(labels)
+            ),
+            "effective": round(_effective(weights_of(vote.noisy, labels, threshold)), 1),
+            "noisy_votes": round(float(vote.noisy.sum()), 1),
+            "strength": round(settings.strength(number), 4),
+            "epsilon": vote.spent.epsilon,
+        }
+
+    # ------------------------------------------------------------------------------------ rows
+
+    def result(self, lines: Sequence[Mapping[str, Any]]) -> Evolved:
+        """Return the rows: winners of the last vote in their proportions, and their variations."""
+        assert self.population is not None
+        assert self.vote is not None
+        rows, calls = self._rows(self.population, self.vote)
+        report = {
+            "generator": self.generator.name,
+            "settings": self.settings.as_dict(),
+            "noise": self.settings.noise_multiplier,
+            "iterations": list(lines),
+            "calls": sum(line["calls"] for line in lines) + calls,
+            "rows": len(rows),
+            "labels": dict(sorted(Counter(map(self._label, rows)).items())),
+        }
+        return Evolved(
+            tuple(_numbered(rows)),
+            tuple(self.votes),
+            self.vote.spent,
+            report,
+        )
+
+    def _rows(self, population: Population, vote: Vote) -> tuple[tuple[Candidate, ...], int]:
+        """Return the rows, and how many calls they took.
+
+        Each winner is a row, and the further times that it won are variations of it. Those that are
+        there already are tried again; in the end their weight goes to the winner.
+        """
+        parents = self._parents(population, vote)
+        found, weights = self._distinct(parents), Counter(map(self._key, parents))
+        left: list[Candidate] = []
+        for one in found:
+            left.extend([one] * (weights[self._key(one)] - 1))
+        rows, calls = {self._key(one): one for one in found}, 0
+        for attempt in range(_TRIES):
+            if not left:
+                break
+            calls += len(left)
+            again = []
+            made = self._variations(left, self.settings.last_strength, f"rows {attempt}")
+            for parent, one in zip(left, made, strict=True):
+                if self._key(one) in rows:
+                    again.append(parent)
+                    continue
+                rows[self._key(one)] = one
+                weights[self._key(parent)] -= 1
+                weights[self._key(one)] = 1
+            left = again
+        return tuple(_weighed(one, weights[key]) for key, one in rows.items()), calls
+
+    def _parents(self, population: Population, vote: Vote) -> list[Candidate]:
+        """Return the winners of the last vote, as often as there are to be rows of them."""
+        sizes = sizes_of(self.shares, self.settings.rows)
+        if self.settings.selection == "resample":
+            return self._chosen(population, vote, sizes, "rows")
+        winners = self._winners(population, vote, self.settings.iterations)
+        found: list[Candidate] = []
+        for label, size in sizes.items():
+            of_label = [one for one in winners if self._label(one) == label]
+            found.extend(of_label[i % len(of_label)] for i in range(size) if of_label)
+        return found
+
+
+def _weighed(candidate: Candidate, weight: float) -> Candidate:
+    return replace(candidate, example=replace(candidate.example, weight=float(weight)))
+
+
+def _effective(weights: Counts) -> float:
+    """Return how many candidates of equal weight are worth these (Kish's effective size)."""
+    return float(weights.sum() ** 2 / (weights**2).sum())
+
+
+def _numbered(rows: Sequence[Candidate]) -> Iterator[Candidate]:
+    for number, one in enumerate(rows):
+        yield replace(one, example=replace(one.example, id=f"E{number}", source="private"))

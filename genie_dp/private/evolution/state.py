@@ -1,0 +1,190 @@
+"""What an evolution keeps: candidates and noisy votes, each written once, as JSON.
+
+All of it was made of public things and of noisy votes that the ledger knows, so it may lie in a
+file; nothing exact does. Noisy votes are never drawn again: a vote that was there to be seen and is
+missing ends the run.
+"""
+
+import base64
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.evolution.generator import Candidate
+from genie_dp.private.evolution.voting import Counts
+from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private_prior import spent_of
+from genie_dp.records import Example, Slot, Spent
+
+
+@dataclass(frozen=True, slots=True)
+class Population:
+    """The candidates of a vote, and how often the generator was called for them.
+
+    Attributes:
+        candidates: no two have the same sentence and program.
+        calls: candidates that the generator was asked for.
+    """
+
+    candidates: tuple[Candidate, ...]
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """What a vote released, and the guarantee of all that was released up to it."""
+
+    noisy: Counts
+    spent: Spent
+
+
+class Folder:
+    """The work folder of one evolution.
+
+    `run.json` holds its name for the ledger, random and written before anything is paid; what the
+    run depends on; and how many votes were released. `population-3.jsonl` and `vote-3.json` hold
+    the candidates of the third vote and their noisy votes.
+    """
+
+    def __init__(self, path: Path, depends_on: str):
+        """Enter a folder, as the only process that does.
+
+        Args:
+            path: the folder; it is made where there is none.
+            depends_on: hash of settings, generator and embedding.
+
+        Raises:
+            GenieError: V021, it holds a run of something else.
+        """
+        self.path = path
+        self._record = path / "run.json"
+        if not self._record.exists():
+            name = f"evolve-{secrets.token_hex(8)}"
+            self._write({"run": name, "depends_on": depends_on, "released": 0})
+        elif self._read()["depends_on"] != depends_on:
+            message = f"the run in {path} has other settings, another generator or embedding"
+            hint = "go on with the same, or start again in another folder, which is paid again"
+            raise GenieError(Problem("V021", message, hint=hint))
+
+    @property
+    def run(self) -> str:
+        """Return the name of the run."""
+        return str(self._read()["run"])
+
+    def _read(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._record.read_text(encoding="utf-8"))
+        return found
+
+    def _write(self, content: Mapping[str, Any]) -> None:
+        replace_durably(self._record, json.dumps(content))
+
+    # ------------------------------------------------------------------------------ candidates
+
+    def population(self, iteration: int) -> Population | None:
+        """Return the candidates of a vote; None where they were not made yet."""
+        path = self._population(iteration)
+        if not path.exists():
+            return None
+        head, *lines = path.read_text(encoding="utf-8").splitlines()
+        return Population(tuple(map(_candidate, lines)), json.loads(head)["calls"])
+
+    def keep_population(self, iteration: int, population: Population) -> Population:
+        """Write the candidates of a vote, and return them."""
+        head = json.dumps({"calls": population.calls})
+        lines = [head, *map(_line, population.candidates)]
+        replace_durably(self._population(iteration), "".join(f"{line}\n" for line in lines))
+        return population
+
+    def _population(self, iteration: int) -> Path:
+        return self.path / f"population-{iteration}.jsonl"
+
+    # ----------------------------------------------------------------------------------- votes
+
+    def vote(self, iteration: int) -> Vote | None:
+        """Return a vote that was released; None where there was none.
+
+        Raises:
+            GenieError: V020, it was released and is missing; V022, it is of other candidates.
+        """
+        path = self._vote(iteration)
+        if not path.exists():
+            if iteration <= self._read()["released"]:
+                message = f"vote {iteration} of {self.path} is missing: it would be released twice"
+                hint = "put vote and candidates back, or start again with --overwrite, which is"
+                raise GenieError(Problem("V020", message, hint=f"{hint} paid again"))
+            return None
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if content["candidates"] != self._digest(iteration):
+            message = f"the candidates of vote {iteration} in {self.path} are not those voted for"
+            hint = f"put {self._population(iteration).name} back"
+            raise GenieError(Problem("V022", message, hint=hint))
+        return Vote(np.array(content["noisy"], np.float64), spent_of(content["spent"]))
+
+    def keep_vote(self, iteration: int, vote: Vote) -> Vote:
+        """Write a vote, and note that it is released; return it."""
+        content = {
+            "candidates": self._digest(iteration),
+            "noisy": vote.noisy.tolist(),
+            "spent": asdict(vote.spent),
+        }
+        replace_durably(self._vote(iteration), json.dumps(content))
+        self._write({**self._read(), "released": iteration})
+        return vote
+
+    def _vote(self, iteration: int) -> Path:
+        return self.path / f"vote-{iteration}.json"
+
+    def _digest(self, iteration: int) -> str:
+        path = self._population(iteration)
+        return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
+
+
+@contextmanager
+def entered(path: Path, depends_on: str) -> Iterator[Folder]:
+    """Enter a work folder, and keep other processes out: two would release twice what is paid once.
+
+    Raises:
+        GenieError: another one is in it (B006), or it holds another run (V021).
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    with locked(path / ".evolve.lock", wait=1.0):
+        yield Folder(path, depends_on)
+
+
+# ------------------------------------------------------------------------------------ as JSON
+
+
+def _line(candidate: Candidate) -> str:
+    is_bytes = isinstance(candidate.state, bytes)
+    state = base64.b64encode(candidate.state).decode() if is_bytes else candidate.state  # type: ignore[arg-type]
+    content = {
+        "example": asdict(candidate.example),
+        "metadata": dict(candidate.metadata),
+        "state": state,
+        "is_bytes": is_bytes,
+    }
+    return json.dumps(content, ensure_ascii=True)
+
+
+def _candidate(line: str) -> Candidate:
+    content = json.loads(line)
+    state = content["state"]
+    return Candidate(
+        _example(content["example"]),
+        content["metadata"],
+        base64.b64decode(state) if content["is_bytes"] else state,
+    )
+
+
+def _example(fields: Mapping[str, Any]) -> Example:
+    slots = {name: Slot(**slot) for name, slot in fields["slots"].items()}
+    tuples = {name: tuple(fields[name]) for name in ("derivation", "functions")}
+    return Example(**{**fields, **tuples, "slots": slots})
