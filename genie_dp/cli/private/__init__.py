@@ -24,6 +24,10 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.prior:command",
         "Count which functions people ask for, with noise, and write a prior.",
     ),
+    "table": (
+        "genie_dp.cli.private.table:group",
+        "Count metadata of private rows together, with noise, and draw records from the counts.",
+    ),
     "render": (
         "genie_dp.cli.private.render:command",
         "Say the programs of a prior by the templates: several clean sentences for each.",
@@ -43,6 +47,14 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "policies": (
         "genie_dp.cli.private.policies:command",
         "Measure policies on rows whose secrets are labelled: precision, recall, and gamma.",
+    ),
+    "canaries": (
+        "genie_dp.cli.private.canaries:command",
+        "Put invented secrets into a training text, to look for them in the model.",
+    ),
+    "audit": (
+        "genie_dp.cli.private.audit:command",
+        "Attack a trained model, and compare what that proves with what is claimed.",
     ),
 }
 

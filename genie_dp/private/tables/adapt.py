@@ -50,7 +50,7 @@ def adapt_schema(
     """Return a schema with columns for extractors, of the values that are known publicly.
 
     Each column but those of fixed values ends in OTHER, for what nobody knew of. Public rows decide
-    which values are kept where there are more than `most`.
+    which values are kept where there are more than `most`; without any, all of the library are.
 
     Args:
         names: extractors, or field:NAME.
@@ -75,14 +75,20 @@ def _filled(column: Column, library: Sequence[str], rows: Sequence[PublicRow], m
     name, wanted = extractor_of(column), field_of(column)
     if name in FIXED:
         return Column(column.name, FIXED[name], column.extract)
-    found: Counter[str] = Counter()
-    for example, fields in rows:
-        found[fields.get(wanted, "") if wanted is not None else EXTRACTORS[name](example)] += 1
-    if name in ("function", "skill"):
-        # What no row has comes after what some have.
-        found.update({skill_of(one) if name == "skill" else one: 0 for one in library})
+    found = Counter(
+        fields.get(wanted, "") if wanted is not None else EXTRACTORS[name](example)
+        for example, fields in rows
+    )
     for nothing in ("", OTHER):
         found.pop(nothing, None)
+    of_library = {skill_of(one) if name == "skill" else one for one in library}
+    if name not in ("function", "skill"):
+        of_library = set()
+    elif not found:
+        # Nothing says which ones matter.
+        most = len(of_library)
+    # What no row has comes after what some have.
+    found.update(dict.fromkeys(of_library, 0))
     if not found:
         hint = "give rows that have them with --public, or write them into a schema file"
         message = f"no value of the column {column.name!r} is known"

@@ -12,10 +12,11 @@ from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentr
 from genie_dp.private.tables.aim import Fitted, Listen, aim
 from genie_dp.private.tables.baselines import deviation_of, independent, uniform
 from genie_dp.private.tables.estimation import Fit, mirror_descent
+from genie_dp.private.tables.joint import Joint
 from genie_dp.private.tables.marginals import records_of
 from genie_dp.private.tables.mbi_backend import check_mbi, mbi_descent
 from genie_dp.private.tables.schema import Metadata, Schema
-from genie_dp.private.tables.table import SyntheticTable
+from genie_dp.private.tables.table import SyntheticTable, rounded
 from genie_dp.records import Spent
 from genie_dp.rng import stream
 
@@ -127,7 +128,9 @@ def release_table(
     run = partial(aim, most_cells=most_cells, listen=listen) if method == "aim" else independent
     found = run(records, rho * (_SLACK if method == "aim" else 1), rng, fit=_FITS[backend])
     told = {"method": method, "backend": backend, "epsilon": epsilon, "delta": delta, "rho": rho}
-    return SyntheticTable(schema, found.joint, spent, {**told, **_told(schema, found)})
+    # Rounded, so that the table of a file is this one.
+    joint = Joint(schema.domain, rounded(found.joint.potentials))
+    return SyntheticTable(schema, joint, spent, {**told, **_told(schema, found)})
 
 
 def _told(schema: Schema, found: Fitted) -> dict[str, Any]:

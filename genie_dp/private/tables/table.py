@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.tables.joint import Joint
+from genie_dp.private.tables.joint import Joint, Potentials
 from genie_dp.private.tables.marginals import F64, Clique
 from genie_dp.private.tables.schema import Metadata, Schema
 from genie_dp.private_prior import spent_of
@@ -73,12 +73,21 @@ class SyntheticTable:
             "factors": [
                 {
                     "columns": [self.schema.names[place] for place in clique],
-                    "logarithms": np.round(logs - logs.max(), _DIGITS).ravel().tolist(),
+                    "logarithms": logs.ravel().tolist(),
                 }
-                for clique, logs in sorted(self.joint.potentials.items())
+                for clique, logs in sorted(rounded(self.joint.potentials).items())
             ],
         }
         return json.dumps(content, ensure_ascii=False) + "\n"
+
+
+def rounded(potentials: Potentials) -> dict[Clique, F64]:
+    """Return factors as a file holds them: the greatest logarithm of each is 0.
+
+    >>> rounded({(0,): np.array([1.0, 1.5])})[(0,)].tolist()
+    [-0.5, 0.0]
+    """
+    return {clique: np.round(logs - logs.max(), _DIGITS) for clique, logs in potentials.items()}
 
 
 def load_table(path: Path) -> SyntheticTable:

@@ -1,0 +1,218 @@
+"""What `genie-dp private table` does: from options to a schema, a table, or records of it."""
+
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.delivery import interruptible, refuse_or_clear
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.output import check_output, open_text
+from genie_dp.cli.priors import functions_of
+from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.dataset.formats import format_of, opened_text
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.files import replace_durably
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables.adapt import PublicRow, adapt_schema
+from genie_dp.private.tables.extract import check_extractors, fields_of, metadata_of
+from genie_dp.private.tables.once import made_once
+from genie_dp.private.tables.release import Backend, Method, release_table, rho_for
+from genie_dp.private.tables.report import lines
+from genie_dp.private.tables.schema import Metadata, Schema, load_schema
+from genie_dp.private.tables.table import load_table, table_from
+from genie_dp.records import Example, Spent
+from genie_dp.rng import stream
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+PURPOSE = "table of metadata"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one call of `genie-dp private table release` asks for: all of it public.
+
+    Attributes:
+        private: the file of private rows.
+        schema: columns.
+        epsilon: of the release by itself.
+    """
+
+    private: Path
+    output: Path
+    schema: Schema
+    language: str
+    unit_field: str | None
+    epsilon: float
+    ledger: Ledger
+    method: Method
+    backend: Backend
+
+    @property
+    def work(self) -> Path:
+        """Return where the release lies until the table is written."""
+        return work_folder_of(self.output)
+
+    def settings(self) -> dict[str, Any]:
+        """Return what a resumed run must share: nothing of it is private."""
+        return {
+            "version": __version__,
+            "private": str(self.private.resolve()),
+            "ledger": str(self.ledger.path),
+            "unit_field": self.unit_field,
+            "schema": sha256(json.dumps(self.schema.as_dict()).encode()).hexdigest(),
+            "release": [self.epsilon, self.method, self.backend],
+        }
+
+    def units(self) -> list[list[Metadata]]:
+        """Return the metadata of the private units."""
+        budget = self.ledger.budget
+        source = PrivateSource.open(
+            self.private,
+            language=self.language,
+            unit=budget.unit,
+            unit_field=self.unit_field,
+            cap=budget.cap or 1,
+            fields=fields_of(self.schema),
+        )
+        return metadata_of(self.schema, source)
+
+    def spend(self, mechanisms: Sequence[Mechanism], *, run: str) -> Spent:
+        """Record the release, or refuse it."""
+        return self.ledger.spend(mechanisms, purpose=PURPOSE, run=run)
+
+    def text(self, run: str) -> str:
+        """Return the table as its file has it; it is paid under the name of a run."""
+        table = release_table(
+            self.schema,
+            self.units,
+            epsilon=self.epsilon,
+            delta=self.ledger.budget.delta,
+            spend=partial(self.spend, run=run),
+            method=self.method,
+            backend=self.backend,
+        )
+        return table.text()
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Release a table, write it, and print what it tells."""
+    output: Path = options["output"]
+    check_output(str(output))
+    job = job_of(options)
+    refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
+    is_new = not job.work.exists()
+    enter_work(job.work, job.settings(), resume=options["resume"])
+    with interruptible(job.work):
+        try:
+            text = made_once(job.work, "table", job.text)
+        except GenieError:
+            if is_new:  # nothing was spent
+                shutil.rmtree(job.work, ignore_errors=True)
+            raise
+        replace_durably(output, text)
+    shutil.rmtree(job.work)
+    for line in lines(table_from(text)):
+        click.echo(line)
+    click.echo(f"{len(job.schema.columns)} columns -> {output}", err=True)
+
+
+def job_of(options: Mapping[str, Any]) -> Job:
+    """Return the job of the command's options; only public files are read."""
+    private, language = options["private"], options["language"]
+    ledger = Ledger.open(options["ledger"] or ledger_of(private))
+    path = options["schema_"]
+    refuse_private([*options["public"], *([path] if path else [])], private, code="T509")
+    rho_for(options["epsilon"], ledger.budget.delta)
+    schema = load_schema(path) if path else adapted(options)
+    check_extractors(schema, language)
+    if fields_of(schema) and format_of(str(private)) == "tsv":
+        message = f"rows of TSV have no field {fields_of(schema)[0]!r}"
+        raise GenieError(Problem("T502", message, hint="give the private rows as JSONL"))
+    output, unit_field = options["output"], options["unit_field"]
+    release = options["epsilon"], ledger, options["method"], options["backend"]
+    return Job(private, output, schema, language, unit_field, *release)
+
+
+def adapted(options: Mapping[str, Any]) -> Schema:
+    """Return the schema of --columns: of the library, and of public rows."""
+    language = options["language"]
+    names = [name.strip() for name in options["columns"].split(",") if name.strip()]
+    library: list[str] = []
+    if {"function", "skill"} & set(names):
+        found = load_library_of(language, options["skills"], skip_broken=options["skip_broken"])
+        library = _names(found, language)
+    public = [row for name in options["public"] for row in public_rows(name, language)]
+    return adapt_schema(
+        names, library=library, public=public, language=language, most=options["most"]
+    )
+
+
+def _names(library: Any, language: str) -> list[str]:
+    if language == "thingtalk":
+        return [signature.qualified for signature in library.functions()]
+    return [*library.signatures] if library else []
+
+
+def public_rows(name: str, language: str) -> Iterator[PublicRow]:
+    """Yield public rows of JSONL, with all their fields that are text.
+
+    Raises:
+        GenieError: T511, a line is no row; T509, a row is of source private.
+    """
+    with opened_text(name) as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield _public_row(line, Span(name, number, 1, number, len(line)), language)
+
+
+def _public_row(line: str, place: Span, language: str) -> PublicRow:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get("utterance"), str):
+        message = "expected a JSON object with the field 'utterance'"
+        raise GenieError(Problem("T511", message, place, "one row a line"))
+    if row.get("source") == "private":
+        message = f"{place.file} has rows of source private, so it is not public"
+        raise GenieError(Problem("T509", message, place))
+    fields = {key: str(value) for key, value in row.items() if type(value) in (str, int)}
+    said = row.get("functions")
+    program = fields.get("program", "")
+    functions = tuple(map(str, said)) if isinstance(said, list) else ()
+    example = Example("", row["utterance"], program, language, functions=functions)
+    return Example("", row["utterance"], program, language, functions=functions_of(example)), fields
+
+
+# ------------------------------------------------------------------------- the other commands
+
+
+def write_schema(options: Mapping[str, Any]) -> None:
+    """Write the schema of --columns."""
+    output = options["output"]
+    check_output(output)
+    schema = adapted(options)
+    with open_text(output) as out:
+        out.write(json.dumps(schema.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    told = f"{len(schema.columns)} columns, {schema.cells:,} different records"
+    click.echo(f"{told} -> {output}", err=True)
+
+
+def write_sample(path: Path, rows: int, seed: int, output: str) -> None:
+    """Write records of a table."""
+    check_output(output)
+    table = load_table(path)
+    with open_text(output) as out:
+        for record in table.sample(rows, stream(seed, "table", "sample")):
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+    click.echo(f"{rows:,} records -> {output}", err=True)
