@@ -1,0 +1,195 @@
+"""Candidates from an OpenAI-compatible service: what it is sent, what is kept, and what it costs.
+
+What is sent are `Prompt`s alone, which are made of metadata released with noise, donated examples
+and earlier candidates (prompting.py); never a private row. The key comes from an environment
+variable and is never written.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from genie_dp.paraphrase.auto_journal import Journal, Usage, key_of
+from genie_dp.paraphrase.endpoint import read_answer
+from genie_dp.paraphrase.endpoint_client import Client, Message, Service
+from genie_dp.private.evolution.prompting import Prompt
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+_TOKENS = 128  # of one answer
+_MALFORMED_TRIES = 2
+_SEVERAL = (
+    "There are {count} tasks below. Do each by itself, and answer with one JSON object that has a "
+    'list with one sentence for each number, such as {{"1": ["..."], "2": ["..."]}}.'
+)
+
+
+def service_of(
+    base_url: str,
+    model: str,
+    *,
+    key_variable: str = KEY_VARIABLE,
+    temperature: float = 1.0,
+    retries: int = 6,
+    per_minute: float = 0.0,
+    per_prompt: int = 1,
+) -> Service:
+    """Return a service, with its key from the environment.
+
+    Raises:
+        GenieError: an address that is none, or a key that would travel unencrypted (P150).
+    """
+    return Service(
+        base_url, model, key=os.environ.get(key_variable, ""), temperature=temperature,
+        most_tokens=_TOKENS * per_prompt, retries=retries, per_minute=per_minute,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """What a service takes for a million tokens of prompts, and of answers."""
+
+    prompt: float = 0.0
+    answer: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse prices below zero."""
+        if min(self.prompt, self.answer) < 0:
+            raise ValueError(f"prices must be at least 0, got {self}")
+
+    def of(self, usage: Usage) -> float:
+        """Return what answers cost.
+
+        >>> Prices(2.0, 8.0).of(Usage(10, 500_000, 250_000))
+        3.0
+        """
+        spent = self.prompt * usage.prompt_tokens + self.answer * usage.answer_tokens
+        return spent / 1e6
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """A service that answers prompts; a Completer.
+
+    Every answer goes into the journal before it is used, under a hash of all it depends on: a run
+    that goes on with its journal asks for none twice.
+
+    Attributes:
+        client: asks, and tries again while that can help.
+        journal: answers so far.
+        prices: of tokens.
+        per_prompt: prompts that go into one request, for fewer tokens of instructions.
+        at_once: requests under way at one time.
+        malformed: requests whose answer was not as asked for.
+    """
+
+    client: Client
+    journal: Journal
+    prices: Prices = Prices()
+    per_prompt: int = 1
+    at_once: int = 4
+    malformed: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse to ask for nothing."""
+        if self.per_prompt < 1 or self.at_once < 1:
+            raise ValueError("per_prompt and at_once must be at least 1")
+
+    @property
+    def name(self) -> str:
+        """Return which service answers."""
+        return f"endpoint:{self.client.service.model}"
+
+    @property
+    def usage(self) -> Usage:
+        """Return what all answers of the journal took."""
+        return self.journal.before + self.journal.now
+
+    @property
+    def cost(self) -> float:
+        """Return what all answers of the journal cost."""
+        return self.prices.of(self.usage)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the model and how it is asked; a service may change unseen."""
+        service = self.client.service
+        # Not of its address: the same model may be served elsewhere tomorrow.
+        parts = (service.model, service.temperature, self.per_prompt)
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+    def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
+        """Return one answer to each prompt; see Completer.
+
+        Raises:
+            GenieError: the service refuses (P151) or does not answer (P152); what was answered
+                before is in the journal.
+        """
+        keys = [self._key(prompt, draw) for prompt, draw in zip(prompts, draws, strict=True)]
+        wanted = dict(zip(keys, prompts, strict=True))
+        left = [(key, one) for key, one in wanted.items() if key not in self.journal.answers]
+        with ThreadPoolExecutor(self.at_once) as pool:
+            try:
+                for wrong in pool.map(self._ask, _batches(left, self.per_prompt)):
+                    self.malformed += wrong
+            except BaseException:
+                self.client.stop()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+        return [self.journal.answers[key][0] for key in keys]
+
+    def _key(self, prompt: Prompt, draw: str) -> str:
+        service = self.client.service
+        asked = (prompt.system, prompt.text, draw, service.model, service.temperature)
+        return key_of("evolution", *asked)
+
+    def _ask(self, asked: Sequence[tuple[str, Prompt]]) -> int:
+        """Have prompts answered, keep the answers, and return how many requests were no use."""
+        if len(asked) == 1:
+            [(key, prompt)] = asked
+            answer = self.client.ask(_messages(prompt))
+            self.journal.add({key: (answer.text,)}, answer.usage)
+            return 0
+        usage = Usage()
+        for tries in range(_MALFORMED_TRIES):
+            answer = self.client.ask(_together([prompt for _, prompt in asked]))
+            usage += answer.usage
+            read = read_answer(answer.text, len(asked))
+            if read is not None:
+                pairs = zip(asked, read, strict=True)
+                self.journal.add({key: (texts or ("",))[:1] for (key, _), texts in pairs}, usage)
+                return tries
+        self.journal.add({}, usage)
+        return _MALFORMED_TRIES + sum(self._ask([one]) for one in asked)
+
+
+def _messages(prompt: Prompt) -> list[Message]:
+    turns = [("system", prompt.system), ("user", prompt.text)]
+    return [{"role": role, "content": text} for role, text in turns if text]
+
+
+def _together(prompts: Sequence[Prompt]) -> list[Message]:
+    """Return the messages that ask for several answers; all prompts have one system text."""
+    told = _SEVERAL.format(count=len(prompts))
+    tasks = [f"Task {number}:\n{prompt.text}" for number, prompt in enumerate(prompts, 1)]
+    return _messages(Prompt("\n\n".join((told, *tasks)), prompts[0].system))
+
+
+def _batches(
+    asked: Sequence[tuple[str, Prompt]], size: int
+) -> Iterator[Sequence[tuple[str, Prompt]]]:
+    for start in range(0, len(asked), size):
+        yield asked[start : start + size]
+
+
+def report_of(endpoint: Endpoint) -> dict[str, float | int]:
+    """Return what answers took and cost, for a report: of this run, and with those before."""
+    return {
+        "requests": endpoint.usage.requests,
+        "prompt_tokens": endpoint.usage.prompt_tokens,
+        "answer_tokens": endpoint.usage.answer_tokens,
+        "requests_of_this_run": endpoint.journal.now.requests,
+        "tried_again": endpoint.client.retried,
+        "malformed": endpoint.malformed,
+        "cost": round(endpoint.cost, 6),
+    }

@@ -1,0 +1,221 @@
+"""Candidates from a Hugging Face language model, by name or folder.
+
+Every answer has a random stream of its own (Gumbel noise on the logits: a draw by the largest of
+them is a draw from the distribution), so it depends on its prompt and name alone, and the global
+random state is neither read nor changed.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import torch
+import xxhash
+from transformers import (
+    GenerationConfig,
+    LogitsProcessor,
+    LogitsProcessorList,
+    StoppingCriteria,
+    StoppingCriteriaList,
+)
+
+from genie_dp.paraphrase.model import LoadedModel, ModelConfig, load_model
+from genie_dp.private.evolution.prompting import Prompt, Style
+from genie_dp.private.generators.sampling import SamplingSettings, kept
+from genie_dp.rng import child_seed
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageModelSettings:
+    """Which model, and how it is sampled from.
+
+    Attributes:
+        model: a name on the hub, or a folder.
+        style: "chat" for a model that answers turns, else "complete"; None takes
+            what the tokenizer knows.
+        device: "auto" takes an accelerator where there is one.
+        batch: prompts at once.
+        temperature, top_k, top_p: of sampling.
+        longest: tokens of an answer.
+    """
+
+    model: str
+    style: Style | None = None
+    device: str = "auto"
+    batch: int = 16
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 0.95
+    longest: int = 48
+
+    def sampling(self) -> SamplingSettings:
+        """Return how ids are drawn."""
+        return SamplingSettings(1, self.temperature, self.top_k, self.top_p, self.longest)
+
+
+@dataclass(slots=True)
+class LanguageModel:
+    """A model that answers prompts; a Completer.
+
+    Attributes:
+        settings: which model, and how it is sampled from.
+        loaded: the model with its tokenizer.
+        style: whether it goes on with text, or chats.
+        cut: prompts that were too long for the model; their beginning was left out.
+    """
+
+    settings: LanguageModelSettings
+    loaded: LoadedModel
+    style: Style
+    cut: int = 0
+    _ends: frozenset[int] = field(default=frozenset(), repr=False)
+    _print: str = field(default="", repr=False)
+
+    @property
+    def name(self) -> str:
+        """Return which model answers."""
+        return f"model:{self.settings.model.rstrip('/').rpartition('/')[2]}"
+
+    def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
+        """Return one answer to each prompt; see Completer."""
+        # Alike long prompts together: less padding. The order follows from the prompts alone.
+        order = sorted(range(len(prompts)), key=lambda i: (len(prompts[i].text), i))
+        answers = [""] * len(prompts)
+        for start in range(0, len(order), self.settings.batch):
+            places = order[start : start + self.settings.batch]
+            said = self._batch([prompts[i] for i in places], [draws[i] for i in places])
+            for i, answer in zip(places, said, strict=True):
+                answers[i] = answer
+        return answers
+
+    def fingerprint(self) -> str:
+        """Return a hash of the weights, the vocabulary and the settings."""
+        if not self._print:
+            hashed = xxhash.xxh3_128()
+            for name, tensor in sorted(self.loaded.model.state_dict().items()):
+                hashed.update(f"{name}{tuple(tensor.shape)}{tensor.dtype}".encode())
+                hashed.update(tensor.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+            words = sorted(self.loaded.tokenizer.get_vocab().items())
+            settings = asdict(replace(self.settings, model="", device="", style=self.style))
+            text = repr((hashed.hexdigest(), words, settings))
+            self._print = hashlib.sha256(text.encode()).hexdigest()[:32]
+        return self._print
+
+    def _batch(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
+        tokenizer, model = self.loaded.tokenizer, self.loaded.model
+        sampling = self.settings.sampling()
+        ids, seen = self._encoded([self._text(prompt) for prompt in prompts])
+        ends = self._line_ends() if self.style == "complete" else frozenset()
+        own = model.generation_config.eos_token_id
+        stops = {own} if isinstance(own, int) else set(own or ())
+        config: Any = GenerationConfig
+        plan = config(
+            do_sample=False, num_beams=1, max_new_tokens=sampling.longest, eos_token_id=own,
+            pad_token_id=tokenizer.pad_token_id,
+        )  # fmt: skip
+        with torch.inference_mode():
+            made = model.generate(
+                input_ids=ids,
+                attention_mask=seen,
+                generation_config=plan,
+                logits_processor=LogitsProcessorList([_Draws(sampling, draws, ends | stops)]),
+                stopping_criteria=StoppingCriteriaList([_LineEnds(ends)]),
+            )
+        skipped = 0 if self.loaded.is_seq2seq else ids.shape[1]
+        said: list[str] = tokenizer.batch_decode(made[:, skipped:], skip_special_tokens=True)
+        return said
+
+    def _text(self, prompt: Prompt) -> str:
+        if self.style == "complete":
+            return prompt.text
+        turns = [{"role": "user", "content": prompt.text}]
+        if prompt.system:
+            turns.insert(0, {"role": "system", "content": prompt.system})
+        text: str = self.loaded.tokenizer.apply_chat_template(
+            turns, tokenize=False, add_generation_prompt=True
+        )
+        return text
+
+    def _encoded(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return (B, P) ids and (B, P) where they are no padding; prompts keep their end."""
+        tokenizer = self.loaded.tokenizer
+        # The tokens of turns are in the text of a chat already.
+        rows: list[list[int]] = tokenizer(
+            list(texts), add_special_tokens=self.style == "complete", verbose=False
+        ).input_ids
+        room = self._room()
+        self.cut += sum(len(row) > room for row in rows)
+        rows = [row[-room:] or [tokenizer.pad_token_id] for row in rows]
+        width = max(map(len, rows))
+        # Text goes on where the prompt ends; an encoder reads from its beginning.
+        is_left = not self.loaded.is_seq2seq
+        ids = torch.full((len(rows), width), tokenizer.pad_token_id)
+        seen = torch.zeros_like(ids)
+        for i, row in enumerate(rows):
+            place = slice(width - len(row), width) if is_left else slice(0, len(row))
+            ids[i, place] = torch.tensor(row)
+            seen[i, place] = 1
+        return ids.to(self.loaded.device), seen.to(self.loaded.device)
+
+    def _room(self) -> int:
+        """Return how many tokens a prompt may have."""
+        most = getattr(self.loaded.model.config, "max_position_embeddings", None)
+        taken = 0 if self.loaded.is_seq2seq else self.settings.longest
+        return max(1, most - taken) if isinstance(most, int) and most > 0 else 10**9
+
+    def _line_ends(self) -> frozenset[int]:
+        """Return the ids that end a line."""
+        if not self._ends:
+            tokenizer = self.loaded.tokenizer
+            texts = tokenizer.batch_decode([[i] for i in range(len(tokenizer))])
+            self._ends = frozenset(i for i, text in enumerate(texts) if "\n" in text)
+        return self._ends
+
+
+class _Draws(LogitsProcessor):
+    """Puts noise on logits so that the largest is a draw; each row has its own stream."""
+
+    def __init__(self, sampling: SamplingSettings, draws: Sequence[str], ends: frozenset[int]):
+        self.sampling, self.ends, self.step = sampling, sorted(ends), 0
+        self.streams = [torch.Generator() for _ in draws]
+        for generator, name in zip(self.streams, draws, strict=True):
+            generator.manual_seed(child_seed(name, "answer") % 2**63)
+
+    def __call__(self, input_ids: Any, scores: Any) -> Any:
+        """Return (B, V) log-probabilities with Gumbel noise."""
+        if self.step == 0 and len(self.ends) < scores.shape[1]:
+            # An answer has at least one token.
+            scores = scores.clone()
+            scores[:, self.ends] = -torch.inf
+        self.step += 1
+        allowed = kept(scores.float().cpu(), self.sampling)
+        size = (allowed.shape[1],)
+        noise = torch.stack(
+            [torch.rand(size, generator=g, dtype=torch.float64) for g in self.streams]
+        )
+        gumbel = -(-noise.clamp_min(1e-300).log()).clamp_min(1e-300).log()
+        return (allowed + gumbel).float().to(scores.device)
+
+
+class _LineEnds(StoppingCriteria):
+    """Ends an answer with its first line."""
+
+    def __init__(self, ends: frozenset[int]):
+        self.ends = torch.tensor(sorted(ends), dtype=torch.int64)
+
+    def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
+        """Return (B,): which rows are done."""
+        return torch.isin(input_ids[:, -1], self.ends.to(input_ids.device))
+
+
+def load_language_model(settings: LanguageModelSettings) -> LanguageModel:
+    """Return the model of a name or folder.
+
+    Raises:
+        GenieError: a library is missing (P130), there is no such model (P131) or device (P132).
+    """
+    loaded = load_model(ModelConfig(settings.model, device=settings.device))
+    knows_turns = bool(getattr(loaded.tokenizer, "chat_template", None))
+    usual: Style = "chat" if knows_turns else "complete"
+    return LanguageModel(settings, loaded, settings.style or usual)

@@ -1,0 +1,368 @@
+"""Prompts: texts with fields that users may replace, and how an answer becomes a sentence.
+
+A prompt is made of metadata that was released with noise, of donated examples and of earlier
+candidates. There is no way to put a private row in: `Prompt` is made here alone, of these types.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Literal, get_args
+
+from genie_dp.errors import GenieError, Problem, Span, nearest
+from genie_dp.private.evolution.donated import Donated, Pool
+from genie_dp.private.evolution.generator import Candidate, Metadata
+from genie_dp.private.tables.schema import OTHER
+from genie_dp.resources import data_folder
+from genie_dp.texts import read_text
+
+Style = Literal["complete", "chat"]
+Variation = Literal["continue", "fill", "rephrase"]
+STYLES: tuple[Style, ...] = get_args(Style)
+VARIATIONS: tuple[Variation, ...] = get_args(Variation)
+GAP = "___"
+
+# section -> the fields that it may have, and the one that it must have
+_SECTIONS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "system": ((), ""),
+    "random": (("metadata", "examples"), ""),
+    "example": (("metadata", "sentence"), "sentence"),
+    "rephrase": (("metadata", "sentence", "percent"), "sentence"),
+    "fill": (("metadata", "gaps", "examples"), "gaps"),
+    "fill example": (("metadata", "gaps", "sentence"), "sentence"),
+}
+_HEADING = re.compile(r"\[([a-z ]+)\]\s*")
+_FIELD = re.compile(r"\{([^{}\n]*)\}")
+_COLUMN = "column."
+_PLAIN_VALUE = re.compile(r"\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What a model is given.
+
+    Attributes:
+        text: what it is asked, or what it goes on with.
+        system: how it is to answer; "" for models that only go on with text.
+        begun: words with which the answer begins; the text ends with them.
+    """
+
+    text: str
+    system: str = ""
+    begun: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Templates:
+    """The texts of prompts by section."""
+
+    sections: Mapping[str, str]
+
+    def render(self, section: str, values: Mapping[str, str], metadata: Metadata) -> str:
+        """Return a section with its fields; a line whose fields are all empty is left out."""
+        known = {**values, "metadata": shown(metadata)}
+
+        def value(match: re.Match[str]) -> str:
+            name = match[1]
+            if name.startswith(_COLUMN):
+                return _spelled(metadata.get(name.removeprefix(_COLUMN), ""))
+            return known.get(name, "")
+
+        lines = []
+        for line in self.sections.get(section, "").split("\n"):
+            fields = list(_FIELD.finditer(line))
+            if not fields or any(map(value, fields)):
+                lines.append(_FIELD.sub(value, line))
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+def shown(metadata: Metadata) -> str:
+    """Return a record of metadata as text.
+
+    >>> shown({"intent": "card_arrival", "length": "short", "skill": "<other>"})
+    'intent: card arrival; length: short'
+    """
+    told = {column: _spelled(value) for column, value in metadata.items()}
+    return "; ".join(f"{column}: {value}" for column, value in told.items() if value)
+
+
+def _spelled(value: str) -> str:
+    if value == OTHER:
+        return ""
+    return value.replace("_", " ") if _PLAIN_VALUE.fullmatch(value) else value
+
+
+def shipped_templates(style: Style) -> Templates:
+    """Return the texts that are shipped for models that go on with text, or for those that chat."""
+    path = data_folder("private/evolution/prompts") / f"{style}.txt"
+    return parsed(read_text(path), str(path))
+
+
+def load_templates(path: Path, style: Style) -> Templates:
+    """Return the shipped texts, with those of a file in their place.
+
+    Raises:
+        GenieError: see `parsed`.
+    """
+    own = parsed(read_text(path), str(path))
+    return Templates({**shipped_templates(style).sections, **own.sections})
+
+
+def parsed(text: str, file: str = "<prompts>") -> Templates:
+    """Return the sections of a text.
+
+    Raises:
+        GenieError: a section or field that is none (V500), or a section without the field that it
+            is about (V501).
+    """
+    sections: dict[str, list[str]] = {}
+    problems: list[Problem] = []
+    heads: dict[str, Span] = {}
+    name = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if head := _HEADING.fullmatch(line):
+            name = head[1]
+            heads[name] = span = Span(file, number, 1, number, len(line) + 1)
+            sections[name] = []
+            if name not in _SECTIONS:
+                problems.append(_unknown(f"section [{name}]", name, _SECTIONS, span))
+            continue
+        if not name and line.strip():
+            message = "expected a heading such as [random] before any text"
+            raise GenieError(Problem("V500", message, Span(file, number, 1, number, len(line) + 1)))
+        if name in _SECTIONS:
+            problems.extend(_wrong_fields(line, number, name, file))
+            sections[name].append(line)
+    problems.extend(_missing_fields(sections, heads))
+    if problems:
+        raise GenieError(problems, sources={file: text})
+    return Templates({name: "\n".join(lines).strip() for name, lines in sections.items()})
+
+
+def _wrong_fields(line: str, number: int, section: str, file: str) -> list[Problem]:
+    known, _ = _SECTIONS[section]
+    return [
+        _unknown(
+            f"field {match[0]} in [{section}]",
+            match[1],
+            known,
+            Span(file, number, match.start() + 1, number, match.end() + 1),
+        )
+        for match in _FIELD.finditer(line)
+        if match[1] not in known and not (match[1].startswith(_COLUMN) and "metadata" in known)
+    ]
+
+
+def _unknown(
+    what: str, name: str, known: Sequence[str] | Mapping[str, object], at: Span
+) -> Problem:
+    near = nearest(name, known)
+    every = ", ".join(known) or "none"
+    hint = f"did you mean {near[0]!r}?" if near else f"there are: {every}"
+    return Problem("V500", f"there is no {what}", at, hint)
+
+
+def _missing_fields(
+    sections: Mapping[str, Sequence[str]], heads: Mapping[str, Span]
+) -> list[Problem]:
+    return [
+        Problem("V501", f"[{name}] does not hold {{{needed}}}", heads[name])
+        for name, lines in sections.items()
+        for _, needed in [_SECTIONS.get(name, ((), ""))]
+        if needed and f"{{{needed}}}" not in "\n".join(lines)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompter:
+    """Makes prompts of metadata, donated examples and earlier candidates.
+
+    Attributes:
+        templates: the texts.
+        style: whether the model goes on with text, or chats.
+        variation: how candidates are varied: "continue" keeps the first words and has the model go
+            on; "fill" has it fill gaps; "rephrase" has it say the sentence in other words. None is
+            "continue", and "rephrase" for models that chat.
+        donated: examples to choose from.
+        shots: how many of them a prompt shows.
+        columns: public values by column, as the schema of a table has them; where it is given, no
+            other value gets into a prompt.
+        with_metadata: whether prompts tell the metadata; without, only examples do.
+    """
+
+    templates: Templates
+    style: Style = "complete"
+    variation: Variation | None = None
+    donated: Pool[Donated] = field(default_factory=lambda: Pool(()))
+    shots: int = 4
+    columns: Mapping[str, Sequence[str]] | None = None
+    with_metadata: bool = True
+
+    def __post_init__(self) -> None:
+        """Refuse variations that a chat cannot give (V506), and columns that are none (V500)."""
+        if self.style == "chat" and self.variation == "continue":
+            message = "a model that chats does not go on with a sentence"
+            hint = "take the variation fill or rephrase"
+            raise GenieError(Problem("V506", message, hint=hint))
+        if self.columns is not None:
+            _check_columns(self.templates, self.columns)
+
+    @property
+    def way(self) -> Variation:
+        """Return how candidates are varied."""
+        return self.variation or ("rephrase" if self.style == "chat" else "continue")
+
+    def random(self, metadata: Metadata, rng: Random) -> Prompt:
+        """Return the prompt for a new sentence.
+
+        Raises:
+            GenieError: a value that the table's columns do not have (V504).
+        """
+        told = self._told(metadata)
+        values = {"examples": self._examples("example", metadata, rng, strength=0.0)}
+        return self._prompt(self.templates.render("random", values, told))
+
+    def vary(self, candidate: Candidate, strength: float, rng: Random) -> Prompt:
+        """Return the prompt for a variation; 0 < strength <= 1 is the share of words that change.
+
+        Raises:
+            GenieError: as for `random`.
+        """
+        refuse_private(candidate)
+        words = candidate.example.utterance.split()
+        told = self._told(candidate.metadata)
+        match self.way:
+            case "continue":
+                kept = words[: len(words) - _changed(words, strength)]
+                prompt = self.random(candidate.metadata, rng)
+                begun = " ".join(kept)
+                text = f"{prompt.text} {begun}".rstrip()
+                return Prompt(text, prompt.system, begun)
+            case "fill":
+                gaps = with_gaps(words, strength, rng)
+                examples = self._examples("fill example", candidate.metadata, rng, strength)
+                values = {"gaps": gaps, "examples": examples}
+                return self._prompt(self.templates.render("fill", values, told))
+            case "rephrase":
+                percent = str(round(100 * strength))
+                values = {"sentence": " ".join(words), "percent": percent}
+                return self._prompt(self.templates.render("rephrase", values, told))
+
+    def _prompt(self, text: str) -> Prompt:
+        return Prompt(text, self.templates.render("system", {}, {}) if self.style == "chat" else "")
+
+    def _examples(self, section: str, metadata: Metadata, rng: Random, strength: float) -> str:
+        near = self.donated.nearest(metadata if self.with_metadata else {}, self.shots, rng)
+        # The best match last: models follow what they read last most.
+        return "\n\n".join(
+            self.templates.render(
+                section,
+                {
+                    "sentence": one.utterance,
+                    "gaps": with_gaps(one.utterance.split(), strength, rng),
+                },
+                self._told(one.metadata, is_example=True),
+            )
+            for one in reversed(near)
+        )
+
+    def _told(self, metadata: Metadata, *, is_example: bool = False) -> Metadata:
+        """Return what a prompt says of a record, after a look at its values (V504)."""
+        if not self.with_metadata:
+            return {}
+        if self.columns is None:
+            return metadata
+        if is_example:
+            # Donated rows may tell more than the table has columns for.
+            return {c: v for c, v in metadata.items() if c in self.columns}
+        for column, value in metadata.items():
+            if value not in self.columns.get(column, ()):
+                # The value is not shown: it is no public one.
+                message = f"a value of column {column!r} is none of the table's public values"
+                raise GenieError(Problem("V504", message, hint="take metadata of the DP table"))
+        return metadata
+
+
+def _check_columns(templates: Templates, columns: Mapping[str, Sequence[str]]) -> None:
+    for section, text in templates.sections.items():
+        for match in _FIELD.finditer(text):
+            column = match[1].removeprefix(_COLUMN)
+            if match[1].startswith(_COLUMN) and column not in columns:
+                near = nearest(column, columns)
+                hint = f"did you mean {near[0]!r}?" if near else None
+                message = f"there is no column {column!r} for {match[0]} in [{section}]"
+                raise GenieError(Problem("V500", message, hint=hint))
+
+
+def refuse_private(candidate: Candidate) -> None:
+    """Raise TypeError where a candidate is no synthetic row: private rows are never shown."""
+    if not isinstance(candidate, Candidate) or candidate.example.source == "private":
+        raise TypeError("expected a synthetic candidate, got something that may be a private row")
+
+
+def _changed(words: Sequence[str], strength: float) -> int:
+    """Return how many words change: at least one."""
+    return min(len(words), max(1, round(strength * len(words))))
+
+
+def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
+    """Return a sentence with gaps in place of a share of its words.
+
+    >>> from genie_dp.rng import stream
+    >>> with_gaps(["wake", "me", "up"], 1.0, stream(0)), with_gaps(["hi"], 0.0, stream(0))
+    ('___', 'hi')
+    """
+    if strength <= 0 or not words:
+        return " ".join(words)
+    hidden = set(rng.sample(range(len(words)), _changed(words, strength)))
+    kept = [GAP if i in hidden else word for i, word in enumerate(words)]
+    joined = [word for i, word in enumerate(kept) if word != GAP or i == 0 or kept[i - 1] != GAP]
+    return " ".join(joined)
+
+
+_LIST_MARK = re.compile(r"(?:\d{1,2}[.)]|[-*•])\s+")
+_QUOTES = ('""', "''", "“”", "‘’", "«»", "``")  # noqa: RUF001 - typographic ones are meant
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How an answer becomes a sentence.
+
+    Attributes:
+        most_words: longer sentences count as none.
+        spelled: gives the sentence the form that private rows have, such as `words.spoken`.
+    """
+
+    most_words: int = 40
+    spelled: Callable[[str], str] = field(default=lambda text: " ".join(text.split()))
+
+    def sentence(self, answer: str, prompt: Prompt) -> str:
+        """Return the one sentence of an answer, "" where there is none.
+
+        >>> Reading().sentence(' "Wake me up"\\nSaid: bye', Prompt("Said:"))
+        'Wake me up'
+        >>> Reading().sentence("up", Prompt("Said: wake me", begun="wake me"))
+        'wake me up'
+        """
+        text = f"{prompt.begun} {_first_line(answer)}" if prompt.begun else _first_line(answer)
+        label = prompt.text.rpartition("\n")[2].strip()
+        if label.endswith(":") and text.startswith(label):
+            text = text.removeprefix(label).strip()
+        text = self.spelled(
+            _unquoted(_LIST_MARK.sub("", text, count=1) if not prompt.begun else text)
+        )
+        is_sentence = any(c.isalnum() for c in text) and GAP not in text
+        return text if is_sentence and len(text.split()) <= self.most_words else ""
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "")
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    while len(text) > 1 and text[0] + text[-1] in _QUOTES:
+        text = text[1:-1].strip()
+    return text
