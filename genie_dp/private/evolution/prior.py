@@ -1,7 +1,7 @@
 """A private prior of an evolution: what its noisy votes say of functions. It costs nothing more."""
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -31,8 +31,8 @@ class Tally:
     """Noisy votes by name, and the standard deviation of their noise.
 
     Attributes:
-        votes: name -> votes for candidates that have it, the mean over all votings.
-        deviations: name -> of its noise.
+        votes: name -> votes for candidates that have it.
+        deviations: name -> of their noise.
     """
 
     votes: Mapping[str, float]
@@ -42,11 +42,10 @@ class Tally:
 def tallied(
     evolved: Evolved, noise: float, names_of: Callable[[Candidate], Iterable[str]]
 ) -> Tally:
-    """Return how many votes candidates with each name got, the mean over all votings.
+    """Return how many votes candidates with each name got in the last voting.
 
-    Every voting is an estimate of the same: where units find a near candidate, they vote for one
-    that has the functions they ask for. The first has candidates of all sorts, the last has them
-    where people are; their mean has less noise than either, and keeps what was lost by chance.
+    Earlier candidates are farther from what people say: where none has both the words and the
+    function of a row, the nearest one has other functions.
 
     Args:
         evolved: the evolution.
@@ -54,17 +53,14 @@ def tallied(
         names_of: what a candidate has.
     """
     votes: defaultdict[str, float] = defaultdict(float)
-    bins: defaultdict[str, int] = defaultdict(int)
-    for candidates, noisy in evolved.votes:
-        for one, count in zip(candidates, noisy.tolist(), strict=True):
-            for name in set(names_of(one)):
-                votes[name] += count
-                bins[name] += 1
-    number = len(evolved.votes)
-    return Tally(
-        {name: votes[name] / number for name in sorted(votes)},
-        {name: noise * math.sqrt(bins[name]) / number for name in sorted(votes)},
-    )
+    bins: Counter[str] = Counter()
+    candidates, noisy = evolved.votes[-1]
+    for one, count in zip(candidates, noisy.tolist(), strict=True):
+        for name in set(names_of(one)):
+            votes[name] += count
+            bins[name] += 1
+    names = sorted(votes)
+    return Tally({n: votes[n] for n in names}, {n: noise * math.sqrt(bins[n]) for n in names})
 
 
 def prior_of(
@@ -117,7 +113,7 @@ def _root_mean_square(values: Sequence[float]) -> float:
 
 
 def _total(evolved: Evolved, noise: float) -> tuple[float, float]:
-    """Return the mean number of votes of a voting, and the deviation of its noise."""
+    """Return the number of votes, and the deviation of its noise."""
     every = tallied(evolved, noise, lambda _: ("",))
     return max(1.0, every.votes[""]), every.deviations[""]
 

@@ -1,0 +1,461 @@
+"""The loop of private evolution: it comes nearer, pays once for each vote, and goes on exactly."""
+
+import json
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.private.evolution import run, state
+from genie_dp.private.evolution.embedding import Both, HashedNgrams, ProgramBag
+from genie_dp.private.evolution.generator import Candidate
+from genie_dp.private.evolution.prior import prior_of
+from genie_dp.private.evolution.run import Electorate, evolve
+from genie_dp.private.evolution.settings import EvolutionSettings
+from genie_dp.private.evolution.transformer import SentenceTransformer
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.mechanisms import Gaussian
+from genie_dp.private.prior.report import lines
+from genie_dp.private_prior import load_prior, save_prior
+from genie_dp.records import Example
+from tests.evolution_setup import (
+    THINGS,
+    VERBS,
+    Spends,
+    Words,
+    electorate,
+    example,
+    labelled,
+    people,
+)
+
+SETTINGS = EvolutionSettings(2.0, iterations=4, population=20, variations=3, rows=40)
+EMBEDDING = HashedNgrams(256)
+
+
+def evolved(work, *, settings=SETTINGS, generator=None, spend=None, noise_seed=3, **options):
+    return evolve(
+        options.pop("electorate", electorate()),
+        generator or Words(),
+        options.pop("embedding", EMBEDDING),
+        settings,
+        spend=spend or Spends(),
+        work=work,
+        noise_seed=noise_seed,
+        **options,
+    )
+
+
+def said(found):
+    return [(one.example.utterance, one.example.weight) for one in found.rows]
+
+
+# ------------------------------------------------------------------------------ what comes of it
+
+
+@pytest.mark.parametrize("selection", ["resample", "rank"])
+@pytest.mark.parametrize("keep", [True, False])
+def test_rows_come_near_to_what_people_say(tmp_path, selection, keep):
+    settings = replace(SETTINGS, selection=selection, keep=keep, rows=10, noise_multiplier=1.0)
+    found = evolved(tmp_path, settings=settings, electorate=electorate(1000))
+    weight = sum(one.example.weight for one in found.rows)
+    asked = {"buy", "milk"}, {"play", "jazz"}
+    near = sum(
+        one.example.weight for one in found.rows
+        if any(words <= set(one.example.utterance.split()) for words in asked)
+    )  # fmt: skip
+    # 2 of 48 pairs of words are asked for. Ranks take every winner alike.
+    assert near / weight > (0.5 if selection == "resample" else 0.15)
+    assert weight == 10
+
+
+def test_rows_are_private_and_have_ids_and_programs(tmp_path):
+    found = evolved(tmp_path)
+    assert {one.example.source for one in found.rows} == {"private"}
+    assert len({one.example.id for one in found.rows}) == len(found.rows)
+    assert all(one.example.program for one in found.rows)
+
+
+def test_programs_place_rows_as_well(tmp_path):
+    bag = ProgramBag.of(get_language("sexpr"), 256)
+    embedding = Both(((EMBEDDING, 1.0), (bag, 3.0)))
+    found = evolved(tmp_path, embedding=embedding, settings=replace(SETTINGS, rows=10))
+    asked = ("( buy milk )", "( play jazz )")
+    assert sum(one.example.weight for one in found.rows if one.example.program in asked) > 5
+
+
+def test_private_words_never_change_how_rare_words_are(tmp_path, monkeypatch):
+    seen = []
+    fitted = HashedNgrams.fitted
+
+    def spied(self, public):
+        seen.append(list(public))
+        return fitted(self, public)
+
+    monkeypatch.setattr(HashedNgrams, "fitted", spied)
+    evolved(tmp_path)
+    assert len(seen) == 1
+    first = state.Folder(tmp_path, json.loads((tmp_path / "run.json").read_text())["depends_on"])
+    assert seen[0] == [one.example for one in first.population(1).candidates]
+
+
+def test_no_two_rows_are_the_same_and_weights_make_up_for_it(tmp_path):
+    found = evolved(tmp_path, settings=replace(SETTINGS, rows=200))
+    assert len({text for text, _ in said(found)}) == len(found.rows)
+    assert sum(weight for _, weight in said(found)) == 200
+
+
+@pytest.mark.parametrize("lookahead", [0, 2])
+def test_every_call_of_the_generator_is_counted(tmp_path, lookahead):
+    words = Words()
+    found = evolved(tmp_path, settings=replace(SETTINGS, lookahead=lookahead), generator=words)
+    assert found.report["calls"] == words.calls
+    assert [line["vote"] for line in found.report["iterations"]] == [1, 2, 3, 4]
+
+
+def test_listeners_are_told_of_each_vote(tmp_path):
+    told = []
+    found = evolved(tmp_path, listen=told.append)
+    assert told == found.report["iterations"]
+    assert all(0 <= line["above_threshold"] <= 1 for line in told)
+
+
+# ------------------------------------------------------------------------------------ labels
+
+
+def test_rows_vote_for_their_label_alone_and_winners_have_its_share(tmp_path):
+    settings = replace(SETTINGS, label="topic")
+    shares = {"music": 0.25, "shop": 0.5, "phone": 0.25}
+    found = evolved(
+        tmp_path, settings=settings, electorate=electorate(label=True), fractions=shares
+    )
+    assert found.report["labels"].keys() == shares.keys()
+    assert all(labelled(x.example.functions[0]) == x.metadata["topic"] for x in found.rows)
+    weights = {label: 0.0 for label in shares}
+    for one in found.rows:
+        weights[one.metadata["topic"]] += one.example.weight
+    assert weights == {"music": 10, "shop": 20, "phone": 10}
+    # Nobody calls or texts: the noise alone is above the threshold there.
+    assert all(line["candidates"] for line in found.report["iterations"])
+
+
+def test_no_label_fractions_without_a_release(tmp_path):
+    settings = replace(SETTINGS, label="topic")
+    spends = Spends()
+    with pytest.raises(GenieError, match="V004"):
+        evolved(tmp_path, settings=settings, electorate=electorate(label=True), spend=spends)
+    assert not spends.runs
+
+
+def test_the_shares_of_private_labels_change_no_share_of_candidates(tmp_path):
+    settings = replace(SETTINGS, label="topic", fractions={"music": 1, "shop": 1, "phone": 1})
+    counts = []
+    for number, rows in enumerate((people(300), people(300)[:3])):
+        labels = [[labelled(one.functions[0])] for (one,) in rows]
+        found = evolved(
+            tmp_path / str(number), settings=settings, electorate=Electorate(rows, labels)
+        )
+        made = [one.metadata["topic"] for one in found.votes[0][0]]
+        counts.append({label: made.count(label) for label in set(made)})
+    assert counts[0] == counts[1]
+
+
+class Table:
+    """A table of topics that was released."""
+
+    def sample(self, n, rng):
+        return [{"topic": rng.choice(("music", "shop"))} for _ in range(n)]
+
+
+def test_a_table_makes_the_metadata_of_the_first_candidates(tmp_path):
+    found = evolved(tmp_path, table=Table())
+    assert {one.metadata["topic"] for one in found.votes[0][0]} == {"music", "shop"}
+
+
+# --------------------------------------------------------------------------------- the ledger
+
+
+def test_the_accountant_joins_the_ledger(tmp_path):
+    ledger = Ledger.create(tmp_path / "p.ledger.json", Budget(20.0, 1e-5, "utterance"))
+
+    def spend(mechanisms, name):
+        return ledger.spend(mechanisms, purpose="evolution", run=name)
+
+    found = evolved(tmp_path / "work", spend=spend)
+    known = Ledger.open(tmp_path / "p.ledger.json")
+    assert known.mechanisms == (Gaussian(2.0),) * 4
+    assert len({entry.run for entry in known.entries}) == 4
+    assert found.spent == known.spent()
+    epsilons = [line["epsilon"] for line in found.report["iterations"]]
+    assert epsilons == sorted(epsilons)
+    assert epsilons[-1] == found.spent.epsilon
+
+
+def test_what_the_ledger_refuses_is_not_released(tmp_path):
+    ledger = Ledger.create(tmp_path / "p.ledger.json", Budget(0.5, 1e-5, "utterance"))
+
+    def spend(mechanisms, name):
+        return ledger.spend(mechanisms, purpose="evolution", run=name)
+
+    with pytest.raises(GenieError, match="B023"):
+        evolved(tmp_path / "work", spend=spend)
+    assert not list((tmp_path / "work").glob("vote-*"))
+    assert Ledger.open(tmp_path / "p.ledger.json").entries == ()
+
+
+def test_each_vote_is_paid_before_private_rows_are_counted(tmp_path, monkeypatch):
+    order = []
+    counted = run.votes
+
+    def votes(*args, **options):
+        order.append("count")
+        return counted(*args, **options)
+
+    class Noted(Spends):
+        def __call__(self, mechanisms, name):
+            order.append("spend")
+            return super().__call__(mechanisms, name)
+
+    monkeypatch.setattr(run, "votes", votes)
+    evolved(tmp_path, spend=Noted())
+    assert order == ["spend", "count"] * 4
+
+
+def test_without_a_seed_noise_is_of_the_operating_system(tmp_path):
+    random.seed(0)
+    one = evolved(tmp_path / "1", noise_seed=None)
+    random.seed(0)
+    other = evolved(tmp_path / "2", noise_seed=None)
+    assert one.votes[0][1].tolist() != other.votes[0][1].tolist()
+    assert one.votes[0][0] == other.votes[0][0]
+
+
+# ------------------------------------------------------------------------------------- resuming
+
+
+class Killed(Exception):
+    """The process is no more."""
+
+
+WHERE = [
+    (state.Folder, "keep_population", 1),
+    (state.Folder, "keep_population", 3),
+    (run, "votes", 1),
+    (run, "noisy_histogram", 2),
+    (state.Folder, "keep_vote", 3),
+    (run._Run, "result", 1),
+]
+
+
+@pytest.mark.parametrize(("holder", "name", "time"), WHERE)
+@pytest.mark.parametrize("after", [False, True])
+def test_a_killed_run_comes_to_the_same_and_spends_once(
+    tmp_path, monkeypatch, holder, name, time, after
+):
+    whole = evolved(tmp_path / "whole")
+    real, count = getattr(holder, name), []
+
+    def dying(*args, **options):
+        count.append(1)
+        if len(count) != time:
+            return real(*args, **options)
+        if after:
+            real(*args, **options)
+        raise Killed
+
+    spends = Spends()
+    with monkeypatch.context() as patched:
+        patched.setattr(holder, name, dying)
+        with pytest.raises(Killed):
+            evolved(tmp_path / "killed", spend=spends)
+    found = evolved(tmp_path / "killed", spend=spends)
+    assert len(spends.runs) == 4
+    assert said(found) == said(whole)
+    assert found.report == {**whole.report}
+
+
+def test_noisy_votes_are_stored_and_never_drawn_again(tmp_path):
+    spends = Spends()
+    one = evolved(tmp_path, spend=spends, noise_seed=None)
+    again = evolved(tmp_path, spend=spends, noise_seed=None, electorate=Electorate(()))
+    assert len(spends.runs) == 4
+    assert said(one) == said(again)
+    assert [n.tolist() for _, n in one.votes] == [n.tolist() for _, n in again.votes]
+
+
+def test_a_vote_that_is_missing_is_not_released_twice(tmp_path):
+    evolved(tmp_path)
+    (tmp_path / "vote-2.json").unlink()
+    with pytest.raises(GenieError, match="V020"):
+        evolved(tmp_path)
+
+
+def test_candidates_that_are_not_those_voted_for_are_refused(tmp_path):
+    evolved(tmp_path)
+    path = tmp_path / "population-2.jsonl"
+    path.write_text(path.read_text().replace("milk", "beer"))
+    with pytest.raises(GenieError, match="V022"):
+        evolved(tmp_path)
+
+
+def test_a_folder_of_other_settings_is_refused(tmp_path):
+    evolved(tmp_path)
+    with pytest.raises(GenieError, match="V021"):
+        evolved(tmp_path, settings=replace(SETTINGS, neighbours=2))
+
+
+def test_a_new_folder_is_a_new_run(tmp_path):
+    spends = Spends()
+    for name in ("1", "2"):
+        evolved(tmp_path / name, spend=spends)
+    assert len(spends.runs) == 8
+
+
+def test_checkpoints_are_json_and_hold_nothing_exact(tmp_path):
+    evolved(tmp_path, noise_seed=None)
+    files = [path for path in tmp_path.rglob("*") if path.is_file() and path.stat().st_size]
+    assert len(files) == 9
+    for path in files:
+        for line in path.read_text(encoding="utf-8").splitlines():
+            json.loads(line)
+    whole_ = [
+        x == int(x) for i in range(1, 5)
+        for x in json.loads((tmp_path / f"vote-{i}.json").read_text())["noisy"]
+    ]  # fmt: skip
+    assert sum(whole_) < len(whole_) / 10
+
+
+def test_states_of_bytes_are_kept(tmp_path):
+    folder = state.Folder(tmp_path, "x")
+    one = Candidate(example(("buy", "milk", "now")), {"a": "b"}, b"\x00\xff")
+    kept = folder.keep_population(1, state.Population((one, replace(one, state="s")), 2))
+    assert state.Folder(tmp_path, "x").population(1) == kept
+
+
+# ------------------------------------------------------------------------------------ mistakes
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("noise_multiplier", 0.0), ("iterations", 0), ("population", 0), ("variations", 1),
+        ("lookahead", -1), ("neighbours", 0), ("threshold", -1.0), ("threshold", float("nan")),
+        ("selection", "best"), ("backend", "annoy"), ("first_strength", 1.5), ("rows", 0),
+        ("fractions", {"a": 1.0}),
+    ],
+)  # fmt: skip
+def test_settings_that_are_none_name_their_field(field, value):
+    with pytest.raises(GenieError, match="V003") as raised:
+        replace(SETTINGS, **{field: value})
+    assert field in str(raised.value)
+
+
+def test_a_generator_that_makes_nothing_or_too_little_is_told(tmp_path):
+    class Nothing(Words):
+        def random(self, metadata, *, seed):
+            return []
+
+    class Few(Words):
+        def vary(self, candidates, strength, *, seed):
+            return super().vary(candidates, strength, seed=seed)[1:]
+
+    spends = Spends()
+    with pytest.raises(GenieError, match="V005"):
+        evolved(tmp_path / "1", generator=Nothing(), spend=spends)
+    assert not spends.runs
+    with pytest.raises(GenieError, match="V006"):
+        evolved(tmp_path / "2", generator=Few(), spend=spends)
+
+
+def test_private_rows_are_not_shown(tmp_path):
+    assert "milk" not in repr(electorate())
+    assert "milk" not in repr(electorate(label=True).voters(EMBEDDING))
+
+
+# ---------------------------------------------------------------------------------- embeddings
+
+
+@pytest.mark.parametrize("part", ["text", "programs", "both"])
+def test_a_vector_is_of_unit_length_and_of_its_row_alone(part):
+    bag = ProgramBag.of(get_language("sexpr"), 128)
+    embedding = {"text": EMBEDDING, "programs": bag, "both": Both(((EMBEDDING, 1.0), (bag, 1.0)))}
+    rows = [example((v, t, "now")) for v in VERBS for t in THINGS]
+    fitted = embedding[part].fitted(rows[:10])
+    found = fitted.vectors(rows)
+    assert found.dtype == np.float32
+    assert np.linalg.norm(found, axis=1) == pytest.approx(np.ones(len(rows)), abs=1e-5)
+    for place in (0, 7):
+        assert (fitted.vectors([rows[place]])[0] == found[place]).all()
+
+
+def test_rows_without_words_or_programs_have_no_vector():
+    assert not EMBEDDING.vectors([Example("", "", "")]).any()
+    bag = ProgramBag.of(get_language("sexpr"), 128)
+    assert not bag.vectors([Example("", "hi", ""), Example("", "hi", "((")]).any()
+
+
+def test_rare_words_weigh_more():
+    public = [example(("buy", thing, "now")) for thing in THINGS]
+    fitted = HashedNgrams().fitted(public)
+    near, far, asked = fitted.vectors(
+        [Example("", text, "") for text in ("sell figs", "buy jazz", "buy figs")]
+    )
+    assert asked @ near > asked @ far
+
+
+def test_sentence_transformers_are_asked_for_one_sentence_at_a_time(tmp_path, monkeypatch):
+    class Model:
+        def __init__(self, folder, device, local_files_only):
+            assert local_files_only
+
+        def get_sentence_embedding_dimension(self):
+            return 3
+
+        def encode(self, sentences, show_progress_bar):
+            assert len(sentences) == 1
+            return np.array([[len(sentences[0]), 0.0, 4.0]])
+
+    class Library:
+        SentenceTransformer = Model
+
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", Library)
+    found = SentenceTransformer(tmp_path).vectors([Example("", "abc", ""), Example("", " ", "")])
+    assert found.round(3).tolist() == [pytest.approx([0.6, 0, 0.8], abs=1e-3), [0, 0, 0]]
+
+
+def test_sentence_transformers_that_are_not_installed_are_an_error(tmp_path, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
+    with pytest.raises(GenieError, match="V011"):
+        SentenceTransformer(tmp_path / "other").vectors([Example("", "hi", "")])
+
+
+# ----------------------------------------------------------------------------------- the prior
+
+
+def test_the_prior_tells_what_people_ask_for(tmp_path):
+    found = evolved(tmp_path / "work", electorate=electorate(2000))
+    prior = prior_of(found, SETTINGS, functions=VERBS)
+    assert sum(prior.function_shares.values()) == pytest.approx(1, abs=1e-4)
+    assert prior.function_shares["buy"] == pytest.approx(0.75, abs=0.15)
+    assert prior.function_shares["play"] == pytest.approx(0.25, abs=0.15)
+    assert prior.function_weights["buy"] > 1 > prior.function_weights["text"]
+    assert prior.spent == found.spent
+    assert prior.utterances == tuple(text for text, _ in said(found))
+    save_prior(prior, tmp_path / "prior.json")
+    assert load_prior(tmp_path / "prior.json").prior == prior
+    assert any("buy" in line for line in lines(prior))
+
+
+def test_a_prior_of_noise_alone_changes_little(tmp_path):
+    settings = replace(SETTINGS, noise_multiplier=1000.0)
+    signals = []
+    for seed in range(12):
+        found = evolved(
+            tmp_path / str(seed), settings=settings, electorate=electorate(5), noise_seed=seed
+        )
+        signals.append(prior_of(found, settings, functions=VERBS).signal)
+    assert sum(one < 0.5 for one in signals) >= 8
