@@ -123,11 +123,11 @@ def converted(library, program, utterance="x"):
         ),
         (
             f'{S}.orders() filter buyer == null^^tt:contact("ann lee");',
-            f'now => {S}.orders() filter buyer == null^^tt:contact("ann lee") => notify',
+            f'now => {S}.orders() filter buyer == "ann lee"^^tt:contact => notify',
         ),
         (
             f'{S} . orders ( ) filter buyer == null ^^tt:contact ( " ann lee " ) ;',
-            f'now => {S}.orders() filter buyer == null^^tt:contact("ann lee") => notify',
+            f'now => {S}.orders() filter buyer == "ann lee"^^tt:contact => notify',
         ),
         (
             f'{S}.orders() filter date >= new Date("2020-01-01T08:00:00.000Z") + 1year;',
@@ -288,7 +288,7 @@ def test_a_name_that_was_taken_out_of_a_log_stays_the_name_of_an_entity(library)
         'orders of "str:QUOTED_STRING::0:"',
     )
     assert row.utterance == "orders of QUOTED_STRING_0"
-    assert 'null " QUOTED_STRING_0 " ^^tt:contact' in row.program
+    assert '== " QUOTED_STRING_0 " ^^tt:contact' in row.program
 
 
 def test_a_place_that_the_sentence_does_not_say_has_no_equal(library):

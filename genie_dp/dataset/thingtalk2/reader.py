@@ -238,8 +238,12 @@ class Reader(ValueReader):
         return unquote(children[0]).strip()
 
     def entity(self, meta: Meta, children: list[Any]) -> ast.Value:
+        kind, name = children[1][2:], children[2] if len(children) > 2 else None
+        if children[0].type == "NULL" and name:
+            # Known by name only: so do our rows name it, and a parser should learn one form.
+            return ast.EntityValue(name, kind)
         value = None if children[0].type == "NULL" else unquote(children[0]).strip()
-        return ast.EntityValue(value, children[1][2:], children[2] if len(children) > 2 else None)
+        return ast.EntityValue(value, kind, name)
 
     def currency(self, meta: Meta, children: list[Token]) -> ast.Value:
         amount, _, code = children[0].partition("$")
