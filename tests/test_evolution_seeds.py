@@ -31,15 +31,22 @@ def texts(candidates):
 
 
 def test_a_record_draws_a_sentence_that_agrees_with_it():
-    made = GENERATOR.random(RECORDS, seed=1)
-    assert [one.metadata for one in made] == RECORDS
-    for one in made:
-        assert one.example.utterance in SAID[one.metadata["intent"]]
-        assert len(one.example.utterance.split()) <= 5 or one.metadata["intent"] == "song"
+    for seed in range(20):
+        [one] = GENERATOR.random([{"intent": "wake", "length": "short"}], seed=seed)
+        assert one.example.utterance in ("wake me up at seven", "set an alarm for six")
+        assert one.metadata == {"intent": "wake", "length": "short"}
+
+
+def test_a_sentence_that_was_drawn_before_is_edited():
+    made = texts(GENERATOR.random([{"intent": "wake"}] * 60, seed=1))
+    assert set(SAID["wake"]) <= set(made)
+    assert len(set(made)) > 20
+    near = [min(Levenshtein.distance(a.split(), b.split()) for b in SAID["wake"]) for a in made]
+    assert max(near) <= 3
 
 
 def test_an_empty_record_draws_any_sentence():
-    drawn = set(texts(GENERATOR.random([{}] * 200, seed=1)))
+    drawn = {texts(GENERATOR.random([{}], seed=seed))[0] for seed in range(200)}
     assert drawn == {seed.utterance for seed in SEEDS}
 
 

@@ -22,6 +22,7 @@ from genie_dp.rng import stream
 _EDGE = ""  # stands before the first word and behind the last
 _DONORS = 3  # sentences of like metadata that a proposal may take words from
 _LONGEST_SPAN = 4
+_AGAIN = 0.3  # how much a sentence is edited that was drawn before
 
 Words = tuple[str, ...]
 Edit = Callable[[Words, int, Random], tuple[Words, int]]
@@ -66,11 +67,18 @@ class SeedGenerator:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[Candidate]:
-        """Return, for each record, a public sentence that agrees with it in most columns."""
-        found = []
+        """Return, for each record, a public sentence that agrees with it in most columns.
+
+        One that was drawn before is edited: there may be fewer of them than candidates.
+        """
+        found: list[Candidate] = []
+        drawn: set[str] = set()
         for index, record in enumerate(metadata):
-            [drawn] = self._pool.nearest(record, 1, stream(seed, "seeds", "random", index))
-            found.append(Candidate(Example("", drawn.utterance, ""), dict(record)))
+            rng = stream(seed, "seeds", "random", index)
+            [one] = self._pool.nearest(record, 1, rng)
+            made = Candidate(Example("", one.utterance, ""), dict(record))
+            found.append(self._varied(made, _AGAIN, rng) if one.utterance in drawn else made)
+            drawn.add(one.utterance)
         return found
 
     def vary(

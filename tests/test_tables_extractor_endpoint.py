@@ -1,0 +1,148 @@
+"""Metadata of private rows from a trusted service: tried against one on this machine."""
+
+import json
+import traceback
+
+import pytest
+
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.endpoint_client import Client, Service
+from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables.extractor_endpoint import extractor, metadata_by_model, trusted
+from genie_dp.private.tables.schema import OTHER, Column, Schema
+from genie_dp.records import Example
+from tests import stub_service as stub_module
+from tests.stub_service import stub_service
+
+INTENT = Column("intent", ("pay", "wake", OTHER))
+MOOD = Column("mood", ("glad", "sad"))
+SCHEMA = Schema((INTENT, Column("length", ("0-2", "3+")), MOOD))
+SECRETS = ["pay xanthippe", "wake xanthippe up", "sing for xanthippe"]
+
+
+@pytest.fixture(autouse=True)
+def answers(monkeypatch):
+    """The service answers with the first word, as it is told to."""
+
+    def chat(self, body, step):
+        sentence = json.loads(body["messages"][1]["content"])
+        with self.server.lock:
+            self.server.sentences.append(sentence)
+        said = {"intent": sentence.split()[0], "mood": "glad", "more": 1}
+        texts = {
+            "ok": json.dumps(said),
+            "fenced": f"```json\n{json.dumps(said)}\n```",
+            "malformed": f"It is about {sentence}",
+        }
+        return {"choices": [{"message": {"content": texts[step]}}]}
+
+    monkeypatch.setattr(stub_module._Handler, "chat", chat)
+
+
+def source(tmp_path, unit="utterance"):
+    path = tmp_path / "private.jsonl"
+    rows = [{"utterance": text, "user": str(n // 2)} for n, text in enumerate(SECRETS)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    cap = None if unit == "utterance" else 5
+    return PrivateSource.open(path, language="thingtalk", unit=unit, cap=cap)
+
+
+def model(server, columns=(INTENT, MOOD), *, is_trusted=True, **more):
+    client = Client(Service(server.url, "stub", **more), sleep=lambda seconds: None)
+    return trusted(client, columns, is_trusted=is_trusted, at_once=2)
+
+
+def codes(caught):
+    return [problem.code for problem in caught.value.problems]
+
+
+def test_answers_become_metadata_beside_what_is_extracted(tmp_path):
+    with stub_service(["ok", "fenced"]) as server:
+        found = metadata_by_model(SCHEMA, source(tmp_path, "user"), model(server))
+    assert found == [
+        [
+            {"intent": "pay", "length": "0-2", "mood": "glad"},
+            {"intent": "wake", "length": "3+", "mood": "glad"},
+        ],
+        [{"intent": OTHER, "length": "3+", "mood": "glad"}],
+    ]
+
+
+def test_each_request_holds_one_row_alone(tmp_path):
+    with stub_service() as server:
+        metadata_by_model(SCHEMA, source(tmp_path), model(server))
+        assert sorted(server.sentences[1:]) == sorted(SECRETS)
+        assert "xanthippe" not in server.sentences[0]
+        for body in server.bodies:
+            assert json.dumps(body).count("xanthippe") <= 1
+
+
+def test_only_columns_that_are_asked_for_are_told(tmp_path):
+    with stub_service() as server:
+        metadata_by_model(SCHEMA, source(tmp_path), model(server, [MOOD]))
+        told = server.bodies[0]["messages"][0]["content"]
+    assert "mood" in told
+    assert "glad" in told
+    assert "intent" not in told
+
+
+def test_a_service_that_nobody_trusts_is_refused_before_anything_is_sent(tmp_path):
+    with stub_service() as server:
+        with pytest.raises(GenieError) as caught:
+            model(server, is_trusted=False)
+        assert not server.bodies
+    assert codes(caught) == ["V509"]
+    assert "--trusted-endpoint" in str(caught.value)
+
+
+def test_private_rows_do_not_travel_in_the_clear():
+    client = Client(Service("http://models.example.com/v1", "stub"))
+    with pytest.raises(GenieError) as caught:
+        trusted(client, [INTENT], is_trusted=True)
+    assert codes(caught) == ["V509"]
+    assert trusted(Client(Service("https://models.example.com/v1", "m")), [], is_trusted=True)
+
+
+def test_an_answer_that_is_none_is_asked_for_again_and_then_says_nothing(tmp_path):
+    with stub_service(["ok", "malformed", "malformed", "malformed"]) as server:
+        client = Client(Service(server.url, "stub"), sleep=lambda seconds: None)
+        asked = trusted(client, (INTENT, MOOD), is_trusted=True, at_once=1)
+        found = metadata_by_model(SCHEMA, source(tmp_path), asked)
+    assert [unit[0]["intent"] for unit in found] == [OTHER, "wake", OTHER]
+    assert [unit[0]["mood"] for unit in found] == ["", "glad", "glad"]
+
+
+def test_a_row_that_the_service_refuses_says_nothing(tmp_path):
+    with stub_service(["ok", (400, {})]) as server:
+        client = Client(Service(server.url, "stub"))
+        asked = trusted(client, (INTENT,), is_trusted=True, at_once=1)
+        found = metadata_by_model(SCHEMA, source(tmp_path), asked)
+    assert [unit[0]["intent"] for unit in found] == [OTHER, "wake", OTHER]
+
+
+@pytest.mark.parametrize("plan", [[(401, {})], ["ok", (401, {})], ["ok", *[(500, {})] * 20]])
+def test_no_error_repeats_what_was_asked(tmp_path, plan, monkeypatch):
+    answer = stub_module._Handler.answer
+
+    def echo(self, status, content, headers=()):
+        if status >= 400:
+            content = {"error": {"message": f"cannot read {self.server.bodies[-1]}"}}
+        answer(self, status, content, headers)
+
+    monkeypatch.setattr(stub_module._Handler, "answer", echo)
+    with stub_service(plan) as server:
+        rows = source(tmp_path)
+        with pytest.raises(GenieError) as caught:
+            metadata_by_model(SCHEMA, rows, model(server, retries=2))
+    assert codes(caught) == ["V510"]
+    shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
+    frames = "".join(shown.format())
+    assert "xanthippe" not in frames
+    assert "xanthippe" not in repr(model(server))
+
+
+def test_a_column_has_an_extractor_as_other_columns_have():
+    with stub_service() as server:
+        extract = extractor(model(server), "intent")
+        assert extract(Example("", "wake me", "")) == "wake"
+        assert extract(Example("", "sing", "")) == OTHER
