@@ -3,13 +3,14 @@
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, Protocol
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.private.evolution.donated import Donated, Pool
 from genie_dp.private.evolution.generator import Candidate, Metadata
-from genie_dp.private.evolution.prompting import Prompt, Prompter, Reading, refuse_private
+from genie_dp.private.evolution.prompting import Prompt, Reading, refuse_private
 from genie_dp.private.generators.programs import ProgramSource, checked
 from genie_dp.records import Example
 from genie_dp.rng import stream
@@ -28,12 +29,33 @@ class Completer(Protocol):
 
         Args:
             prompts: what is asked.
-            draws: a name for each draw; the same prompt and name give the same answer.
+            draws: a name for each draw; the same prompts and names give the same answers.
         """
         ...
 
     def fingerprint(self) -> str:
         """Return a hash of all that the answers depend on."""
+        ...
+
+
+class Asking(Protocol):
+    """Makes prompts, such as a Prompter."""
+
+    @property
+    def donated(self) -> Pool[Donated]:
+        """Return the examples that may take the place of a sentence that was not made."""
+        ...
+
+    def random(self, metadata: Metadata, rng: Random) -> Prompt:
+        """Return the prompt for a new sentence."""
+        ...
+
+    def vary(self, candidate: Candidate, strength: float, rng: Random) -> Prompt:
+        """Return the prompt for a variation; `strength` is greater than 0."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that the prompts depend on, beside their arguments."""
         ...
 
 
@@ -113,7 +135,7 @@ class PromptedGenerator:
     """
 
     completer: Completer
-    prompter: Prompter
+    prompter: Asking
     reading: Reading = field(default_factory=Reading)
     programs: Programs | None = None
     tries: int = 3
@@ -131,16 +153,10 @@ class PromptedGenerator:
 
     def fingerprint(self) -> str:
         """Return a hash of the model, the prompts and how answers are read."""
-        prompter, reading, programs = self.prompter, self.reading, self.programs
-        donated = [
-            (x.utterance, sorted(x.metadata.items()), x.program) for x in prompter.donated.members
-        ]
-        spelled = getattr(reading.spelled, "__qualname__", "")
+        reading, programs = self.reading, self.programs
         parts = (
-            self.completer.fingerprint(), sorted(prompter.templates.sections.items()),
-            prompter.style, prompter.way, prompter.shots, prompter.with_metadata,
-            donated,
-            sorted((prompter.columns or {}).items()), reading.most_words, spelled, self.tries,
+            self.completer.fingerprint(), self.prompter.fingerprint(), reading.most_words,
+            getattr(reading.spelled, "__qualname__", ""), self.tries,
             (programs.name, programs.language.name) if programs else None,
         )  # fmt: skip
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
@@ -227,7 +243,7 @@ class _New:
 
     metadata: Metadata
 
-    def prompt(self, prompter: Prompter, name: str) -> Prompt:
+    def prompt(self, prompter: Asking, name: str) -> Prompt:
         return prompter.random(self.metadata, stream(name, "prompt"))
 
 
@@ -238,7 +254,7 @@ class _Varied:
     candidate: Candidate
     strength: float
 
-    def prompt(self, prompter: Prompter, name: str) -> Prompt:
+    def prompt(self, prompter: Asking, name: str) -> Prompt:
         return prompter.vary(self.candidate, self.strength, stream(name, "prompt"))
 
 

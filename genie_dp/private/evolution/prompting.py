@@ -4,6 +4,7 @@ A prompt is made of metadata that was released with noise, of donated examples a
 candidates. There is no way to put a private row in: `Prompt` is made here alone, of these types.
 """
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -235,7 +236,7 @@ class Prompter:
         told = self._told(candidate.metadata)
         match self.way:
             case "continue":
-                kept = words[: len(words) - _changed(words, strength)]
+                kept = words[: len(words) - changed(words, strength)]
                 prompt = self.random(candidate.metadata, rng)
                 begun = " ".join(kept)
                 text = f"{prompt.text} {begun}".rstrip()
@@ -249,6 +250,17 @@ class Prompter:
                 percent = str(round(100 * strength))
                 values = {"sentence": " ".join(words), "percent": percent}
                 return self._prompt(self.templates.render("rephrase", values, told))
+
+    def fingerprint(self) -> str:
+        """Return a hash of texts, examples and settings."""
+        donated = [
+            (x.utterance, sorted(x.metadata.items()), x.program) for x in self.donated.members
+        ]
+        parts = (
+            sorted(self.templates.sections.items()), self.style, self.way, donated, self.shots,
+            sorted(self.donated.labels), sorted((self.columns or {}).items()), self.with_metadata,
+        )  # fmt: skip
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 
     def _prompt(self, text: str) -> Prompt:
         return Prompt(text, self.templates.render("system", {}, {}) if self.style == "chat" else "")
@@ -302,7 +314,7 @@ def refuse_private(candidate: Candidate) -> None:
         raise TypeError("expected a synthetic candidate, got something that may be a private row")
 
 
-def _changed(words: Sequence[str], strength: float) -> int:
+def changed(words: Sequence[str], strength: float) -> int:
     """Return how many words change: at least one."""
     return min(len(words), max(1, round(strength * len(words))))
 
@@ -316,7 +328,7 @@ def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
     """
     if strength <= 0 or not words:
         return " ".join(words)
-    hidden = set(rng.sample(range(len(words)), _changed(words, strength)))
+    hidden = set(rng.sample(range(len(words)), changed(words, strength)))
     kept = [GAP if i in hidden else word for i, word in enumerate(words)]
     joined = [word for i, word in enumerate(kept) if word != GAP or i == 0 or kept[i - 1] != GAP]
     return " ".join(joined)

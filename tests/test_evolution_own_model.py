@@ -1,0 +1,107 @@
+"""Candidates of our own generators, with control codes and without: tiny ones, made here."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.private.evolution.generator import Candidate  # noqa: E402
+from genie_dp.private.evolution.own_model import load_own_model  # noqa: E402
+from genie_dp.private.evolution.prompted import PromptedGenerator  # noqa: E402
+from genie_dp.private.generators.codes import OTHER, Codes  # noqa: E402
+from genie_dp.private.generators.decoder import DecoderSettings  # noqa: E402
+from genie_dp.private.generators.folder import save_generator  # noqa: E402
+from genie_dp.private.generators.generator import new_generator  # noqa: E402
+from genie_dp.private.generators.sequences import collate  # noqa: E402
+from genie_dp.private.generators.stages import STAGES, Labelled, encoded  # noqa: E402
+from genie_dp.records import Example, Spent  # noqa: E402
+from genie_dp.rng import stream  # noqa: E402
+
+torch.set_num_threads(1)
+ROWS = [Labelled(("wake", "me", "up"), code="wake"), Labelled(("pay", "my", "bill"), code="pay")]
+SPENT = Spent(3.0, 1e-5, "utterance", "add-or-remove-one", "rdp", ())
+RECORDS = [{"intent": "wake"}, {"intent": "pay"}, {"intent": "song"}, {}] * 5
+
+
+def _learn(made):
+    """Teach a generator the rows roughly, so that it ends its sentences."""
+    for stage in STAGES[made.kind]:
+        model = made.models[stage.name]
+        rows = [encoded(stage, row, made.tokenizer, longest=model.longest) for row in ROWS]
+        batch = collate(rows)
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+            for _ in range(25):
+                optimizer.zero_grad()
+                model.loss(batch).sum().backward()
+                optimizer.step()
+
+
+def saved(folder, kind):
+    codes = Codes(("pay", "wake")) if kind == "control" else None
+    settings = DecoderSettings(size=16, layers=1, heads=2, longest=64)
+    made = new_generator(kind, get_language("sexpr"), ROWS, settings, codes=codes)
+    _learn(made)
+    if codes:
+        made = made.with_weights((3.0, 0.0, 0.0))
+    save_generator(made, folder, spent=SPENT)
+    return folder
+
+
+@pytest.fixture(scope="module", params=["one-stage", "control"])
+def generator(request, tmp_path_factory):
+    folder = saved(tmp_path_factory.mktemp("own") / request.param, request.param)
+    model, prompter = load_own_model(folder, column="intent" if request.param == "control" else "")
+    return PromptedGenerator(model, prompter, tries=5)
+
+
+def texts(candidates):
+    return [candidate.example.utterance for candidate in candidates]
+
+
+def test_each_record_gets_a_candidate_and_equal_seeds_equal_ones(generator):
+    made = generator.random(RECORDS, seed=1)
+    assert [one.metadata for one in made] == RECORDS
+    assert all(texts(made))
+    assert made == generator.random(RECORDS, seed=1)
+    assert made != generator.random(RECORDS, seed=2)
+
+
+def test_a_variation_keeps_the_first_words(generator):
+    parents = [Candidate(Example("", "wake me up", ""), {"intent": "wake"})] * 8
+    varied = generator.vary(parents, 0.4, seed=1)
+    assert all(text.startswith("wake me") for text in texts(varied))
+    assert varied == generator.vary(parents, 0.4, seed=1)
+    assert generator.vary(parents, 0.0, seed=1) == parents
+
+
+def test_what_training_took_is_known(generator):
+    assert generator.completer.spent == SPENT
+
+
+def test_codes_come_from_the_column_and_else_as_often_as_was_released(tmp_path):
+    _, prompter = load_own_model(saved(tmp_path / "g", "control"), column="intent")
+    asked = [prompter.random(record, stream(n)).text for n, record in enumerate(RECORDS)]
+    assert asked == ["wake", "pay", OTHER, "pay"] * 5
+    private = Candidate(Example("P", "secret", "", source="private"))
+    with pytest.raises(TypeError):
+        prompter.vary(private, 0.5, stream(0))
+
+
+def test_the_fingerprint_is_of_weights_and_codes(tmp_path):
+    first = load_own_model(saved(tmp_path / "a", "control"), column="intent")
+    other = load_own_model(saved(tmp_path / "b", "control"), column="skill")
+    assert first[0].fingerprint() == other[0].fingerprint()
+    assert first[1].fingerprint() != other[1].fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("kind", "column"), [("two-stage", ""), ("control", ""), ("one-stage", "intent")]
+)
+def test_generators_that_do_not_fit_are_told(tmp_path, kind, column):
+    with pytest.raises(GenieError) as caught:
+        load_own_model(saved(tmp_path / "g", kind), column=column)
+    assert [problem.code for problem in caught.value.problems] == ["V508"]
