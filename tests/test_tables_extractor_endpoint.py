@@ -92,7 +92,7 @@ def test_a_service_that_nobody_trusts_is_refused_before_anything_is_sent(tmp_pat
             model(server, is_trusted=False)
         assert not server.bodies
     assert codes(caught) == ["V509"]
-    assert "--trusted-endpoint" in str(caught.value)
+    assert "is_trusted" in str(caught.value)
 
 
 def test_private_rows_do_not_travel_in_the_clear():

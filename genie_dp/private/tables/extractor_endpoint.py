@@ -90,7 +90,7 @@ def trusted(
     parts = urlsplit(client.service.base_url)
     if not is_trusted:
         message = "private rows would be sent to a service that nobody declared trusted"
-        hint = "where it is inside your boundary of trust, say so with --trusted-endpoint"
+        hint = "where it is inside your boundary of trust, say so: is_trusted=True"
         raise GenieError(Problem("V509", message, hint=hint))
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         message = f"private rows would be sent to {parts.hostname} unencrypted"
