@@ -28,6 +28,10 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.private.table:group",
         "Count metadata of private rows together, with noise, and draw records from the counts.",
     ),
+    "evolve": (
+        "genie_dp.cli.private.evolve:command",
+        "Evolve synthetic rows that private rows vote for, without any training.",
+    ),
     "render": (
         "genie_dp.cli.private.render:command",
         "Say the programs of a prior by the templates: several clean sentences for each.",

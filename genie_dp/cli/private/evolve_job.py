@@ -1,0 +1,389 @@
+"""One run of `genie-dp private evolve`: from options and a recipe to rows, a prior and a report."""
+
+import json
+import shutil
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+
+from genie_dp import __version__
+from genie_dp.cli.delivery import interruptible
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.priors import functions_of
+from genie_dp.cli.private.evolve_folder import deliver, refuse_output
+from genie_dp.cli.private.evolve_generators import embedding_of, generator_of, public_files
+from genie_dp.cli.private.evolve_plan import (
+    Plan,
+    epsilon_of_options,
+    known_plan,
+    plan_of,
+    save_plan,
+)
+from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.table_job import adapted, public_rows
+from genie_dp.cli.private.train_files import digest_of, write_over
+from genie_dp.dataset.formats import format_of
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages import get_language
+from genie_dp.languages.base import Language
+from genie_dp.private.evolution.generator import Generator
+from genie_dp.private.evolution.prior import prior_of
+from genie_dp.private.evolution.recipe import Recipe, read_recipe
+from genie_dp.private.evolution.run import Electorate, Evolved, evolve
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.prior.make import Made
+from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables.adapt import named
+from genie_dp.private.tables.extract import check_extractors, example_of, fields_of, metadata_of
+from genie_dp.private.tables.once import made_once
+from genie_dp.private.tables.release import release_table
+from genie_dp.private.tables.schema import Column, Schema, load_schema
+from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
+from genie_dp.records import Spent
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+PURPOSE, TABLE_PURPOSE = "evolution: a vote", "evolution: table of metadata"
+# Settings of the recipe that options stand before.
+_GIVEN = (
+    "generator", "embedding", "iterations", "population", "variations", "lookahead", "neighbours",
+    "threshold", "selection", "keep", "rows", "label", "backend", "seed",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What one call of `genie-dp private evolve` asks for; only public files are read.
+
+    Attributes:
+        options: those of the command.
+        recipe: all settings; its label is the name of a column.
+        schema: columns of the metadata; of the label alone where no table is wanted.
+        known: a table that was released before.
+        library: skills or declarations, where programs are made.
+    """
+
+    options: Mapping[str, Any]
+    recipe: Recipe
+    language: Language
+    library: Any
+    ledger: Ledger
+    schema: Schema | None
+    known: SyntheticTable | None
+
+    @property
+    def output(self) -> Path:
+        """Return where everything goes."""
+        path: Path = self.options["output"]
+        return path
+
+    @property
+    def work(self) -> Path:
+        """Return where the run lies until it is complete."""
+        return work_folder_of(self.output)
+
+    @property
+    def releases_table(self) -> bool:
+        """Tell whether a table is part of the run."""
+        return self.recipe.metadata is not None and self.known is None
+
+    def shared(self) -> dict[str, Any]:
+        """Return all that a resumed run must share; nothing of it is private."""
+        options, recipe = self.options, self.recipe
+        files = [*options["public"], *public_files(recipe)]
+        return {
+            "version": __version__,
+            "private": str(options["private"].resolve()),
+            "ledger": str(self.ledger.path),
+            "unit_field": options["unit_field"],
+            "epsilon": options["epsilon"],
+            "rest": options["rest"],
+            "language": self.language.name,
+            "recipe": recipe.as_dict(),
+            "schema": self.schema.as_dict() if self.schema else None,
+            "files": [digest_of(str(name)) for name in files],
+        }
+
+    def spend(self, mechanisms: Sequence[Mechanism], run: str, purpose: str = PURPOSE) -> Spent:
+        """Record a release, or refuse it."""
+        return self.ledger.spend(mechanisms, purpose=purpose, run=run)
+
+    def source(self) -> PrivateSource:
+        """Return the private rows by unit."""
+        budget = self.ledger.budget
+        return PrivateSource.open(
+            self.options["private"],
+            language=self.language.name,
+            unit=budget.unit,
+            unit_field=self.options["unit_field"],
+            cap=budget.cap,
+            fields=fields_of(self.schema) if self.schema else (),
+        )
+
+
+def job_of(options: Mapping[str, Any]) -> Job:
+    """Return the job of the command's options; only public files are read."""
+    recipe = read_recipe(options["recipe"], {name: options[name] for name in _GIVEN})
+    ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
+    said = [*options["public"], *public_files(recipe)]
+    refuse_private([name for name in said if name], options["private"], code="V007")
+    language = get_language(options["language"])
+    path = recipe.metadata.table if recipe.metadata else None
+    known = load_table(Path(path)) if path else None
+    schema = known.schema if known else _schema(recipe, options)
+    if known is not None:
+        _check_covered(known, ledger)
+    recipe, schema = _labelled(recipe, schema)
+    if schema is not None:
+        check_extractors(schema, language.name)
+        _check_fields(schema, options["private"])
+    library = None
+    if recipe.generator.kind == "grammar" or getattr(recipe.generator, "parser", None):
+        library = load_library_of(
+            options["language"], options["skills"], skip_broken=options["skip_broken"]
+        )
+    return Job(options, recipe, language, library, ledger, schema, known)
+
+
+def _schema(recipe: Recipe, options: Mapping[str, Any]) -> Schema | None:
+    metadata = recipe.metadata
+    if metadata is None:
+        return None
+    if metadata.schema:
+        return load_schema(Path(metadata.schema))
+    columns = ",".join(metadata.columns)
+    return adapted({**options, "columns": columns, "most": metadata.most})
+
+
+def _check_covered(table: SyntheticTable, ledger: Ledger) -> None:
+    """Refuse a table whose cost the ledger does not know.
+
+    Raises:
+        GenieError: V009, it is of other units, or cost more than all that the ledger knows of.
+    """
+    spent, known = table.spent, ledger.spent()
+    if spent is None:
+        return
+    is_same = (spent.unit, spent.relation, spent.delta) == (known.unit, known.relation, known.delta)
+    if not is_same or spent.epsilon > known.epsilon * (1 + 1e-9):
+        hint = "give a table of this private file, released with this ledger"
+        message = f"the table was released for epsilon {spent.epsilon:.4g}, unit {spent.unit}, but "
+        message += f"the ledger knows of {known.epsilon:.4g}, unit {known.unit}"
+        raise GenieError(Problem("V009", message, hint=hint))
+
+
+def _labelled(recipe: Recipe, schema: Schema | None) -> tuple[Recipe, Schema | None]:
+    """Return the recipe with its label named as the column is, and a schema that has it.
+
+    Raises:
+        GenieError: V004, nobody says the shares of the labels; V023, the schema has no such column,
+            or shares are of labels that it has not.
+    """
+    if not recipe.label:
+        return recipe, schema
+    if schema is None:
+        if not recipe.fractions:
+            hint = "give metadata with that column, or the shares with fractions"
+            message = f"no shares of the labels {recipe.label!r} are known"
+            raise GenieError(Problem("V004", message, hint=hint))
+        column = named(recipe.label)
+        schema = Schema((Column(column.name, tuple(recipe.fractions), column.extract),))
+        return replace(recipe, label=column.name), schema
+    if recipe.label not in schema.names:
+        hint = did_you_mean(recipe.label, schema.names) or f"columns: {', '.join(schema.names)}"
+        message = f"the metadata has no column {recipe.label!r} for the label"
+        raise GenieError(Problem("V023", message, hint=hint))
+    values = schema.columns[schema.names.index(recipe.label)].values
+    for name in recipe.fractions or ():
+        if name not in values:
+            message = f"the column {recipe.label!r} has no value {name!r}"
+            raise GenieError(Problem("V023", message, hint=did_you_mean(name, values)))
+    return recipe, schema
+
+
+def _check_fields(schema: Schema, private: Path) -> None:
+    if fields_of(schema) and format_of(str(private)) == "tsv":
+        message = f"rows of TSV have no field {fields_of(schema)[0]!r}"
+        raise GenieError(Problem("V023", message, hint="give the private rows as JSONL"))
+
+
+# ------------------------------------------------------------------------------- the run
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Check everything, then evolve, and say what it cost."""
+    started = time.monotonic()
+    job = job_of(options)
+    refuse_output(job.output, job.work, options)
+    if options["overwrite"]:
+        shutil.rmtree(job.work, ignore_errors=True)
+    is_new = not job.work.exists()
+    enter_work(job.work, json.loads(json.dumps(job.shared())), resume=options["resume"])
+    with interruptible(job.work):
+        try:
+            plan = _plan(job)
+            generator = _generator(job)
+            source = job.source()
+        except GenieError:
+            if is_new:  # nothing was spent
+                shutil.rmtree(job.work, ignore_errors=True)
+            raise
+        table = _table(job, plan, source)
+        found = _evolved(job, plan, generator, source, table)
+        _deliver(job, plan, generator, table, found)
+    _say(job, plan, found, time.monotonic() - started)
+
+
+def _plan(job: Job) -> Plan:
+    """Return what the run will cost, which fits into the budget; a resumed one costs the same."""
+    path = job.work / "plan.json"
+    known = known_plan(path)
+    if known is not None:
+        return known
+    budget = job.ledger.budget
+    is_rest = bool(job.options["rest"])
+    epsilon = (
+        budget.epsilon
+        if is_rest
+        else epsilon_of_options(job.options["epsilon"], job.recipe.epsilon, job.ledger)
+    )
+    schema = job.schema if job.releases_table else None
+    plan = plan_of(job.recipe, schema, job.ledger, epsilon=epsilon, is_rest=is_rest)
+    save_plan(plan, path)
+    return plan
+
+
+def _generator(job: Job) -> Generator:
+    if job.recipe.generator.kind in ("language-model", "trained") or _has_parser(job.recipe):
+        from genie_dp.cli.device import prepare_torch
+
+        device = getattr(job.recipe.generator, "device", "cpu")
+        prepare_torch(device, job.options["threads"])
+    return generator_of(
+        job.recipe,
+        language=job.language,
+        library=job.library,
+        schema=job.schema,
+        label=job.recipe.label,
+        work=job.work,
+        options=job.options,
+    )
+
+
+def _has_parser(recipe: Recipe) -> bool:
+    return getattr(recipe.generator, "parser", None) is not None
+
+
+def _table(job: Job, plan: Plan, source: PrivateSource) -> SyntheticTable | None:
+    """Return the table of metadata: released now, by the run that this one goes on with, or before.
+
+    Without metadata there is none; its columns are then those of the label alone.
+    """
+    if not job.releases_table:
+        return job.known
+    schema, metadata = job.schema, job.recipe.metadata
+    assert schema is not None
+    assert metadata is not None
+
+    def text(run: str) -> str:
+        table = release_table(
+            schema,
+            lambda: metadata_of(schema, source),
+            epsilon=plan.table_epsilon,
+            delta=job.ledger.budget.delta,
+            spend=partial(job.spend, run=run, purpose=TABLE_PURPOSE),
+            method=metadata.method,
+            backend=metadata.backend,
+        )
+        return table.text()
+
+    work = job.work / "table"
+    work.mkdir(exist_ok=True)
+    write_over("the table of metadata is released")
+    return table_from(made_once(work, "evolve-table", text))
+
+
+def _evolved(
+    job: Job,
+    plan: Plan,
+    generator: Generator,
+    source: PrivateSource,
+    table: SyntheticTable | None,
+) -> Evolved:
+    label, labels, fractions = job.recipe.label, None, None
+    if label:
+        assert job.schema is not None
+        labels = [[one[label] for one in unit] for unit in metadata_of(job.schema, source)]
+    if label and table is not None:
+        values = table.schema.columns[table.schema.names.index(label)].values
+        fractions = dict(zip(values, table.marginal((label,)).tolist(), strict=True))
+    units = [[example_of(row, source.language) for row in unit] for unit in source.units]
+    return evolve(
+        Electorate(units, labels),
+        generator,
+        embedding_of(job.recipe.embedding, job.language),
+        job.recipe.settings(plan.noise_multiplier),
+        spend=job.spend,
+        work=job.work / "votes",
+        fractions=fractions,
+        table=table,
+        listen=_tell,
+    )
+
+
+def _tell(line: Mapping[str, Any]) -> None:
+    """Say how far the run is, on a terminal."""
+    done, votes = line["vote"], line["votes"]
+    bar = "#" * (20 * done // votes)
+    write_over(
+        f"[{bar:<20}] vote {done} of {votes}: {line['candidates']:,} candidates, "
+        f"{100 * line['above_threshold']:.0f} % above the threshold, epsilon {line['epsilon']:.3g}"
+    )
+
+
+def _deliver(
+    job: Job, plan: Plan, generator: Generator, table: SyntheticTable | None, found: Evolved
+) -> None:
+    settings = job.recipe.settings(plan.noise_multiplier)
+    names = _functions(job.library)
+    has_functions = any(one.example.functions for one in found.rows)
+    prior = prior_of(found, settings, functions=names if has_functions else (), made=_made(job))
+    deliver(job.output, job.work, job.recipe, prior, generator, table, found)
+
+
+def _functions(library: Any) -> list[str]:
+    """Return the functions of a library of skills; declarations do not name them all."""
+    if not hasattr(library, "functions"):
+        return []
+    return [signature.qualified for signature in library.functions()]
+
+
+def _made(job: Job) -> Made | None:
+    files = job.options["public"]
+    if not files:
+        return None
+    rows = (row for name in files for row, _ in public_rows(name, job.language.name))
+    return Made.of(functions_of(row) for row in rows)
+
+
+def _say(job: Job, plan: Plan, found: Evolved, seconds: float) -> None:
+    write_over("")
+    budget, last = job.ledger.budget, found.report["iterations"][-1]
+    if last["above_threshold"] == 0:
+        message = "noise dominates: no candidate of the last vote is above the threshold"
+        hint = "more private rows, a greater epsilon, or less --population, --variations or"
+        warning = Problem("V024", message, hint=f"{hint} --iterations", severity="warning")
+        click.echo(str(GenieError(warning)), err=True)
+    click.echo(
+        f"{len(found.rows):,} rows of {found.report['calls']:,} candidates, "
+        f"{job.recipe.iterations} votes with noise {plan.noise_multiplier:g} -> {job.output} "
+        f"({seconds:.0f} s)\n"
+        f"spent so far: epsilon {found.spent.epsilon:.4g} of {budget.epsilon:g} at delta "
+        f"{budget.delta:g}, unit {budget.unit}, {budget.accountant}",
+        err=True,
+    )
