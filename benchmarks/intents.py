@@ -1,0 +1,518 @@
+"""Private evolution of plain text: classifiers of intents trained on what private rows voted for.
+
+    python benchmarks/intents.py --work intents-work                    # everything, 3 seeds
+    python benchmarks/intents.py --work intents-work --only banking77 --seeds 1 --epsilons 1
+    python benchmarks/intents.py --work intents-work --model gpt2       # candidates of a model
+    python benchmarks/intents.py --smoke --work /tmp/intents-smoke      # some rows, to see it run
+
+CLINC150 and Banking77 in --data. The training rows of one are private; public are the sentences of
+the other one, without its intents. Some rows of each intent (--donated) are given as examples and
+are not private. A line of results.jsonl is one evolution, which is not run again; one that was
+stopped goes on behind its last vote.
+
+Tables, after the figures of MAPLE (Chien et al.): with and without a private table of metadata
+(M), with and without donated examples (E) (its Figure 4); few and many columns (Figure 5); accuracy
+vote by vote (Figure 3), and the calls of the generator that it took to get there. A label is always
+known: each row votes among candidates of its own. Without a table the shares of labels are given,
+all alike. Accuracy is of logistic regression on hashed n-grams, tested on rows that were held out;
+`near` is the mean cosine of those rows to the nearest synthetic one.
+"""
+
+import argparse
+import csv
+import hashlib
+import json
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import numpy as np
+from measure import machine, median, table
+
+from genie_dp.private.evolution.donated import Donated, Pool
+from genie_dp.private.evolution.embedding import HashedNgrams
+from genie_dp.private.evolution.generator import Candidate, Generator
+from genie_dp.private.evolution.prompted import PromptedGenerator
+from genie_dp.private.evolution.prompting import Prompter, Reading, shipped_templates
+from genie_dp.private.evolution.run import Electorate, Evolved, evolve
+from genie_dp.private.evolution.seeds import SeedGenerator
+from genie_dp.private.evolution.settings import EvolutionSettings
+from genie_dp.private.evolution.voting import weights_of
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.tables.extract import FIXED, form, length
+from genie_dp.private.tables.extract import bucket_of as bucket
+from genie_dp.private.tables.release import mechanisms_of, release_table, rho_for
+from genie_dp.private.tables.schema import OTHER, Column, Schema
+from genie_dp.private.tables.table import SyntheticTable, load_table
+from genie_dp.records import Example
+from genie_dp.rng import stream
+from genie_dp.skills.words import spoken
+
+DELTA = 1e-5
+SHARE = 0.2  # of epsilon for the table
+INTENT = "intent"
+FEW, USUAL = (INTENT, "length"), (INTENT, "length", "form")
+MANY = (*USUAL, "opening", "person")
+OPENINGS = 20  # first words that the column knows, of public text
+PERSONS = ("i", "you", "we", "it", "my", "your")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of everything; all of it is in the key of a result."""
+
+    intents: int | None = None
+    per_intent: int | None = None
+    donated: int = 3
+    iterations: int = 5
+    population: int = 400
+    variations: int = 4
+    rows: int = 2000
+    steps: int = 150  # of the classifier
+
+
+SMOKE = Sizes(
+    intents=5, per_intent=24, iterations=2, population=20, variations=3, rows=40, steps=40
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One evolution."""
+
+    data: str
+    columns: tuple[str, ...]
+    has_examples: bool
+    epsilon: float
+    seed: int
+    generator: str = "seeds"
+
+    @property
+    def name(self) -> str:
+        """Return which row of a table it is."""
+        what = {(): "", FEW: "few M", USUAL: "M", MANY: "many M"}[self.columns]
+        parts = [part for part in (what, "E" if self.has_examples else "") if part]
+        return " + ".join(parts) or "neither"
+
+
+# ------------------------------------------------------------------------------------ the data
+
+
+@dataclass(frozen=True)
+class World:
+    """Private rows with their intents, rows to test with, donated examples and public text."""
+
+    name: str
+    private: tuple[tuple[str, str], ...]
+    test: tuple[tuple[str, str], ...]
+    donated: tuple[tuple[str, str], ...]
+    public: tuple[str, ...]
+
+    @cached_property
+    def intents(self) -> tuple[str, ...]:
+        """Return the intents, which are public."""
+        return tuple(sorted({intent for _, intent in self.donated}))
+
+    @cached_property
+    def openings(self) -> tuple[str, ...]:
+        """Return the first words that public text has most."""
+        first = Counter(text.split()[0] for text in self.public)
+        return tuple(word for word, _ in sorted(first.most_common(OPENINGS)))
+
+    def schema(self, columns: Sequence[str]) -> Schema:
+        """Return public columns with their values."""
+        values = {
+            INTENT: self.intents,
+            "length": FIXED["length"],
+            "form": FIXED["form"],
+            "opening": (*self.openings, OTHER),
+            "person": (*PERSONS, OTHER),
+        }
+        return Schema(tuple(Column(name, values[name]) for name in columns))
+
+    def record(self, text: str, intent: str | None, columns: Sequence[str]) -> dict[str, str]:
+        """Return what is known of a sentence."""
+        row, words = Example("", text, ""), text.split()
+        found = {
+            "length": bucket(length(row), FIXED["length"]),
+            "form": form(row),
+            "opening": words[0] if words[0] in self.openings else OTHER,
+            "person": next((word for word in words if word in PERSONS), OTHER),
+            **({INTENT: intent} if intent else {}),
+        }
+        return {name: found[name] for name in columns if name in found}
+
+
+def world_of(name: str, data: Path, sizes: Sizes) -> World:
+    """Return the rows of a corpus; the sentences of the other one are public."""
+    other = {"clinc150": "banking77", "banking77": "clinc150"}[name]
+    rows = read(data / f"{name}.train.tsv", sizes)
+    by_intent: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for row in shuffled(rows, name):
+        by_intent[row[1]].append(row)
+    donated = [row for rows in by_intent.values() for row in rows[: sizes.donated]]
+    rest = [row for rows in by_intent.values() for row in rows[sizes.donated :]]
+    test_file = data / f"{name}.val.tsv"
+    if test_file.exists():
+        test = [row for row in read(test_file, replace(sizes, per_intent=None))
+                if row[1] in by_intent]  # fmt: skip
+        private = rest
+    else:
+        rest = shuffled(rest, name)
+        test, private = rest[: len(rest) // 5], rest[len(rest) // 5 :]
+    public = [text for text, _ in read(data / f"{other}.train.tsv", Sizes())]
+    if sizes.per_intent:
+        public = public[:: max(1, len(public) // 500)]
+    return World(name, tuple(private), tuple(test), tuple(donated), tuple(public))
+
+
+def read(path: Path, sizes: Sizes) -> list[tuple[str, str]]:
+    """Return sentences with intents, without those that belong to none."""
+    with path.open(encoding="utf-8", newline="") as file:
+        lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = [(spoken(one[0]), one[1]) for one in list(lines)[1:] if one[1] != "oos"]
+    kept = set(sorted({intent for _, intent in rows})[: sizes.intents])
+    seen: Counter[str] = Counter()
+    found = []
+    for text, intent in rows:
+        seen[intent] += 1
+        if text and intent in kept and seen[intent] <= (sizes.per_intent or len(rows)):
+            found.append((text, intent))
+    return found
+
+
+def shuffled(rows: Sequence[tuple[str, str]], name: str) -> list[tuple[str, str]]:
+    """Return rows in a random order, the same in every run."""
+    return stream(0, "benchmark of intents", name).sample(rows, len(rows))
+
+
+# ------------------------------------------------------------------------------ the classifier
+
+
+class Judge:
+    """Trains classifiers, and tests them with rows that were held out."""
+
+    def __init__(self, world: World, sizes: Sizes):
+        """Place the rows to test with; how rare words are is learned of public text."""
+        self.world, self.steps = world, sizes.steps
+        self.embedding = HashedNgrams().fitted([Example("", text, "") for text in world.public])
+        self.places = {intent: i for i, intent in enumerate(world.intents)}
+        self.test = self.vectors([text for text, _ in world.test])
+        self.gold = np.array([self.places[intent] for _, intent in world.test])
+
+    def vectors(self, texts: Sequence[str]) -> Any:
+        """Return (texts, dimensions)."""
+        return self.embedding.vectors([Example("", text, "") for text in texts])
+
+    def figures(
+        self, texts: Sequence[str], intents: Sequence[str], weights: Sequence[float]
+    ) -> dict[str, float]:
+        """Return accuracy and nearness of rows as training data."""
+        kept = [i for i, weight in enumerate(weights) if weight > 0 and intents[i] in self.places]
+        rows = self.vectors([texts[i] for i in kept])
+        labels = np.array([self.places[intents[i]] for i in kept])
+        mass = np.array([weights[i] for i in kept])
+        return {
+            "accuracy": 100 * self._accuracy(rows, labels, mass / mass.sum()),
+            "near": float((self.test @ rows.T).max(axis=1).mean()),
+        }
+
+    def _accuracy(self, rows: Any, labels: Any, weights: Any) -> float:
+        """Return the accuracy of multinomial logistic regression, begun at zero."""
+        import torch
+
+        x, y = torch.from_numpy(rows), torch.from_numpy(labels)
+        mass = torch.from_numpy(weights).float()
+        layer = torch.nn.Linear(x.shape[1], len(self.places))
+        torch.nn.init.zeros_(layer.weight)
+        torch.nn.init.zeros_(layer.bias)
+        optimizer = torch.optim.AdamW(layer.parameters(), lr=0.1, weight_decay=0.01)
+        for _ in range(self.steps):
+            optimizer.zero_grad()
+            losses = torch.nn.functional.cross_entropy(layer(x), y, reduction="none")
+            (losses * mass).sum().backward()
+            optimizer.step()
+        with torch.no_grad():
+            said = layer(torch.from_numpy(self.test)).argmax(1).numpy()
+        return float((said == self.gold).mean())
+
+
+# ----------------------------------------------------------------------------- one evolution
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Where everything is, and how much of it there is."""
+
+    data: Path
+    work: Path
+    sizes: Sizes
+    model: str = ""
+
+    def run(self, case: Case, world: World, judge: Judge) -> dict[str, Any]:
+        """Return what came of an evolution, vote by vote."""
+        started = time.process_time()
+        folder = self.work / "runs" / self.key(case)
+        folder.mkdir(parents=True, exist_ok=True)
+        ledger = ledger_in(folder / "ledger.json", case.epsilon)
+        released = self._table(case, world, ledger, folder / "table.json")
+        found = self._evolved(case, world, ledger, released, folder)
+        texts, intents, weights = of(found.rows)
+        lines = found.report["iterations"]
+        calls = np.cumsum([line["calls"] for line in lines]).tolist()
+        threshold = found.report["settings"]["threshold"] * found.report["noise"]
+        votes = []
+        for (candidates, noisy), line, called in zip(found.votes, lines, calls, strict=True):
+            said, labels, _ = of(candidates)
+            shares = weights_of(noisy, labels, threshold).tolist()
+            votes.append(
+                {"calls": called, "above": line["above_threshold"],
+                 **judge.figures(said, labels, shares)}
+            )  # fmt: skip
+        return {
+            **judge.figures(texts, intents, weights),
+            "calls": found.report["calls"],
+            "rows": len(texts),
+            "noise": found.report["noise"],
+            "epsilon": found.spent.epsilon,
+            "votes": votes,
+            "cpu_minutes": (time.process_time() - started) / 60,
+        }
+
+    def key(self, case: Case) -> str:
+        """Return the name of a case's result."""
+        told = json.dumps([asdict(case), asdict(self.sizes), self.model], sort_keys=True)
+        return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+    def _table(self, case: Case, world: World, ledger: Ledger, path: Path) -> SyntheticTable | None:
+        if not case.columns:
+            return None
+        if not path.exists():
+            columns = case.columns
+            units = [[world.record(text, intent, columns)] for text, intent in world.private]
+            made = release_table(
+                world.schema(columns),
+                units,
+                epsilon=SHARE * case.epsilon,
+                delta=DELTA,
+                spend=lambda all_: ledger.spend(all_, purpose="table", run="table"),
+                method="aim" if len(columns) > 1 else "independent",
+            )
+            part = path.with_suffix(".partial")
+            part.write_text(made.text(), encoding="utf-8")
+            part.rename(path)
+        return load_table(path)
+
+    def _evolved(
+        self,
+        case: Case,
+        world: World,
+        ledger: Ledger,
+        released: SyntheticTable | None,
+        folder: Path,
+    ) -> Evolved:
+        sizes = self.sizes
+        before = ()
+        if released is not None:
+            before = mechanisms_of("aim", len(case.columns), rho_for(SHARE * case.epsilon, DELTA))
+        noise = noise_multiplier_for(
+            case.epsilon, DELTA, rate=1.0, steps=sizes.iterations, before=before
+        )
+        settings = EvolutionSettings(
+            noise,
+            iterations=sizes.iterations,
+            population=sizes.population,
+            variations=sizes.variations,
+            rows=sizes.rows,
+            label=INTENT,
+            seed=case.seed,
+        )
+        shares = dict.fromkeys(world.intents, 1 / len(world.intents))
+        if released is not None:
+            shares = dict(zip(world.intents, released.marginal((INTENT,)).tolist(), strict=True))
+        return evolve(
+            Electorate(
+                [[Example("", text, "")] for text, _ in world.private],
+                [[intent] for _, intent in world.private],
+            ),
+            self._generator(case, world),
+            HashedNgrams(),
+            settings,
+            spend=lambda all_, run: ledger.spend(all_, purpose="votes", run=run),
+            work=folder / "evolve",
+            fractions=shares,
+            table=released,
+        )
+
+    def _generator(self, case: Case, world: World) -> Generator:
+        columns = case.columns or (INTENT,)
+        donated = [
+            Donated(text, world.record(text, intent, columns)) for text, intent in world.donated
+        ]
+        public = [Donated(text, world.record(text, None, columns)) for text in world.public]
+        if not self.model:
+            seeds = [*donated, *public] if case.has_examples else public
+            return SeedGenerator(seeds, labels=[INTENT])
+        from genie_dp.private.evolution.language_model import (
+            LanguageModelSettings,
+            load_language_model,
+        )
+
+        model = load_language_model(LanguageModelSettings(self.model))
+        shown = Pool(donated if case.has_examples else [], [INTENT])
+        prompter = Prompter(shipped_templates(model.style), model.style, donated=shown)
+        return PromptedGenerator(model, prompter, Reading(spelled=spoken))
+
+
+def ledger_in(path: Path, epsilon: float) -> Ledger:
+    """Return the ledger of a run: this run's alone, for the rows are published."""
+    if path.exists():
+        return Ledger.open(path)
+    # The noise is the least that fits; the last digit of the sum is not to be refused.
+    return Ledger.create(path, Budget(epsilon * (1 + 1e-6), DELTA, "utterance"))
+
+
+def of(candidates: Sequence[Candidate]) -> tuple[list[str], list[str], list[float]]:
+    """Return sentences, intents and weights of rows."""
+    return (
+        [one.example.utterance for one in candidates],
+        [one.metadata[INTENT] for one in candidates],
+        [one.example.weight for one in candidates],
+    )
+
+
+# ----------------------------------------------------------------------------------- the tables
+
+
+def cases(data: str, epsilons: Sequence[float], seeds: int, generator: str) -> Iterator[Case]:
+    """Yield every evolution of a corpus, all of one seed before the next."""
+    for seed in range(seeds):
+        for epsilon in epsilons:
+            for columns in ((), USUAL, FEW, MANY):
+                for has_examples in (False, True):
+                    if columns in (FEW, MANY) and not has_examples:
+                        continue
+                    yield Case(data, columns, has_examples, epsilon, seed, generator)
+
+
+def references(world: World, judge: Judge) -> dict[str, dict[str, float]]:
+    """Return what private rows and donated examples are worth by themselves."""
+    named = {"private rows, no privacy": world.private, "donated examples alone": world.donated}
+    return {
+        name: judge.figures([t for t, _ in rows], [i for _, i in rows], [1.0] * len(rows))
+        for name, rows in named.items()
+    }
+
+
+@dataclass(frozen=True)
+class Lines:
+    """results.jsonl: a line for each evolution."""
+
+    path: Path
+
+    def known(self, key: str, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+        """Return the result of a key, made now if there is none."""
+        lines = self.path.read_text().splitlines() if self.path.exists() else []
+        for line in map(json.loads, lines):
+            if line["key"] == key:
+                return dict(line["result"])
+        made = dict(make())
+        with self.path.open("a", encoding="utf-8") as out:
+            out.write(json.dumps({"key": key, "result": made}) + "\n")
+        return made
+
+
+def measured(bench: Bench, name: str, epsilons: Sequence[float], seeds: int) -> None:
+    """Run what is missing of a corpus, and print its tables."""
+    world = world_of(name, bench.data, bench.sizes)
+    judge = Judge(world, bench.sizes)
+    lines = Lines(bench.work / "results.jsonl")
+    base = lines.known(f"{name} {bench.sizes}", lambda: references(world, judge))
+    found: dict[tuple[str, float], list[dict[str, Any]]] = defaultdict(list)
+    for case in cases(name, epsilons, seeds, bench.model or "seeds"):
+        result = lines.known(bench.key(case), lambda case=case: bench.run(case, world, judge))
+        found[case.name, case.epsilon].append(result)
+        print(f"{name}, {case.name}, epsilon {case.epsilon:g}, seed {case.seed}: "
+              f"{result['accuracy']:.1f} %", flush=True)  # fmt: skip
+    show(f"{name}: {len(world.intents)} intents", base, found)
+
+
+def show(
+    title: str,
+    base: Mapping[str, Mapping[str, float]],
+    found: Mapping[tuple[str, float], Sequence[Mapping[str, Any]]],
+) -> None:
+    """Print the tables of a corpus."""
+    print(f"\n## {title}\n")
+    rows = [[name, "", f"{one['accuracy']:.1f}", f"{one['near']:.3f}", "", ""]
+            for name, one in base.items()]  # fmt: skip
+    for (name, epsilon), runs in found.items():
+        rows.append(
+            [
+                name,
+                f"{epsilon:g}",
+                median(run["accuracy"] for run in runs),
+                median((run["near"] for run in runs), 3),
+                f"{mean(run['calls'] for run in runs):,.0f}",
+                median((run["cpu_minutes"] for run in runs), 1),
+            ]
+        )
+    print(table(["start from", "epsilon", "accuracy %", "near", "calls", "CPU min"], rows))
+    print("\nAccuracy of each vote's candidates, weighed by their noisy votes:\n")
+    most = max(len(run["votes"]) for runs in found.values() for run in runs)
+    print(table(["start from", "epsilon", *map(str, range(1, most + 1)), "calls to reach"],
+                [by_vote(name, epsilon, runs, found) for (name, epsilon), runs in found.items()],
+                ))  # fmt: skip
+
+
+def by_vote(
+    name: str,
+    epsilon: float,
+    runs: Sequence[Mapping[str, Any]],
+    found: Mapping[tuple[str, float], Sequence[Mapping[str, Any]]],
+) -> list[str]:
+    """Return a row: accuracy by vote, and the calls to be as good as without M and E."""
+    votes = list(zip(*(run["votes"] for run in runs), strict=True))
+    figures = [mean(one["accuracy"] for one in vote) for vote in votes]
+    plain = found["neither", epsilon]
+    goal = mean(run["votes"][-1]["accuracy"] for run in plain)
+    calls = [
+        vote[0]["calls"] for vote, figure in zip(votes, figures, strict=True) if figure >= goal
+    ]
+    return [name, f"{epsilon:g}", *(f"{figure:.1f}" for figure in figures),
+            f"{calls[0]:,}" if calls else "-"]  # fmt: skip
+
+
+def main() -> None:
+    """Read the options, run what is missing, print."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data/intents"))
+    parser.add_argument("--work", type=Path, required=True)
+    parser.add_argument("--only", choices=("clinc150", "banking77"), action="append")
+    parser.add_argument("--epsilons", type=float, nargs="+")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--donated", type=int, default=3, help="examples of each intent")
+    parser.add_argument("--model", default="", help="a language model, instead of public sentences")
+    parser.add_argument("--smoke", action="store_true", help="some intents and rows")
+    options = parser.parse_args()
+    import torch
+
+    torch.set_num_threads(1)
+    sizes = replace(SMOKE if options.smoke else Sizes(), donated=options.donated)
+    bench = Bench(options.data, options.work, sizes, options.model)
+    bench.work.mkdir(parents=True, exist_ok=True)
+    epsilons = options.epsilons or ([4.0] if options.smoke else [1.0, 4.0])
+    for name in options.only or ("banking77", "clinc150"):
+        measured(bench, name, epsilons, 1 if options.smoke else options.seeds)
+    print(machine())
+
+
+if __name__ == "__main__":
+    main()
