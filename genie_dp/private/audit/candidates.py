@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 
 from genie_dp.errors import GenieError, Problem
@@ -20,34 +21,11 @@ from genie_dp.private.audit.statistics import Floats
 from genie_dp.private.generators.causal import State
 from genie_dp.private.generators.encoded import Encoded
 
+Places = npt.NDArray[np.int64]
 # Candidates of a block; a run that stops goes on behind its last whole block.
 BLOCK = 10_000
 # States that are in memory at a time, on each level of the tree.
 BATCH = 256
-
-
-@dataclass(slots=True)
-class _Node:
-    """A place in the tree: the candidates that begin so, and how they go on.
-
-    Attributes:
-        ended: numbers of the candidates that end here.
-        after: the next id -> the node behind it.
-    """
-
-    ended: list[int]
-    after: "dict[int, _Node]"
-
-
-def tree_of(rows: Sequence[Sequence[int]]) -> _Node:
-    """Return the tree of rows of ids."""
-    root = _Node([], {})
-    for number, ids in enumerate(rows):
-        node = root
-        for index in ids:
-            node = node.after.setdefault(index, _Node([], {}))
-        node.ended.append(number)
-    return root
 
 
 def losses_of(model: Any, rows: Sequence[Encoded], *, batch: int = BATCH) -> Floats:
@@ -61,40 +39,105 @@ def losses_of(model: Any, rows: Sequence[Encoded], *, batch: int = BATCH) -> Flo
     prompt = rows[0].tokens[: rows[0].scored_from]
     if any(row.tokens[: row.scored_from] != prompt for row in rows):
         raise ValueError("expected candidates with one prompt")
-    root = tree_of([row.tokens[row.scored_from :] for row in rows])
-    found = np.zeros(len(rows))
+    tree = _Tree([row.tokens[row.scored_from :] for row in rows])
     with torch.inference_mode():
         ids = torch.tensor([prompt], device=model.device)
         logits, state = model.start(ids, torch.tensor([len(prompt)], device=model.device))
-        _walk(model, [root], [0.0], logits, state, found, batch)
-    return found
+        _walk(model, tree, _Nodes.root(len(rows)), logits, state, batch)
+    return tree.losses()
+
+
+class _Tree:
+    """Rows of ids in lexicographic order, where a node of their tree is a range of rows.
+
+    Attributes:
+        ids: (N, T) sorted; -1 behind the end.
+        lengths: (N,) ids of each.
+        found: (N,) losses so far.
+    """
+
+    def __init__(self, rows: Sequence[Sequence[int]]):
+        self.lengths = np.array([len(row) for row in rows])
+        self.ids = np.full((len(rows), int(self.lengths.max())), -1, np.int64)
+        for i, row in enumerate(rows):
+            self.ids[i, : len(row)] = row
+        self._order = np.lexsort(self.ids.T[::-1])
+        self.ids, self.lengths = self.ids[self._order], self.lengths[self._order]
+        self.found = np.zeros(len(rows))
+
+    def losses(self) -> Floats:
+        """Return what was found in the order in which the rows came."""
+        out = np.empty_like(self.found)
+        out[self._order] = self.found
+        return out
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """M nodes of a tree, all at one depth: those whose states are in memory.
+
+    Attributes:
+        first, last: (M,) their rows, `last` exclusive; those that end here are not among them.
+        losses: (M,) in nats, up to here.
+        depth: ids read.
+    """
+
+    first: Places
+    last: Places
+    losses: Floats
+    depth: int
+
+    @classmethod
+    def root(cls, rows: int) -> "_Nodes":
+        """Return the node of all rows."""
+        return cls(np.zeros(1, np.int64), np.full(1, rows), np.zeros(1), 0)
+
+    def below(self, tree: _Tree, scores: Floats) -> tuple["_Nodes", Places, Places]:
+        """Return the nodes that go on behind these, whose rows they follow, and by which id.
+
+        Losses of rows that end with that id are put into the tree.
+
+        Args:
+            tree: of these nodes.
+            scores: (M, V) log-probabilities of the next id.
+        """
+        counts = self.last - self.first
+        parent = np.repeat(np.arange(len(counts)), counts)
+        start = np.repeat(self.first - np.cumsum(counts) + counts, counts)
+        rows = start + np.arange(int(counts.sum()))
+        ids = tree.ids[rows, self.depth]
+        is_new = np.ones(len(rows), bool)
+        is_new[1:] = (ids[1:] != ids[:-1]) | (parent[1:] != parent[:-1])
+        child = np.cumsum(is_new) - 1
+        parent, ids = parent[is_new], ids[is_new]
+        losses = self.losses[parent] - scores[parent, ids]
+        ended = tree.lengths[rows] == self.depth + 1
+        tree.found[rows[ended]] = losses[child[ended]]
+        # Shorter rows come first: what goes on is the rest of the range.
+        more = np.bincount(child[~ended], minlength=len(ids))
+        last = rows[np.append(np.flatnonzero(is_new)[1:], len(rows)) - 1] + 1
+        goes = more > 0
+        nodes = _Nodes((last - more)[goes], last[goes], losses[goes], self.depth + 1)
+        return nodes, parent[goes], ids[goes]
+
+    def part(self, first: int, last: int) -> "_Nodes":
+        """Return some of them."""
+        some = slice(first, last)
+        return _Nodes(self.first[some], self.last[some], self.losses[some], self.depth)
 
 
 def _walk(
-    model: Any,
-    nodes: Sequence[_Node],
-    losses: Sequence[float],
-    logits: torch.Tensor,
-    state: State,
-    found: Floats,
-    batch: int,
+    model: Any, tree: _Tree, nodes: _Nodes, logits: torch.Tensor, state: State, batch: int
 ) -> None:
-    """Put the losses of all candidates below some nodes, whose states these are, into `found`."""
+    """Find the losses of all rows below some nodes, whose states these are."""
     scores = logits.float().log_softmax(1).double().cpu().numpy()
-    steps = []
-    for place, node in enumerate(nodes):
-        for index, after in node.after.items():
-            loss = losses[place] - float(scores[place, index])
-            found[after.ended] = loss
-            if after.after:
-                steps.append((place, index, after, loss))
-    for first in range(0, len(steps), batch):
-        some = steps[first : first + batch]
-        where = torch.tensor([place for place, *_ in some], device=logits.device)
-        ids = torch.tensor([index for _, index, *_ in some], device=logits.device)
-        next_logits, next_state = model.step(state.take(where), ids)
-        below = [after for *_, after, _ in some]
-        _walk(model, below, [loss for *_, loss in some], next_logits, next_state, found, batch)
+    after, parent, ids = nodes.below(tree, scores)
+    for first in range(0, len(ids), batch):
+        some = slice(first, first + batch)
+        where = torch.from_numpy(parent[some]).to(logits.device)
+        tokens = torch.from_numpy(ids[some]).to(logits.device)
+        following, further = model.step(state.take(where), tokens)
+        _walk(model, tree, after.part(first, first + batch), following, further, batch)
 
 
 def candidate_losses(

@@ -11,13 +11,13 @@ Two of them, both with the threshold chosen on one half of the rows and counted 
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from genie_dp.private.audit.statistics import Floats, highest, scipy_stats
+from genie_dp.private.audit.statistics import Floats, highest, lowest, scipy_stats
 from genie_dp.rng import child_seed
 
 Method = Literal["error rates", "one run"]
@@ -120,9 +120,9 @@ def by_guesses(members: Floats, others: Floats, delta: float, alpha: float, seed
     (members, held), (others, held_others) = halves
     pairs = [(a, b) for a in (0.0, *_GUESSED) for b in (0.0, *_GUESSED) if 0 < a + b <= 1]
     counted = [_guesses(members, others, *pair) for pair in pairs]
-    rows = len(members) + len(others)
-    proved = [proved_by(rows, r, v, delta, alpha) for r, v in counted]
-    guesses, right = _guesses(held, held_others, *pairs[int(np.argmax(proved))])
+    # To choose by, delta does not matter much, and without it there is a formula.
+    shares = lowest([v for _, v in counted], [max(1, r) for r, _ in counted], alpha)
+    guesses, right = _guesses(held, held_others, *pairs[int(np.argmax(shares))])
     rows = len(held) + len(held_others)
     epsilon = proved_by(rows, guesses, right, delta, alpha)
     return Bound("one run", epsilon, {"rows": rows, "guesses": guesses, "right": right})
@@ -173,7 +173,7 @@ def chance_of(rows: int, guesses: int, right: int, epsilon: float, delta: float)
 
 
 def bounds(
-    members: Sequence[float], others: Sequence[float], *, delta: float, alpha: float, seed: int
+    members: npt.ArrayLike, others: npt.ArrayLike, *, delta: float, alpha: float, seed: int
 ) -> tuple[Bound, ...]:
     """Return both bounds; each is too large with a chance of at most `alpha`."""
     one, two = np.asarray(members, float), np.asarray(others, float)

@@ -1,0 +1,327 @@
+"""One run of `genie-dp private audit`: attack by attack, then the table, and the verdict."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from genie_dp import __version__
+from genie_dp.cli.device import prepare_torch
+from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.private.audit_models import language_of, open_any
+from genie_dp.cli.private.audit_table import table
+from genie_dp.cli.private.redact_job import for_the_owner_alone
+from genie_dp.cli.private.train_files import digest_of, write_over
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.audit import exposure, extraction, membership
+from genie_dp.private.audit.canaries import Canaries, load_canaries
+from genie_dp.private.audit.claims import Claim, claim_of, has_public_rows
+from genie_dp.private.audit.lira import scores as shadow_scores
+from genie_dp.private.audit.page import SCHEMA, STATEMENT, page
+from genie_dp.private.audit.scorer import Scorer, words_of
+from genie_dp.private.audit.sides import Sides, as_counts, rows_of, sides_of
+from genie_dp.private.audit.statistics import Floats
+from genie_dp.private.audit.verdict import check, proved
+from genie_dp.private.source import PrivateRow
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+
+if TYPE_CHECKING:
+    from genie_dp.private.audit.extraction import Extracted
+
+# What an audit that goes on must share, beside its files.
+_SHARED = (
+    "samples", "words", "show", "group", "claim", "delta", "about", "level", "language", "longest",
+    "with_end", "seed",
+)  # fmt: skip
+_AT_ONCE = 256
+_NO_SAMPLES = "A parser writes programs of given sentences, no text: extraction is left out."
+
+
+def run(options: Mapping[str, Any]) -> None:
+    """Attack, write, print, and fail where a claim is refuted.
+
+    Raises:
+        GenieError: N060, a lower bound is above the claim; all files are written then.
+    """
+    for name in ("output", "report"):
+        if options[name] is not None:
+            check_output(str(options[name]))
+    output: Path = options["output"]
+    work = work_folder_of(output)
+    if options["overwrite"]:
+        shutil.rmtree(work, ignore_errors=True)
+    elif output.exists():
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("Y022", f"{output} exists already", hint=hint))
+    prepare_torch(options["device"], options["threads"])
+    with for_the_owner_alone():
+        audit = _Audit.of(options, work)
+        enter_work(work, audit.shared(), resume=options["resume"])
+        try:
+            result = audit.run()
+        except KeyboardInterrupt:
+            write_over("")
+            click.echo(f"the audit so far is in {work}; go on with --resume", err=True)
+            raise
+        _write(options, result)
+    shutil.rmtree(work)
+    write_over("")
+    click.echo("\n".join(table(result)))
+    for words in audit.shown:
+        click.echo(f"private text: {' '.join(words)}")
+    where = [str(options[name]) for name in ("output", "report") if options[name]]
+    click.echo(f"audited {options['model']} -> {', '.join(where)}", err=True)
+    check(audit.bounds, audit.claim)
+
+
+def _write(options: Mapping[str, Any], result: Mapping[str, Any]) -> None:
+    if options["report"]:
+        with open_text(str(options["report"])) as out:
+            out.write(page(result))
+    with open_text(str(options["output"])) as out:
+        json.dump(result, out, indent=2, ensure_ascii=False)
+        out.write("\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shadow:
+    """A shadow model, and the rows that it has learned from."""
+
+    folder: Path
+    rows: Path | None
+
+    @classmethod
+    def of(cls, text: str) -> "_Shadow":
+        """Return the shadow that an option names.
+
+        Raises:
+            click.UsageError: there is no such folder, or no such file.
+        """
+        name, _, file = text.rpartition("=") if not Path(text).is_dir() else (text, "", "")
+        if not Path(name).is_dir() or (file and not Path(file).is_file()):
+            raise click.UsageError(f"--shadow: expected FOLDER or FOLDER=FILE, got {text!r}")
+        return cls(Path(name), Path(file) if file else None)
+
+
+class _Audit:
+    """The attacks that are asked for, and what they have found."""
+
+    def __init__(self, options: Mapping[str, Any], work: Path, scorer: Scorer, claim: Claim | None):
+        self.options, self.work, self.scorer, self.claim = options, work, scorer, claim
+        self.seed: int = options["seed"]
+        self.shadows = [_Shadow.of(text) for text in options["shadows"]]
+        model: Path = options["model"]
+        self.language = options["language"] or language_of(model) or "thingtalk"
+        # What is claimed is claimed of private rows alone.
+        self.private_only = has_public_rows(model)
+        self.shown: list[tuple[str, ...]] = []
+        self.bounds: list[Any] = []
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any], work: Path) -> "_Audit":
+        """Return the audit of some options; the model is read."""
+        model, device = options["model"], options["device"]
+        claim = (
+            claim_of(model, options["about"])
+            if options["claim"] is None
+            else Claim(options["claim"], options["delta"])
+        )
+        scorer = open_any(model, device=device, longest=options["longest"])
+        return cls(options, work, scorer, claim)
+
+    def shared(self) -> dict[str, Any]:
+        """Return all that an audit which goes on must share; files by their hashes."""
+        options = self.options
+        files = [options[name] for name in ("members", "others", "canaries", "training")]
+        folders = [options["model"], *options["references"], *(s.folder for s in self.shadows)]
+        return {
+            "version": __version__,
+            "files": [digest_of(str(file)) if file else None for file in files],
+            "learned": [digest_of(str(s.rows)) if s.rows else None for s in self.shadows],
+            "models": [_digest(folder) for folder in folders],
+            **{name: options[name] for name in _SHARED},
+        }
+
+    def run(self) -> dict[str, Any]:
+        """Return all figures."""
+        options = self.options
+        exposed: list[exposure.Exposure] = []
+        attacks: list[membership.Attack] = []
+        sides: Sides | None = None
+        result: dict[str, Any] = {
+            "schema": SCHEMA,
+            "version": __version__,
+            "title": f"Audit of {options['model'].resolve().name}",
+            "privacy": {"is_differentially_private": False, "statement": STATEMENT},
+            "kind": self.scorer.kind,
+            "seed": self.seed,
+            "level": options["level"],
+            "claim": self.claim.as_dict() if self.claim else None,
+            "rows": None, "membership": [], "canaries": None, "extraction": None,
+        }  # fmt: skip
+        copies = 1
+        if options["members"]:
+            sides, attacks = self._membership()
+            result["rows"] = as_counts(sides)
+            result["membership"] = [
+                membership.described(one, seed=self.seed, level=options["level"]) for one in attacks
+            ]
+        if options["canaries"]:
+            canaries = load_canaries(options["canaries"])
+            copies = canaries.repeats
+            exposed, result["canaries"] = self._exposure(canaries)
+        if options["samples"]:
+            result["extraction"] = self._extraction(sides)
+        self.bounds = proved(
+            attacks, exposed, self.claim, copies=copies, level=options["level"], seed=self.seed
+        )
+        result["epsilon"] = [one.as_dict() for one in self.bounds]
+        is_any = self.claim is not None and self.claim.is_any
+        result["passed"] = not any(one.refutes for one in self.bounds) if is_any else None
+        return result
+
+    # ----------------------------------------------------------------------------- membership
+
+    def _membership(self) -> tuple[Sides, list[membership.Attack]]:
+        options = self.options
+        with_programs = self.scorer.needs_programs
+        read = [self._rows(options[name]) for name in ("members", "others")]
+        sides = sides_of(read[0], read[1], with_programs=with_programs)
+        rows = (*sides.members, *sides.others)
+        found = [self._losses("model", self.scorer, rows)]
+        folders = [*options["references"], *(one.folder for one in self.shadows)]
+        for number, folder in enumerate(folders):
+            found.append(self._losses(f"other{number}", folder, rows))
+        losses = np.stack(found)
+        readable = np.asarray(np.isfinite(losses).all(0))
+        learned = np.array([self._learned(one, rows) for one in self.shadows])[:, readable] \
+            if self.shadows else np.zeros((0, int(readable.sum())))  # fmt: skip
+        rows = tuple(row for row, fine in zip(rows, readable, strict=True) if fine)
+        members = int(readable[: len(sides.members)].sum())
+        left = {**sides.left, "rows that the model cannot read": int((~readable).sum())}
+        # Again, for there may be too few now.
+        sides_of(rows[:members], rows[members:], with_programs=with_programs)
+        sides = Sides(rows[:members], rows[members:], left)
+        return sides, self._attacks(rows, members, losses[:, readable], learned)
+
+    def _attacks(
+        self, rows: Sequence[PrivateRow], members: int, losses: Floats, learned: Floats
+    ) -> list[membership.Attack]:
+        options = self.options
+        references = len(options["references"])
+        words = [words_of(row, with_program=self.scorer.needs_programs) for row in rows]
+        more = []
+        if self.shadows:
+            shadows = losses[1 + references :] / np.array(words)
+            own = losses[0] / np.array(words)
+            scores, is_online = shadow_scores(own.tolist(), shadows, learned)
+            name = "shadows" if is_online else "shadows without the rows"
+            more.append(membership.Attack(name, scores[:members], scores[members:]))
+
+        def parted(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            return list(values[:members]), list(values[members:])
+
+        return membership.attacks_of(
+            parted(losses[0].tolist()),
+            parted(words),
+            {
+                folder.name: parted(losses[1 + number].tolist())
+                for number, folder in enumerate(options["references"])
+            },
+            group=options["group"],
+            seed=self.seed,
+            more=more,
+        )
+
+    def _learned(self, shadow: _Shadow, rows: Sequence[PrivateRow]) -> list[bool]:
+        if shadow.rows is None:
+            return [False] * len(rows)
+        with_programs = self.scorer.needs_programs
+        known = rows_of(shadow.rows, self.language)
+        keys = {row if with_programs else row.utterance for row in known}
+        return [(row if with_programs else row.utterance) in keys for row in rows]
+
+    def _rows(self, path: Path) -> list[PrivateRow]:
+        return rows_of(path, self.language, private_only=self.private_only)
+
+    def _losses(self, name: str, model: Any, rows: Sequence[PrivateRow]) -> Floats:
+        """Return the loss of each row under a model, or under that of a folder."""
+
+        def make() -> Floats:
+            scorer: Scorer = model
+            if isinstance(model, Path):
+                options = self.options
+                scorer = open_any(model, device=options["device"], longest=options["longest"])
+            starts = range(0, len(rows), _AT_ONCE)
+            with progress(starts, label=f"losses of {name}", total=len(starts)) as seen:
+                parts = [scorer.losses(rows[start : start + _AT_ONCE]) for start in seen]
+            return np.concatenate(parts)
+
+        return self._once(name, make)
+
+    def _once(self, name: str, make: Callable[[], Floats]) -> Floats:
+        """Return what was made before in this work folder, or make it."""
+        path = self.work / f"{name}.npy"
+        if not path.exists():
+            part = self.work / f"{name}.part.npy"
+            np.save(part, make())
+            part.replace(path)
+        found: Floats = np.load(path)
+        return found
+
+    # -------------------------------------------------------------------- canaries and samples
+
+    def _exposure(self, canaries: Canaries) -> tuple[list[exposure.Exposure], dict[str, Any]]:
+        scorer: Any = self.scorer
+        if not hasattr(scorer, "encoded"):
+            message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
+            raise GenieError(Problem("N059", message, hint="leave --canaries out"))
+        from genie_dp.private.audit.candidates import candidate_losses
+
+        losses = candidate_losses(
+            scorer,
+            canaries,
+            work=self.work / "candidates.f64",
+            batch=self.options["states"],
+            with_end=self.options["with_end"],
+            listen=lambda done, of: write_over(f"candidates: {done:,} of {of:,}"),
+        )
+        write_over("")
+        fit = exposure.fitted(losses, canaries.numbers, seed=self.seed)
+        found = exposure.exposures(losses, canaries.numbers, fit)
+        told = {"template": canaries.template.text, "repeats": canaries.repeats}
+        return found, {**told, **exposure.described(found, fit, seed=self.seed)}
+
+    def _extraction(self, sides: Sides | None) -> dict[str, Any]:
+        scorer: Any = self.scorer
+        if not hasattr(scorer, "samples"):
+            return {"left_out": _NO_SAMPLES}
+        options = self.options
+        training = rows_of(options["training"] or options["members"], self.language)
+        text = extraction.TrainingText(
+            (row.utterance.split() for row in training), options["words"]
+        )
+        count: int = options["samples"]
+        drawn: Iterator[tuple[str, ...]] = scorer.samples(count, seed=self.seed)
+        with progress(drawn, label="samples", total=count) as seen:
+            found: Extracted = extraction.extracted(seen, text, keep=options["show"])
+        self.shown = found.texts
+        others = [row.utterance.split() for row in sides.others] if sides else ()
+        return extraction.described(found, text, others, level=options["level"])
+
+
+def _digest(folder: Path) -> dict[str, str]:
+    """Return the hashes of a model's files."""
+    names = sorted(
+        Path(at) / name
+        for at, _, files in os.walk(folder)
+        for name in files
+        if name.endswith((".safetensors", ".json", ".bin"))
+    )
+    return {str(path.relative_to(folder)): digest_of(str(path)) for path in names}

@@ -1,0 +1,43 @@
+"""An audit as one page of HTML: charts are SVG, nothing is loaded, no script is needed."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+from genie_dp.synthesis.report_page import breakable, number, percent
+
+SCHEMA = "genie-dp.audit/1"
+STATEMENT = (
+    "The figures are not differentially private: computed from rows that a model was trained on, "
+    "they must be kept like these. An attack that finds nothing proves nothing: a better one may."
+)
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """Return the page of a result, as the command makes it."""
+    environment = Environment(
+        loader=ChoiceLoader(
+            [
+                PackageLoader("genie_dp.private.audit", "pages"),
+                PackageLoader("genie_dp.synthesis", "pages"),
+            ]
+        ),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(number=number, percent=percent, breakable=breakable, around=around)
+    text: str = environment.get_template("audit.html.jinja").render(result=result)
+    return text
+
+
+def around(figure: Mapping[str, Any], digits: int = 3) -> str:
+    """Return a figure with its interval.
+
+    >>> around({"value": 0.5, "low": 0.4, "high": 0.6})
+    '0.500 (0.400 to 0.600)'
+    """
+    value, low, high = (f"{figure[name]:.{digits}f}" for name in ("value", "low", "high"))
+    return f"{value} ({low} to {high})"
