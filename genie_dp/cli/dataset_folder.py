@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 import click
 
 from genie_dp.cli.row_files import manifest_of, write_json
-from genie_dp.dataset.card import Card, render_card
+from genie_dp.dataset.card import Card
 from genie_dp.errors import GenieError, Problem
+from genie_dp.markdown import render_card
 from genie_dp.records import Spent
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -186,6 +187,6 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 def write_card(folder: Path, card: Card, about: About, manifest: dict[str, Any]) -> None:
     """Write the card of a data set folder, and the manifest, which keeps what the card says."""
-    (folder / CARD).write_text(render_card(card), encoding="utf-8")
+    (folder / CARD).write_text(render_card("genie_dp.dataset", card=card), encoding="utf-8")
     told = asdict(Told.of(card, about))
     write_json(str(folder / MANIFEST), {**manifest, "card": told})

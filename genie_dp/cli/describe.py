@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.inputs import library_options, load_inputs, templates_options
+from genie_dp.cli.compiled import compiled_of
+from genie_dp.cli.inputs import library_options, templates_options
 from genie_dp.errors import GenieError, Problem, Span
 
 if TYPE_CHECKING:
@@ -65,18 +66,9 @@ def command(**options: Any) -> int:
 
 def describer_of(options: Mapping[str, Any]) -> "Describer":
     """Return the describer of a library and its templates, as the options of the command say."""
-    from genie_dp.synthesis.compiler import compile_grammar
-    from genie_dp.synthesis.config import SynthesisConfig
     from genie_dp.synthesis.describe import Describer
-    from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
 
-    inputs = load_inputs(
-        options["language"], options["skills"], options["grammar"],
-        skip_broken=options["skip_broken"],
-    )  # fmt: skip
-    grammar = subset(inputs.grammar, options["subsets"] or (DEFAULT_SUBSET,))
-    config = SynthesisConfig(on_error="skip")
-    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    inputs, compiled = compiled_of(options)
     return Describer(compiled, inputs.library, options["max_depth"])
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.inputs import Inputs, library_options, load_inputs, templates_options
+from genie_dp.cli.compiled import compiled_of
+from genie_dp.cli.inputs import Inputs, library_options, templates_options
 from genie_dp.errors import GenieError, Problem, Span
 
 if TYPE_CHECKING:
@@ -60,18 +61,9 @@ def command(**options: Any) -> int:
 
 
 def _prepare(options: dict[str, Any]) -> "tuple[Inputs, Explainer]":
-    from genie_dp.synthesis.compiler import compile_grammar
-    from genie_dp.synthesis.config import SynthesisConfig
     from genie_dp.synthesis.explain import Explainer
-    from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
 
-    inputs = load_inputs(
-        options["language"], options["skills"], options["grammar"],
-        skip_broken=options["skip_broken"],
-    )  # fmt: skip
-    grammar = subset(inputs.grammar, options["subsets"] or (DEFAULT_SUBSET,))
-    config = SynthesisConfig(on_error="skip")
-    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    inputs, compiled = compiled_of(options)
     return inputs, Explainer(compiled, options["max_depth"])
 
 

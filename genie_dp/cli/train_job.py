@@ -23,8 +23,9 @@ from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
 from genie_dp.cli.row_files import write_json
 from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError, Problem
+from genie_dp.markdown import render_card
 from genie_dp.parser import folder as files
-from genie_dp.parser.card import Card, File, check_spent, render_card
+from genie_dp.parser.card import Card, File, check_spent
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.curves import write_curves
 from genie_dp.parser.recipe import as_yaml, read_recipe
@@ -333,7 +334,7 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
         shutil.copyfile(metrics, made / files.METRICS)
     curves = write_curves(read_metrics(metrics), made / files.CURVES)
     card = _card(job, material, trained, curves)
-    (made / files.CARD).write_text(render_card(card), encoding="utf-8")
+    (made / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(made / files.MANIFEST), _manifest(job, material, trained))
     _rename(made, job.output)
     shutil.rmtree(job.work)

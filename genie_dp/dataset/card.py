@@ -1,14 +1,10 @@
 """The card of a data set folder: README.md, with the front matter that Hugging Face reads."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from genie_dp import __version__
 from genie_dp.dataset.groups import Groups
-from genie_dp.dataset.yaml_text import as_yaml
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Spent
 
@@ -80,37 +76,3 @@ def counts_of(groups: Groups) -> dict[str, int]:
     classes, traits = groups.by_class(), groups.by_trait()
     primitive = sum(n for name, n in classes.items() if name.startswith("primitive"))
     return {"primitive": primitive, "compound": groups.rows - primitive, **traits}
-
-
-def render_card(card: Card) -> str:
-    """Return the text of README.md."""
-    environment = Environment(
-        loader=PackageLoader("genie_dp.dataset", "pages"),
-        autoescape=False,  # Markdown and YAML: the filters below escape for each
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(quoted=quoted, inline=inline)
-    text = environment.get_template("card.md.jinja").render(card=card)
-    return re.sub(r"\n{3,}", "\n\n", text)
-
-
-def quoted(text: str) -> str:
-    r"""Return a text as a YAML scalar that is a text for sure.
-
-    >>> print(quoted('no: "1"'))
-    "no: \"1\""
-    """
-    return as_yaml(text)
-
-
-def inline(text: object) -> str:
-    r"""Return a text for a line or a table of Markdown: no markup, no line ends.
-
-    >>> print(inline("a|b <c>\n*d*"))
-    a\|b &lt;c> \*d\*
-    """
-    line = " ".join(str(text).split())
-    return re.sub(r"([\\`*_|\[\]])", r"\\\1", line).replace("<", "&lt;")

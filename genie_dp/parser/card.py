@@ -1,14 +1,10 @@
 """The card of a parser: README.md, with the front matter that Hugging Face reads."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from genie_dp import __version__
-from genie_dp.dataset.card import inline, quoted
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Spent
 
@@ -81,18 +77,3 @@ def check_spent(private_rows: int, spent: Spent | None) -> None:
         message = f"{private_rows:,} rows are of source private, and no guarantee is given"
         hint = "name the file of what was spent: --spent spent.json"
         raise GenieError(Problem("N006", message, hint=hint))
-
-
-def render_card(card: Card) -> str:
-    """Return the text of README.md."""
-    environment = Environment(
-        loader=PackageLoader("genie_dp.parser", "pages"),
-        autoescape=False,  # Markdown and YAML: the filters below escape for each
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    environment.filters.update(quoted=quoted, inline=inline)
-    text = environment.get_template("card.md.jinja").render(card=card)
-    return re.sub(r"\n{3,}", "\n\n", text)

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from itertools import islice
 from tempfile import TemporaryFile
 from typing import IO, Any
@@ -14,7 +14,6 @@ import numpy as np
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress
 from genie_dp.cli.paraphrase.automatic_makers import (
     check_options,
@@ -24,11 +23,11 @@ from genie_dp.cli.paraphrase.automatic_makers import (
     usage_of,
 )
 from genie_dp.cli.paraphrase.automatic_rows import Parts, RowsFile
+from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.tables import guarded, write_table
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
-from genie_dp.languages import get_language
 from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
@@ -39,7 +38,6 @@ from genie_dp.paraphrase.auto import (
 )
 from genie_dp.paraphrase.auto_journal import Journal
 from genie_dp.paraphrase.auto_rules import RuleParaphraser
-from genie_dp.paraphrase.shown import canonical_tokens
 from genie_dp.records import Example
 from genie_dp.synthesis.seen import Seen
 from genie_dp.synthesis.workers import in_processes
@@ -145,7 +143,7 @@ def _blocks(
         paraphrased,
         paraphraser=paraphraser,
         config=config,
-        canonical=_canonical(options),
+        canonical=canonical_of(options),
         predictor=predictor,
     )
     if not isinstance(paraphraser, RuleParaphraser):
@@ -173,20 +171,6 @@ def _blocks(
 def _in_blocks(outcomes: Iterator[Outcome]) -> Iterator[Block]:
     while some := list(islice(outcomes, _BLOCK)):
         yield _block(iter(some))
-
-
-def _canonical(options: Mapping[str, Any]) -> Callable[[str], str]:
-    """Return the canonical form of programs; the library is read when one is asked for."""
-
-    @cache
-    def loaded() -> Callable[[str], str]:
-        language = get_language(options["language"])
-        library = load_library_of(
-            language.name, options["skills"], skip_broken=options["skip_broken"]
-        )
-        return canonical_tokens(language, library)
-
-    return lambda program: loaded()(program)
 
 
 def _block(outcomes: Iterator[Outcome]) -> Block:

@@ -1,14 +1,13 @@
 """One collection: from results of batches to rows, rejects, reviews and a report."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.check_options import config_of
 from genie_dp.cli.paraphrase.results import (
     Results,
@@ -24,9 +23,8 @@ from genie_dp.cli.paraphrase.tables import guarded, write_table
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages import get_language
 from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, collect, rows_of
-from genie_dp.paraphrase.shown import Shown, canonical_tokens
+from genie_dp.paraphrase.shown import Shown
 from genie_dp.paraphrase.votes import Counted, VoteConfig, apply_votes, count_votes
 
 REJECT_COLUMNS = ("id", "row", "sentence", "paraphrase", "reasons", "messages")
@@ -90,23 +88,9 @@ class _Votes:
 
 
 def _write_rows(options: Mapping[str, Any], collected: Collected) -> None:
-    rows = rows_of(collected.accepted, _canonical(options))
+    rows = rows_of(collected.accepted, canonical_of(options))
     lines = (to_json(row) + "\n" for row in rows)
     write_rows(lines, "jsonl", options["output"], format_of(options["output"]))
-
-
-def _canonical(options: Mapping[str, Any]) -> Callable[[str], str]:
-    """Return the canonical form of programs; the library is read when one is asked for."""
-
-    @cache
-    def loaded() -> Callable[[str], str]:
-        language = get_language(options["language"])
-        library = load_library_of(
-            language.name, options["skills"], skip_broken=options["skip_broken"]
-        )
-        return canonical_tokens(language, library)
-
-    return lambda program: loaded()(program)
 
 
 def _write_rejects(

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from genie_dp import __version__
 from genie_dp.records import Spent
 
@@ -43,16 +41,3 @@ class Card:
     def is_typed(self) -> bool:
         """Return whether programs are checked against a library of skills."""
         return self.kind == "two-stage" and self.language == "thingtalk"
-
-
-def render_card(card: Card) -> str:
-    """Return the text of README.md."""
-    environment = Environment(
-        loader=PackageLoader("genie_dp.private.generators", "pages"),
-        autoescape=False,  # Markdown: no value comes from rows
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("card.md.jinja").render(card=card)

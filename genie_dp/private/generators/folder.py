@@ -12,7 +12,8 @@ from safetensors.torch import load_file, save_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.saved import put_all, weights
-from genie_dp.private.generators.card import Card, render_card
+from genie_dp.markdown import render_card
+from genie_dp.private.generators.card import Card
 from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.decoder import DecoderSettings
 from genie_dp.private.generators.generator import Generator, Public, Settings, build_model
@@ -69,7 +70,9 @@ def save_generator(
     _write_json(folder / CONFIG, _config(generator, told))
     _write_json(folder / SPENT, asdict(spent))
     card = Card(folder.name, generator.kind, generator.language, spent, told, _codes_of(generator))
-    (folder / CARD).write_text(render_card(card), encoding="utf-8")
+    (folder / CARD).write_text(
+        render_card("genie_dp.private.generators", card=card), encoding="utf-8"
+    )
 
 
 def _codes_of(generator: Generator) -> int:

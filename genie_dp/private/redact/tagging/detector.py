@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
@@ -27,6 +26,7 @@ from genie_dp.learn.tagger import (
     words_of,
 )
 from genie_dp.learn.vocabulary import SPECIAL, Vocabulary
+from genie_dp.markdown import render_card
 from genie_dp.private.redact.spans import Found
 from genie_dp.private.redact.tagging.generated import Labelled, kinds_of
 from genie_dp.rng import child_seed
@@ -120,7 +120,10 @@ class TaggerDetector:
             "facts": self.facts,
         }
         parts[CONFIG].write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
-        parts[CARD].write_text(_card(folder.name, config), encoding="utf-8")
+        parts[CARD].write_text(
+            render_card("genie_dp.private.redact.tagging", name=folder.name, config=config),
+            encoding="utf-8",
+        )
         for name, part in parts.items():
             part.replace(folder / name)
 
@@ -199,15 +202,3 @@ def _vocabulary(rows: Sequence[Tagged]) -> Vocabulary:
             counts[word] = counts.get(word, 0) + (label == OUTSIDE)
     words = sorted(word for word, n in counts.items() if n >= _MINIMUM and word not in SPECIAL)
     return Vocabulary((*SPECIAL, *words), len(SPECIAL))
-
-
-def _card(name: str, config: dict[str, Any]) -> str:
-    environment = Environment(
-        loader=PackageLoader("genie_dp.private.redact.tagging", "pages"),
-        autoescape=False,  # Markdown; all values are ours
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-    return environment.get_template("card.md.jinja").render(name=name, config=config)
