@@ -85,6 +85,11 @@ class Cells(Sequence[Cell]):
         speaker, choices, depth = self._batches[number]
         return _cell(speaker, choices, index - self._starts[number], depth)
 
+    def batches(self) -> Iterator[tuple[Rule, Choices, int]]:
+        """Yield each rule with its choices at some depth, and the place of the first cell."""
+        for (speaker, choices, _), start in zip(self._batches, self._starts, strict=True):
+            yield speaker.rule, choices, start
+
 
 def cells_of(rules: Iterable[Rule], depths: Iterable[int], pools: Pools) -> Cells:
     """Return the cells of rules at these exact depths; those of a template lie together."""

@@ -42,15 +42,19 @@ def build_engine(
     config: SynthesisConfig,
     lexicon: Lexicon | None = None,
     prior: PrivatePrior | None = None,
+    *,
+    with_origins: bool = False,
 ) -> Engine:
     """Return the engine: pools sampled, cells of the root listed, quotas shared out.
 
     A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again. With a
-    `prior` more is drawn, and what people ask for is kept.
+    `prior` more is drawn, and what people ask for is kept. `with_origins` the pools know what
+    their pieces were made of (trees.py).
     """
     lexicon = lexicon or make_lexicon(compiled, config)
     pools = Pools(leaves=compiled.leaves, balance=config.balance, copies=copies_of(config.weights))
     pools.clashes.update(lexicon.clashes)
+    pools.origins = {} if with_origins else None
     for category, leaves in lexicon.leaves.items():
         pools.add(category, leaves)
     for depth in range(1, config.max_depth):
@@ -143,7 +147,10 @@ def _pieces(
         if is_leaf:
             combined.count = compiled.placeholders.count(combined.text)
             combined.mask = mask_of(combined.count)
-        yield piece_of(cell.rule, pieces, combined)
+        piece = piece_of(cell.rule, pieces, combined)
+        if pools.origins is not None:
+            pools.origins[id(piece)] = cell.rule, pieces
+        yield piece
 
 
 def _said(combined: Combined) -> str:
