@@ -145,7 +145,7 @@ def mirror_descent(
     total: float,
     start: Potentials,
     iterations: int,
-    tolerance: float = 1e-12,
+    tolerance: float = 1e-7,
 ) -> Joint:
     """Return the distribution that fits noisy marginals best; see `Fit`.
 

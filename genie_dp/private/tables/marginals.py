@@ -63,18 +63,14 @@ def records_of(schema: Schema, units: Iterable[Sequence[Metadata]]) -> Records:
     A row with a value that a column does not have is left out: what a unit adds depends on nothing
     but the unit.
     """
-    codes, weights = [], []
-    for unit in units:
-        found = encode(schema, unit)
-        kept = found[(found >= 0).all(axis=1)]
-        codes.append(kept)
-        weights.append(np.full(len(kept), 1 / max(1, len(kept))))
-    width = len(schema.columns)
-    return Records(
-        np.concatenate([np.empty((0, width), np.int64), *codes]),
-        np.concatenate([np.empty(0), *weights]),
-        schema.domain,
-    )
+    rows, owners = list[Metadata](), list[int]()
+    for number, unit in enumerate(units):
+        rows.extend(unit)
+        owners.extend([number] * len(unit))
+    codes = encode(schema, rows)
+    kept = (codes >= 0).all(axis=1)
+    of = np.array(owners, np.int64)[kept]
+    return Records(codes[kept], 1 / np.bincount(of)[of], schema.domain)
 
 
 def pairs(columns: int) -> tuple[Clique, ...]:

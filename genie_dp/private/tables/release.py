@@ -32,12 +32,14 @@ Spend = Callable[[Sequence[Mechanism]], Spent]
 # Numbers that a distribution takes at most: the dense joint of a domain of this size, and beyond
 # it as many dependences as fit (8 MB; AIM's paper has 80).
 MOST_CELLS = 1_000_000
+# Rho is found to so many digits, and none below the least: no count would be seen in the noise.
+_DIGITS, _LEAST = 1e-6, 1e-12
 # The sum of what rounds cost is below what is recorded, whatever rounding does to it.
 _SLACK = 1 - 1e-9
 
 
 def rho_for(epsilon: float, delta: float) -> float:
-    """Return the greatest rho whose zero-concentrated DP is (epsilon, delta)-DP, to 9 digits.
+    """Return the greatest rho whose zero-concentrated DP is (epsilon, delta)-DP, to 6 digits.
 
     By the ledger's own accounting (RDP), which gives more than the closed form epsilon = rho +
     2 sqrt(rho log(1/delta)) of Bun and Steinke (2016).
@@ -49,16 +51,20 @@ def rho_for(epsilon: float, delta: float) -> float:
         message = f"expected epsilon > 0 and delta between 0 and 1, got {epsilon:g} and {delta:g}"
         hint = "a table needs Gaussian noise: set a budget with a delta, such as 1e-6"
         raise GenieError(Problem("T505", message, hint=hint))
-    low, high = 0.0, 1e-9
+    # Where the closed form is, and around it: each epsilon takes some milliseconds.
+    log = math.log(1 / delta)
+    low = high = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
+    while low > _LEAST and epsilon_of([ZeroConcentrated(low)], delta) > epsilon:
+        low, high = low / 2, low
     while epsilon_of([ZeroConcentrated(high)], delta) <= epsilon:
         low, high = high, 2 * high
-    while high - low > 1e-9 * high:
+    while high - low > _DIGITS * high:
         middle = (low + high) / 2
         if epsilon_of([ZeroConcentrated(middle)], delta) <= epsilon:
             low = middle
         else:
             high = middle
-    if low == 0:
+    if low <= _LEAST:
         message = f"no noise gives epsilon {epsilon:g} at delta {delta:g}"
         raise GenieError(Problem("T505", message, hint="allow a greater epsilon or delta"))
     return low
