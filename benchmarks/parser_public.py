@@ -298,7 +298,8 @@ def schema2qa(maker: Maker, name: str) -> DataSet:
     skills = ("--skills", written_skills(maker.work, schema), "--skip-broken")
     suffix = "" if name == "music" else ".gz"
     file = f"schema2qa/{name}.paraphrase.jsonl{suffix}"
-    train = maker.converted("schema2qa", file, "paraphrase", *skills)
+    # Few values stand in all paraphrases; with placeholders, each row gets others.
+    train = maker.converted("schema2qa", file, "paraphrase", *skills, "--placeholders")
     test = reported(maker, "schema2qa", f"schema2qa/{name}.eval.jsonl", "human", *skills)
     train, test = maker.parts(train, test, origin_of)
     said = maker.augmented((train,), *skills)
@@ -311,7 +312,7 @@ def thingtalk(maker: Maker) -> DataSet:
     classes, templates = folder / "skills.jsonl", folder / "primitive_templates.jsonl"
     skills = ("--skills", written_skills(maker.work, classes, templates), "--skip-broken")
     file = "thingtalk/paraphrase.train.jsonl.gz"
-    said = maker.converted("thingtalk2", file, "paraphrase", *skills)
+    said = maker.converted("thingtalk2", file, "paraphrase", *skills, "--placeholders")
     part = "dev" if maker.is_report else "train"
     test = maker.converted("thingtalk2", f"thingtalk/eval.{part}.jsonl", "human", *skills)
     made = maker.augmented((maker.synthesized(*skills),), *skills)

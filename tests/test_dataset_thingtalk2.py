@@ -351,3 +351,55 @@ def test_without_skills_the_file_tells_which_functions_are_queries(tmp_path):
         f"now => {S}.orders => notify",
         f"now => ( {S}.orders ) filter param:paid == true => notify",
     ]
+
+
+def said(library, program, utterance):
+    return Converter(library, placeholders=True).row("a", utterance, program, "human")
+
+
+def test_texts_and_names_that_a_sentence_says_become_placeholders(library):
+    row = said(
+        library,
+        f'{S}.orders() filter buyer == null^^tt:contact("ann lee") && title =~ "red shoes";',
+        "red shoes that ann lee ordered",
+    )
+    assert row.utterance == "QUOTED_STRING_0 that GENERIC_ENTITY_tt:contact_0 ordered"
+    assert "== GENERIC_ENTITY_tt:contact_0" in row.program
+    assert "=~ QUOTED_STRING_0" in row.program
+    assert {token: slot.parameter for token, slot in row.slots.items()} == {
+        "GENERIC_ENTITY_tt:contact_0": f"{S}.orders:buyer",
+        "QUOTED_STRING_0": f"{S}.orders:title",
+    }
+
+
+def test_placeholders_are_numbered_as_the_sentence_says_them(library):
+    row = said(
+        library,
+        f'{S}.orders() filter title =~ QUOTED_STRING_0 && title =~ "blue" || title =~ "red";',
+        "red or QUOTED_STRING_0 but blue",
+    )
+    assert row.utterance == "QUOTED_STRING_0 or QUOTED_STRING_1 but QUOTED_STRING_2"
+    assert '"' not in row.program
+
+
+@pytest.mark.parametrize(
+    ("program", "utterance"),
+    [
+        ('title =~ "red"', "something of another colour"),
+        ('title =~ "red"', "red or red"),
+        ('title =~ "red" && title =~ "red"', "red things"),
+    ],
+    ids=["never said", "said twice", "twice in the program"],
+)
+def test_other_values_stay(library, program, utterance):
+    row = said(library, f"{S}.orders() filter {program};", utterance)
+    assert row.utterance == utterance
+    assert '" red "' in row.program
+
+
+def test_of_values_that_share_words_the_longer_one_is_replaced(library):
+    row = said(
+        library, f'{S}.orders() filter title =~ "red shoes" || title =~ "shoes";', "my red shoes"
+    )
+    assert row.utterance == "my QUOTED_STRING_0"
+    assert '" shoes "' in row.program

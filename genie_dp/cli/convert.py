@@ -43,6 +43,12 @@ SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
     help="Language of the programs of a TSV file.",
 )
 @click.option(
+    "--placeholders",
+    is_flag=True,
+    help="Of thingtalk2 and schema2qa: put placeholders where the sentence says a text or a name "
+    "of the program, for `augment` to put in others.",
+)
+@click.option(
     "--source", type=click.Choice(SOURCES), help="Source of all rows [what the format tells]."
 )
 @click.option("--id-prefix", default="", metavar="TEXT", help="Put before all ids and parents.")

@@ -38,6 +38,8 @@ from genie_dp.records import Example
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _MOST_SHOWN = 12
+# Of their rows, placeholders can stand for values that the sentence says.
+_SAID = ("thingtalk2", "schema2qa")
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 Rows = Callable[[], Iterator[Example | Left]]
 
@@ -114,7 +116,9 @@ def run(options: Mapping[str, Any]) -> None:
         library = load_library_of(
             "thingtalk", options["skills"], skip_broken=options["skip_broken"]
         )
-    reading = ReadOptions(from_, options["language"], options["source"], library)
+    reading = ReadOptions(
+        from_, options["language"], options["source"], library, options["placeholders"]
+    )
     change = Change(options["id_prefix"], options["source"])
     tally = Tally()
     with ExitStack() as stack:
@@ -144,6 +148,9 @@ def _check(options: Mapping[str, Any], from_: str, to: str) -> None:
         check_parquet()
     if options["rejects"]:
         check_output(options["rejects"])
+    if options["placeholders"] and from_ not in _SAID:
+        hint = f"--placeholders is for --from {' and '.join(_SAID)}"
+        raise GenieError(Problem("D028", f"rows of {from_} keep their values", hint=hint))
     if not _NAME.fullmatch(options["part"]):
         hint = "letters, digits, - and _"
         message = f"expected the name of a part, got {options['part']!r}"

@@ -19,12 +19,14 @@ class ReadOptions:
         language: of programs, where the format does not tell.
         source: of rows, where the format does not tell; "" for the reader's own guess.
         library: skills that ThingTalk programs are checked with, or None.
+        placeholders: whether texts and names that a sentence says become placeholders.
     """
 
     format: str
     language: str = "thingtalk"
     source: Source | None = None
     library: Any = None
+    placeholders: bool = False
 
 
 Reader = Callable[[str, ReadOptions], Iterator[Example | Left]]

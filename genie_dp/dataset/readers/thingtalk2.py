@@ -18,7 +18,7 @@ def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:
     The first time says which functions can only be queries, where no library does.
     """
     source: Source = "paraphrase" if "paraphrase" in path.rsplit("/", 1)[-1] else "human"
-    converter = Converter(options.library, frozenset(_queries(path)))
+    converter = Converter(options.library, frozenset(_queries(path)), options.placeholders)
     for _, row in objects(path, ("id", "utterance", "program")):
         act = row.get("act", "execute")
         if act != "execute":

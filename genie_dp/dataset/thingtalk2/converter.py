@@ -7,6 +7,7 @@ from typing import Any
 from genie_dp.dataset.in_step import in_step
 from genie_dp.dataset.left import Left, NoEqual
 from genie_dp.dataset.thingtalk2.reader import Renamed, read
+from genie_dp.dataset.thingtalk2.said import with_placeholders
 from genie_dp.dataset.thingtalk2.sentences import compacted, masked, renamed
 from genie_dp.dataset.thingtalk2.statements import program_of
 from genie_dp.errors import GenieError
@@ -33,10 +34,12 @@ class Converter:
         library: of the skills; rows that do not type-check in it are left out, and the others get
             types. None: tokens without types.
         queries: functions that are queries, where the library does not know them.
+        placeholders: whether texts and names that a sentence says become placeholders.
     """
 
     library: Any = None
     queries: frozenset[str] = frozenset()
+    placeholders: bool = False
 
     def row(self, id: str, utterance: str, program: str, source: Source) -> Example | Left:
         """Return the row with our program, or why there is none."""
@@ -78,7 +81,7 @@ class Converter:
         if names:
             words = tuple(names.get(word, word) for word in words)
             tree = rewrite(tree, lambda node: _renumbered(node, names))
-        return words, tree
+        return with_placeholders(words, tree) if self.placeholders else (words, tree)
 
     def _canonical(self, tree: ast.Program | ast.Policy) -> ast.Program | ast.Policy:
         if self.library is not None:
