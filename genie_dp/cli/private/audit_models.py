@@ -19,7 +19,8 @@ class ParserScorer:
     """A parser: how likely a row's program is, given its sentence. It writes no sentences.
 
     Rows are read as those of its training were; one in which no reading agrees with the program
-    was none of them, and its loss is not a number.
+    was none of them, and its loss is not a number; nor is that of a program with a token that the
+    parser can neither write nor copy.
     """
 
     kind = "parser"
@@ -89,12 +90,14 @@ class ParserScorer:
     def _losses(self, batch: Any) -> list[float]:
         import torch
 
-        from genie_dp.learn.seq2seq import counted
+        from genie_dp.learn.vocabulary import UNK
 
         moved = batch.to(self.device)
         with torch.inference_mode():
-            scores = self.saved.model.score(moved) * counted(moved.targets)
-        return [-float(total) for total in scores.sum(1)]
+            totals = -self.saved.model.score(moved).sum(1)
+        # A token that can be neither written nor copied has no probability at all.
+        found: list[float] = totals.masked_fill((moved.targets == UNK).any(1), math.nan).tolist()
+        return found
 
     def _pair(self, row: "PrivateRow") -> Any:
         from genie_dp.learn.pairs import Pair

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.private.audit.membership import between
 from genie_dp.private.audit.statistics import Floats, highest, lowest, scipy_stats
 from genie_dp.rng import child_seed
 
@@ -83,7 +84,7 @@ def by_errors(members: Floats, others: Floats, delta: float, alpha: float, seed:
         highest(missed, len(chosen), alpha / 2),
         delta,
     )
-    threshold = every[int(np.argmax(proved))]
+    threshold = between(every, int(np.argmax(proved)))
     false_negative = int((held < threshold).sum())
     false_positive = int((held_others >= threshold).sum())
     epsilon = of_errors(

@@ -90,7 +90,16 @@ def _best(members: Floats, others: Floats) -> float:
     every = np.unique(np.concatenate([members, others]))
     missed = np.searchsorted(np.sort(members), every, side="left") / len(members)
     kept = np.searchsorted(np.sort(others), every, side="left") / len(others)
-    return float(every[int(np.argmax(kept - missed))])
+    return between(every, int(np.argmax(kept - missed)))
+
+
+def between(ordered: Floats, place: int) -> float:
+    """Return a threshold between a score and the next lower one, nearer to neither.
+
+    >>> between(np.array([1.0, 2.0]), 1), between(np.array([1.0, 2.0]), 0)
+    (1.5, 1.0)
+    """
+    return float(ordered[max(0, place - 1) : place + 1].mean())
 
 
 def right_by_rank(members: Floats, others: Floats, *, seed: int = 0) -> tuple[int, int]:

@@ -1,0 +1,203 @@
+"""`genie-dp private audit` and `private canaries`: what they write, say and refuse."""
+
+import json
+import re
+
+import pytest
+
+pytest.importorskip("opacus")
+
+from genie_dp.cli import run
+from genie_dp.cli.private import audit
+from genie_dp.cli.private.audit_job import _Audit
+from genie_dp.private.audit import claims
+from genie_dp.private.audit.canaries import Template, new_canaries
+from tests.audit_models import generator, learn, said, saved
+
+CANARIES = new_canaries(Template("My ID is {digits:2}"), count=4, repeats=5, seed=1)
+
+
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory):
+    """The folder of a model that knows its rows by heart, and claims epsilon 0.1."""
+    folder = tmp_path_factory.mktemp("audit")
+    texts = said(80)
+    canaries = [row.utterance for row in CANARIES.rows] * 5
+    saved(learn(generator(), texts[:40] + canaries, epochs=150), folder / "leaking", 0.1)
+    saved(generator(), folder / "fresh", 0.1)
+    for number in range(2):
+        half = texts[number::2]
+        made = learn(generator(seed=number + 1), half + canaries, epochs=150)
+        saved(made, folder / f"shadow{number}", 0.1)
+        (folder / f"learned{number}.txt").write_text("\n".join(half))
+    (folder / "in.txt").write_text("\n".join(texts[:40]))
+    rows = (json.dumps({"utterance": text}) for text in texts[40:])
+    (folder / "out.jsonl").write_text("\n".join(rows))
+    CANARIES.save(folder / "canaries.json")
+    return folder
+
+
+@pytest.fixture
+def here(leaking, monkeypatch):
+    monkeypatch.chdir(leaking)
+    for path in leaking.glob("*audit*"):
+        path.unlink()
+    return leaking
+
+
+SIDES = ("--members", "in.txt", "--others", "out.jsonl")
+
+
+def attack(model, *options):
+    return run(["private", "audit", model, *options, "--output", "audit.json"])
+
+
+def test_names_in_help_are_those_of_the_library():
+    assert audit.ABOUT == claims.ABOUT
+
+
+def test_a_model_that_leaks_more_than_it_claims_fails_and_all_is_written(here, capsys):
+    options = ["--canaries", "canaries.json", "--samples", "60", "--words", "4"]
+    assert attack("leaking", *SIDES, *options, "--report", "audit.html") == 1
+    said = capsys.readouterr()
+    assert "error[N060]" in said.err
+    assert "claimed for a row by spent.json" in said.err
+    assert "FAILED" in said.out
+    found = json.loads((here / "audit.json").read_text())
+    assert found["passed"] is False
+    assert found["claim"]["epsilon"] == 0.1
+    assert found["rows"]["members"] == found["rows"]["others"] == 40
+    assert {one["group"] for one in found["membership"]} == {1, 20}
+    assert found["canaries"]["candidates"] == 100
+    assert found["canaries"]["highest"] > 4
+    assert found["extraction"]["samples"] == 60
+    assert any(one["refutes"] for one in found["epsilon"])
+    page = (here / "audit.html").read_text()
+    assert "FAILED" in page
+    assert not re.search(r"https?://|<script", page)
+    assert (here / "audit.json").stat().st_mode & 0o077 == 0
+    assert not (here / ".audit.json.work").exists()
+    # No row, canary or piece of one.
+    texts = (here / "in.txt").read_text().split("\n") + [row.utterance for row in CANARIES.rows]
+    written = said.out + said.err + page + json.dumps(found)
+    assert not [text for text in texts if text in written]
+
+
+def test_an_untrained_model_passes_with_any_claim(here, capsys):
+    assert attack("fresh", *SIDES, "--canaries", "canaries.json") == 0
+    assert "passed" in capsys.readouterr().out
+    assert json.loads((here / "audit.json").read_text())["passed"] is True
+
+
+def test_the_same_seed_gives_the_same_bytes(here):
+    options = [*SIDES, "--canaries", "canaries.json", "--claim", "50", "--delta", "0"]
+    assert attack("leaking", *options) == 0
+    first = (here / "audit.json").read_bytes()
+    assert attack("leaking", *options, "--overwrite") == 0
+    assert (here / "audit.json").read_bytes() == first
+
+
+def test_references_and_shadows_are_attacks_of_their_own(here):
+    shadows = [f"--shadow=shadow{n}=learned{n}.txt" for n in range(2)]
+    options = ["--reference", "fresh", *shadows, "--claim", "50", "--delta", "0"]
+    assert attack("leaking", *SIDES, *options) == 0
+    found = json.loads((here / "audit.json").read_text())
+    names = {one["attack"] for one in found["membership"]}
+    assert names == {"perplexity", "reference fresh", "shadows"}
+    assert all(one["auc"]["value"] > 0.6 for one in found["membership"])
+
+
+def test_an_interrupted_audit_goes_on_and_ends_the_same(here, monkeypatch):
+    options = [*SIDES, "--canaries", "canaries.json", "--claim", "50", "--delta", "0"]
+    assert attack("leaking", *options) == 0
+    whole = (here / "audit.json").read_bytes()
+    (here / "audit.json").unlink()
+    exposure = _Audit._exposure
+
+    def stop(self, canaries):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_Audit, "_exposure", stop)
+    assert attack("leaking", *options) == 130
+    assert (here / ".audit.json.work" / "model.npy").exists()
+    monkeypatch.setattr(_Audit, "_exposure", exposure)
+    assert attack("leaking", *options) == 1
+    assert attack("leaking", *options, "--resume", "--seed", "1") == 1
+    assert attack("leaking", *options, "--resume") == 0
+    assert (here / "audit.json").read_bytes() == whole
+
+
+def test_private_text_is_shown_only_when_asked(here, capsys):
+    options = ["--training", "in.txt", "--samples", "60", "--words", "2"]
+    assert attack("leaking", *options) == 0
+    assert "private text" not in capsys.readouterr().out
+    assert attack("leaking", *options, "--show", "1", "--overwrite") == 0
+    said = capsys.readouterr().out
+    (shown,) = re.findall(r"private text: (.*)", said)
+    assert shown in (here / "in.txt").read_text()
+
+
+def test_public_rows_of_a_redacted_text_have_no_claim_and_are_left_out(here):
+    public = [json.dumps({"utterance": f"call ann at {n}", "part": "public"}) for n in range(20)]
+    private = [json.dumps({"utterance": f"call bob at {n}", "part": "private"}) for n in range(20)]
+    (here / "marked.jsonl").write_text("\n".join([*public, *private]))
+    facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 2, "delta": 1e-5}}
+    (here / "fresh" / "confidentiality.json").write_text(json.dumps(facts))
+    options = ["--members", "marked.jsonl", "--others", "out.jsonl", "--about"]
+    assert attack("fresh", *options, "secret") == 0
+    found = json.loads((here / "audit.json").read_text())
+    assert found["rows"]["members"] == 20
+    assert found["claim"]["epsilon"] == 2
+    assert attack("fresh", *options, "bayesian", "--overwrite") == 1
+    (here / "fresh" / "confidentiality.json").unlink()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 2),
+        (("--members", "in.txt"), 2),
+        (("--reference", "fresh", "--canaries", "canaries.json"), 2),
+        (("--samples", "5"), 2),
+        ((*SIDES, "--claim", "3"), 2),
+        ((*SIDES, "--shadow", "nowhere"), 2),
+        (("--members", "in.txt", "--others", "in.txt"), 1),
+        (("--canaries", "in.txt"), 1),
+    ],
+)
+def test_what_cannot_be_done_is_refused(here, options, code):
+    assert attack("fresh", *options) == code
+    assert not (here / "audit.json").exists()
+    run(["private", "audit", "fresh", *SIDES, "--output", "audit.json", "--overwrite"])
+    assert attack("fresh", *SIDES) == 1
+
+
+def test_canaries_are_put_between_the_lines_and_no_line_is_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f'{{"utterance": "row {n}",  "program": "p"}}' for n in range(50)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    words = ["private", "canaries", "rows.jsonl", "-o", "with.jsonl", "--record", "canaries.json"]
+    more = ["--seed", "4", "--program", "now => @x.y", "--field", "user=canary"]
+    assert run([*words, *more, "--count", "3", "--repeats", "7"]) == 0
+    found = (tmp_path / "with.jsonl").read_text().splitlines()
+    assert [line for line in found if line in lines] == lines
+    added = [json.loads(line) for line in found if line not in lines]
+    assert len(added) == 21
+    record = json.loads((tmp_path / "canaries.json").read_text())
+    assert {row["utterance"] for row in added} == set(record["texts"])
+    assert all(row["user"] == "canary" and row["program"] == "now => @x.y" for row in added)
+    # They do not lie together.
+    assert found[:21] != [json.dumps(row) for row in added]
+    assert run([*words, *more]) == 1
+    assert run([*words, "--seed", "4", "--overwrite", "--template", "no slot"]) == 1
+    assert run([*words, "--seed", "4", "--overwrite", "--field", "user"]) == 2
+
+
+def test_texts_get_canaries_as_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.txt").write_text("one\ntwo")
+    words = ["private", "canaries", "rows.txt", "-o", "with.txt", "--record", "canaries.json"]
+    assert run([*words, "--seed", "1", "--count", "2", "--repeats", "1"]) == 0
+    found = (tmp_path / "with.txt").read_text().splitlines()
+    assert len(found) == 4
+    assert [line for line in found if line in ("one", "two")] == ["one", "two"]
