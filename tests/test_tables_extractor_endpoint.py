@@ -5,11 +5,15 @@ import traceback
 
 import pytest
 
+from genie_dp import cli
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.endpoint_client import Client, Service
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.extractor_endpoint import extractor, metadata_by_model, trusted
 from genie_dp.private.tables.schema import OTHER, Column, Schema
+from genie_dp.private.tables.table import load_table
 from genie_dp.records import Example
 from tests import stub_service as stub_module
 from tests.stub_service import stub_service
@@ -92,7 +96,7 @@ def test_a_service_that_nobody_trusts_is_refused_before_anything_is_sent(tmp_pat
             model(server, is_trusted=False)
         assert not server.bodies
     assert codes(caught) == ["V509"]
-    assert "is_trusted" in str(caught.value)
+    assert "--trusted-endpoint" in str(caught.value)
 
 
 def test_private_rows_do_not_travel_in_the_clear():
@@ -146,3 +150,69 @@ def test_a_column_has_an_extractor_as_other_columns_have():
         extract = extractor(model(server), "intent")
         assert extract(Example("", "wake me", "")) == "wake"
         assert extract(Example("", "sing", "")) == OTHER
+
+
+# -------------------------------------------------------------------------------- the command
+
+
+def release(tmp_path, *options):
+    source(tmp_path)
+    private = tmp_path / "private.jsonl"
+    if not ledger_of(private).exists():
+        Ledger.create(ledger_of(private), Budget(3.0, 1e-6, "utterance"))
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA.as_dict()))
+    return cli.run(
+        ["private", "table", "release", str(private), "--schema", str(tmp_path / "schema.json"),
+         "--epsilon", "2", "--output", str(tmp_path / "table.json"), *map(str, options)]
+    )  # fmt: skip
+
+
+def test_the_command_has_columns_filled_by_a_trusted_service(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("MY_KEY", "sk-secret")
+    with stub_service() as server:
+        options = ("--ask", "intent", "--ask", "mood", "--base-url", server.url, "--model", "m")
+        assert release(tmp_path, *options, "--trusted-endpoint", "--key-variable", "MY_KEY") == 0
+        assert sorted(server.sentences[1:]) == sorted(SECRETS)
+        assert server.headers[0]["Authorization"] == "Bearer sk-secret"
+        assert server.bodies[0]["temperature"] == 0
+    said = capsys.readouterr()
+    everything = said.out + said.err + (tmp_path / "table.json").read_text()
+    assert "xanthippe" not in everything
+    assert "sk-secret" not in everything
+    assert load_table(tmp_path / "table.json").schema.names == ("intent", "length", "mood")
+
+
+def test_the_command_sends_nothing_unless_the_service_is_trusted(tmp_path, capsys):
+    with stub_service() as server:
+        assert release(tmp_path, "--ask", "intent", "--base-url", server.url, "--model", "m") == 1
+        assert not server.bodies
+    assert "V509" in capsys.readouterr().err
+    assert not Ledger.open(ledger_of(tmp_path / "private.jsonl")).entries
+
+
+def test_a_service_that_fails_costs_nothing(tmp_path, capsys):
+    with stub_service(["ok", (401, {})]) as server:
+        options = ("--ask", "intent", "--base-url", server.url, "--model", "m")
+        assert release(tmp_path, *options, "--trusted-endpoint") == 1
+    assert "V510" in capsys.readouterr().err
+    assert not Ledger.open(ledger_of(tmp_path / "private.jsonl")).entries
+    assert not list(tmp_path.glob(".*work"))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--ask", "intent"),
+        ("--model", "m"),
+        ("--trusted-endpoint",),
+        ("--ask", "intent", "--model", "m"),
+    ],
+)
+def test_options_of_a_model_go_together(tmp_path, options):
+    assert release(tmp_path, *options) == 2
+
+
+def test_a_column_that_there_is_none_of_is_told(tmp_path, capsys):
+    options = ("--ask", "mod", "--base-url", "http://localhost:1/v1", "--model", "m")
+    assert release(tmp_path, *options, "--trusted-endpoint") == 1
+    assert "T504" in capsys.readouterr().err

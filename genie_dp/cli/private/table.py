@@ -7,6 +7,7 @@ import click
 
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.cli.private.table_asked import asking_options, check_asking
 from genie_dp.cli.run_options import resume_options, seed_option
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -84,6 +85,7 @@ def schema(**options: Any) -> None:
     "--backend", type=click.Choice(["numpy", "mbi"]), default="numpy", show_default=True,
     help="What fits the distribution; mbi is an extra.",
 )  # fmt: skip
+@asking_options
 @resume_options
 def release(**options: Any) -> None:
     """Count the metadata of PRIVATE rows with noise, and write a table that may be sampled from.
@@ -100,6 +102,7 @@ def release(**options: Any) -> None:
         raise click.UsageError("--resume and --overwrite exclude each other")
     if bool(options["schema_"]) == bool(options["columns"]):
         raise click.UsageError("give either --schema or --columns")
+    check_asking(options)
     run(options)
 
 

@@ -17,6 +17,7 @@ from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.priors import functions_of
 from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.table_asked import model_of
 from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.ledger.book import Ledger, ledger_of
@@ -24,7 +25,8 @@ from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.adapt import PublicRow, adapt_schema
-from genie_dp.private.tables.extract import check_extractors, fields_of, metadata_of
+from genie_dp.private.tables.extract import check_extractors, field_of, fields_of, metadata_of
+from genie_dp.private.tables.extractor_endpoint import TrustedModel, metadata_by_model
 from genie_dp.private.tables.once import made_once
 from genie_dp.private.tables.release import Backend, Method, release_table, rho_for
 from genie_dp.private.tables.report import lines
@@ -45,6 +47,7 @@ class Job:
         private: the file of private rows.
         schema: columns.
         epsilon: of the release by itself.
+        model: fills some of the columns; None where functions fill all.
     """
 
     private: Path
@@ -56,6 +59,7 @@ class Job:
     ledger: Ledger
     method: Method
     backend: Backend
+    model: TrustedModel | None = None
 
     @property
     def work(self) -> Path:
@@ -71,6 +75,7 @@ class Job:
             "unit_field": self.unit_field,
             "schema": sha256(json.dumps(self.schema.as_dict()).encode()).hexdigest(),
             "release": [self.epsilon, self.method, self.backend],
+            "asked": self.model.settings() if self.model else None,
         }
 
     def units(self) -> list[list[Metadata]]:
@@ -84,6 +89,8 @@ class Job:
             cap=budget.cap or 1,
             fields=fields_of(self.schema),
         )
+        if self.model is not None:
+            return metadata_by_model(self.schema, source, self.model)
         return metadata_of(self.schema, source)
 
     def spend(self, mechanisms: Sequence[Mechanism], *, run: str) -> Spent:
@@ -135,12 +142,20 @@ def job_of(options: Mapping[str, Any]) -> Job:
     rho_for(options["epsilon"], ledger.budget.delta)
     schema = load_schema(path) if path else adapted(options)
     check_extractors(schema, language)
-    if fields_of(schema) and format_of(str(private)) == "tsv":
-        message = f"rows of TSV have no field {fields_of(schema)[0]!r}"
+    model = model_of(options, schema)
+    fields = _fields_read(schema, options["ask"])
+    if fields and format_of(str(private)) == "tsv":
+        message = f"rows of TSV have no field {fields[0]!r}"
         raise GenieError(Problem("T502", message, hint="give the private rows as JSONL"))
     output, unit_field = options["output"], options["unit_field"]
     release = options["epsilon"], ledger, options["method"], options["backend"]
-    return Job(private, output, schema, language, unit_field, *release)
+    return Job(private, output, schema, language, unit_field, *release, model)
+
+
+def _fields_read(schema: Schema, asked: Sequence[str]) -> list[str]:
+    """Return the fields of private rows that columns are filled from, but for those asked for."""
+    columns = [column for column in schema.columns if column.name not in asked]
+    return [field for column in columns if (field := field_of(column)) is not None]
 
 
 def adapted(options: Mapping[str, Any]) -> Schema:

@@ -53,6 +53,11 @@ class TrustedModel:
     def __repr__(self) -> str:
         return "TrustedModel(..)"
 
+    def settings(self) -> list[object]:
+        """Return what the answers depend on, and nothing secret."""
+        service = self.client.service
+        return [service.model, service.temperature, [column.name for column in self.columns]]
+
     def ask(self, sentence: str) -> Metadata | str:
         """Return column -> value of a sentence, or, as a text, why there was no answer.
 
@@ -90,7 +95,7 @@ def trusted(
     parts = urlsplit(client.service.base_url)
     if not is_trusted:
         message = "private rows would be sent to a service that nobody declared trusted"
-        hint = "where it is inside your boundary of trust, say so: is_trusted=True"
+        hint = "where it is inside your boundary of trust, say so with --trusted-endpoint"
         raise GenieError(Problem("V509", message, hint=hint))
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         message = f"private rows would be sent to {parts.hostname} unencrypted"
