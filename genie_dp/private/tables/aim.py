@@ -21,7 +21,7 @@ from genie_dp.private.tables.marginals import F64, Clique, Records, pairs
 MEASURING = 0.9
 ROUNDS = 16
 # Steps of a fit between rounds, which begins where the last one ended, and of the last one.
-BETWEEN, AT_THE_END = 100, 2000
+BETWEEN, AT_THE_END = 50, 2000
 # The mean of |x| for x of standard normal distribution.
 _MEAN_NOISE = math.sqrt(2 / math.pi)
 

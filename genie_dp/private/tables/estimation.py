@@ -18,6 +18,8 @@ from genie_dp.private.tables.marginals import F64, Clique
 # Line search: as in the paper, a step must have half the decrease that its slope promises.
 _HALVINGS = 40
 _PROMISED = 0.5
+# How much longer the next step is tried: at first, and since one was found too long.
+_DOUBLING, _GROWTH = 2.0, 1.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +156,14 @@ def mirror_descent(
         tolerance: it ends where ten steps together lower the loss by less than this share.
     """
     state = _Descent(domain, together(measurements), total, start)
-    size, mark = 1.0, state.loss
+    size, growth, mark = 1.0, _DOUBLING, state.loss
     for number in range(1, iterations + 1):
-        taken = state.descend(2 * size)
+        taken = state.descend(size)
         if taken is None:
             break
-        size = taken
+        if taken < size:
+            growth = _GROWTH
+        size = growth * taken
         if number % 10 == 0:
             if mark - state.loss <= tolerance * mark:
                 break
