@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
-from genie_dp.private.evolution.donated import Donated, Pool, read_donated
+from genie_dp.private.evolution.donated import Donated, Pool, completed, read_donated
 from genie_dp.private.evolution.generator import Candidate
 from genie_dp.private.evolution.prompting import (
     GAP,
@@ -20,6 +20,7 @@ from genie_dp.private.evolution.prompting import (
     with_gaps,
 )
 from genie_dp.private.source import PrivateRow
+from genie_dp.private.tables.schema import Column, Schema
 from genie_dp.records import Example
 from genie_dp.rng import stream
 from genie_dp.skills.words import spoken
@@ -175,6 +176,24 @@ def test_rows_that_are_no_examples_are_told(tmp_path, text, code):
     with pytest.raises(GenieError) as caught:
         read_donated(file)
     assert codes(caught) == [code]
+
+
+def test_an_example_has_the_columns_that_can_be_read_from_it():
+    schema = Schema(
+        (
+            Column("form", ("question", "command")),
+            Column("length", ("0-3", "4+")),
+            Column("topic", ("bank", "home"), "field:intent"),
+            Column("mood", ("glad", "<other>")),
+            Column("filters", ("0", "1+")),
+        )
+    )
+    plain = Donated("what is my balance", {"intent": "bank", "form": "command"})
+    assert completed(plain, schema, "thingtalk").metadata == {
+        "intent": "bank", "form": "command", "length": "4+", "topic": "bank"
+    }  # fmt: skip
+    with_program = Donated("list", {}, "now => @com.a.list() => notify;")
+    assert completed(with_program, schema, "thingtalk").metadata["filters"] == "0"
 
 
 def test_the_label_counts_most_when_an_example_is_chosen():

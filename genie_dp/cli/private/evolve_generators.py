@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.languages.base import Language
-from genie_dp.private.evolution.donated import Donated, Pool, read_donated
+from genie_dp.private.evolution.donated import Donated, Pool, completed, read_donated
 from genie_dp.private.evolution.embedding import Both, Embedding, HashedNgrams, ProgramBag
 from genie_dp.private.evolution.generator import Generator
 from genie_dp.private.evolution.recipe import (
@@ -80,7 +80,8 @@ def generator_of(
         case SeedsRecipe(examples=files, proposals=proposals):
             from genie_dp.private.evolution.seeds import SeedGenerator
 
-            return SeedGenerator(_donated(files), labels=_labels(label), proposals=proposals)
+            seeds = _donated(files, schema, language.name)
+            return SeedGenerator(seeds, labels=_labels(label), proposals=proposals)
         case LanguageModelRecipe() as asked:
             return _prompted(asked, _model(asked), language, library, schema, label)
         case TrainedRecipe() as asked:
@@ -125,13 +126,17 @@ def _labels(label: str) -> Sequence[str]:
     return (label,) if label else ()
 
 
-def _donated(files: Sequence[str]) -> list[Donated]:
-    """Return public examples, their sentences as synthesis and private rows write them."""
-    return [
+def _donated(files: Sequence[str], schema: Schema | None, language: str) -> list[Donated]:
+    """Return public examples, their sentences as synthesis and private rows write them.
+
+    Columns of the metadata that can be read from an example are added to what it says of itself.
+    """
+    found = [
         Donated(spoken(one.utterance), one.metadata, one.program)
         for name in files
         for one in read_donated(Path(name))
     ]
+    return [completed(one, schema, language) for one in found] if schema else found
 
 
 def _model(recipe: LanguageModelRecipe) -> "Completer":
@@ -186,7 +191,7 @@ def _prompted(
     style: Style = getattr(completer, "style", "chat")
     return PromptedGenerator(
         completer,
-        _prompter(recipe, style, schema, label),
+        _prompter(recipe, style, schema, label, language.name),
         Reading(recipe.most_words, spoken),
         _programs(recipe.parser, language, library),
         recipe.tries,
@@ -194,7 +199,11 @@ def _prompted(
 
 
 def _prompter(
-    recipe: LanguageModelRecipe | EndpointRecipe, style: "Style", schema: Schema | None, label: str
+    recipe: LanguageModelRecipe | EndpointRecipe,
+    style: "Style",
+    schema: Schema | None,
+    label: str,
+    language: str,
 ) -> "Prompter":
     from genie_dp.private.evolution.prompting import Prompter, load_templates, shipped_templates
 
@@ -205,7 +214,7 @@ def _prompter(
         templates,
         style,
         recipe.variation,
-        Pool(_donated(recipe.examples), _labels(label)),
+        Pool(_donated(recipe.examples, schema, language), _labels(label)),
         recipe.shots,
         {column.name: column.values for column in schema.columns} if schema else None,
         recipe.with_metadata,

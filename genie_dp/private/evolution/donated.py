@@ -7,7 +7,7 @@ others, so rows that say they are private are refused.
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Generic, Protocol, TypeVar
@@ -15,12 +15,19 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages import get_language
 from genie_dp.private.evolution.generator import Metadata
+from genie_dp.private.prior.read import functions_of
+from genie_dp.private.tables.extract import describe, extractor_of, field_of
+from genie_dp.private.tables.schema import Schema
+from genie_dp.records import Example
 from genie_dp.texts import read_text
 
 _TEXTS = ("utterance", "program")
 # Columns of a table that say nothing of a row's meaning.
 _NOT_METADATA = (*_TEXTS, "id", "source", "language")
+# Extractors that read no program.
+_OF_SENTENCES = ("length", "form", "slots")
 _MOST = 10  # mistakes told at once
 
 
@@ -76,6 +83,28 @@ class Pool(Generic[D]):
             if len(found) == count:
                 break
         return found
+
+
+def completed(donated: Donated, schema: Schema, language: str) -> Donated:
+    """Return an example that also has the columns of a table that can be read from it.
+
+    What it says of itself stays. Columns that are about a program need one.
+
+    >>> from genie_dp.private.tables.schema import Column
+    >>> schema = Schema((Column("form", ("question", "command")), Column("skill", ("@a", "@b"))))
+    >>> completed(Donated("what is up"), schema, "thingtalk").metadata
+    {'form': 'question'}
+    """
+    found = functions_of(donated.program, get_language(language)) if donated.program else ()
+    example = Example("", donated.utterance, donated.program, language, functions=found)
+    read = {
+        column.name: value
+        for column in schema.columns
+        if donated.program or extractor_of(column) in _OF_SENTENCES or field_of(column)
+        if (value := describe(Schema((column,)), example, donated.metadata)[column.name])
+        and (not (name := field_of(column)) or name in donated.metadata)
+    }
+    return replace(donated, metadata={**read, **donated.metadata})
 
 
 def read_donated(path: Path) -> tuple[Donated, ...]:

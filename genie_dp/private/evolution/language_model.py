@@ -6,7 +6,9 @@ random state is neither read nor changed.
 """
 
 import hashlib
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -19,6 +21,7 @@ from transformers import (
     StoppingCriteria,
     StoppingCriteriaList,
 )
+from transformers.utils import logging
 
 from genie_dp.paraphrase.model import LoadedModel, ModelConfig, load_model
 from genie_dp.private.evolution.prompting import Prompt, Style
@@ -209,13 +212,28 @@ class _LineEnds(StoppingCriteria):
         return torch.isin(input_ids[:, -1], self.ends.to(input_ids.device))
 
 
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Show no bar while weights are read, unless somebody looks."""
+    bars: Any = logging
+    is_hidden = bars.is_progress_bar_enabled() and not sys.stderr.isatty()
+    if is_hidden:
+        bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if is_hidden:
+            bars.enable_progress_bar()
+
+
 def load_language_model(settings: LanguageModelSettings) -> LanguageModel:
     """Return the model of a name or folder.
 
     Raises:
         GenieError: a library is missing (P130), there is no such model (P131) or device (P132).
     """
-    loaded = load_model(ModelConfig(settings.model, device=settings.device))
+    with _quiet():
+        loaded = load_model(ModelConfig(settings.model, device=settings.device))
     knows_turns = bool(getattr(loaded.tokenizer, "chat_template", None))
     usual: Style = "chat" if knows_turns else "complete"
     return LanguageModel(settings, loaded, settings.style or usual)
