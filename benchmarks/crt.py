@@ -4,14 +4,19 @@
     python benchmarks/crt.py --smoke --work /tmp/crt-smoke
     python benchmarks/crt.py --work crt-work --only lstm --gammas 0,0.5
 
+Figure 2 is perplexity by epsilon, figures 3 to 5 are attacks by gamma (`crt_audit.py`), figure 6 is
+a picture. `broken` is a run without noise on the rows before redaction that claims what crt claims
+at gamma 0.1: the audit must refute it.
+
 The secrets are numbers and addresses that patterns find; a policy with false negative rate gamma
 misses that share of the *different* secrets, and the row of a missed one is private all the same
 (the conservative policy of the paper). Ten canaries, "My ID is: " and six digits, are put in 20
 times each; so is the policy. Every model is a line
 of results.jsonl and a generator folder, on which attacks can be run (WORK/canaries.txt has what was
-put in); a second start goes on behind the last one. `perplexity` is of held-out turns with masks,
-for non-private as they are; `on plain turns` is of those without any secret, alike for all. The
-vocabulary is that of public rows for all, also for dp: the text is generated.
+put in); a second start goes on behind the last model, or block of candidates. `perplexity` is of
+held-out turns with masks, for non-private as they are; `on plain turns` is of those without any
+secret, alike for all. The vocabulary is that of rows without any secret for all, also for dp and
+non-private: so no secret is a word of any model, and all of them spell it alike.
 """
 
 import gzip
@@ -19,6 +24,7 @@ import json
 import math
 import random
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +42,10 @@ SECRETS = re.compile(
     r"|\+?\(?\d[\d().x-]{8,}\d"  # phones
     r"|(?<=My ID is: )\d{6}"  # canaries
 )
-METHODS = ("non-private", "masked", "s-dp", "dp", "crt")
+METHODS = ("non-private", "masked", "s-dp", "dp", "crt", "broken")
+REPEATS = 20
+# What the broken run claims to have been, and how much longer it learns.
+BROKEN_GAMMA, BROKEN_EPOCHS = 0.1, 4
 SIZES = {"lstm": {"size": 200}, "decoder": {"size": 256, "layers": 4, "heads": 4}}
 
 
@@ -51,6 +60,15 @@ class Text:
     def secrets(self) -> list[str]:
         """Return the secrets themselves."""
         return [self.text[a:b] for a, b in self.spans]
+
+    @property
+    def pieces(self) -> list[str | tuple[str]]:
+        """Return the text in pieces; a secret is a tuple of itself."""
+        found, end = list[str | tuple[str]](), 0
+        for a, b in self.spans:
+            found += [self.text[end:a], (self.text[a:b],)]
+            end = b
+        return [*found, self.text[end:]]
 
 
 @dataclass(frozen=True)
@@ -82,10 +100,11 @@ def text_of(turn: str) -> Text:
     return Text(turn, tuple(m.span() for m in SECRETS.finditer(turn)))
 
 
-def canaries(seed: int) -> list[Text]:
+def canaries(seed: int, numbers: int = 10**6) -> list[Text]:
     """Return ten made-up sentences, 20 times each."""
     rng = random.Random(f"{seed}:canaries")
-    return [text_of(f"My ID is: {rng.randrange(10**6):06d}") for _ in range(10) for _ in range(20)]
+    made = [text_of(f"My ID is: {number:06d}") for number in rng.sample(range(numbers), 10)]
+    return [text for text in made for _ in range(REPEATS)]
 
 
 def words(text: str) -> tuple[str, ...]:
@@ -125,7 +144,7 @@ def parts(texts: Sequence[Text], setting: Setting) -> tuple[Any, Any, Any]:
     from genie_dp.private.generators.stages import Labelled
 
     left = missed(texts, setting.gamma, setting.seed)
-    if setting.method == "non-private":
+    if setting.method in ("non-private", "broken"):
         return (), [Labelled(words(text.text)) for text in texts], ()
     rows = [(Labelled(words(redacted(text, left))), bool(text.spans)) for text in texts]
     private = [(row,) for row, is_private in rows if is_private]
@@ -134,25 +153,28 @@ def parts(texts: Sequence[Text], setting: Setting) -> tuple[Any, Any, Any]:
     return private, public, marked
 
 
-def trained(texts: Sequence[Text], setting: Setting, *, epochs: int, size: dict[str, int]) -> Any:
-    """Return the generator, and the plan of its private steps."""
+def prepared(
+    texts: Sequence[Text], setting: Setting, *, epochs: int, size: dict[str, int]
+) -> tuple[Any, Any, Any]:
+    """Return a generator that has learned nothing yet, its rows, and what is to be done."""
     from genie_dp.languages import get_language
     from genie_dp.private.crt.course import Course, Rows, plan_of, rows_of
-    from genie_dp.private.crt.fit import fit
     from genie_dp.private.crt.settings import PublicSettings
     from genie_dp.private.generators.decoder import DecoderSettings
     from genie_dp.private.generators.generator import new_generator
     from genie_dp.private.generators.plans import Training
     from genie_dp.private.generators.recurrent import RecurrentSettings
-    from genie_dp.records import Spent
+    from genie_dp.private.generators.stages import Labelled
 
     private, public, marked = parts(texts, setting)
-    method: Any = setting.method
+    method: Any = "non-private" if setting.method == "broken" else setting.method
+    epochs *= BROKEN_EPOCHS if setting.method == "broken" else 1
     rows = Rows(words=marked) if method == "s-dp" else rows_of(method, private, public)
     kinds = {"lstm": RecurrentSettings, "decoder": DecoderSettings}
     model = kinds[setting.model](**size, longest=64)
+    plain = [Labelled(words(text.text)) for text in texts if not text.spans]
     made = new_generator(
-        "one-stage", get_language("thingtalk"), public, model, words=(MASK,), seed=setting.seed
+        "one-stage", get_language("thingtalk"), plain, model, words=(MASK,), seed=setting.seed
     )
     plan = None
     if method in ("crt", "dp", "s-dp"):
@@ -162,36 +184,89 @@ def trained(texts: Sequence[Text], setting: Setting, *, epochs: int, size: dict[
                        delta=DELTA)  # fmt: skip
     course = Course(method, (epochs,), plan, Training(learning_rate=2e-3, checkpoint_every=10**9),
                     PublicSettings(batch=16, learning_rate=5e-3, seed=setting.seed))  # fmt: skip
-    spent = Spent(setting.epsilon, DELTA, "utterance", "add-or-remove-one", "rdp", ())
-    # Generated text: there is no ledger to be kept.
-    fit(made, rows, course, spend=(lambda _: spent) if method in ("crt", "dp") else None)
-    return made, plan
+    return made, rows, course
+
+
+def trained(texts: Sequence[Text], setting: Setting, folder: Path, **how: Any) -> Any:
+    """Return the generator of a folder, which is trained if there is none yet, and its plan."""
+    from genie_dp.private.crt.course import NOTHING
+    from genie_dp.private.crt.fit import fit
+    from genie_dp.private.generators.folder import load_generator, save_generator
+    from genie_dp.records import Spent
+
+    made, rows, course = prepared(texts, setting, **how)
+    if not folder.exists():
+        spent = Spent(setting.epsilon, DELTA, "utterance", "add-or-remove-one", "rdp", ())
+        is_paid = setting.method in ("crt", "dp")
+        # Generated text: there is no ledger to be kept.
+        fit(made, rows, course, spend=(lambda _: spent) if is_paid else None)
+        part = folder.with_name(f".{folder.name}.partial")
+        shutil.rmtree(part, ignore_errors=True)
+        is_claimed = is_paid or setting.method == "broken"
+        save_generator(made, part, spent=spent if is_claimed else NOTHING)
+        part.replace(folder)
+    return load_generator(folder).generator, course.plan
+
+
+def claimed(texts: Sequence[Text], setting: Setting, plan: Any, **how: Any) -> Any:
+    """Return what is promised of a secret drawn at random (theorem 8, 3), None for nothing."""
+    from dataclasses import replace
+
+    from genie_dp.private.crt.accounting import of_crt
+    from genie_dp.private.crt.replacement import replacing
+
+    gamma = setting.gamma
+    if setting.method == "broken":
+        gamma = BROKEN_GAMMA
+        pretended = replace(setting, method="crt", gamma=gamma)
+        plan = prepared(texts, pretended, **how)[2].plan
+    elif setting.method not in ("crt", "dp"):
+        return None
+    training = replacing(plan.mechanisms, min(0.1, DELTA / gamma) if gamma else DELTA)
+    return of_crt(training, gamma, 0.0)
 
 
 def measured(
-    texts: Sequence[Text], held_out: Sequence[Text], setting: Setting, folder: Path, **how: Any
+    texts: Sequence[Text],
+    held_out: Sequence[Text],
+    put_in: Sequence[str],
+    setting: Setting,
+    folder: Path,
+    *,
+    template: str,
+    **how: Any,
 ) -> dict[str, Any]:
-    """Return what one model is worth, and what is claimed of it."""
-    from genie_dp.private.crt.accounting import of_crt
-    from genie_dp.private.crt.course import NOTHING
+    """Return what one model is worth, what is claimed of it, and what attacks find in it."""
+    from crt_audit import attacked, sides
+
     from genie_dp.private.crt.perplexity import perplexity
-    from genie_dp.private.crt.replacement import replacing
-    from genie_dp.private.generators.folder import save_generator
     from genie_dp.private.generators.stages import Labelled
 
-    made, plan = trained(texts, setting, **how)
-    is_plain = setting.method == "non-private"
+    made, plan = trained(texts, setting, folder, **how)
+    is_plain = setting.method in ("non-private", "broken")
     shown = [text.text if is_plain else redacted(text, set()) for text in held_out]
     plain = [text.text for text in held_out if not text.spans]
     whole, rest = ([Labelled(words(text)) for text in every] for every in (shown, plain))
     found: dict[str, Any] = {"name": setting.name, "epsilon": math.inf}
     found |= {"perplexity": perplexity(made, whole), "on plain turns": perplexity(made, rest)}
+    claim = claimed(texts, setting, plan, **how)
     if setting.method in ("crt", "dp"):
-        gamma = setting.gamma
-        training = replacing(plan.mechanisms, min(0.1, DELTA / gamma) if gamma else DELTA)
-        found["epsilon"] = of_crt(training, gamma, 0.0).epsilon
-    save_generator(made, folder, spent=NOTHING)
-    return found
+        found["epsilon"] = claim.epsilon
+    turns = [text.pieces for text in texts if text.spans and text.text not in put_in]
+    members, others = (
+        [" ".join(words(text)) for text in side] for side in sides(turns, setting.seed)
+    )
+    return found | attacked(
+        made,
+        [" ".join(words(text)) for text in put_in],
+        members,
+        others,
+        template=template,
+        claim=(claim.epsilon, claim.delta) if claim else None,
+        repeats=REPEATS,
+        work=folder.with_name(f"{folder.name}.candidates"),
+        seed=setting.seed,
+    )
 
 
 def settings(
@@ -204,7 +279,7 @@ def settings(
             for method in METHODS:
                 if method == "s-dp" and model != "lstm":
                     continue
-                if method == "non-private":
+                if method in ("non-private", "broken"):
                     yield Setting(model, method, 0.0, 2.0, seed)
                     continue
                 every = epsilons if method in ("crt", "dp") else (2.0,)
@@ -235,15 +310,17 @@ def main(
 ) -> None:
     """Train what is missing in WORK/results.jsonl, then print the tables and write the picture."""
     import torch
+    from crt_audit import SMOKE_TEMPLATE, TEMPLATE
 
     torch.set_num_threads(1)
     work.mkdir(parents=True, exist_ok=True)
     results = work / "results.jsonl"
-    texts = texts_of(data / "train.jsonl.gz", 60 if smoke else most) + canaries(0)
+    put_in = canaries(0, 1000 if smoke else 10**6)
+    texts = texts_of(data / "train.jsonl.gz", 60 if smoke else most) + put_in
     held_out = texts_of(data / "valid.jsonl", 20 if smoke else 500)
     lines = results.read_text().splitlines() if results.exists() else []
-    done = {row["name"]: row for row in map(json.loads, lines)}
-    inserted = sorted({text.text for text in canaries(0)})
+    done = {row["name"]: row for row in map(json.loads, lines) if "exposure" in row}
+    inserted = sorted({text.text for text in put_in})
     (work / "canaries.txt").write_text("".join(f"{text}\n" for text in inserted), encoding="utf-8")
     shares = [0.0, 0.5] if smoke else [float(part) for part in gammas.split(",")]
     how = {"epochs": 1 if smoke else epochs}
@@ -253,8 +330,9 @@ def main(
         size = {"size": 8} if smoke else SIZES[setting.model]
         size |= {"layers": 1, "heads": 2} if smoke and setting.model == "decoder" else {}
         done[setting.name] = measured(
-            texts, held_out, setting, work / setting.name.replace(" ", "_"), size=size, **how
-        )
+            texts, held_out, inserted, setting, work / setting.name.replace(" ", "_"), size=size,
+            template=SMOKE_TEMPLATE if smoke else TEMPLATE, **how,
+        )  # fmt: skip
         with results.open("a") as out:
             out.write(json.dumps(done[setting.name]) + "\n")
         click.echo(f"{setting.name}: perplexity {done[setting.name]['perplexity']:.2f}", err=True)
@@ -263,12 +341,22 @@ def main(
 
 def report(rows: Sequence[dict[str, Any]], work: Path) -> None:
     """Print what was measured, and amplification (figure 6) at the paper's point."""
+    from crt_audit import by_gamma
+
     from genie_dp.private.crt.accounting import amplified
     from genie_dp.private.crt.figure import amplification_svg
 
-    names = sorted({name for row in rows for name in row if name != "name"})
+    names = [
+        name
+        for name in dict.fromkeys(name for row in rows for name in row if name != "name")
+        if not name.endswith((" low", " high"))
+    ]
     shown = [[row["name"], *(f"{row[n]:.3g}" if n in row else "" for n in names)] for row in rows]
     click.echo(table(["model", *names], shown))
+    for number, figure in enumerate(("exposure", "accuracy", "group accuracy"), 3):
+        head, *lines = by_gamma(rows, figure)
+        click.echo(f"figure {number}: {figure} by gamma")
+        click.echo(table(head, lines))
     click.echo(f"epsilon 1, gamma 0.1, same epsilon for training: {amplified(1.0, 0.1):.4f}")
     click.echo(f"the same at one delta of {DELTA:g}: {at_one_delta(1.0, 0.1):.4f} (paper: 0.12)")
     (work / "amplification.svg").write_text(amplification_svg(), encoding="utf-8")

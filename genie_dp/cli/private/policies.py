@@ -73,6 +73,7 @@ def _run(options: Mapping[str, Any]) -> None:
         "level": options["level"],
         "detectors": [one.name for one in detectors],
         "policies": [one.as_dict() for one in measured],
+        **_shares(measured),
     }
     if output:
         with for_the_owner_alone(), open_text(output) as out:
@@ -82,6 +83,24 @@ def _run(options: Mapping[str, Any]) -> None:
         click.echo("\n".join(_table(result["policies"])), err=output == "-")
     if output not in (None, "-"):
         click.echo(f"{len(policies)} policies measured -> {output}", err=True)
+
+
+def _shares(measured: Sequence[Any]) -> dict[str, Any]:
+    """Return the shares that `genie-dp private train crt --report` reads, of pi and pi_c.
+
+    Gamma is that of pi. A row is public if neither policy takes anything of it, which is what pi_c
+    alone says where it takes all that pi takes.
+    """
+    named = {one.policy.name: one for one in measured}
+    pi, conservative = named.get("pi"), named.get("pi_c")
+    if pi is None or conservative is None:
+        return {}
+    if conservative.policy.threshold > pi.policy.threshold:
+        return {}
+    return {
+        "gamma": pi.gamma.as_dict(),
+        "missed_by_both": conservative.exposed.as_dict(),
+    }
 
 
 def _policies(named: Sequence[str]) -> list[Any]:

@@ -1,0 +1,145 @@
+"""Attacks of `crt.py` on one model: figures 3 to 5 of the paper, and bounds beside the claim.
+
+Canaries as in section 5.1. Members (appendix A.5) are turns of the training text that hold a
+secret; the others are the same turns with other secrets of the same form, which were in no text, so
+that the two differ in nothing but what a model may have memorized.
+"""
+
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+TEMPLATE, SMOKE_TEMPLATE = "My ID is : {digits:6}", "My ID is : 000{digits:3}"
+GROUP = 20
+MOST = 1000
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def like(secret: str, rng: random.Random) -> str:
+    """Return another secret of the same form: digits for digits, and letters in codes."""
+
+    def other(match: re.Match[str]) -> str:
+        text = match[0]
+        is_code = any(c.isdigit() for c in text)
+        return "".join(
+            str(rng.randrange(10)) if c.isdigit()
+            else rng.choice(_LETTERS) if is_code and c.isupper()
+            else c
+            for c in text
+        )  # fmt: skip
+
+    return re.sub(r"\w+", other, secret)
+
+
+def sides(
+    turns: Sequence[Sequence[str | tuple[str]]], seed: int, most: int = MOST
+) -> tuple[list[str], list[str]]:
+    """Return texts with their secrets, and the same texts with others.
+
+    Args:
+        turns: pieces of each text; a secret is a tuple of itself.
+        seed: of the others.
+        most: texts of a side.
+    """
+    rng = random.Random(f"{seed}:others")
+    chosen = list(dict.fromkeys(tuple(turn) for turn in turns))
+    rng.shuffle(chosen)
+    members, others = [], []
+    for turn in chosen[:most]:
+        members.append("".join(x if isinstance(x, str) else x[0] for x in turn))
+        others.append("".join(x if isinstance(x, str) else like(x[0], rng) for x in turn))
+    return members, others
+
+
+def attacked(
+    generator: Any,
+    canaries: Sequence[str],
+    members: Sequence[str],
+    others: Sequence[str],
+    *,
+    template: str,
+    claim: tuple[float, float] | None,
+    repeats: int,
+    work: Path,
+    seed: int,
+) -> dict[str, float]:
+    """Return what attacks find in a model; the ranking of candidates goes on where it stopped.
+
+    Args:
+        generator: the model.
+        canaries: words of each, separated by spaces.
+        members, others: words of rows.
+        template: all canaries are of it, and all its texts are ranked.
+        claim: epsilon and delta of one secret, None for none.
+        repeats: how often each canary was in the text.
+        work: a file for the losses of candidates.
+        seed: of groups, halves and intervals.
+    """
+    from genie_dp.private.audit import exposure, membership
+    from genie_dp.private.audit.canaries import canaries_of
+    from genie_dp.private.audit.candidates import candidate_losses
+    from genie_dp.private.audit.claims import Claim
+    from genie_dp.private.audit.models import GeneratorScorer
+    from genie_dp.private.audit.scorer import words_of
+    from genie_dp.private.audit.verdict import proved
+    from genie_dp.private.source import PrivateRow
+
+    scorer = GeneratorScorer(generator)
+    made = canaries_of(template, canaries, repeats=repeats)
+    losses = candidate_losses(scorer, made, work=work)
+    fit = exposure.fitted(losses, made.numbers, seed=seed)
+    exposed = exposure.exposures(losses, made.numbers, fit)
+    told = exposure.described(exposed, fit, seed=seed)
+    found = {
+        "exposure": told["highest"],
+        "mean exposure": told["mean"]["value"],
+        "mean exposure low": told["mean"]["low"],
+        "mean exposure high": told["mean"]["high"],
+        "extrapolated": told["extrapolated"]["mean"]["value"],
+    }
+    rows = [[PrivateRow(text) for text in side] for side in (members, others)]
+    lost = [scorer.losses(side) for side in rows]
+    words = [[words_of(row, with_program=False) for row in side] for side in rows]
+    group = min(GROUP, len(members) // 2)
+    attacks = membership.attacks_of(
+        (lost[0], lost[1]), (words[0], words[1]), {}, group=group, seed=seed
+    )
+    for one in attacks:
+        name = "accuracy" if one.group == 1 else "group accuracy"
+        figures = membership.described(one, seed=seed)
+        found |= {
+            name: figures["accuracy"]["value"],
+            f"{name} low": figures["accuracy"]["low"],
+            f"{name} high": figures["accuracy"]["high"],
+            name.replace("accuracy", "AUC"): figures["auc"]["value"],
+        }
+    stated = None if claim is None else Claim(*claim, source="this benchmark")
+    bounds = proved(attacks, exposed, stated, copies=repeats, seed=seed)
+    found["at least"] = max((one.epsilon for one in bounds if one.copies == 1), default=0.0)
+    if stated is not None:
+        found |= {"claimed": stated.epsilon, "refuted": float(any(x.refutes for x in bounds))}
+    work.unlink(missing_ok=True)
+    return found
+
+
+def by_gamma(rows: Sequence[dict[str, Any]], figure: str) -> list[list[str]]:
+    """Return a figure of the paper as a table: a model a line, gammas in columns.
+
+    >>> rows = [{"name": "lstm crt gamma=0.1 eps=2 0", "x": 0.5}]
+    >>> by_gamma(rows, "x")
+    [['model', '0.1'], ['lstm crt', '0.50']]
+    """
+    values: dict[str, dict[float, list[float]]] = {}
+    for row in rows:
+        model, method, gamma, epsilon, _ = row["name"].split(" ")
+        if figure in row and epsilon == "eps=2":
+            line = values.setdefault(f"{model} {method}", {})
+            line.setdefault(float(gamma.removeprefix("gamma=")), []).append(row[figure])
+    gammas = sorted({gamma for line in values.values() for gamma in line})
+    lines = [
+        [name, *(f"{sum(x) / len(x):.2f}" if (x := line.get(g)) else "" for g in gammas)]
+        for name, line in values.items()
+    ]
+    return [["model", *(f"{gamma:g}" for gamma in gammas)], *lines]

@@ -1,0 +1,52 @@
+"""What `private policies` measures is what `private train crt --report` reads."""
+
+import json
+
+import pytest
+
+from genie_dp.cli import run
+from genie_dp.cli.private.crt_rows import shares_of
+from genie_dp.errors import GenieError
+
+
+@pytest.fixture
+def labelled(tmp_path, monkeypatch):
+    """Ten secrets, of which patterns find nine; the tenth is in a text with nothing else."""
+    monkeypatch.chdir(tmp_path)
+    rows = []
+    for n in range(9):
+        mail = f"name{n}@example.com"
+        rows.append({"utterance": f"write to {mail}", "spans": [[9, 9 + len(mail), "email"]]})
+    rows.append({"utterance": "i am zorblatt", "spans": [[5, 13, "person"]]})
+    path = tmp_path / "labelled.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "rows.jsonl").write_text("")
+    return tmp_path
+
+
+def policies(*options):
+    return run(["private", "policies", "labelled.jsonl", "-o", "policies.json", *options])
+
+
+def options(path):
+    return {"method": "crt", "rows": path / "rows.jsonl", "report": path / "policies.json",
+            "gamma": None, "delta_2": None, "measured_on": None}  # fmt: skip
+
+
+def test_the_one_file_is_read_by_the_other(labelled):
+    assert policies() == 0
+    written = json.loads((labelled / "policies.json").read_text())
+    found = shares_of(options(labelled))
+    assert found.gamma.estimate == written["policies"][0]["gamma"]["value"] == 0.1
+    assert found.missed_by_both.estimate == written["policies"][1]["exposed"]["value"] == 0.1
+    assert 0 < found.gamma.low < 0.1 < found.gamma.high < 0.5
+    assert found.gamma.measured_on == "10 labelled secrets"
+
+
+@pytest.mark.parametrize("named", [["--policy", "pi=0.5"],
+                                   ["--policy", "pi=0.1", "--policy", "pi_c=0.5"]])  # fmt: skip
+def test_without_both_policies_there_are_no_shares(labelled, named):
+    assert policies(*named) == 0
+    with pytest.raises(GenieError) as caught:
+        shares_of(options(labelled))
+    assert caught.value.problems[0].code == "O011"
