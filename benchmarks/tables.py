@@ -167,7 +167,8 @@ def table_of(world: World, seeds: Sequence[int], backend: Backend) -> Iterator[s
 
 def _line(epsilon: float, runs: Mapping[Method, Sequence[Mapping[str, float]]]) -> str:
     def mean(method: Method, name: str) -> float:
-        return fmean(run[name] for run in runs[method])
+        # Plus nothing, so that no zero is a negative one.
+        return round(fmean(run[name] for run in runs[method]), 4) + 0.0
 
     errors = " | ".join(f"{mean(method, 'error'):.4f}" for method in METHODS)
     least = min(run["kept"] for run in runs["aim"])
