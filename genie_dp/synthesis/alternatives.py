@@ -142,7 +142,8 @@ def _same_program(piece: Piece) -> Hashable:
 
 
 def _same_sort(piece: Piece) -> Hashable:
-    return piece.derivation, "" if piece.attributes else piece.sort or sort_of(piece)
+    sort = "" if piece.attributes else piece.sort or sort_of(piece)
+    return piece.derivation, piece.value.functions, sort
 
 
 def _same_functions(piece: Piece) -> Hashable:

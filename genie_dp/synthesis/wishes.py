@@ -185,14 +185,18 @@ class _Group:
         lists: the number of the list of each child, shape (children, choices).
         owners: which `Choices` each is of, shape (choices,).
         places: its place among those, shape (choices,).
-        bags: for each child, what some piece has.
+        orders: for each child, the choices by the number of its list, shape (choices,).
+        firsts: for each child and list, where its choices begin in that order.
+        sizes: for each child and list, how many choices have it.
     """
 
     own: Wish
     lists: I64
     owners: I64
     places: I64
-    bags: Sequence[frozenset[Wish]]
+    orders: Sequence[I64]
+    firsts: Sequence[I64]
+    sizes: Sequence[I64]
 
 
 class _Index:
@@ -203,7 +207,7 @@ class _Index:
         self._bags: dict[tuple[str, ...], Wish] = {}
         self._numbers: dict[int, int] = {}
         self._members: list[Mapping[Wish, Sequence[Piece]]] = []
-        self._having: dict[Wish, tuple[list[int], list[int]]] = {}
+        met: dict[Wish, tuple[list[int], list[int]]] = {}
         self._own: dict[int, Wish] = {}
         owners: dict[tuple[int, Wish], tuple[Choices, list[int]]] = {}
         for rule, choices, start in cells.batches():
@@ -218,8 +222,13 @@ class _Index:
             rows = columns.setdefault((len(choices.groups), own), [])
             for place, keys in enumerate(choices.keys):
                 lists = [of[key] for of, key in zip(choices.groups, keys, strict=True)]
-                rows.append((owner, place, *map(self._number, lists)))
-        self._groups = [self._group(own, rows) for (_, own), rows in columns.items()]
+                rows.append((owner, place, *[self._number(pieces, met) for pieces in lists]))
+        self._having = {
+            bag: (np.array(lists, np.int64), np.array(sizes, float))
+            for bag, (lists, sizes) in met.items()
+        }
+        count = len(self._members)
+        self._groups = [_group(own, rows, count) for (_, own), rows in columns.items()]
 
     def functions(self) -> tuple[str, ...]:
         """Return all functions, sorted."""
@@ -241,7 +250,7 @@ class _Index:
         for group in self._groups:
             found = np.zeros(len(group.owners))
             for way in _ways(wish, len(group.lists), group.own):
-                if all(bag in present for bag, present in zip(way, group.bags, strict=True)):
+                if all(bag in self._having for bag in way):
                     self._count(group, way, having, found)
             chosen = np.flatnonzero(found)
             cells, of_choice = self._of_choices(group, chosen)
@@ -251,12 +260,19 @@ class _Index:
 
     def _count(self, group: _Group, way: Way, having: Mapping[Wish, F64], found: F64) -> None:
         """Add how many combinations of each choice have functions shared out in one way."""
-        children = sorted(range(len(way)), key=lambda child: len(self._having[way[child]][0]))
-        chosen, counts = np.arange(len(found)), np.ones(len(found))
-        for child in children:  # the rarest functions first, which leave few choices
-            counts = counts * having[way[child]][group.lists[child, chosen]]
-            stays = np.flatnonzero(counts)
-            chosen, counts = chosen[stays], counts[stays]
+        if not way:
+            found += 1.0
+            return
+        lists = [self._having[bag][0] for bag in way]
+        sizes = [int(group.sizes[child][of].sum()) for child, of in enumerate(lists)]
+        fewest = sizes.index(min(sizes))
+        if not sizes[fewest]:
+            return
+        of = lists[fewest]
+        chosen = group.orders[fewest][_ranges(group.firsts[fewest][of], group.sizes[fewest][of])]
+        counts = np.ones(len(chosen))
+        for child, bag in enumerate(way):
+            counts *= having[bag][group.lists[child, chosen]]
         found[chosen] += counts
 
     def _of_choices(self, group: _Group, chosen: I64) -> tuple[I64, I64]:
@@ -264,26 +280,18 @@ class _Index:
         owners = group.owners[chosen]
         counts = self._counts[owners]
         of_choice = np.repeat(np.arange(len(chosen)), counts)
-        number = np.arange(len(of_choice)) - np.repeat(np.cumsum(counts) - counts, counts)
-        starts = self._starts[self._first[owners][of_choice] + number]
+        starts = self._starts[_ranges(self._first[owners], counts)]
         return starts + group.places[chosen][of_choice], of_choice
 
     def _sizes(self, bag: Wish) -> F64:
         """Return how many pieces of each list have exactly these functions, shape (lists,)."""
         sizes = np.zeros(len(self._members))
-        lists, counts = self._having.get(bag, ([], []))
-        sizes[lists] = counts
+        if bag in self._having:
+            lists, counts = self._having[bag]
+            sizes[lists] = counts
         return sizes
 
-    def _group(self, own: Wish, rows: Sequence[tuple[int, ...]]) -> _Group:
-        columns = np.array(rows, np.int64).T
-        bags = [
-            frozenset(bag for number in set(lists.tolist()) for bag in self._members[number])
-            for lists in columns[2:]
-        ]
-        return _Group(own, columns[2:], columns[0], columns[1], bags)
-
-    def _number(self, pieces: Sequence[Piece]) -> int:
+    def _number(self, pieces: Sequence[Piece], met: dict[Wish, tuple[list[int], list[int]]]) -> int:
         """Return the number of a list, and note what is in it when it is met first."""
         known = self._numbers.get(id(pieces))
         if known is not None:
@@ -298,10 +306,31 @@ class _Index:
             members.setdefault(bag, []).append(piece)
         self._members.append(members)
         for bag, having in members.items():
-            lists, counts = self._having.setdefault(bag, ([], []))
+            lists, counts = met.setdefault(bag, ([], []))
             lists.append(number)
             counts.append(len(having))
         return number
+
+
+def _group(own: Wish, rows: Sequence[tuple[int, ...]], count: int) -> _Group:
+    """Return the group of rows of numbers: owner, place, lists; there are `count` lists."""
+    columns = np.array(rows, np.int64).T
+    lists = columns[2:]
+    sizes = [np.bincount(of_child, minlength=count) for of_child in lists]
+    firsts = [np.cumsum(of_child) - of_child for of_child in sizes]
+    orders = [np.argsort(of_child, kind="stable") for of_child in lists]
+    return _Group(own, lists, columns[0], columns[1], orders, firsts, sizes)
+
+
+def _ranges(firsts: I64, counts: I64) -> I64:
+    """Return firsts[0], firsts[0] + 1, .. as many as counts[0], then those of firsts[1], ..
+
+    >>> _ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    shifts = np.repeat(firsts - (np.cumsum(counts) - counts), counts)
+    found: I64 = np.arange(len(shifts)) + shifts
+    return found
 
 
 def _own_functions(cell: Cell) -> Wish:

@@ -77,7 +77,7 @@ class GrammarGenerator:
         rng, made = KeyedRandom(), []
         met = _Met({candidate.example.utterance for candidate in candidates})
         for number, candidate in enumerate(candidates):
-            rng.restart(f"{seed}:vary:{number}".encode())
+            rng.restart(f"{seed}:vary:{strength}:{number}".encode())
             made.append(self._varied(candidate, strength, rng, met))
         return made
 

@@ -80,15 +80,18 @@ class Draws:
         """
         exact = {one.extractor: one.value for one in asked if one.is_exact}
         together = frozenset(exact.get("functions", "").split())
-        known = [name for name in sorted(together) if name in self._functions]
-        known = known or [exact.get("function", "")]
+        known = sorted(together & self._functions)
         while True:
             if not exact:
                 yield ANY
-            elif together and self._can(together):
+            elif self._can(together):
                 yield together
-            else:
+            elif known:  # they do not go together, or one of them is in no derivation
                 function = known[int(rng.random() * len(known))]
+                alone = frozenset((function,))
+                yield alone if self._can(alone) else self._with_others(function, rng)
+            else:
+                function = exact.get("function", "")
                 if function not in self._functions:
                     function = self._of_skill(exact.get("skill") or skill_of(function), rng)
                 yield self._with_others(function, rng) if function else ANY
@@ -125,7 +128,9 @@ class Draws:
                     return both
         if self._can(alone):
             return alone
-        met = [bag for bag in self._bags_of.get(function, ()) if len(bag) <= _MOST_WISHED]
+        # Nothing says it first, or always with others: what was met with it.
+        met = self._bags_of.get(function) or self._bags_with.get(function, ())
+        met = [bag for bag in met if len(bag) <= _MOST_WISHED]
         return met[int(rng.random() * len(met))] if met else ANY
 
     def _of_skill(self, skill: str, rng: Random) -> str:
@@ -134,7 +139,7 @@ class Draws:
         return found[int(rng.random() * len(found))] if found else ""
 
     def _can(self, wish: Wish) -> bool:
-        return len(wish) <= _MOST_WISHED and len(self.drawer.chances(wish).cells) > 0
+        return 0 < len(wish) <= _MOST_WISHED and len(self.drawer.chances(wish).cells) > 0
 
     @cached_property
     def _functions(self) -> frozenset[str]:
@@ -159,6 +164,15 @@ class Draws:
         for pair in self._pilot.pairs:
             if pair.functions:
                 found.setdefault(pair.functions[0], []).append(frozenset(pair.functions))
+        return found
+
+    @cached_property
+    def _bags_with(self) -> Mapping[str, Sequence[Wish]]:
+        """Return the functions of programs by each of them."""
+        found: dict[str, list[Wish]] = {}
+        for bag in [bag for of in self._bags_of.values() for bag in of]:
+            for name in bag:
+                found.setdefault(name, []).append(bag)
         return found
 
     @cached_property
