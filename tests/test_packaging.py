@@ -81,7 +81,7 @@ OPTIONAL = {
     "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
     "safetensors", "tensorboard", "phonenumbers", "tzdata", "pyduckling", "fastapi",
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
-    "rensa", "spacy", "presidio_analyzer",
+    "rensa", "spacy", "presidio_analyzer", "tldextract",
 }  # fmt: skip
 
 

@@ -68,6 +68,7 @@ class Presidio:
         except ImportError:
             raise _missing("Presidio", "pip install presidio-analyzer") from None
         self.language = language
+        _stay_offline()
         engine = SpacyNlpEngine()
         # Given here, so that Presidio does not download its own.
         engine.nlp = {language: Spacy(model)._model if model else spacy.blank(language)}
@@ -82,6 +83,17 @@ class Presidio:
             )
             for text in texts
         ]
+
+
+def _stay_offline() -> None:
+    """Let the list of domains that Presidio's detector of e-mail asks be the one it comes with.
+
+    Else the first address has it fetched from the network, and a page of trouble where there is
+    none.
+    """
+    from tldextract import TLDExtract, tldextract
+
+    tldextract.TLD_EXTRACTOR = TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 
 def _missing(what: str, how: str) -> GenieError:
