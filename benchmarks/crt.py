@@ -44,6 +44,9 @@ SECRETS = re.compile(
 )
 METHODS = ("non-private", "masked", "s-dp", "dp", "crt", "broken")
 REPEATS = 20
+FIGURES = (
+    "exposure", "accuracy", "pair accuracy", "group accuracy", "calibrated group accuracy",
+)  # fmt: skip
 # What the broken run claims to have been, and how much longer it learns.
 BROKEN_GAMMA, BROKEN_EPOCHS = 0.1, 4
 SIZES = {"lstm": {"size": 200}, "decoder": {"size": 256, "layers": 4, "heads": 4}}
@@ -253,14 +256,11 @@ def measured(
     if setting.method in ("crt", "dp"):
         found["epsilon"] = claim.epsilon
     turns = [text.pieces for text in texts if text.spans and text.text not in put_in]
-    members, others = (
-        [" ".join(words(text)) for text in side] for side in sides(turns, setting.seed)
-    )
+    rows = ([" ".join(words(text)) for text in side] for side in sides(turns, setting.seed, MASK))
     return found | attacked(
         made,
         [" ".join(words(text)) for text in put_in],
-        members,
-        others,
+        *rows,
         template=template,
         claim=(claim.epsilon, claim.delta) if claim else None,
         repeats=REPEATS,
@@ -353,7 +353,7 @@ def report(rows: Sequence[dict[str, Any]], work: Path) -> None:
     ]
     shown = [[row["name"], *(f"{row[n]:.3g}" if n in row else "" for n in names)] for row in rows]
     click.echo(table(["model", *names], shown))
-    for number, figure in enumerate(("exposure", "accuracy", "group accuracy"), 3):
+    for number, figure in zip(("3", "4", "4, pairs", "5", "5, calibrated"), FIGURES, strict=True):
         head, *lines = by_gamma(rows, figure)
         click.echo(f"figure {number}: {figure} by gamma")
         click.echo(table(head, lines))

@@ -14,6 +14,9 @@ from typing import Any
 TEMPLATE, SMOKE_TEMPLATE = "My ID is : {digits:6}", "My ID is : 000{digits:3}"
 GROUP = 20
 MOST = 1000
+# Two sets of bounds, 95 % for both together.
+LEVEL = 0.975
+NAMES = {"perplexity": "", "reference masked": "calibrated ", "pairs": "pair "}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -34,23 +37,36 @@ def like(secret: str, rng: random.Random) -> str:
 
 
 def sides(
-    turns: Sequence[Sequence[str | tuple[str]]], seed: int, most: int = MOST
-) -> tuple[list[str], list[str]]:
-    """Return texts with their secrets, and the same texts with others.
+    turns: Sequence[Sequence[str | tuple[str]]], seed: int, mask: str, most: int = MOST
+) -> tuple[list[str], list[str], list[str]]:
+    """Return texts with their secrets, the same texts with others, and with masks.
 
     Args:
         turns: pieces of each text; a secret is a tuple of itself.
         seed: of the others.
+        mask: stands for a secret.
         most: texts of a side.
     """
     rng = random.Random(f"{seed}:others")
     chosen = list(dict.fromkeys(tuple(turn) for turn in turns))
     rng.shuffle(chosen)
-    members, others = [], []
+    members, others, masked = [], [], []
     for turn in chosen[:most]:
         members.append("".join(x if isinstance(x, str) else x[0] for x in turn))
         others.append("".join(x if isinstance(x, str) else like(x[0], rng) for x in turn))
-    return members, others
+        masked.append("".join(x if isinstance(x, str) else mask for x in turn))
+    return members, others, masked
+
+
+def pairs(true: Sequence[float], other: Sequence[float], seed: int) -> Any:
+    """Return the attack that tells which of two secrets was in the text, shown in random order."""
+    import numpy as np
+
+    from genie_dp.private.audit.membership import Attack
+
+    is_first = np.random.default_rng(seed).random(len(true)) < 0.5
+    gain = np.asarray(other) - np.asarray(true)
+    return Attack("pairs", gain[is_first], -gain[~is_first])
 
 
 def attacked(
@@ -58,6 +74,7 @@ def attacked(
     canaries: Sequence[str],
     members: Sequence[str],
     others: Sequence[str],
+    masked: Sequence[str],
     *,
     template: str,
     claim: tuple[float, float] | None,
@@ -70,7 +87,7 @@ def attacked(
     Args:
         generator: the model.
         canaries: words of each, separated by spaces.
-        members, others: words of rows.
+        members, others, masked: words of rows, as `sides` gives them.
         template: all canaries are of it, and all its texts are ranked.
         claim: epsilon and delta of one secret, None for none.
         repeats: how often each canary was in the text.
@@ -99,25 +116,36 @@ def attacked(
         "mean exposure high": told["mean"]["high"],
         "extrapolated": told["extrapolated"]["mean"]["value"],
     }
-    rows = [[PrivateRow(text) for text in side] for side in (members, others)]
+    rows = [[PrivateRow(text) for text in side] for side in (members, others, masked)]
     lost = [scorer.losses(side) for side in rows]
     words = [[words_of(row, with_program=False) for row in side] for side in rows]
-    group = min(GROUP, len(members) // 2)
     attacks = membership.attacks_of(
-        (lost[0], lost[1]), (words[0], words[1]), {}, group=group, seed=seed
+        (lost[0], lost[1]),
+        (words[0], words[1]),
+        {"masked": (lost[2], lost[2])},
+        group=min(GROUP, len(members) // 2),
+        seed=seed,
     )
-    for one in attacks:
-        name = "accuracy" if one.group == 1 else "group accuracy"
+    pair = pairs(lost[0], lost[1], seed)
+    for one in (*attacks, pair):
+        name = NAMES[one.name] + ("group " if one.group > 1 else "")
         figures = membership.described(one, seed=seed)
         found |= {
-            name: figures["accuracy"]["value"],
-            f"{name} low": figures["accuracy"]["low"],
-            f"{name} high": figures["accuracy"]["high"],
-            name.replace("accuracy", "AUC"): figures["auc"]["value"],
+            f"{name}accuracy": figures["accuracy"]["value"],
+            f"{name}accuracy low": figures["accuracy"]["low"],
+            f"{name}accuracy high": figures["accuracy"]["high"],
+            f"{name}AUC": figures["auc"]["value"],
         }
     stated = None if claim is None else Claim(*claim, source="this benchmark")
-    bounds = proved(attacks, exposed, stated, copies=repeats, seed=seed)
-    found["at least"] = max((one.epsilon for one in bounds if one.copies == 1), default=0.0)
+    # Of a pair one secret is exchanged for another: for the mask, and that for the other.
+    twice = None if stated is None else stated.of_copies(2)
+    bounds = [
+        *proved(attacks, exposed, stated, copies=repeats, level=LEVEL, seed=seed),
+        *proved([pair], [], twice, level=LEVEL, seed=seed),
+    ]
+    found["at least"] = max(
+        one.epsilon / (2 if one.attack == pair.name else 1) for one in bounds if one.copies == 1
+    )
     if stated is not None:
         found |= {"claimed": stated.epsilon, "refuted": float(any(x.refutes for x in bounds))}
     work.unlink(missing_ok=True)
