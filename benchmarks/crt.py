@@ -240,7 +240,7 @@ def measured(
     **how: Any,
 ) -> dict[str, Any]:
     """Return what one model is worth, what is claimed of it, and what attacks find in it."""
-    from crt_audit import attacked, sides
+    from crt_audit import Material, attacked, sides
 
     from genie_dp.private.crt.perplexity import perplexity
     from genie_dp.private.generators.stages import Labelled
@@ -257,13 +257,13 @@ def measured(
         found["epsilon"] = claim.epsilon
     turns = [text.pieces for text in texts if text.spans and text.text not in put_in]
     rows = ([" ".join(words(text)) for text in side] for side in sides(turns, setting.seed, MASK))
+    material = Material(
+        [" ".join(words(text)) for text in put_in], *rows, template=template, repeats=REPEATS
+    )
     return found | attacked(
         made,
-        [" ".join(words(text)) for text in put_in],
-        *rows,
-        template=template,
+        material,
         claim=(claim.epsilon, claim.delta) if claim else None,
-        repeats=REPEATS,
         work=folder.with_name(f"{folder.name}.candidates"),
         seed=setting.seed,
     )

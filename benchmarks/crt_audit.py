@@ -8,6 +8,7 @@ that the two differ in nothing but what a model may have memorized.
 import random
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,16 +70,30 @@ def pairs(true: Sequence[float], other: Sequence[float], seed: int) -> Any:
     return Attack("pairs", gain[is_first], -gain[~is_first])
 
 
+@dataclass(frozen=True)
+class Material:
+    """What a model is attacked with.
+
+    Attributes:
+        canaries: words of each, separated by spaces.
+        members, others, masked: words of rows, as `sides` gives them.
+        template: all canaries are of it, and all its texts are ranked.
+        repeats: how often each canary was in the text.
+    """
+
+    canaries: Sequence[str]
+    members: Sequence[str]
+    others: Sequence[str]
+    masked: Sequence[str]
+    template: str
+    repeats: int
+
+
 def attacked(
     generator: Any,
-    canaries: Sequence[str],
-    members: Sequence[str],
-    others: Sequence[str],
-    masked: Sequence[str],
+    material: Material,
     *,
-    template: str,
     claim: tuple[float, float] | None,
-    repeats: int,
     work: Path,
     seed: int,
 ) -> dict[str, float]:
@@ -86,61 +101,24 @@ def attacked(
 
     Args:
         generator: the model.
-        canaries: words of each, separated by spaces.
-        members, others, masked: words of rows, as `sides` gives them.
-        template: all canaries are of it, and all its texts are ranked.
+        material: what it is attacked with.
         claim: epsilon and delta of one secret, None for none.
-        repeats: how often each canary was in the text.
         work: a file for the losses of candidates.
         seed: of groups, halves and intervals.
     """
-    from genie_dp.private.audit import exposure, membership
-    from genie_dp.private.audit.canaries import canaries_of
-    from genie_dp.private.audit.candidates import candidate_losses
     from genie_dp.private.audit.claims import Claim
     from genie_dp.private.audit.models import GeneratorScorer
-    from genie_dp.private.audit.scorer import words_of
     from genie_dp.private.audit.verdict import proved
-    from genie_dp.private.source import PrivateRow
 
     scorer = GeneratorScorer(generator)
-    made = canaries_of(template, canaries, repeats=repeats)
-    losses = candidate_losses(scorer, made, work=work)
-    fit = exposure.fitted(losses, made.numbers, seed=seed)
-    exposed = exposure.exposures(losses, made.numbers, fit)
-    told = exposure.described(exposed, fit, seed=seed)
-    found = {
-        "exposure": told["highest"],
-        "mean exposure": told["mean"]["value"],
-        "mean exposure low": told["mean"]["low"],
-        "mean exposure high": told["mean"]["high"],
-        "extrapolated": told["extrapolated"]["mean"]["value"],
-    }
-    rows = [[PrivateRow(text) for text in side] for side in (members, others, masked)]
-    lost = [scorer.losses(side) for side in rows]
-    words = [[words_of(row, with_program=False) for row in side] for side in rows]
-    attacks = membership.attacks_of(
-        (lost[0], lost[1]),
-        (words[0], words[1]),
-        {"masked": (lost[2], lost[2])},
-        group=min(GROUP, len(members) // 2),
-        seed=seed,
-    )
-    pair = pairs(lost[0], lost[1], seed)
-    for one in (*attacks, pair):
-        name = NAMES[one.name] + ("group " if one.group > 1 else "")
-        figures = membership.described(one, seed=seed)
-        found |= {
-            f"{name}accuracy": figures["accuracy"]["value"],
-            f"{name}accuracy low": figures["accuracy"]["low"],
-            f"{name}accuracy high": figures["accuracy"]["high"],
-            f"{name}AUC": figures["auc"]["value"],
-        }
+    exposed, found = exposed_by(scorer, material, work, seed)
+    attacks, pair, figures = inferred(scorer, material, seed)
+    found |= figures
     stated = None if claim is None else Claim(*claim, source="this benchmark")
     # Of a pair one secret is exchanged for another: for the mask, and that for the other.
     twice = None if stated is None else stated.of_copies(2)
     bounds = [
-        *proved(attacks, exposed, stated, copies=repeats, level=LEVEL, seed=seed),
+        *proved(attacks, exposed, stated, copies=material.repeats, level=LEVEL, seed=seed),
         *proved([pair], [], twice, level=LEVEL, seed=seed),
     ]
     found["at least"] = max(
@@ -150,6 +128,59 @@ def attacked(
         found |= {"claimed": stated.epsilon, "refuted": float(any(x.refutes for x in bounds))}
     work.unlink(missing_ok=True)
     return found
+
+
+def exposed_by(
+    scorer: Any, material: Material, work: Path, seed: int
+) -> tuple[list[Any], dict[str, float]]:
+    """Return the exposure of each canary, and figure 3."""
+    from genie_dp.private.audit import exposure
+    from genie_dp.private.audit.canaries import canaries_of
+    from genie_dp.private.audit.candidates import candidate_losses
+
+    made = canaries_of(material.template, material.canaries, repeats=material.repeats)
+    losses = candidate_losses(scorer, made, work=work)
+    fit = exposure.fitted(losses, made.numbers, seed=seed)
+    exposed = exposure.exposures(losses, made.numbers, fit)
+    told = exposure.described(exposed, fit, seed=seed)
+    return exposed, {
+        "exposure": told["highest"],
+        "mean exposure": told["mean"]["value"],
+        "mean exposure low": told["mean"]["low"],
+        "mean exposure high": told["mean"]["high"],
+        "extrapolated": told["extrapolated"]["mean"]["value"],
+    }
+
+
+def inferred(scorer: Any, material: Material, seed: int) -> tuple[list[Any], Any, dict[str, float]]:
+    """Return attacks on turns, that on pairs, and figures 4 and 5."""
+    from genie_dp.private.audit import membership
+    from genie_dp.private.audit.scorer import words_of
+    from genie_dp.private.source import PrivateRow
+
+    texts = (material.members, material.others, material.masked)
+    rows = [[PrivateRow(text) for text in side] for side in texts]
+    lost = [scorer.losses(side) for side in rows]
+    words = [[words_of(row, with_program=False) for row in side] for side in rows]
+    attacks = membership.attacks_of(
+        (lost[0], lost[1]),
+        (words[0], words[1]),
+        {"masked": (lost[2], lost[2])},
+        group=min(GROUP, len(rows[0]) // 2),
+        seed=seed,
+    )
+    pair = pairs(lost[0], lost[1], seed)
+    found: dict[str, float] = {}
+    for one in (*attacks, pair):
+        name = NAMES[one.name] + ("group " if one.group > 1 else "")
+        figures = membership.described(one, seed=seed)
+        found |= {
+            f"{name}accuracy": figures["accuracy"]["value"],
+            f"{name}accuracy low": figures["accuracy"]["low"],
+            f"{name}accuracy high": figures["accuracy"]["high"],
+            f"{name}AUC": figures["auc"]["value"],
+        }
+    return attacks, pair, found
 
 
 def by_gamma(rows: Sequence[dict[str, Any]], figure: str) -> list[list[str]]:

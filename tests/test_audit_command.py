@@ -168,8 +168,14 @@ def test_public_rows_of_a_redacted_text_have_no_claim_and_are_left_out(here):
 def test_what_cannot_be_done_is_refused(here, options, code):
     assert attack("fresh", *options) == code
     assert not (here / "audit.json").exists()
-    run(["private", "audit", "fresh", *SIDES, "--output", "audit.json", "--overwrite"])
-    assert attack("fresh", *SIDES) == 1
+    assert not (here / ".audit.json.work").exists()
+
+
+def test_an_output_that_exists_stays(here):
+    assert attack("fresh", *SIDES) == 0
+    before = (here / "audit.json").read_bytes()
+    assert attack("fresh", *SIDES, "--seed", "1") == 1
+    assert (here / "audit.json").read_bytes() == before
 
 
 def test_canaries_are_put_between_the_lines_and_no_line_is_changed(tmp_path, monkeypatch):

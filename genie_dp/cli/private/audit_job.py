@@ -62,9 +62,14 @@ def run(options: Mapping[str, Any]) -> None:
     prepare_torch(options["device"], options["threads"])
     with for_the_owner_alone():
         audit = _Audit.of(options, work)
+        is_new = not work.exists()
         enter_work(work, audit.shared(), resume=options["resume"])
         try:
             result = audit.run()
+        except GenieError:
+            if is_new:  # a mistake of the first start: nothing to go on with
+                shutil.rmtree(work)
+            raise
         except KeyboardInterrupt:
             write_over("")
             click.echo(f"the audit so far is in {work}; go on with --resume", err=True)
