@@ -25,6 +25,7 @@ import math
 import random
 import re
 import shutil
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,7 +256,9 @@ def measured(
     claim = claimed(texts, setting, plan, **how)
     if setting.method in ("crt", "dp"):
         found["epsilon"] = claim.epsilon
-    turns = [text.pieces for text in texts if text.spans and text.text not in put_in]
+    # A claim is of a secret that comes once; of one that comes k times it is k times as large.
+    counts = Counter(secret for text in texts for secret in text.secrets)
+    turns = [text.pieces for text in texts if len(text.spans) == 1 and counts[text.secrets[0]] == 1]
     rows = ([" ".join(words(text)) for text in side] for side in sides(turns, setting.seed, MASK))
     material = Material(
         [" ".join(words(text)) for text in put_in], *rows, template=template, repeats=REPEATS

@@ -1,8 +1,11 @@
 """Attacks of `crt.py` on one model: figures 3 to 5 of the paper, and bounds beside the claim.
 
-Canaries as in section 5.1. Members (appendix A.5) are turns of the training text that hold a
-secret; the others are the same turns with other secrets of the same form, which were in no text, so
-that the two differ in nothing but what a model may have memorized.
+Canaries as in section 5.1. Members (appendix A.5) are turns of the training text with a secret that
+comes once; the others are the same turns with other secrets of the same form, which were in no
+text, so that the two differ in nothing but what a model may have memorized. `accuracy` is the
+paper's, by perplexity; `calibrated accuracy` has the loss of the masked turn taken off, which is
+the same for both, so that it does not matter which turns are hard; `pair accuracy` is that of
+telling which of a turn's two secrets was in the text.
 """
 
 import random
