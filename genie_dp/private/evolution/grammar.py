@@ -92,11 +92,15 @@ class GrammarGenerator:
     def _drawn(self, asked: Sequence[Asked], rng: KeyedRandom) -> Iterator[Draw]:
         """Yield draws for a record, up to a bound."""
         wishes = self._draws.wishes(asked, rng)
+        is_met = False
         for wish in islice(wishes, _WISHES):
             for _ in range(_DRAWS_OF_A_WISH):
                 draw = self._draws.draw(wish, asked, rng)
                 if draw is not None:
+                    is_met = True
                     yield draw
+        if is_met:
+            return
         # Of a grammar whose Python functions refuse nearly everything, whatever it gives.
         for _ in range(_MOST_DRAWS):
             draw = self._draws.draw(ANY, (), rng)
