@@ -26,7 +26,7 @@ import random
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -237,6 +237,7 @@ def measured(
     setting: Setting,
     folder: Path,
     *,
+    pool: Mapping[str, Sequence[str]],
     template: str,
     **how: Any,
 ) -> dict[str, Any]:
@@ -259,7 +260,10 @@ def measured(
     # A claim is of a secret that comes once; of one that comes k times it is k times as large.
     counts = Counter(secret for text in texts for secret in text.secrets)
     turns = [text.pieces for text in texts if len(text.spans) == 1 and counts[text.secrets[0]] == 1]
-    rows = ([" ".join(words(text)) for text in side] for side in sides(turns, setting.seed, MASK))
+    rows = (
+        [" ".join(words(text)) for text in side]
+        for side in sides(turns, pool, MASK, seed=setting.seed)
+    )
     material = Material(
         [" ".join(words(text)) for text in put_in], *rows, template=template, repeats=REPEATS
     )
@@ -313,13 +317,17 @@ def main(
 ) -> None:
     """Train what is missing in WORK/results.jsonl, then print the tables and write the picture."""
     import torch
-    from crt_audit import SMOKE_TEMPLATE, TEMPLATE
+    from crt_audit import SMOKE_TEMPLATE, TEMPLATE, pool_of
 
     torch.set_num_threads(1)
     work.mkdir(parents=True, exist_ok=True)
     results = work / "results.jsonl"
     put_in = canaries(0, 1000 if smoke else 10**6)
-    texts = texts_of(data / "train.jsonl.gz", 60 if smoke else most) + put_in
+    every = texts_of(data / "train.jsonl.gz", 10**9)
+    most = 60 if smoke else most
+    texts = every[:most] + put_in
+    known = {secret for text in texts for secret in text.secrets}
+    pool = pool_of((secret for text in every[most:] for secret in text.secrets), known)
     held_out = texts_of(data / "valid.jsonl", 20 if smoke else 500)
     lines = results.read_text().splitlines() if results.exists() else []
     done = {row["name"]: row for row in map(json.loads, lines) if "exposure" in row}
@@ -334,7 +342,7 @@ def main(
         size |= {"layers": 1, "heads": 2} if smoke and setting.model == "decoder" else {}
         done[setting.name] = measured(
             texts, held_out, inserted, setting, work / setting.name.replace(" ", "_"), size=size,
-            template=SMOKE_TEMPLATE if smoke else TEMPLATE, **how,
+            pool=pool, template=SMOKE_TEMPLATE if smoke else TEMPLATE, **how,
         )  # fmt: skip
         with results.open("a") as out:
             out.write(json.dumps(done[setting.name]) + "\n")

@@ -1,16 +1,15 @@
 """Attacks of `crt.py` on one model: figures 3 to 5 of the paper, and bounds beside the claim.
 
 Canaries as in section 5.1. Members (appendix A.5) are turns of the training text with a secret that
-comes once; the others are the same turns with other secrets of the same form, which were in no
-text, so that the two differ in nothing but what a model may have memorized. `accuracy` is the
+comes once; the others are the same turns with other secrets of its kind, from dialogues that were
+left out, so that the two differ in nothing but what a model may have memorized. `accuracy` is the
 paper's, by perplexity; `calibrated accuracy` has the loss of the masked turn taken off, which is
 the same for both, so that it does not matter which turns are hard; `pair accuracy` is that of
 telling which of a turn's two secrets was in the text.
 """
 
-import random
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,34 +20,45 @@ MOST = 1000
 # Two sets of bounds, 95 % for both together.
 LEVEL = 0.975
 NAMES = {"perplexity": "", "reference masked": "calibrated ", "pairs": "pair "}
-_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def like(secret: str, rng: random.Random) -> str:
-    """Return another secret of the same form: digits for digits, and letters in codes."""
+def kind_of(secret: str) -> str:
+    """Return what a secret is, by its form.
 
-    def other(match: re.Match[str]) -> str:
-        text = match[0]
-        is_code = any(c.isdigit() for c in text)
-        return "".join(
-            str(rng.randrange(10)) if c.isdigit()
-            else rng.choice(_LETTERS) if is_code and c.isupper()
-            else c
-            for c in text
-        )  # fmt: skip
+    >>> [kind_of(x) for x in ("843-58572-7002", "0UOKFRS1GA", "3 Khan Mews, ME 20072", "+1(980)32")]
+    ['order', 'tracking', 'address', 'phone']
+    """
+    if re.fullmatch(r"\d{3}-\d{5}-\d+", secret):
+        return "order"
+    if re.fullmatch(r"[A-Z0-9]{10}", secret) and not secret.isdigit():
+        return "tracking"
+    return "address" if " " in secret else "phone"
 
-    return re.sub(r"\w+", other, secret)
+
+def pool_of(secrets: Iterable[str], known: Collection[str]) -> dict[str, list[str]]:
+    """Return secrets that are in no training text, by their kind."""
+    found: dict[str, list[str]] = {}
+    for secret in dict.fromkeys(secrets):
+        if secret not in known:
+            found.setdefault(kind_of(secret), []).append(secret)
+    return found
 
 
 def sides(
-    turns: Sequence[Sequence[str | tuple[str]]], seed: int, mask: str, most: int = MOST
+    turns: Sequence[Sequence[str | tuple[str]]],
+    pool: Mapping[str, Sequence[str]],
+    mask: str,
+    *,
+    seed: int,
+    most: int = MOST,
 ) -> tuple[list[str], list[str], list[str]]:
     """Return texts with their secrets, the same texts with others, and with masks.
 
     Args:
         turns: pieces of each text; a secret is a tuple of itself.
-        seed: of the others.
+        pool: secrets that are in no training text, by their kind.
         mask: stands for a secret.
+        seed: of the others.
         most: texts of a side.
     """
     rng = random.Random(f"{seed}:others")
@@ -57,7 +67,9 @@ def sides(
     members, others, masked = [], [], []
     for turn in chosen[:most]:
         members.append("".join(x if isinstance(x, str) else x[0] for x in turn))
-        others.append("".join(x if isinstance(x, str) else like(x[0], rng) for x in turn))
+        others.append(
+            "".join(x if isinstance(x, str) else rng.choice(pool[kind_of(x[0])]) for x in turn)
+        )
         masked.append("".join(x if isinstance(x, str) else mask for x in turn))
     return members, others, masked
 
