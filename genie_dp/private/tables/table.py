@@ -104,13 +104,17 @@ def table_from(text: str, *, name: str = "<table>") -> SyntheticTable:
     hint = "give a file that `genie-dp private table` made"
     try:
         content = json.loads(text)
+    except (ValueError, RecursionError):
+        # The error would tell how long a line is, of a private file that was named by mistake.
+        raise GenieError(Problem("T508", f"{name}: expected JSON", hint=hint)) from None
+    try:
         if set(content) != _KEYS or (content["format"], content["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT!r} of version {VERSION}")
         schema = Schema.from_dict(content["schema"])
         potentials = dict(_factor(schema, one) for one in content["factors"])
         spent = spent_of(content["spent"]) if content["spent"] is not None else None
         release = dict(content["release"])
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
         message = f"{name}: no private table: {error}"
         raise GenieError(Problem("T508", message, hint=hint)) from None
     return SyntheticTable(schema, Joint(schema.domain, potentials), spent, release)
