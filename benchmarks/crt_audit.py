@@ -8,6 +8,7 @@ the same for both, so that it does not matter which turns are hard; `pair accura
 telling which of a turn's two secrets was in the text.
 """
 
+import random
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
