@@ -96,6 +96,13 @@ def test_extrapolation_follows_the_distribution_beyond_the_ranks():
     assert fit.distance < 0.03
 
 
+def test_what_is_far_beyond_the_distribution_has_a_number_still():
+    fit = exposure.Fit(5.0, 40.0, 3.0, 0.0)
+    bits = [fit.bits(loss) for loss in (50.0, 40.0, 30.0, -500.0)]
+    assert bits == sorted(bits)
+    assert math.isfinite(bits[-1])
+
+
 def test_candidates_that_are_all_as_likely_have_a_fit_without_shape():
     assert exposure.fitted(np.ones(50), [3]).bits(1.0) == pytest.approx(1)
 

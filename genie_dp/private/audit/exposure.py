@@ -17,6 +17,8 @@ from genie_dp.rng import child_seed
 
 # Candidates that the skew-normal distribution is fitted to.
 SAMPLE = 10_000
+# Smaller chances are no doubles, and so no numbers in JSON.
+_MOST_BITS = 1074.0
 # Ranks, as shares of the space, at which canaries are counted for a bound of epsilon. They are
 # chosen before looking, and the level is divided by how many they are.
 SHARES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1)
@@ -58,7 +60,7 @@ class Fit:
     def bits(self, loss: float) -> float:
         """Return the exposure of a loss."""
         tail = scipy_stats().skewnorm.logcdf(loss, self.shape, self.location, self.scale)
-        return -float(tail) / math.log(2)
+        return min(_MOST_BITS, -float(tail) / math.log(2))
 
 
 def ranks(losses: Floats, places: Sequence[int]) -> list[float]:
