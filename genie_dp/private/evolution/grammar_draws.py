@@ -6,6 +6,7 @@ from functools import cached_property
 from random import Random
 
 import numpy as np
+import numpy.typing as npt
 
 from genie_dp.private.evolution.grammar_columns import Asked
 from genie_dp.private.tables.extract import EXTRACTORS, skill_of
@@ -57,6 +58,7 @@ class Draws:
         self.drawer = Drawer(engine)
         self._factors: dict[tuple[str, str], F64] = {}
         self._said: dict[str, Sequence[str]] = {}
+        self._met: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}
 
     def draw(self, wish: Wish | None, asked: Sequence[Asked], rng: Random) -> Draw | None:
         """Return a draw; templates whose sentences are as asked come more often.
@@ -76,25 +78,19 @@ class Draws:
         """Yield the functions that derivations for a record may have, one choice after the other.
 
         What no derivation has is left out: of two functions that do not go together one is chosen,
-        of a function that nothing speaks of the skill.
+        of a function that nothing speaks of the skill. After the first choice, the functions of
+        rows that are known to be as asked come first.
         """
         exact = {one.extractor: one.value for one in asked if one.is_exact}
         together = frozenset(exact.get("functions", "").split())
-        known = sorted(together & self._functions)
+        yield self._wish(exact, together, rng)
+        alike = () if self._can(together) or not asked else self._alike(asked)
         while True:
-            if not exact:
-                yield ANY
-            elif self._can(together):
-                yield together
-            elif known:  # they do not go together, or one of them is in no derivation
-                function = known[int(rng.random() * len(known))]
-                alone = frozenset((function,))
-                yield alone if self._can(alone) else self._with_others(function, rng)
+            if len(alike):
+                bag = frozenset(self._pilot.pairs[alike[int(rng.random() * len(alike))]].functions)
+                yield bag if self._can(bag) else self._wish(exact, together, rng)
             else:
-                function = exact.get("function", "")
-                if function not in self._functions:
-                    function = self._of_skill(exact.get("skill") or skill_of(function), rng)
-                yield self._with_others(function, rng) if function else ANY
+                yield self._wish(exact, together, rng)
 
     # -------------------------------------------------------------------------- derivations
 
@@ -116,6 +112,22 @@ class Draws:
         return Draw(tree, pair_of(tree.piece, self.engine.compiled))
 
     # ---------------------------------------------------------------------------- functions
+
+    def _wish(self, exact: Mapping[str, str], together: Wish, rng: Random) -> Wish | None:
+        """Return functions for what columns that name functions ask."""
+        if not exact:
+            return ANY
+        if self._can(together):
+            return together
+        known = sorted(together & self._functions)
+        if known:  # they do not go together, or one of them is in no derivation
+            function = known[int(rng.random() * len(known))]
+            alone = frozenset((function,))
+            return alone if self._can(alone) else self._with_others(function, rng)
+        function = exact.get("function", "")
+        if function not in self._functions:
+            function = self._of_skill(exact.get("skill") or skill_of(function), rng)
+        return self._with_others(function, rng) if function else ANY
 
     def _with_others(self, function: str, rng: Random) -> Wish | None:
         """Return a wish of a program whose first function it is: alone, or as often with others."""
@@ -216,11 +228,25 @@ class Draws:
         """Return how likely it is that a row of each template is as asked, shape (spans,)."""
         name = asked.extractor, asked.value
         if name not in self._factors:
+            counts = self._pilot.counts
+            found = np.bincount(self._pilot.spans, self._hits(asked), len(counts))
+            # What was not met among few draws may be there: half a hit more.
+            self._factors[name] = (found + 0.5) / (counts + 1)
+        return self._factors[name]
+
+    def _alike(self, asked: Sequence[Asked]) -> Sequence[int]:
+        """Return the places of the pilot's pairs that are as asked in all."""
+        found = np.logical_and.reduce([self._hits(one) for one in asked])
+        places: list[int] = np.flatnonzero(found).tolist()
+        return places
+
+    def _hits(self, asked: Asked) -> npt.NDArray[np.bool_]:
+        """Return which pairs of the pilot are as asked, shape (pairs,)."""
+        name = asked.extractor, asked.value
+        if name not in self._met:
             if asked.extractor not in self._said:
                 extract = EXTRACTORS[asked.extractor]
                 self._said[asked.extractor] = [extract(pair) for pair in self._pilot.pairs]
-            hits = [float(asked.accepts(value)) for value in self._said[asked.extractor]]
-            found = np.bincount(self._pilot.spans, hits, len(self._pilot.counts))
-            # What was not met among few draws may be there: half a hit more.
-            self._factors[name] = (found + 0.5) / (self._pilot.counts + 1)
-        return self._factors[name]
+            accepted = [asked.accepts(value) for value in self._said[asked.extractor]]
+            self._met[name] = np.array(accepted, bool)
+        return self._met[name]
