@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from genie_dp.cli.inputs import load_inputs
 from genie_dp.errors import GenieError
 from genie_dp.private.evolution.generator import Candidate
 from genie_dp.private.tables.extract import EXTRACTORS, FIXED, bucket_of
@@ -18,7 +19,7 @@ from tests.synthesis_setup import few
 
 SEEDS = st.integers(0, 10**6)
 STRENGTHS = st.sampled_from([0.0, 0.2, 0.5, 0.8, 1.0])
-LAWS = settings(max_examples=12, deadline=None)
+LAWS = settings(max_examples=8, deadline=None)
 
 INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
 STATE, POWER = "@com.example.lights.state", "@com.example.lights.set_power"
@@ -98,6 +99,26 @@ def test_where_sentences_run_out_they_come_again_and_that_is_counted():
     found = made.random([{"functions": f"{STATE} {POWER}", "length": "0-3"}] * 40, seed=0)
     assert len(found) == 40
     assert made.counts["unmet length"] + made.counts["repeated"] > 0
+
+
+def test_templates_that_refuse_everything_are_a_mistake(tmp_path):
+    files = {
+        "main.genie": """\
+using "functions.py";
+category SENTENCE : program root "errands";
+category THING : program "things";
+THING := t:"things.tsv" -> (THING t);
+SENTENCE := 'check' t:THING -> python.checked(t);
+""",
+        "functions.py": "def checked(thing):\n    return None\n",
+        "things.tsv": "words\tprogram\nbooks\tBOOKS\nshoes\tSHOES\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    inputs = load_inputs("sexpr", (), (tmp_path,), skip_broken=False)
+    with pytest.raises(GenieError) as caught:
+        type(generator())(engine_of(inputs), inputs="").random([{}], seed=0)
+    assert caught.value.problems[0].code == "V200"
 
 
 # ---------------------------------------------------------------------------------- the seed
