@@ -3,6 +3,7 @@
 import random
 import sys
 from itertools import combinations
+from math import prod
 from types import ModuleType, SimpleNamespace
 
 import numpy as np
@@ -15,6 +16,7 @@ from genie_dp.private.tables import mbi_backend
 from genie_dp.private.tables.estimation import Measurement, mirror_descent, together, total_of
 from genie_dp.private.tables.joint import Joint, cells_of, elimination
 from genie_dp.private.tables.mbi_backend import mbi_descent
+from genie_dp.private.tables.release import MOST_CELLS
 from tests.tables_setup import distribution, summed
 
 DOMAINS = st.lists(st.integers(1, 4), min_size=1, max_size=5).map(tuple)
@@ -70,6 +72,12 @@ def test_columns_that_no_factor_joins_cost_no_common_table():
     assert cells_of(domain, joint.potentials) == 2 * (2500 + 50) + 6 * 50
     far = joint.marginal((0, 9))
     np.testing.assert_allclose(far, np.full((50, 50), 1 / 2500))
+
+
+@given(st.lists(st.integers(2, 12), min_size=1, max_size=10).filter(lambda d: prod(d) <= 10**6))
+def test_a_million_different_records_have_room_for_any_dependence(domain):
+    everything = [tuple(range(len(domain)))]
+    assert prod(domain) <= cells_of(tuple(domain), everything) <= MOST_CELLS
 
 
 def test_samples_have_the_marginals_of_the_distribution():

@@ -29,9 +29,10 @@ _FITS: dict[Backend, Fit] = {"numpy": mirror_descent, "mbi": mbi_descent}
 Spend = Callable[[Sequence[Mechanism]], Spent]
 """Records mechanisms in a ledger before they run, and returns the guarantee of everything."""
 
-# Numbers that a distribution takes at most: the dense joint of a domain of this size, and beyond
-# it as many dependences as fit (8 MB; AIM's paper has 80).
-MOST_CELLS = 1_000_000
+# Numbers that a distribution takes at most (16 MB; AIM's paper has 80). Columns of two values or
+# more that are eliminated one by one take less than twice their product: so there is room for any
+# dependence where that is at most a million, and beyond it for as many as fit.
+MOST_CELLS = 2_000_000
 # Rho is found to so many digits, and none below the least: no count would be seen in the noise.
 _DIGITS, _LEAST = 1e-6, 1e-12
 # The sum of what rounds cost is below what is recorded, whatever rounding does to it.
