@@ -21,13 +21,13 @@ def _membership(result: Mapping[str, Any]) -> Iterator[str]:
     rows = result["rows"]
     left = "".join(f", {count:,} {why} left out" for why, count in rows["left"].items() if count)
     yield f"membership: {rows['members']:,} members, {rows['others']:,} others{left}"
-    yield f"  {'attack':<28}{'group':>6}  {'accuracy':<24}{'AUC':<24}{'advantage':<24}TPR at FPR"
+    yield f"  {'attack':<28}{'group':>6}  {'accuracy':<26}{'AUC':<26}{'advantage':<26}TPR at FPR"
     for one in result["membership"]:
         rates = ", ".join(
             f"{figure['value']:.3f} at {rate}"
             for rate, figure in one["true_positive_rate_at"].items()
         )
-        figures = "".join(f"{around(one[name]):<24}" for name in ("accuracy", "auc", "advantage"))
+        figures = "".join(f"{around(one[name]):<26}" for name in ("accuracy", "auc", "advantage"))
         yield f"  {one['attack']:<28}{one['group']:>6}  {figures}{rates or '–'}"
 
 
