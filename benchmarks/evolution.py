@@ -137,7 +137,6 @@ class Comparison:
         folder = bench.work.place("evolved", ["evolve", private, recipe, epsilon, seed], "")
         cost = folder.with_suffix(".cpu.json")
         if not (folder.exists() and cost.exists()):
-            told(f"evolution{' with metadata' * metadata}, epsilon {epsilon:g}, seed {seed}")
             ledger = bench.budget(folder, private, epsilon)
             command = ["private", "evolve", private, "--recipe", recipe, "--epsilon", epsilon]
             rest = ["--seed", seed, "--public", self.base, "--ledger", ledger, "-o", folder]
