@@ -40,7 +40,8 @@ class Sizes:
     annotated: int = 1_200
     parser: int = 600
     model: tuple[object, ...] = (
-        "--size", 96, "--layers", 2, "--longest", 96, "--pretraining-epochs", 3,
+        "--size", 96, "--layers", 2, "--longest", 64, "--pretraining-epochs", 5,
+        "--batch", 128, "--learning-rate", 0.006,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 40)
 

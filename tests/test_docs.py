@@ -62,6 +62,10 @@ OF_OTHERS = {
     "--seeds",
     "--smoke",
     "--work",
+    "--data",
+    "--donated",
+    "--epsilons",
+    "--gammas",
 }
 
 
