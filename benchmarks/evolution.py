@@ -5,10 +5,12 @@
     python benchmarks/evolution.py --smoke              # some rows and steps, to see it run
 
 The people of private_worlds.py use the shipped skills, and ask for functions as the templates do
-not expect. Each method makes as many rows; a parser of each learns the same number of steps, with
-the same seed, and is tested on rows of people that were held out. `distance` is the total variation
+not expect. Each method makes as many rows, but two-stage training, which makes as many as
+private.py compares; a parser of each learns the same number of steps, with the same seed, and is
+tested on rows of people that were held out. `distance` is the total variation
 between the shares of functions in the rows and those in the held-out rows: 0 is the same, 1 has
-nothing in common. CPU minutes are of the private part and of the rows, without the parser.
+nothing in common. CPU minutes are of evolutions and of private training; synthesis, the histogram
+and parsers are not in them.
 
 A row of the table has a line in results.jsonl for each seed and is not made again; what it is made
 of has a file each, so that a run can be stopped and gone on with. An evolution that was stopped
