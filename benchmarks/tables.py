@@ -2,7 +2,7 @@
 
     python benchmarks/tables.py                                  # planted, intents, commands
     python benchmarks/tables.py --only planted --seeds 3
-    python benchmarks/tables.py --data ../shared/data --backend mbi --only planted
+    python benchmarks/tables.py ../shared/data --backend mbi --only planted
 
 Error is the total variation distance between a 2-way marginal of the table and that of the rows,
 the mean over all pairs of columns. Kept is the part of the rows' dependence that the table has (see
@@ -186,7 +186,7 @@ WORLDS = {"planted": lambda _: planted(), "intents": intents, "commands": comman
 def main(words: Sequence[str] | None = None) -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data")
+    parser.add_argument("data", nargs="?", type=Path, default=ROOT.parent / "shared" / "data")
     parser.add_argument("--only", action="append", choices=list(WORLDS))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--backend", choices=["numpy", "mbi"], default="numpy")
