@@ -40,11 +40,8 @@ class SentenceTransformer:
                 of it (V012).
         """
         model = _model(self.folder, self.device)
-        width = int(model.get_sentence_embedding_dimension())
-        found = np.zeros((len(examples), width), np.float32)
-        for row, example in zip(found, examples, strict=True):
-            if example.utterance.strip():
-                row[:] = model.encode([example.utterance], show_progress_bar=False)[0]
+        found = np.stack([_vector(model, example.utterance) for example in examples])
+        found[[not example.utterance.strip() for example in examples]] = 0
         return unit_length(found)
 
     def fingerprint(self) -> str:
@@ -55,6 +52,10 @@ class SentenceTransformer:
             if path.stat().st_size < 1 << 16:
                 digest.update(path.read_bytes())
         return f"SentenceTransformer {digest.hexdigest()}"
+
+
+def _vector(model: Any, text: str) -> Any:
+    return np.asarray(model.encode([text], show_progress_bar=False)[0], np.float32)
 
 
 @lru_cache(maxsize=2)
