@@ -97,6 +97,18 @@ def test_every_walk_ends_within_the_limit_in_a_well_typed_program(rng, deep):
         assert not check(from_tokens(text), lib), text
 
 
+def test_counts_can_be_totalled_where_no_function_has_a_number(tmp_path):
+    (tmp_path / "skill.tt").write_text(
+        "class @com.example.a { list query notes(out text : String); }", encoding="utf-8"
+    )
+    lib = load_library([tmp_path])
+    found = ThingTalkGrammar(lib, texts=TEXTS)
+    total = "aggregate avg param:count:Number of ( aggregate count of ( @com.example.a.notes ) )"
+    prefix = along(found, SENTENCE, f"now => ( {total} ) filter")
+    assert "param:avg:Number" in prefix.allowed.fixed
+    assert prefix.allowed.fixed <= found.vocabulary
+
+
 @pytest.mark.parametrize("style", STYLES)
 def test_walks_through_the_shipped_library_are_well_typed(style):
     limits = Limits(tokens=150, nesting=4)

@@ -30,7 +30,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
     ),
     "evolve": (
         "genie_dp.cli.private.evolve:command",
-        "Evolve synthetic rows that private rows vote for, without any training.",
+        "Evolve synthetic rows: candidates that PRIVATE rows vote for, with noise, and variations.",
     ),
     "render": (
         "genie_dp.cli.private.render:command",

@@ -79,7 +79,8 @@ class ThingTalkGrammar:
             yield from function.parameters.names
         yield catalogue.token("param", "count", NUMBER)
         yield catalogue.token("param", "source", CONTACT)
-        for type_ in catalogue.types():
+        # A number is there even if no function has any: how many there are.
+        for type_ in {NUMBER, *catalogue.types()}:
             yield from (catalogue.token("param", op, type_) for op in queries.totals_of(type_))
             yield from _enum_tokens(type_)
         for tokens in catalogue.constants.tokens.values():
