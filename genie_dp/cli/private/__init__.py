@@ -54,11 +54,11 @@ STEPS: Mapping[str, tuple[str, str]] = {
     ),
     "canaries": (
         "genie_dp.cli.private.canaries:command",
-        "Put invented secrets into a training text, to look for them in the model.",
+        "Put canaries into ROWS, JSONL or lines of a .txt: invented secrets, drawn at random.",
     ),
     "audit": (
         "genie_dp.cli.private.audit:command",
-        "Attack a trained model, and compare what that proves with what is claimed.",
+        "Attack MODEL, and compare what that proves with what is claimed.",
     ),
 }
 
