@@ -101,6 +101,12 @@ def test_rows_have_labels_a_guarantee_and_a_prior(folder, capsys):
     assert "epsilon 4 of 8" in said
 
 
+@pytest.mark.parametrize("language", ["thingtalk", "sexpr"])
+def test_sentences_without_programs_have_the_language_that_was_asked_for(folder, language):
+    assert evolve("--language", language) == 0
+    assert {row.language for row in read_rows("made/rows.jsonl")} == {language}
+
+
 def test_nothing_that_is_written_holds_a_private_word(folder, capsys):
     assert evolve() == 0
     files = [path for path in Path("made").rglob("*") if path.is_file()]

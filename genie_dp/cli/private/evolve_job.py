@@ -31,7 +31,7 @@ from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
-from genie_dp.private.evolution.generator import Generator
+from genie_dp.private.evolution.generator import Candidate, Generator
 from genie_dp.private.evolution.prior import prior_of
 from genie_dp.private.evolution.recipe import Recipe, read_recipe
 from genie_dp.private.evolution.run import Electorate, Evolved, evolve
@@ -349,11 +349,17 @@ def _tell(line: Mapping[str, Any]) -> None:
 def _deliver(
     job: Job, plan: Plan, generator: Generator, table: SyntheticTable | None, found: Evolved
 ) -> None:
+    found = replace(found, rows=tuple(_in_language(one, job.language) for one in found.rows))
     settings = job.recipe.settings(plan.noise_multiplier)
     names = _functions(job.library)
     has_functions = any(one.example.functions for one in found.rows)
     prior = prior_of(found, settings, functions=names if has_functions else (), made=_made(job))
     deliver(job.output, job.work, job.recipe, prior, generator, table, found)
+
+
+def _in_language(row: Candidate, language: Language) -> Candidate:
+    """Return a row with its language, which a sentence without a program does not know."""
+    return replace(row, example=replace(row.example, language=language.name))
 
 
 def _functions(library: Any) -> list[str]:
