@@ -5,10 +5,9 @@ from difflib import SequenceMatcher
 from itertools import groupby
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from genie_dp.synthesis.report_page import breakable, number, percent
+from genie_dp.synthesis.report_page import page_environment
 
 KIND_HELP: Mapping[str, str] = {
     "refused": "no program: “I do not know”",
@@ -26,21 +25,7 @@ KIND_HELP: Mapping[str, str] = {
 
 def page(result: Mapping[str, Any]) -> str:
     """Return the page of a result, as `result.described` and the command make it."""
-    environment = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("genie_dp.evaluate", "pages"),
-                PackageLoader("genie_dp.synthesis", "pages"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(
-        number=number, percent=percent, breakable=breakable, interval=interval, signed=signed
-    )
+    environment = page_environment("genie_dp.evaluate", interval=interval, signed=signed)
     text: str = environment.get_template("evaluation.html.jinja").render(
         result=result,
         axes=[

@@ -2,27 +2,34 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+_SHARED = "genie_dp.synthesis"
 MOST_BARS = 40
 MOST_LINES = 400  # of a table; report.json has all
 
 
-def page(report: Mapping[str, Any]) -> str:
-    """Return the page of a report made by `report.make_report`."""
+def page_environment(package: str, **filters: Callable[..., Any]) -> Environment:
+    """Return what renders the page of a package: its `pages`, then those that all pages share."""
     environment = Environment(
-        loader=PackageLoader("genie_dp.synthesis", "pages"),
+        loader=ChoiceLoader([PackageLoader(name, "pages") for name in (package, _SHARED)]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, percent=percent, breakable=breakable)
+    environment.filters.update(number=number, percent=percent, breakable=breakable, **filters)
+    return environment
+
+
+def page(report: Mapping[str, Any]) -> str:
+    """Return the page of a report made by `report.make_report`."""
+    environment = page_environment(_SHARED)
     never_used = sorted((t for t in report["templates"] if t["reason"]), key=_by_reason)
     text: str = environment.get_template("report.html.jinja").render(
         report=report,

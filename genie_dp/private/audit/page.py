@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
-from genie_dp.synthesis.report_page import breakable, number, percent
+from genie_dp.synthesis.report_page import page_environment
 
 SCHEMA = "genie-dp.audit/1"
 STATEMENT = (
@@ -16,19 +14,7 @@ STATEMENT = (
 
 def page(result: Mapping[str, Any]) -> str:
     """Return the page of a result, as the command makes it."""
-    environment = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("genie_dp.private.audit", "pages"),
-                PackageLoader("genie_dp.synthesis", "pages"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=number, percent=percent, breakable=breakable, around=around)
+    environment = page_environment("genie_dp.private.audit", around=around)
     text: str = environment.get_template("audit.html.jinja").render(result=result)
     return text
 

@@ -3,27 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
 from genie_dp.private.metrics.figures import GROUPS, Metric, shown, spread
-from genie_dp.synthesis.report_page import breakable, number, percent
+from genie_dp.synthesis.report_page import page_environment
 
 
 def page(result: Mapping[str, Any]) -> str:
     """Return the page of a result, as the command makes it of `compare.compared`."""
-    environment = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("genie_dp.private.metrics", "pages"),
-                PackageLoader("genie_dp.synthesis", "pages"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=number, percent=percent, breakable=breakable, spread=spread)
+    environment = page_environment("genie_dp.private.metrics", spread=spread)
     columns = [result["real"], *result["synthetic"]]
     text: str = environment.get_template("comparison.html.jinja").render(
         result=result,

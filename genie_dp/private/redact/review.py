@@ -8,13 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
-
 from genie_dp.private.redact.redactor import Redacted, Redactor
 from genie_dp.private.redact.rows import Point
 from genie_dp.private.redact.spans import MASK, Found
 from genie_dp.rng import stream
-from genie_dp.synthesis.report_page import number, percent
+from genie_dp.synthesis.report_page import page_environment
 
 # Sorts of rows, in the order of the page: what may have gone wrong comes first.
 SORTS = {
@@ -124,19 +122,7 @@ def _why(start: int, end: int, found: Sequence[Found]) -> str:
 
 def page(result: Mapping[str, Any], review: Review) -> str:
     """Return the page of a report and the rows that were drawn."""
-    environment = Environment(
-        loader=ChoiceLoader(
-            [
-                PackageLoader("genie_dp.private.redact", "pages"),
-                PackageLoader("genie_dp.synthesis", "pages"),
-            ]
-        ),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(number=number, percent=percent)
+    environment = page_environment("genie_dp.private.redact")
     rows = {name: sorted(rows, key=lambda row: row.number) for name, rows in review.rows.items()}
     text: str = environment.get_template("review.html.jinja").render(
         result=result, rows=rows, seen=review.seen, sorts=SORTS
