@@ -51,7 +51,7 @@ def test_every_file_is_named(name):
 
 def test_the_example_is_a_recipe_and_is_read_back_as_it_was_written(tmp_path):
     recipe = read_recipe(ROOT / "examples" / "evolution.yaml", {})
-    assert recipe.metadata == MetadataRecipe(("function", "length"))
+    assert recipe.metadata == MetadataRecipe(("function", "length"), method="independent", most=300)
     (tmp_path / "again.yaml").write_text(as_yaml(recipe))
     assert read_recipe(tmp_path / "again.yaml", {}) == recipe
 
