@@ -16,7 +16,7 @@ from safetensors.torch import load_file  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.checkpoint import checkpoints  # noqa: E402
 from genie_dp.learn.data import PairBatches  # noqa: E402
-from genie_dp.learn.loop import Run, TrainSettings  # noqa: E402
+from genie_dp.learn.loop import Run, TrainSettings, Validation  # noqa: E402
 from genie_dp.learn.metrics import MetricsFile, read_metrics, tensorboard  # noqa: E402
 from genie_dp.learn.mixture import Part  # noqa: E402
 from genie_dp.learn.saved import weights  # noqa: E402
@@ -96,12 +96,36 @@ def test_training_stops_when_the_score_gets_no_better_and_keeps_the_best_weights
     def validate(model):
         assert not model.training
         seen.append(weights(model))
-        return next(scores)
+        return Validation(next(scores))
 
     settings = replace(SETTINGS, budget=Budget(steps=50), patience=2)
     model, run = trained(settings, validate=validate)
     assert (run.progress.step, run.progress.best, run.progress.best_step) == (20, 0.5, 10)
     assert same(weights(model), {n: seen[1][n].clone() for n in seen[1]})
+
+
+@pytest.mark.parametrize(
+    ("scores", "best", "kept"),
+    [
+        ([0.5, 0.9, 0.85, 0.6, 0.7], 2, 3),  # 0.8 may be 0.9 by chance
+        ([0.5, 0.9, 0.9, 0.6, 0.7], 2, 3),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], 1, 5),
+        ([0.3, 0.85, 0.8, 0.9, 0.7], 4, 4),
+    ],
+)
+def test_of_scores_as_good_as_the_best_the_last_weights_are_kept(scores, best, kept):
+    seen, found = [], iter(scores)
+
+    def validate(model):
+        seen.append({name: x.clone() for name, x in weights(model).items()})
+        return Validation(next(found), 0.1)
+
+    model, run = trained(
+        replace(SETTINGS, budget=Budget(steps=10), validations=5), validate=validate
+    )
+    assert (run.progress.best, run.progress.best_step) == (max(scores), 2 * best)
+    assert run.progress.kept_step == 2 * kept
+    assert same(weights(model), seen[kept - 1])
 
 
 def test_checkpoints_of_another_run_are_refused(tmp_path):
@@ -148,7 +172,7 @@ settings = TrainSettings(
 group = join()
 scores = iter(range(100))
 run = Run(model, batches(), settings, listen=listen, group=group,
-          validate=None if steps == 6 else lambda m: -float(m.loss(batch()).sum()))
+          validate=None if steps == 6 else lambda m: Validation(-float(m.loss(batch()).sum())))
 if run.resume(folder / "checkpoints"):
     metrics.rewind(run.progress.step)
 run.train(folder / "checkpoints")

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -17,7 +17,15 @@ from genie_dp.learn.processes import Group
 from genie_dp.learn.schedule import Budget, learning_rate
 from genie_dp.rng import child_seed
 
-Validate = Callable[[Any], float]
+
+class Validation(NamedTuple):
+    """What a validation found: a score, higher is better, and the standard error of it."""
+
+    score: float
+    error: float = 0.0
+
+
+Validate = Callable[[Any], Validation]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +72,9 @@ class Progress:
         step: steps done.
         seconds: spent in steps, over all starts of the run.
         validations: how many were done.
-        best: best validation score, and `best_step` when.
+        best: best validation score, `best_error` its standard error, and `best_step` when.
         waited: validations since.
+        kept_step: when the weights were what the run ends with.
         loss: sum of the losses per token since the last event.
         used: share of the budget.
     """
@@ -74,8 +83,10 @@ class Progress:
     seconds: float = 0.0
     validations: int = 0
     best: float | None = None
+    best_error: float = 0.0
     best_step: int = 0
     waited: int = 0
+    kept_step: int = 0
     loss: float = 0.0
     used: float = 0.0
 
@@ -101,7 +112,8 @@ class Run:
             settings: how to train.
             group: this process among several.
             listen: is told what happens.
-            validate: gives a score of the model, higher is better; it sees the averaged weights.
+            validate: gives a score of the model, higher is better, with its standard error; it
+                sees the averaged weights.
         """
         self.model, self.batches, self.settings = model, batches, settings
         self.group = group or Group()
@@ -123,7 +135,9 @@ class Run:
     def train(self, folder: Path | None = None) -> Progress:
         """Train to the end of the budget or of patience; the model then has the final weights.
 
-        With validation these are the averaged weights of the best score, else the last weights.
+        With validation these are the averaged weights of the last score that is no more than a
+        standard error below the best, else the last weights. Of scores that chance may have put in
+        order, the last one is of weights that learned longer, at a lower rate.
 
         Args:
             folder: where checkpoints go, and where a run that was interrupted goes on from.
@@ -211,14 +225,16 @@ class Run:
     def _validate(self, validate: Validate) -> None:
         now = self.progress
         with self.average.applied(self.model), torch.no_grad():
-            score = validate(self.model) if self.group.rank == 0 else 0.0
-            score = self.group.agreed(score, self.device)
+            found = validate(self.model) if self.group.rank == 0 else Validation(0.0)
+            score, error = (self.group.agreed(x, self.device) for x in found)
         now.validations = int(now.used * self.settings.validations)
         if now.best is None or score > now.best:
-            now.best, now.best_step, now.waited = score, now.step, 0
-            self.best = {name: x.clone() for name, x in self.average.weights.items()}
+            now.best, now.best_error, now.best_step, now.waited = score, error, now.step, 0
         else:
             now.waited += 1
+        if score >= now.best - now.best_error:
+            now.kept_step = now.step
+            self.best = {name: x.clone() for name, x in self.average.weights.items()}
         if self.listen:
             self.listen(self._event(score=score, best=now.best))
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
 
 from genie_dp.learn.calibration import Calibration, calibration_error, fit
 from genie_dp.parser.decode import Decoder
@@ -28,6 +29,15 @@ class Score:
     def accuracy(self) -> float:
         """Return the share of right ones."""
         return self.right / self.rows if self.rows else 0.0
+
+    @property
+    def error(self) -> float:
+        """Return the standard error of the accuracy, with four rows more, of which two are right.
+
+        Source: Agresti and Coull, 1998; without them it would be 0 where all rows are right.
+        """
+        share = (self.right + 2) / (self.rows + 4)
+        return sqrt(share * (1 - share) / (self.rows + 4))
 
 
 def score(decoder: Decoder, rows: Sequence[Checked]) -> Score:

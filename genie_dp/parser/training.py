@@ -11,7 +11,7 @@ from safetensors.torch import load_file, save_file
 from genie_dp.learn.bf16 import bf16_helps
 from genie_dp.learn.calibration import Calibration
 from genie_dp.learn.language_model import LanguageModelSettings, ProgramBatches, ProgramLSTM
-from genie_dp.learn.loop import Run, TrainSettings
+from genie_dp.learn.loop import Run, TrainSettings, Validation
 from genie_dp.learn.metrics import Listener, MetricsFile
 from genie_dp.learn.mixture import Strategy
 from genie_dp.learn.processes import Group
@@ -127,13 +127,17 @@ def _run(
         if listen:
             listen(event)
 
+    def validate(_: Any) -> Validation:
+        found = score(decoder, sample)
+        return Validation(found.accuracy, found.error)
+
     run = Run(
         model,
         _batches(config, material, vocabulary),
         train_settings(config, device),
         group=group,
         listen=told,
-        validate=(lambda _: score(decoder, sample).accuracy) if sample else None,
+        validate=validate if sample else None,
     )
     if run.group.rank == 0:
         run.resume(work / CHECKPOINTS)
