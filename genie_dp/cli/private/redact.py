@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.private.detectors import detector_options
+from genie_dp.cli.run_options import resume_options
 
 
 @click.command("redact")
@@ -61,7 +62,7 @@ from genie_dp.cli.private.detectors import detector_options
     help="Rows of each sort on the page, drawn by chance.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the rows on the page.")
-@click.option("--overwrite", is_flag=True, help="Write over files that exist.")
+@resume_options
 def command(**options: Any) -> None:
     """Mask the secrets and the duplicates of FILE, and part its rows for training.
 
@@ -70,6 +71,8 @@ def command(**options: Any) -> None:
     --conservative takes anything in it; else public.
 
     All files that are written are private: only you can read them, and nothing of them is printed.
+    Until they are complete the rows gather in the folder .OUTPUT.work, beside OUTPUT; a run that
+    was interrupted goes on with --resume, and gives the same bytes.
 
     \b
     genie-dp private redact calls.jsonl -o redacted.jsonl --review review.html
@@ -78,4 +81,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.redact_job import run
 
+    if options["resume"] and options["overwrite"]:
+        raise click.UsageError("--resume and --overwrite exclude each other")
     run(options)

@@ -1,28 +1,35 @@
 """One redaction: the file is read twice, first for duplicates, then for secrets.
 
-Nothing of the rows is printed, their number neither; all that is written only its owner can read.
+Rows gather in a work folder, from which a run that was killed goes on. Nothing of the rows is
+printed, their number neither; all that is written only its owner can read.
 """
 
-import json
 import os
+import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
 from genie_dp import __version__
+from genie_dp.cli.delivery import deliver, interruptible
 from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.cli.private.detectors import detectors_of
+from genie_dp.cli.private.redact_settings import settings_of
+from genie_dp.cli.private.redact_work import Later, WorkFolder, known_later, open_work
+from genie_dp.cli.row_files import write_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.redact.duplicates import Duplicates
 from genie_dp.private.redact.redactor import Redacted, Redactor
-from genie_dp.private.redact.review import Review, page
+from genie_dp.private.redact.review import page
 from genie_dp.private.redact.rows import Point, Reading
 from genie_dp.private.redact.spans import MASK, Policy
+from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
 SCHEMA = "genie-dp.redaction/1"
 STATEMENT = (
@@ -34,36 +41,74 @@ _AT_ONCE = 256
 
 def run(options: Mapping[str, Any]) -> None:
     """Redact a file, and write what is wanted."""
-    targets = _targets(options)
+    work = work_folder_of(Path(options["output"]))
+    targets = _targets(options, work)
+    if options["overwrite"]:
+        shutil.rmtree(work, ignore_errors=True)
     reading = Reading(
         options["input"], options["points"], options["language"], tuple(options["keep"])
     )
     redactor = _redactor(options)
-    later = _later(reading, options)
-    counts: Counter[str] = Counter()
-    review = Review(options["review_rows"], options["seed"])
     with for_the_owner_alone():
-        with open_text(options["output"]) as out:
-            for number, (point, one) in enumerate(_redacted(reading, redactor, later), 1):
-                out.write(json.dumps(_row(number, one), ensure_ascii=False) + "\n")
-                _count(counts, one, redactor)
-                if options["review"]:
-                    review.add(number, point, one, redactor)
-        result = _report(options, reading, redactor, counts)
-        if options["report"]:
-            with open_text(options["report"]) as out:
-                json.dump(result, out, indent=2, ensure_ascii=False)
-                out.write("\n")
-        if options["review"]:
-            with open_text(options["review"]) as out:
-                out.write(page(result, review))
+        entered = _entered(options, work, reading)
+        with interruptible(work):
+            _fill(entered, options, reading, redactor)
+            _deliver(options, entered, reading, redactor)
+        shutil.rmtree(work)
     click.echo(f"redacted -> {', '.join(targets)}", err=True)
     if redactor.conservative.every_text:
         click.echo("all rows are private: no --conservative policy was given", err=True)
     click.echo("keep it private: what the detectors missed is still in it", err=True)
 
 
-def _targets(options: Mapping[str, Any]) -> list[str]:
+def _fill(
+    work: WorkFolder, options: Mapping[str, Any], reading: Reading, redactor: Redactor
+) -> None:
+    """Add the rows that are not yet in a work folder, and close it."""
+    try:
+        for batch in _redacted(reading, redactor, work.later, work.done):
+            rows, drawn = [], []
+            for number, (point, one) in enumerate(batch, work.done + 1):
+                rows.append(_row(number, one))
+                _count(work.counts, one, redactor)
+                if options["review"]:
+                    drawn.append(work.review.add(number, point, one, redactor))
+            work.add(rows, [one for one in drawn if one])
+    finally:
+        work.close()
+
+
+def _entered(options: Mapping[str, Any], path: Path, reading: Reading) -> WorkFolder:
+    """Return the work folder; it is made once the whole file was checked.
+
+    Raises:
+        GenieError: it is another run's (Y020), or this one does not go on with it (Y021).
+    """
+    if not path.exists():
+        later = _later(reading, options)
+        return open_work(path, settings_of(options, reading), later)
+    settings = settings_of(options, reading)
+    enter_work(path, settings, resume=options["resume"])
+    known = known_later(path)
+    return open_work(path, settings, _later(reading, options) if known is None else known)
+
+
+def _deliver(
+    options: Mapping[str, Any], work: WorkFolder, reading: Reading, redactor: Redactor
+) -> None:
+    """Write all that is wanted of a run that is complete."""
+    deliver(work.path / "rows", "jsonl", options["output"], "jsonl")
+    result = _report(options, reading, redactor, work.counts)
+    if options["report"]:
+        write_json(options["report"], result)
+    if options["review"]:
+        with open_text(options["review"]) as out:
+            out.write(page(result, work.review))
+
+
+def _targets(options: Mapping[str, Any], work: Path) -> list[str]:
+    # A run that was let in goes on, even if some of its files are there and others are not.
+    may_exist = options["overwrite"] or (options["resume"] and work.exists())
     targets = [options[name] for name in ("output", "report", "review") if options[name]]
     problems = []
     for target in targets:
@@ -76,7 +121,7 @@ def _targets(options: Mapping[str, Any]) -> list[str]:
         is_input = path.exists() and os.path.realpath(target) == os.path.realpath(options["input"])
         if is_input or targets.count(target) > 1:
             problems.append(Problem("E016", f"{target} is named twice", hint="give another file"))
-        elif path.exists() and not options["overwrite"]:
+        elif path.exists() and not may_exist:
             hint = "give another file, or --overwrite"
             problems.append(Problem("E016", f"{target} exists already", hint=hint))
     if problems:
@@ -103,7 +148,7 @@ def _conservative(given: str) -> Policy:
     return Policy("pi_c", threshold)
 
 
-def _later(reading: Reading, options: Mapping[str, Any]) -> list[bool] | Any:
+def _later(reading: Reading, options: Mapping[str, Any]) -> Later:
     """Return for each point whether it was there before; the whole file is checked by that."""
     found = Duplicates(options["near"])
     count = 0
@@ -113,28 +158,31 @@ def _later(reading: Reading, options: Mapping[str, Any]) -> list[bool] | Any:
             found.add(point.utterance)
     if not count:
         raise GenieError(Problem("E009", f"{options['input']} holds no rows", hint="name another"))
-    return [False] * count if options["keep_duplicates"] else found.later()
+    return np.zeros(count, np.bool_) if options["keep_duplicates"] else found.later()
 
 
 def _redacted(
-    reading: Reading, redactor: Redactor, later: Sequence[bool]
-) -> Iterator[tuple[Point, Redacted]]:
-    """Yield each point with what became of it."""
-    flags = iter(later)
-    with progress(reading.points(), label="rows", total=len(later)) as points:
+    reading: Reading, redactor: Redactor, later: Later, done: int
+) -> Iterator[list[tuple[Point, Redacted]]]:
+    """Yield batches of points with what became of each, from number `done` on."""
+    flags = iter(later[done:].tolist())
+    rest = islice(reading.points(), done, None)
+    with progress(rest, label="rows", total=len(later) - done) as points:
         for batch in _batches(points):
             old = list(islice(flags, len(batch)))
             if len(old) < len(batch):
                 raise _changed(reading)
             fresh = iter(redactor.redact([p for p, was in zip(batch, old, strict=True) if not was]))
-            for point, was in zip(batch, old, strict=True):
-                yield point, redactor.duplicate(point) if was else next(fresh)
+            yield [
+                (point, redactor.duplicate(point) if was else next(fresh))
+                for point, was in zip(batch, old, strict=True)
+            ]
     if next(flags, None) is not None:
         raise _changed(reading)
 
 
 def _changed(reading: Reading) -> GenieError:
-    hint = "run it again when nobody writes the file"
+    hint = "start again with --overwrite when nobody writes the file"
     return GenieError(Problem("E017", f"{reading.path} changed while it was read", hint=hint))
 
 

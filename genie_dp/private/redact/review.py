@@ -46,6 +46,15 @@ class Shown:
     texts: tuple[tuple[Piece, ...], ...]
 
 
+@dataclass(frozen=True, slots=True, repr=False)
+class Drawn:
+    """A row that comes to the page: among those of its sort, at a place that may be another's."""
+
+    sort: str
+    place: int
+    row: Shown
+
+
 @dataclass(slots=True, repr=False)
 class Review:
     """Rows drawn for the page, some of each sort, all with the same chance.
@@ -53,6 +62,8 @@ class Review:
     Attributes:
         most: rows of a sort.
         seed: of the draws.
+        rows: by sort, what the page shows so far.
+        seen: by sort, how many rows there were so far.
     """
 
     most: int
@@ -60,16 +71,23 @@ class Review:
     rows: dict[str, list[Shown]] = field(default_factory=lambda: {name: [] for name in SORTS})
     seen: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SORTS, 0))
 
-    def add(self, number: int, original: Point, one: Redacted, redactor: Redactor) -> None:
-        """Take a row to the page, or leave it (Vitter, 1985, algorithm R)."""
+    def add(self, number: int, original: Point, one: Redacted, redactor: Redactor) -> Drawn | None:
+        """Take a row to the page and return it, or leave it (Vitter, 1985, algorithm R)."""
         sort = _sort(one)
+        count = self.seen[sort]
         self.seen[sort] += 1
-        rows = self.rows[sort]
-        place = stream(self.seed, "review", sort, self.seen[sort]).randrange(self.seen[sort])
-        if len(rows) < self.most:
-            rows.append(_shown(number, original, one, redactor))
-        elif place < self.most:
-            rows[place] = _shown(number, original, one, redactor)
+        place = stream(self.seed, "review", sort, count + 1).randrange(count + 1)
+        place = count if count < self.most else place
+        if place >= self.most:
+            return None
+        drawn = Drawn(sort, place, _shown(number, original, one, redactor))
+        self.put(drawn)
+        return drawn
+
+    def put(self, drawn: Drawn) -> None:
+        """Put a row to its place."""
+        # At the end of the list this appends.
+        self.rows[drawn.sort][drawn.place : drawn.place + 1] = [drawn.row]
 
 
 def _sort(one: Redacted) -> str:
