@@ -121,6 +121,71 @@ def test_the_command_writes_rows_and_what_is_unsaid(tmp_path, capsys):
     assert "Y022" in capsys.readouterr().err
 
 
+class Stopped:
+    """Renderers say so many programs, and then somebody presses Ctrl-C."""
+
+    def __init__(self, count):
+        self.said, self.count = Renderer.say, count
+
+    def say(self, renderer, program):
+        self.count -= 1
+        if self.count < 0:
+            raise KeyboardInterrupt
+        return self.said(renderer, program)
+
+
+def test_an_interrupted_rendering_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
+    save_prior(prior(programs=(HOME, LACKED, HOME, FREE)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "3"]
+    assert cli.run([*words, "-o", str(tmp_path / "whole.jsonl")]) == 0
+    there = [*words, "-o", str(tmp_path / "a.jsonl"), "--unsaid", str(tmp_path / "unsaid.tsv")]
+    stopped = Stopped(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run(there) == 130
+    assert "--resume" in capsys.readouterr().err
+    kept = tmp_path / ".a.jsonl.work" / "said.jsonl"
+    assert len(kept.read_text().splitlines()) == 2
+    kept.write_text(kept.read_text() + '["torn')  # as a killed process leaves it
+    assert cli.run(there) == 1
+    assert "Y021" in capsys.readouterr().err
+    assert cli.run([*there, "--resume", "--max-depth", "7"]) == 1
+    assert "Y020" in capsys.readouterr().err
+    stopped = Stopped(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run([*there, "--resume"]) == 0
+    assert stopped.count == 0  # the last program alone was said
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
+    one, other = (tmp_path / f"{name}.jsonl.manifest.json" for name in ("a", "whole"))
+    assert one.read_text() == other.read_text()
+    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{LACKED}\t")
+    assert not kept.parent.exists()
+
+
+def test_overwrite_forgets_an_interrupted_rendering(tmp_path, monkeypatch):
+    save_prior(prior(programs=(HOME, FREE)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "1"]
+    stopped = Stopped(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl")]) == 130
+    stopped = Stopped(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl"), "--overwrite"]) == 0
+    assert stopped.count == 0
+    assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_rendering_to_the_screen_is_not_resumed(tmp_path, capsys):
+    save_prior(prior(programs=(HOME,)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--resume"]
+    assert cli.run(words) == 1
+    assert "Y024" in capsys.readouterr().err
+    assert cli.run([*words, "--overwrite", "-o", str(tmp_path / "a.jsonl")]) == 2
+
+
 def test_rows_of_a_generator_are_rendered_with_their_guarantee(tmp_path, capsys):
     row = Example("P0", "tweets", HOME, source="private")
     (tmp_path / "rows.jsonl").write_text(f"{to_json(row)}\n")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import library_options, templates_options
-from genie_dp.cli.run_options import format_option, jobs_option, rows_output
+from genie_dp.cli.run_options import format_option, jobs_option, resume_options, rows_output
 
 
 @click.command("render")
@@ -36,7 +36,7 @@ from genie_dp.cli.run_options import format_option, jobs_option, rows_output
 )
 @jobs_option
 @format_option
-@click.option("--overwrite", is_flag=True, help="Replace the output.")
+@resume_options
 @rows_output
 def command(**options: Any) -> None:
     """Say the programs of a prior by the templates: several clean sentences for each.
@@ -51,4 +51,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.render_job import run
 
+    if options["resume"] and options["overwrite"]:
+        raise click.UsageError("--resume and --overwrite exclude each other")
     run(options)
