@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import threading
 
 import pytest
@@ -291,6 +292,38 @@ def test_a_lock_that_is_held_too_long_is_told(tmp_path):
         pytest.fail("two held one lock")
     with files.locked(path, wait=0.05):
         pass
+
+
+@pytest.mark.parametrize("is_made_again", [False, True])
+def test_a_folder_that_is_removed_while_its_lock_is_waited_for_is_told(
+    tmp_path, monkeypatch, is_made_again
+):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    taken = files._taken
+
+    def finished(number):
+        if not folder.joinpath(".lock").exists():
+            pytest.fail("the lock is opened before it is waited for")
+        monkeypatch.setattr(files, "_taken", taken)
+        shutil.rmtree(folder)
+        if is_made_again:
+            folder.mkdir()
+            folder.joinpath(".lock").touch()
+        return False
+
+    monkeypatch.setattr(files, "_taken", finished)
+    with pytest.raises(GenieError, match="B029"), files.locked(folder / ".lock"):
+        pytest.fail("nobody else would wait for this lock")
+
+
+def test_a_spend_into_a_folder_that_was_removed_is_told(tmp_path):
+    folder = tmp_path / "rows"
+    folder.mkdir()
+    ledger = new_ledger(folder)
+    shutil.rmtree(folder)
+    with pytest.raises(GenieError, match="B029"):
+        ledger.spend(CHEAP, purpose="counts", run="a")
 
 
 def test_threads_of_one_process_wait_for_each_other(ledger):

@@ -4,6 +4,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ import pytest
 
 from genie_dp import cli
 from genie_dp.cli.private import prior, prior_job, render
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.prior.run import released_once
 from genie_dp.private_prior import load_prior
@@ -179,6 +180,30 @@ def test_processes_that_go_on_with_one_run_release_once(tmp_path):
         one, other = pool.map(released, range(2))
     assert one == other
     assert len(read) == 1
+
+
+def test_a_process_that_waited_for_a_run_that_is_finished_meanwhile_is_told(tmp_path):
+    work, both = tmp_path / "work", threading.Barrier(2)
+    work.mkdir()
+    paid = []
+
+    def units():
+        both.wait()
+        time.sleep(0.2)  # so long the other one waits for the lock
+        shutil.rmtree(work)
+        raise GenieError(Problem("X000", "the first one is finished"))
+
+    def released(number):
+        if number:
+            both.wait()
+        spend = lambda *_: paid.append(number) or SPENT  # noqa: E731
+        with pytest.raises(GenieError) as caught:
+            released_once(work, plan(), units, spend, random.SystemRandom())
+        return caught.value.problems[0].code
+
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(released, range(2))) == ["X000", "B029"]
+    assert paid == []
 
 
 def test_counts_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):

@@ -45,9 +45,13 @@ def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
         wait: seconds until waiting is given up.
 
     Raises:
-        GenieError: another process holds it all that time (B006), or the system has no such locks.
+        GenieError: another process holds it all that time (B006), or the system has no such locks;
+            or it was removed, or its folder was (B029).
     """
-    number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except FileNotFoundError:
+        raise _removed(path) from None
     try:
         give_up = time.monotonic() + wait
         while not _taken(number):
@@ -56,9 +60,28 @@ def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
                 message = f"another process writes the ledger since {wait:g} seconds"
                 raise GenieError(Problem("B006", message, hint=hint))
             time.sleep(0.005)
+        # What is locked now may be nobody's file: the next who comes would lock another.
+        if not _is_there(number, path):
+            raise _removed(path)
         yield
     finally:
         os.close(number)
+
+
+def _is_there(number: int, path: Path) -> bool:
+    """Tell whether an open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _removed(path: Path) -> GenieError:
+    message = f"{path.parent}, or the lock in it, was removed meanwhile"
+    hint = (
+        "another process has finished there, or cleared it: look for its output, then start again"
+    )
+    return GenieError(Problem("B029", message, hint=hint))
 
 
 def _taken(number: int) -> bool:
