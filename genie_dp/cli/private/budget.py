@@ -78,8 +78,12 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
 @group.command("show")
 @private_argument
 @ledger_option
+@click.option(
+    "--group", type=click.IntRange(1), multiple=True, metavar="SECRETS",
+    help="Say, too, what is promised of so many secrets together. May be repeated.",
+)  # fmt: skip
 @_format_option
-def show(private: Path | None, ledger: Path | None, format_: str) -> None:
+def show(private: Path | None, ledger: Path | None, group: tuple[int, ...], format_: str) -> None:
     """Show what was promised, spent and left.
 
     Epsilon is given under both accountants, of every purpose by itself and of all together.
@@ -89,19 +93,17 @@ def show(private: Path | None, ledger: Path | None, format_: str) -> None:
     \b
     genie-dp private budget show private.jsonl
     genie-dp private budget show private.jsonl --format json | jq .left.rdp
+    genie-dp private budget show redacted.jsonl --group 3
     """
+    from genie_dp.cli.private.budget_secrets import secrets_of
     from genie_dp.cli.private.budget_tables import as_json, facts_of, tables
-    from genie_dp.private.crt.statements import read_records, statement_of
 
     opened = open_ledger(private, ledger)
-    facts = facts_of(opened)
-    secrets = statement_of(opened) if read_records(opened.path) else None
+    facts, secrets = facts_of(opened), secrets_of(opened, group)
     if format_ == "json":
-        shown = {} if secrets is None else {"confidentiality": secrets.as_dict()}
-        click.echo(as_json({**facts, **shown}))
+        click.echo(as_json({**facts, **secrets.facts}))
         return
-    click.echo("\n".join(tables(facts)))
-    for line in ("", "Confidentiality:", *secrets.lines()) if secrets else ():
+    for line in (*tables(facts), *secrets.lines):
         click.echo(line)
 
 

@@ -9,6 +9,7 @@ or taken away, is noticed. The ledger's own format knows nothing of it.
 import hashlib
 import hmac
 import json
+import math
 import os
 import re
 import secrets
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.crt.accounting import Guarantee, of_crt
+from genie_dp.private.crt.accounting import Guarantee, of_crt, of_unique_group
 from genie_dp.private.crt.replacement import replacing
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.chain import digest
@@ -142,7 +143,60 @@ class Statement:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class GroupStatement:
+    """What is promised of several secrets together, all in private rows (theorem 8, 2).
+
+    Attributes:
+        secrets: how many different ones there are, m.
+        missed: how many of them redaction misses if it misses the statement's gamma of them.
+        together: for these.
+        all_missed: for a group of which redaction missed all.
+    """
+
+    secrets: int
+    missed: int
+    together: Guarantee
+    all_missed: Guarantee
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON."""
+        return asdict(self)
+
+    def lines(self) -> tuple[str, ...]:
+        """Return the statement in plain words."""
+        cases = ((self.missed, self.together), (self.secrets, self.all_missed))
+        return tuple(
+            f"{self.secrets:,} secrets of private rows together, if redaction missed {count:,}: "
+            f"{_told(found)}"
+            for count, found in dict(cases).items()
+        )
+
+
+def group_of(statement: Statement, secrets: int) -> GroupStatement:
+    """Return what a statement promises of so many different secrets together.
+
+    Epsilon and delta of one missed secret are those for replacing a row. The number that is missed
+    is a whole one: the upper end of gamma's interval, rounded up.
+
+    >>> one = Guarantee(0.5, 1e-6)
+    >>> found = group_of(Statement(one, one, one, one, 0.15, 0.0, ()), 10)
+    >>> found.missed, found.together.epsilon, found.all_missed.epsilon
+    (2, 1.0, 5.0)
+    """
+    # Of 20 secrets 0.15 are 3, though 20 * 0.15 may be a little more as a float.
+    missed = min(secrets, math.ceil(secrets * statement.gamma * (1 - 1e-12)))
+    return GroupStatement(
+        secrets,
+        missed,
+        of_unique_group(statement.secret, secrets, missed / secrets),
+        of_unique_group(statement.secret, secrets, 1.0),
+    )
+
+
 def _told(one: Guarantee) -> str:
+    if not one.delta < 1:
+        return "nothing, for delta would be 1 or more"
     return f"epsilon {one.epsilon:.4g}, delta {one.delta:.3g}"
 
 
