@@ -219,6 +219,7 @@ def test_mistakes_are_said_by_their_code_and_cost_nothing(
     assert code_of(capsys).startswith(code)
     assert not Ledger.open(tmp_path / "rows.ledger.json").entries
     assert not (tmp_path / "model").exists()
+    assert not (tmp_path / ".model.work").exists()
 
 
 def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):

@@ -273,6 +273,19 @@ def test_mistakes_in_recipes_have_a_code_and_a_place(folder, capsys, text, code,
     assert not entries()
 
 
+def test_a_model_that_is_not_there_leaves_nothing_behind(folder, capsys):
+    text = RECIPE.replace("field:intent", "intent").replace("fractions: ", "# ")
+    text += "metadata: {schema: schema.json}\n"
+    Path("recipe.yaml").write_text(
+        text + "embedding: {kind: sentence-transformer, folder: nowhere}\n"
+    )
+    before = sorted(folder.iterdir())
+    assert evolve() == 1
+    assert "error[V01" in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+    assert not entries()
+
+
 def test_there_is_no_default_of_epsilon(folder, capsys):
     assert evolve(epsilon=None) == 1
     assert "V008" in capsys.readouterr().err

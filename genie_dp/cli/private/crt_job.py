@@ -5,17 +5,16 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
 from genie_dp.cli.private.ledgers import refuse_private
-from genie_dp.cli.private.train_files import digest_of, refuse_output, write_over
+from genie_dp.cli.private.run_folder import FolderJob, Work, begun, put_in_place, refuse_output
+from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -41,7 +40,6 @@ from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.training.settings import rate_of
 from genie_dp.records import Spent
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
 if TYPE_CHECKING:
     from genie_dp.private.generators.generator import Generator, Settings
@@ -57,25 +55,13 @@ _SHARED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(FolderJob):
     """What one call asks for; nothing private is read yet."""
 
-    options: Mapping[str, Any]
     language: Language
     ledger: Ledger | None
     redaction: Redaction | None
     more: tuple[Labelled, ...]
-
-    @property
-    def output(self) -> Path:
-        """Return where the generator goes."""
-        path: Path = self.options["output"]
-        return path
-
-    @property
-    def work(self) -> Path:
-        """Return where the run lies until it is complete."""
-        return work_folder_of(self.output)
 
     @property
     def epochs(self) -> tuple[int, ...]:
@@ -172,20 +158,11 @@ def run(options: Mapping[str, Any]) -> None:
     """Check everything, then train, and say what it cost."""
     started = time.monotonic()
     job = job_of(options)
-    refuse_output(job.output, job.work, options)
-    if options["overwrite"]:
-        shutil.rmtree(job.work, ignore_errors=True)
-    is_new = not job.work.exists()
-    enter_work(job.work, json.loads(json.dumps(job.shared())), resume=options["resume"])
-    with interruptible(job.work):
-        try:
-            plan = _plan(job)
-            rows, vocabulary = rows_for(options, job.language, _budget(job), job.more)
-        except GenieError:
-            if is_new:  # nothing was spent
-                shutil.rmtree(job.work, ignore_errors=True)
-            raise
-        spent, statement = _trained(job, plan, rows, vocabulary)
+    refuse_output(job, GENERATOR)
+    with begun(job.work, job.shared(), resume=options["resume"]) as work:
+        plan = _plan(job)
+        rows, vocabulary = rows_for(options, job.language, _budget(job), job.more)
+        spent, statement = _trained(job, plan, rows, vocabulary, work)
     _say(job, plan, spent, statement, time.monotonic() - started)
 
 
@@ -221,7 +198,7 @@ def _plan(job: Job) -> Plan | None:
 
 
 def _trained(
-    job: Job, plan: Plan | None, rows: Rows, vocabulary: Sequence[Labelled]
+    job: Job, plan: Plan | None, rows: Rows, vocabulary: Sequence[Labelled], work: Work
 ) -> tuple[Spent, Statement | None]:
     from genie_dp.private.crt.fit import fit
     from genie_dp.private.generators.generator import new_generator
@@ -238,7 +215,7 @@ def _trained(
         generator,
         rows,
         job.course(plan),
-        spend=_spender(job),
+        spend=_spender(job, work),
         folder=job.work,
         listen=lambda stage, event: write_over(
             f"{stage}: step {event['step']:,} of {event['steps']:,}"
@@ -251,22 +228,28 @@ def _trained(
     return spent, statement
 
 
-def _spender(job: Job) -> Any:
+def _spender(job: Job, work: Work) -> Any:
     """Return what records the confidentiality and then the spend; None for baselines."""
-    from genie_dp.private.training.checkpoint import run_of
-
     ledger, redaction = job.ledger, job.redaction
     if ledger is None or redaction is None:
         return None
-    folders = (job.work / stage.name for stage in STAGES[job.options["kind"]])
-    one = Record(run_of(*folders), redaction)
+    one = Record(_name_of(job), redaction)
     purpose = f"{job.options['kind']} by {job.options['method']}{one.mark}"
 
     def spend(mechanisms: Sequence[Mechanism]) -> Spent:
         record(ledger.path, one)
-        return ledger.spend(mechanisms, purpose=purpose, run=one.run)
+        spent = ledger.spend(mechanisms, purpose=purpose, run=one.run)
+        work.keep()
+        return spent
 
     return spend
+
+
+def _name_of(job: Job) -> str:
+    """Return the run's name in the ledger."""
+    from genie_dp.private.training.checkpoint import run_of
+
+    return run_of(*(job.work / stage.name for stage in STAGES[job.options["kind"]]))
 
 
 def _with_limit(spent: Spent) -> Spent:
@@ -285,13 +268,7 @@ def _deliver(
     if statement is not None:
         text = json.dumps(statement.as_dict(), indent=1, ensure_ascii=False)
         (made / STATEMENT).write_text(text + "\n", encoding="utf-8")
-    job.output.parent.mkdir(parents=True, exist_ok=True)
-    old = job.work / "replaced"
-    shutil.rmtree(old, ignore_errors=True)
-    if job.output.exists():
-        job.output.replace(old)
-    made.replace(job.output)
-    shutil.rmtree(job.work)
+    put_in_place(made, job)
 
 
 def _facts(job: Job, plan: Plan | None) -> dict[str, Any]:
@@ -312,6 +289,8 @@ def _facts(job: Job, plan: Plan | None) -> dict[str, Any]:
         "steps": dict(plan.steps),
         "training": asdict(course.training),
     }
+    if job.ledger is not None:
+        facts[RUN] = _name_of(job)
     if options["method"] == "s-dp":
         settings = course.training.of(plan, "utterance", number=0)
         together = selective_mechanism(settings, course.states).noise_multiplier

@@ -2,16 +2,15 @@
 
 import json
 import shutil
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
 from genie_dp.cli.private.evolve_generators import figures_of
+from genie_dp.cli.private.run_folder import FolderJob, FolderKind, put_in_place
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.dataset.formats import to_json
-from genie_dp.errors import GenieError, Problem
 from genie_dp.private.evolution.generator import Generator
 from genie_dp.private.evolution.recipe import Recipe, as_yaml
 from genie_dp.private.evolution.run import Evolved
@@ -21,31 +20,11 @@ from genie_dp.records import PrivatePrior
 
 FORMAT = "genie_dp evolution report"
 ROWS, METADATA, PRIOR, REPORT = "rows.jsonl", "metadata.jsonl", "prior.json", "report.json"
-
-
-def refuse_output(target: Path, work: Path, options: Mapping[str, Any]) -> None:
-    """Refuse an output that exists.
-
-    Raises:
-        GenieError: it exists (Y022), or is no evolution and would be replaced (V025).
-    """
-    goes_on = options["resume"] and work.exists()
-    if target.exists() and not (options["overwrite"] or goes_on):
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
-    if target.exists() and not _is_evolution(target):
-        message = f"{target} is no folder of an evolution, so --overwrite leaves it alone"
-        raise GenieError(Problem("V025", message, hint="give another --output"))
-
-
-def _is_evolution(path: Path) -> bool:
-    report = path / REPORT
-    return report.is_file() and FORMAT in report.read_text(encoding="utf-8")
+EVOLUTION = FolderKind(REPORT, FORMAT, name="folder of an evolution", code="V025")
 
 
 def deliver(
-    output: Path,
-    work: Path,
+    job: FolderJob,
     recipe: Recipe,
     prior: PrivatePrior,
     generator: Generator,
@@ -53,7 +32,7 @@ def deliver(
     found: Evolved,
 ) -> None:
     """Write all files of an evolution, and take the work away."""
-    made = work / "made"
+    made = job.work / "made"
     shutil.rmtree(made, ignore_errors=True)
     made.mkdir()
     _write_rows(made, found)
@@ -66,13 +45,7 @@ def deliver(
     content = {"format": FORMAT, **found.report, **({"model": figures} if figures else {})}
     write_json(str(made / REPORT), {**content, "spent": asdict(found.spent)})
     write_json(manifest_of(str(made / ROWS)), _manifest(recipe, found))
-    output.parent.mkdir(parents=True, exist_ok=True)
-    old = work / "replaced"
-    shutil.rmtree(old, ignore_errors=True)
-    if output.exists():
-        output.replace(old)
-    made.replace(output)
-    shutil.rmtree(work)
+    put_in_place(made, job)
 
 
 def _write_rows(made: Path, found: Evolved) -> None:

@@ -1,7 +1,5 @@
 """One run of `genie-dp private evolve`: from options and a recipe to rows, a prior and a report."""
 
-import json
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,10 +10,9 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of
-from genie_dp.cli.private.evolve_folder import deliver, refuse_output
+from genie_dp.cli.private.evolve_folder import EVOLUTION, deliver
 from genie_dp.cli.private.evolve_generators import embedding_of, generator_of, public_files
 from genie_dp.cli.private.evolve_plan import (
     Plan,
@@ -25,16 +22,19 @@ from genie_dp.cli.private.evolve_plan import (
     save_plan,
 )
 from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.run_folder import FolderJob, begun, refuse_output
 from genie_dp.cli.private.table_job import adapted, public_rows
 from genie_dp.cli.private.train_files import digest_of, write_over
 from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
+from genie_dp.private.evolution.embedding import Embedding
 from genie_dp.private.evolution.generator import Candidate, Generator
 from genie_dp.private.evolution.prior import prior_of
 from genie_dp.private.evolution.recipe import Recipe, read_recipe
 from genie_dp.private.evolution.run import Electorate, Evolved, evolve
+from genie_dp.private.evolution.transformer import SentenceTransformer
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.prior.make import Made
@@ -46,7 +46,6 @@ from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
 from genie_dp.records import Spent
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
 PURPOSE, TABLE_PURPOSE = "evolution: a vote", "evolution: table of metadata"
 # Settings of the recipe that options stand before.
@@ -57,7 +56,7 @@ _GIVEN = (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(FolderJob):
     """What one call of `genie-dp private evolve` asks for; only public files are read.
 
     Attributes:
@@ -68,24 +67,12 @@ class Job:
         library: skills or declarations, where programs are made.
     """
 
-    options: Mapping[str, Any]
     recipe: Recipe
     language: Language
     library: Any
     ledger: Ledger
     schema: Schema | None
     known: SyntheticTable | None
-
-    @property
-    def output(self) -> Path:
-        """Return where everything goes."""
-        path: Path = self.options["output"]
-        return path
-
-    @property
-    def work(self) -> Path:
-        """Return where the run lies until it is complete."""
-        return work_folder_of(self.output)
 
     @property
     def releases_table(self) -> bool:
@@ -219,22 +206,15 @@ def run(options: Mapping[str, Any]) -> None:
     """Check everything, then evolve, and say what it cost."""
     started = time.monotonic()
     job = job_of(options)
-    refuse_output(job.output, job.work, options)
-    if options["overwrite"]:
-        shutil.rmtree(job.work, ignore_errors=True)
-    is_new = not job.work.exists()
-    enter_work(job.work, json.loads(json.dumps(job.shared())), resume=options["resume"])
-    with interruptible(job.work):
-        try:
-            plan = _plan(job)
-            generator = _generator(job)
-            source = job.source()
-        except GenieError:
-            if is_new:  # nothing was spent
-                shutil.rmtree(job.work, ignore_errors=True)
-            raise
+    refuse_output(job, EVOLUTION)
+    with begun(job.work, job.shared(), resume=options["resume"]) as work:
+        plan = _plan(job)
+        generator = _generator(job)
+        embedding = _embedding(job)
+        source = job.source()
+        work.keep()  # all was checked that can be before anything is made or spent
         table = _table(job, plan, source)
-        found = _evolved(job, plan, generator, source, table)
+        found = _evolved(job, plan, generator, embedding, source, table)
         _deliver(job, plan, generator, table, found)
     _say(job, plan, found, time.monotonic() - started)
 
@@ -275,6 +255,13 @@ def _generator(job: Job) -> Generator:
     )
 
 
+def _embedding(job: Job) -> Embedding:
+    found = embedding_of(job.recipe.embedding, job.language)
+    if isinstance(found, SentenceTransformer):
+        found.load()
+    return found
+
+
 def _has_parser(recipe: Recipe) -> bool:
     return getattr(recipe.generator, "parser", None) is not None
 
@@ -312,6 +299,7 @@ def _evolved(
     job: Job,
     plan: Plan,
     generator: Generator,
+    embedding: Embedding,
     source: PrivateSource,
     table: SyntheticTable | None,
 ) -> Evolved:
@@ -326,7 +314,7 @@ def _evolved(
     return evolve(
         Electorate(units, labels),
         generator,
-        embedding_of(job.recipe.embedding, job.language),
+        embedding,
         job.recipe.settings(plan.noise_multiplier),
         spend=job.spend,
         work=job.work / "votes",
@@ -354,7 +342,7 @@ def _deliver(
     names = _functions(job.library)
     has_functions = any(one.example.functions for one in found.rows)
     prior = prior_of(found, settings, functions=names if has_functions else (), made=_made(job))
-    deliver(job.output, job.work, job.recipe, prior, generator, table, found)
+    deliver(job, job.recipe, prior, generator, table, found)
 
 
 def _in_language(row: Candidate, language: Language) -> Candidate:

@@ -12,11 +12,12 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import interruptible, refuse_or_clear
+from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.priors import functions_of
 from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.table_asked import model_of
 from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem, Span
@@ -34,7 +35,7 @@ from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import load_table, table_from
 from genie_dp.records import Example, Spent
 from genie_dp.rng import stream
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.synthesis.checkpoint import work_folder_of
 
 PURPOSE = "table of metadata"
 
@@ -117,17 +118,11 @@ def run(options: Mapping[str, Any]) -> None:
     check_output(str(output))
     job = job_of(options)
     refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
-    is_new = not job.work.exists()
-    enter_work(job.work, job.settings(), resume=options["resume"])
-    with interruptible(job.work):
-        try:
-            text = made_once(job.work, "table", job.text)
-        except GenieError:
-            if is_new:  # nothing was spent
-                shutil.rmtree(job.work, ignore_errors=True)
-            raise
+    with begun(job.work, job.settings(), resume=options["resume"]) as work:
+        text = made_once(job.work, "table", job.text)
+        work.keep()
         replace_durably(output, text)
-    shutil.rmtree(job.work)
+    shutil.rmtree(job.work, ignore_errors=True)  # who went on with the same run may be doing so
     for line in lines(table_from(text)):
         click.echo(line)
     click.echo(f"{len(job.schema.columns)} columns -> {output}", err=True)

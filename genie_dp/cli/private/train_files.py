@@ -2,19 +2,22 @@
 
 import hashlib
 import sys
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import click
 
+from genie_dp.cli.private.run_folder import FolderKind
 from genie_dp.dataset.formats import opened, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.records import Example
 
+# The fact of a generator that names its entry in the ledger.
+RUN = "run in the ledger"
 # What config.json of a generator says first; `folder.MODEL_TYPE`, which is not imported for it.
-_MODEL_TYPE = '"model_type": "genie_dp.generator"'
+GENERATOR = FolderKind(
+    "config.json", '"model_type": "genie_dp.generator"', name="generator", code="H009"
+)
 
 
 def rows_in(name: str, language: Language) -> Sequence[Example]:
@@ -37,26 +40,6 @@ def digest_of(path: str) -> str:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
-
-
-def refuse_output(target: Path, work: Path, options: Mapping[str, Any]) -> None:
-    """Refuse an output that exists.
-
-    Raises:
-        GenieError: it exists (Y022), or is no generator and would be replaced (H009).
-    """
-    goes_on = options["resume"] and work.exists()
-    if target.exists() and not (options["overwrite"] or goes_on):
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
-    if target.exists() and not _is_generator(target):
-        message = f"{target} is no generator, so --overwrite leaves it alone"
-        raise GenieError(Problem("H009", message, hint="give another --output"))
-
-
-def _is_generator(path: Path) -> bool:
-    config = path / "config.json"
-    return config.is_file() and _MODEL_TYPE in config.read_text(encoding="utf-8")
 
 
 def write_over(text: str) -> None:

@@ -1,22 +1,20 @@
 """One run of `genie-dp private train`: pay, pretrain on public rows, train with noise, deliver."""
 
-import json
 import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.private.ledgers import refuse_private
-from genie_dp.cli.private.train_files import digest_of, refuse_output, rows_in, write_over
+from genie_dp.cli.private.run_folder import FolderJob, Work, begun, put_in_place, refuse_output
+from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -36,7 +34,6 @@ from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.records import Example, Spent
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
 if TYPE_CHECKING:
     from genie_dp.private.generators.generator import Generator, Settings
@@ -52,10 +49,9 @@ _SHARED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class Job(FolderJob):
     """What one call of `genie-dp private train` asks for; its public files are read."""
 
-    options: Mapping[str, Any]
     language: Language
     library: Any
     ledger: Ledger
@@ -67,17 +63,6 @@ class Job:
     def kind(self) -> Any:
         """Return which stages there are."""
         return self.options["kind"]
-
-    @property
-    def output(self) -> Path:
-        """Return where the generator goes."""
-        path: Path = self.options["output"]
-        return path
-
-    @property
-    def work(self) -> Path:
-        """Return where the run lies until it is complete."""
-        return work_folder_of(self.output)
 
     @property
     def purpose(self) -> str:
@@ -198,20 +183,10 @@ def run(options: Mapping[str, Any]) -> None:
     started = time.monotonic()
     need_opacus()  # before the work, not after it
     job = job_of(options)
-    refuse_output(job.output, job.work, options)
-    if options["overwrite"]:
-        shutil.rmtree(job.work, ignore_errors=True)
-    is_new = not job.work.exists()
-    enter_work(job.work, json.loads(json.dumps(job.shared())), resume=options["resume"])
-    with interruptible(job.work):
-        try:
-            plan = _plan(job)
-            units = job.units()
-        except GenieError:
-            if is_new:  # nothing was spent
-                shutil.rmtree(job.work, ignore_errors=True)
-            raise
-        spent = _trained(job, plan, units)
+    refuse_output(job, GENERATOR)
+    with begun(job.work, job.shared(), resume=options["resume"]) as work:
+        plan = _plan(job)
+        spent = _trained(job, plan, job.units(), work)
     _say(job, plan, spent, time.monotonic() - started)
 
 
@@ -235,10 +210,9 @@ def _plan(job: Job) -> Plan:
     return plan
 
 
-def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spent:
+def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]], work: Work) -> Spent:
     from genie_dp.private.generators.fit import check_engines, fit_privately
     from genie_dp.private.generators.generator import new_generator
-    from genie_dp.private.training.checkpoint import run_of
 
     prepare_torch(job.options["device"], job.options["threads"])
     public = public_rows(job.public, job.language, job.codes)
@@ -254,11 +228,11 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spe
     for model in generator.models.values():
         model.to(job.options["device"])
     check_engines(generator, job.options["engine"])
+    rows = _labelled(job, units)
+    work.keep()  # all was checked that can be before anything is learned
     if public and not job.options["no_pretraining"]:
         _pretrain(job, generator, public)
-    rows = _labelled(job, units)
-    # Its name hangs on the folders of all stages: none is trained again for nothing.
-    name = run_of(*(job.work / stage.name for stage in STAGES[job.kind]))
+    name = _name_of(job)
 
     def spend(mechanisms: Sequence[Mechanism]) -> Spent:
         return job.ledger.spend(mechanisms, purpose=job.purpose, run=name)
@@ -276,6 +250,16 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]]) -> Spe
     )
     _deliver(job, generator, spent, plan)
     return spent
+
+
+def _name_of(job: Job) -> str:
+    """Return the run's name in the ledger: it hangs on the folders of all its stages.
+
+    So none of them is trained again for nothing.
+    """
+    from genie_dp.private.training.checkpoint import run_of
+
+    return run_of(*(job.work / stage.name for stage in STAGES[job.kind]))
 
 
 def _pretrain(job: Job, generator: "Generator", public: Sequence[Labelled]) -> None:
@@ -340,13 +324,7 @@ def _deliver(job: Job, generator: "Generator", spent: Spent, plan: Plan) -> None
     made = job.work / job.output.name
     shutil.rmtree(made, ignore_errors=True)
     save_generator(generator, made, spent=spent, facts=_facts(job, plan))
-    job.output.parent.mkdir(parents=True, exist_ok=True)
-    old = job.work / "replaced"
-    shutil.rmtree(old, ignore_errors=True)
-    if job.output.exists():
-        job.output.replace(old)
-    made.replace(job.output)
-    shutil.rmtree(job.work)
+    put_in_place(made, job)
 
 
 def _facts(job: Job, plan: Plan) -> dict[str, Any]:
@@ -364,6 +342,7 @@ def _facts(job: Job, plan: Plan) -> dict[str, Any]:
         "epochs on public rows": options["pretraining_epochs"] if pretrained else 0,
         "programs of private rows": "by a parser" if options["parser"] else "of the rows",
         "model": options["model"] or "own decoder",
+        RUN: _name_of(job),
     }
 
 

@@ -32,12 +32,20 @@ class SentenceTransformer:
         """Return the embedding itself: it learns nothing more."""
         return self
 
-    def vectors(self, examples: Any) -> Vectors:
-        """Return the vectors of sentences, (rows, dimensions); zeros where there are no words.
+    def load(self) -> None:
+        """Load the model now: what is missing is to be known before anything is paid.
 
         Raises:
             GenieError: sentence-transformers is not installed (V011), or the folder has no model
                 of it (V012).
+        """
+        _model(self.folder, self.device)
+
+    def vectors(self, examples: Any) -> Vectors:
+        """Return the vectors of sentences, (rows, dimensions); zeros where there are no words.
+
+        Raises:
+            GenieError: as `load`.
         """
         model = _model(self.folder, self.device)
         found = np.stack([_vector(model, example.utterance) for example in examples])
