@@ -1,14 +1,14 @@
 """Recipes of parsers: YAML to settings and back."""
 
 import dataclasses
-import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.recipe import fits, said, written
 from genie_dp.texts import read_text
 
 
@@ -76,38 +76,11 @@ def _problems(kind: type, read: Mapping[str, Any], where: str) -> list[Problem]:
         if name not in known:
             hint = did_you_mean(str(name), known) or f"settings: {', '.join(known)}"
             problems.append(Problem("N002", f"{where}unknown setting {name!r}", hint=hint))
-        elif not _fits(value, known[name]):
-            expected = _said(known[name])
+        elif not fits(value, known[name]):
+            expected = said(known[name])
             message = f"{where}{name}: expected {expected}, got {value!r}"
             problems.append(Problem("N002", message))
     return problems
-
-
-def _fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value of YAML is of the kind of a field."""
-    if isinstance(kind, types.UnionType):
-        return any(_fits(value, one) for one in typing.get_args(kind))
-    if kind is type(None):
-        return value is None
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    origin = typing.get_origin(kind)
-    if origin is tuple:
-        return isinstance(value, list | tuple)
-    if origin is not None:
-        return isinstance(value, dict)
-    return isinstance(value, kind)
-
-
-def _said(kind: Any) -> str:
-    if isinstance(kind, types.UnionType):
-        return " or ".join(_said(one) for one in typing.get_args(kind) if one is not type(None))
-    names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
-    if kind in names:
-        return names[kind]
-    return "a list" if typing.get_origin(kind) is tuple else "settings by name"
 
 
 def as_yaml(config: ParserConfig) -> str:
@@ -116,15 +89,4 @@ def as_yaml(config: ParserConfig) -> str:
     >>> print(as_yaml(ParserConfig((InputFile("rows.jsonl"),), minutes=5)).splitlines()[1])
     - path: rows.jsonl
     """
-    import yaml
-
-    data = _plain(dataclasses.asdict(config))
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(one) for one in value]
-    return value
+    return written(dataclasses.asdict(config))

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.private.evolution.located import Located, placed, read_located
 from genie_dp.private.evolution.settings import EvolutionSettings
+from genie_dp.recipe import fits, said, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,8 +341,8 @@ class _Reader:
         for one in _options(kind):
             if dataclasses.is_dataclass(one) and isinstance(value.value, dict):
                 return self.read(one, value, f"{name}: ")
-        if not _fits(value.plain, kind):
-            self._wrong(f"{name}: expected {_said(kind)}, got {value.plain!r}", value.span)
+        if not fits(value.plain, kind):
+            self._wrong(f"{name}: expected {said(kind)}, got {value.plain!r}", value.span)
             return None
         return tuple(value.plain) if isinstance(value.plain, list) else value.plain
 
@@ -364,60 +365,10 @@ def _options(kind: Any) -> tuple[Any, ...]:
     return typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
 
 
-def _fits(value: Any, kind: Any) -> bool:
-    """Tell whether a value of YAML is of the kind of a field."""
-    if isinstance(kind, types.UnionType):
-        return any(_fits(value, one) for one in typing.get_args(kind))
-    if kind is type(None):
-        return value is None
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    if kind is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    match typing.get_origin(kind):
-        case typing.Literal:
-            return value in typing.get_args(kind)
-        case origin if origin is tuple:
-            return isinstance(value, list) and all(isinstance(one, str) for one in value)
-        case None:
-            return isinstance(value, kind)
-        case _:
-            numbers = value.values() if isinstance(value, dict) else (None,)
-            return all(_fits(one, float) for one in numbers)
-
-
-def _said(kind: Any) -> str:
-    if isinstance(kind, types.UnionType):
-        return " or ".join(_said(one) for one in typing.get_args(kind) if one is not type(None))
-    names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
-    if kind in names:
-        return names[kind]
-    match typing.get_origin(kind):
-        case typing.Literal:
-            return "one of " + ", ".join(map(str, typing.get_args(kind)))
-        case origin if origin is tuple:
-            return "a list of texts"
-        case None:
-            return "settings by name"
-        case _:
-            return "numbers by name"
-
-
 def as_yaml(recipe: Recipe) -> str:
     """Return the recipe with every setting and its value.
 
     >>> print(as_yaml(Recipe()).splitlines()[2])
     generator:
     """
-    import yaml
-
-    data = _plain(recipe.as_dict())
-    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
-    return value
+    return written(recipe.as_dict())
