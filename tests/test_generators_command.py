@@ -10,9 +10,11 @@ pytest.importorskip("dp_accounting")
 
 from genie_dp.cli import load_command, run  # noqa: E402
 from genie_dp.cli.private import STEPS, train_job  # noqa: E402
+from genie_dp.cli.private.sampled_rows import drawn_rows  # noqa: E402
 from genie_dp.cli.private.train import ENGINES, KINDS  # noqa: E402
 from genie_dp.dataset.formats import read_rows  # noqa: E402
 from genie_dp.private.generators import stages  # noqa: E402
+from genie_dp.private.generators.folder import read_spent  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
 from genie_dp.private.training import settings  # noqa: E402
 from tests import generator_rows  # noqa: E402
@@ -118,6 +120,8 @@ def test_rows_are_private_and_have_programs(two_stage, capsys):
     assert told["drawn"] >= 12
     assert told["spent"] == json.loads((two_stage / "made" / "spent.json").read_text())
     assert "12 rows of" in capsys.readouterr().err
+    spent = read_spent(two_stage / "made" / "spent.json")
+    assert drawn_rows(two_stage / "rows.jsonl", spent, ledger(two_stage)) == tuple(rows)
 
 
 def test_the_same_seed_gives_the_same_bytes(two_stage):
@@ -259,6 +263,41 @@ def test_private_rows_without_programs_need_a_parser(tmp_path, capsys):
     assert "H007" in told
     assert CANARY not in told
     assert not ledger(tmp_path).entries
+    assert not (tmp_path / ".made.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        (("--device", "cuda:99"), "N008"),
+        (("--model", "no model"), "H00"),
+    ],
+)
+def test_a_run_that_is_refused_before_it_learns_leaves_no_work(tmp_path, capsys, options, code):
+    prepare(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert train(tmp_path, "one-stage", *options) == 1
+    assert f"error[{code}" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_a_resumed_run_that_is_refused_keeps_what_it_was_left_of(tmp_path, monkeypatch, capsys):
+    prepare(tmp_path)
+
+    def interrupt(text):
+        if text.startswith("utterance: step 1"):
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(train_job, "write_over", interrupt)
+        assert train(tmp_path, "two-stage") == 130
+    rows = (tmp_path / "private.jsonl").read_text()
+    (tmp_path / "private.jsonl").write_text(json.dumps({"utterance": "hello"}) + "\n")
+    assert train(tmp_path, "two-stage", "--resume") == 1
+    assert "H007" in capsys.readouterr().err
+    (tmp_path / "private.jsonl").write_text(rows)
+    assert train(tmp_path, "two-stage", "--resume") == 0
+    assert len(ledger(tmp_path).entries) == 1
 
 
 @pytest.mark.parametrize("line", ["no json", '{"utterance": 3}', '{"program": "zanzibarquux"}'])

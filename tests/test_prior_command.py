@@ -1,5 +1,6 @@
 """`genie-dp private prior`: paid before it is released, once, and silent about rows."""
 
+import gzip
 import json
 import os
 import random
@@ -11,16 +12,21 @@ import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from genie_dp import cli
 from genie_dp.cli.private import prior, prior_job, render
+from genie_dp.cli.private.sampled_rows import Fingerprint
+from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.prior.run import released_once
 from genie_dp.private_prior import load_prior
+from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from tests.prior_setup import SECRET, SPENT, plan, population, private_file
 from tests.synthesis_project import LAUNCHER
@@ -294,20 +300,92 @@ def test_what_is_private_is_not_read_as_public(option, name, private, capsys):
     assert not private.with_name("prior.json").exists()
 
 
-def test_programs_of_a_generator_go_into_the_prior(private):
-    assert run(private, epsilon=1) == 0
-    row = {"id": "P0", "utterance": "tweets", "program": HOME, "source": "private"}
-    (private.parent / "rows.jsonl").write_text(f"{json.dumps(row)}\n" * 2)
-    first = load_prior(private.with_name("prior.json")).prior.spent
-    told = {"epsilon": first.epsilon, "delta": first.delta, "unit": first.unit,
-            "relation": first.relation, "accountant": "rdp", "not_covered": []}  # fmt: skip
-    (private.parent / "spent.json").write_text(json.dumps(told))
-    files = ["--sampled", private.parent / "rows.jsonl", "--spent", private.parent / "spent.json"]
-    assert run(private, "--overwrite", *files, epsilon=1) == 0
+ROWS = tuple(
+    Example(f"P{number}", said, program, "thingtalk", "private")
+    for number, (said, program) in enumerate([("tweets", HOME), ("post it", POST)])
+)
+
+
+def drawn(private, rows=ROWS):
+    """Write rows with a manifest, as `private sample` does, of a run that the ledger knows."""
+    ledger = Ledger.open(ledger_of(private))
+    spent = asdict(ledger.spend([Gaussian(50.0)], purpose="generator, two-stage", run="trained"))
+    fingerprint = Fingerprint()
+    file = private.with_name("rows.jsonl")
+    file.write_text("".join(f"{to_json(row)}\n" for row in fingerprint.over(rows)))
+    told = {"command": "private sample", "run": "trained", "spent": spent}
+    manifest = {**told, "content": fingerprint.text()}
+    private.with_name("rows.jsonl.manifest.json").write_text(json.dumps(manifest))
+    private.with_name("spent.json").write_text(json.dumps(spent))
+    return ["--sampled", file, "--spent", private.with_name("spent.json")]
+
+
+def changed(path, **fields):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **fields}))
+
+
+def test_rows_of_a_generator_go_into_the_prior(private):
+    files = drawn(private)
+    assert run(private, *files, epsilon=1) == 0
     found = load_prior(private.with_name("prior.json")).prior
-    assert found.programs == (HOME, HOME)
-    assert found.utterances == ("tweets", "tweets")
-    assert found.spent.epsilon > first.epsilon
+    assert found.programs == (HOME, POST)
+    assert found.utterances == ("tweets", "post it")
+    assert found.spent.epsilon > json.loads(files[-1].read_text())["epsilon"]
+
+
+def test_rows_in_another_format_are_the_same_rows(private):
+    files = drawn(private)
+    tsv = private.with_name("rows.tsv.gz")
+    with gzip.open(tsv, "wt") as out:
+        out.writelines(f"{row.id}\t{row.utterance}\t{row.program}\n" for row in ROWS)
+    manifest = private.with_name("rows.jsonl.manifest.json")
+    manifest.rename(private.with_name("rows.tsv.gz.manifest.json"))
+    assert run(private, "--sampled", tsv, *files[2:], epsilon=1) == 0
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        (ROWS[::-1], "in another order"),
+        ((ROWS[0], replace(ROWS[1], utterance=f"the {SECRET}")), "other rows"),
+        ((ROWS[0], replace(ROWS[1], program=LACKED)), "other rows"),
+        (ROWS[:1], "other rows"),
+        ((*ROWS, ROWS[0]), "other rows"),
+    ],
+)
+def test_rows_that_no_generator_drew_are_refused(private, capsys, rows, said):
+    files = drawn(private)
+    files[1].write_text("".join(f"{to_json(row)}\n" for row in rows))
+    assert run(private, *files, epsilon=1) == 1
+    told = capsys.readouterr().err
+    assert "F010" in told
+    assert said in told
+    assert SECRET not in told
+    assert len(spends(private)) == 1  # the generator's
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"run": "another"}, "knows nothing of the generator"),
+        ({"run": None}, "is no manifest"),
+        ({"command": "synthesize"}, "is no manifest"),
+        ({"spent": {"epsilon": 0.01}}, "another guarantee"),
+        (None, "there is no manifest"),
+    ],
+)
+def test_rows_are_of_a_run_that_the_ledger_knows(private, capsys, fields, said):
+    files = drawn(private)
+    manifest = private.with_name("rows.jsonl.manifest.json")
+    if fields is None:
+        manifest.unlink()
+    else:
+        changed(manifest, **fields)
+    assert run(private, *files, epsilon=1) == 1
+    told = capsys.readouterr().err
+    assert "F010" in told
+    assert said in told
+    assert not private.with_name("prior.json").exists()
 
 
 def test_no_work_is_left_of_a_run_that_was_refused(private):
@@ -321,7 +399,7 @@ def test_every_code_of_priors_is_explained():
     raised = {c for f in root.rglob("*.py") for c in re.findall(r'"(F\d{3})"', f.read_text())}
     page = (root.parent / "docs" / "prior.md").read_text(encoding="utf-8")
     assert raised == set(re.findall(r"^\| (F\d{3}) \|", page, re.MULTILINE))
-    assert len(raised) == 9
+    assert len(raised) == 10
 
 
 def test_the_page_names_every_option_of_its_own():

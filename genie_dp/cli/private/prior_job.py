@@ -12,10 +12,12 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.dataset_folder import About
-from genie_dp.cli.delivery import interruptible, refuse_or_clear
+from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of
 from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.run_folder import begun
+from genie_dp.cli.private.sampled_rows import drawn_rows
 from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -31,7 +33,7 @@ from genie_dp.private.prior.support import Limits
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import save_prior
 from genie_dp.records import Example, Spent
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.synthesis.checkpoint import work_folder_of
 
 PURPOSE = "frequencies of functions"
 
@@ -92,15 +94,9 @@ def run(options: Mapping[str, Any]) -> None:
     output: Path = options["output"]
     job = job_of(options)
     refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
-    is_new = not job.work.exists()
-    enter_work(job.work, job.settings(), resume=options["resume"])
-    with interruptible(job.work):
-        try:
-            found, spent = released_once(job.work, job.plan, job.units, job.spend, SystemRandom())
-        except GenieError:
-            if is_new:  # nothing was spent
-                shutil.rmtree(job.work, ignore_errors=True)
-            raise
+    with begun(job.work, job.settings(), resume=options["resume"]) as work:
+        found, spent = released_once(job.work, job.plan, job.units, job.spend, SystemRandom())
+        work.keep()
         prior = prior_of(
             found,
             job.plan,
@@ -110,7 +106,7 @@ def run(options: Mapping[str, Any]) -> None:
             sampled=job.sampled,
         )
         save_prior(prior, output)
-    shutil.rmtree(job.work)
+    shutil.rmtree(job.work, ignore_errors=True)  # who went on with the same run may be doing so
     for line in lines(prior):
         click.echo(line)
     click.echo(f"{len(prior.function_weights):,} functions -> {output}", err=True)
@@ -127,8 +123,10 @@ def job_of(options: Mapping[str, Any]) -> Job:
     made = Made.of(functions_of(row) for name in options["public"] for row in _public(name))
     candidates = read_candidates(path, language) if path else ()
     sampled_spent = About(spent=options["spent"]).guarantee()
+    rows: tuple[Example, ...] = ()
     if sampled_spent is not None:
         covering(ledger.spent(), sampled_spent)
+        rows = drawn_rows(sampled, sampled_spent, ledger)
     return Job(
         options["private"],
         options["output"],
@@ -138,7 +136,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
         ledger,
         _plan(options, ledger, support_of(library, made.functions, candidates, language)),
         made,
-        _sampled(sampled),
+        Sampled(tuple(r.program for r in rows if r.program), tuple(r.utterance for r in rows)),
         sampled_spent,
     )
 
@@ -177,8 +175,3 @@ def _gaussian(epsilon: float, ledger: Ledger, threshold_delta: float) -> float:
         raise GenieError(Problem("F002", message, hint=hint if budget.delta else None))
     delta = budget.delta - threshold_delta
     return noise_multiplier_for(epsilon, delta, rate=1.0, steps=1, accountant=budget.accountant)
-
-
-def _sampled(path: Path | None) -> Sampled:
-    rows = tuple(read_rows(str(path))) if path else ()
-    return Sampled(tuple(r.program for r in rows if r.program), tuple(r.utterance for r in rows))

@@ -13,6 +13,8 @@ from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress
 from genie_dp.cli.parser_predictor import BestProgram
+from genie_dp.cli.private.sampled_rows import COMMAND, Fingerprint
+from genie_dp.cli.private.train_files import RUN
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError, Problem
@@ -38,14 +40,15 @@ def run(options: Mapping[str, Any]) -> None:
         raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
     prepare_torch(options["device"], options["threads"])
     saved = load_generator(options["generator"], device=options["device"])
-    tally, settings = Tally(), _settings(options)
+    tally, settings, drawn = Tally(), _settings(options), Fingerprint()
     with progress(
         _rows(saved, settings, tally, options), label="rows", total=options["rows"]
     ) as rows:
-        write_rows((f"{to_json(row)}\n" for row in rows), "jsonl", output, format)
+        write_rows((f"{to_json(row)}\n" for row in drawn.over(rows)), "jsonl", output, format)
     kept = min(tally.kept, options["rows"])
     if output != "-":
-        write_json(manifest_of(output), _manifest(saved, settings, tally, kept, options))
+        told = _manifest(saved, settings, tally, kept, options)
+        write_json(manifest_of(output), {**told, "content": drawn.text()})
     _say(saved, tally, kept, time.monotonic() - started, options)
 
 
@@ -99,9 +102,10 @@ def _manifest(
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
     return {
-        "command": "private sample",
+        "command": COMMAND,
         "version": __version__,
         "generator": str(options["generator"]),
+        "run": saved.facts.get(RUN),
         "settings": asdict(settings),
         "rows": kept,
         "drawn": tally.drawn,
