@@ -18,71 +18,31 @@ from genie_dp.private.crt.course import METHODS, Course, Rows, plan_of, rows_of,
 from genie_dp.private.crt.fit import fit
 from genie_dp.private.crt.marked import MASK
 from genie_dp.private.crt.perplexity import perplexity, row_losses
-from genie_dp.private.crt.run import AlternatingRun
 from genie_dp.private.crt.selective import (
-    SelectiveRun,
-    Stretches,
-    collate_stretches,
-    guarded_places,
-    part_losses,
     stretches,
 )
 from genie_dp.private.crt.settings import (
     PublicSettings,
-    SelectiveSettings,
-    selective_mechanism,
 )
 from genie_dp.private.generators.decoder import DecoderSettings
 from genie_dp.private.generators.folder import load_generator, save_generator
 from genie_dp.private.generators.generator import new_generator
 from genie_dp.private.generators.pretraining import EncodedBatches
-from genie_dp.private.generators.recurrent import RecurrentLM, RecurrentSettings
 from genie_dp.private.generators.sequences import collate
 from genie_dp.private.generators.stages import Labelled
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.check import check_engine
-from genie_dp.private.training.settings import DPSettings
-from genie_dp.records import Spent
 from tests import private_models as models
-from tests.private_models import made
-
-SPENT = Spent(3.0, 1e-5, "utterance", "add-or-remove-one", "rdp", ("what the ledger says",))
-LSTM = RecurrentSettings(8, longest=16)
-
-
-def noisy(**changes):
-    facts = {"noise_multiplier": 1.0, "rate": 0.5, "steps": 4, "batch": 4.0, "seed": 0}
-    return DPSettings(**{**facts, **changes})
-
-
-def lstm():
-    return made(RecurrentLM, models.WORDS, LSTM)
-
-
-def units(count=8, seed=1):
-    return [(row,) for row in models.rows(count, seed=seed)]
-
-
-def alternating(model=None, *, private=None, public=None, **changes):
-    plain = PublicSettings(batch=3, optimizer=changes.pop("optimizer", "adamw"), clip=0.0)
-    return AlternatingRun(
-        model or lstm(),
-        models.rows(7, seed=2) if public is None else public,
-        units() if private is None else private,
-        epochs=2,
-        plain=plain,
-        noisy=noisy(**changes),
-    )
-
-
-def paid(run):
-    run.pay(lambda mechanisms: SPENT)
-    return run
-
-
-def weights(model):
-    return torch.cat([p.detach().flatten() for p in model.parameters()])
-
+from tests.crt_setup import (
+    LSTM,
+    SPENT,
+    alternating,
+    lstm,
+    one_thread_and_engines_checked_once,  # noqa: F401
+    paid,
+    units,
+    weights,
+)
 
 # The LSTM.
 
@@ -222,10 +182,16 @@ def test_the_spend_is_of_all_private_steps():
     assert told == [PoissonGaussian(1.0, 0.5, 4)]
 
 
+@pytest.fixture(scope="module")
+def whole():
+    """Return a run that nothing interrupted."""
+    run = paid(alternating())
+    run.train()
+    return run
+
+
 @pytest.mark.parametrize("stop", [1, 3, 5, 6])
-def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, tmp_path):
-    whole = paid(alternating())
-    whole.train(tmp_path / "whole")
+def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, whole, tmp_path):
     first = paid(alternating())
     for _ in range(stop):
         first.step()
@@ -273,79 +239,6 @@ def test_a_state_that_was_released_is_not_made_again(tmp_path):
     assert caught.value.problems[0].code == "Q031"
 
 
-# Selective DP-SGD.
-
-
-@given(st.lists(st.booleans(), min_size=2, max_size=30), st.integers(0, 4))
-def test_places_that_read_or_predict_a_sensitive_token_are_guarded(marks, crossings):
-    found = guarded_places(marks, crossings)
-    assert len(found) == len(marks) - 1
-    assert all(g or not (a or b) for a, b, g in zip(marks, marks[1:], found, strict=False))
-    left = sum(a and not b for a, b in zip(found, found[1:], strict=False))
-    assert left <= crossings
-
-
-def marked_rows():
-    return [
-        Stretches((2, 5, 6, 7, 8, 3), (False, False, True, False, False, False)),
-        Stretches((2, 9, 10, 3), (False, False, False, False)),
-    ]
-
-
-def test_plain_losses_do_not_depend_on_sensitive_tokens_but_by_released_states():
-    model = lstm()
-    rows = marked_rows()
-    changed = [Stretches((2, 5, 11, 7, 8, 3), rows[0].sensitive), rows[1]]
-    collated = [collate_stretches(r, size=8, crossings=2) for r in (rows, changed)]
-    # A bound of almost nothing: what is released is almost nothing.
-    first, second = (part_losses(model, batch, 1e-9) for batch in collated)
-    torch.testing.assert_close(first[0], second[0])
-    assert float((first[1] - second[1]).detach().abs()[0]) > 1e-4
-    # Without masks it is the loss of the model.
-    assert float(first[1][1].detach()) == 0
-    plain = model.loss(models.collate([row for row in rows[1:]]))
-    torch.testing.assert_close(first[0][1:], plain)
-
-
-def test_gradients_of_plain_losses_do_not_reach_sensitive_tokens():
-    model = lstm()
-    batch = collate_stretches(marked_rows()[:1], size=8, crossings=2)
-    plain, guarded = part_losses(model, batch, 1.0)
-    (gradient,) = torch.autograd.grad(plain.sum(), model.words.weight, retain_graph=True)
-    assert float(gradient[6].abs().sum()) == 0
-    assert float(gradient[8].abs().sum()) > 0
-    (gradient,) = torch.autograd.grad(guarded.sum(), model.words.weight)
-    assert float(gradient[6].abs().sum()) > 0
-
-
-def test_both_losses_together_are_that_of_the_row_where_nothing_is_cut():
-    model = lstm()
-    batch = collate_stretches(marked_rows()[1:], size=8, crossings=2)
-    together = sum(part_losses(model, batch, 1.0))
-    torch.testing.assert_close(together, model.loss(models.collate(marked_rows()[1:])))
-
-
-def test_selective_training_learns_plain_places_without_noise_and_others_with():
-    rows = [(row,) for row in marked_rows() * 4]
-    model = lstm()
-    states = SelectiveSettings(noise_multiplier=0.5)
-    run = SelectiveRun(
-        model, rows, plain=PublicSettings(batch=4), noisy=noisy(rate=1.0, batch=8.0), states=states
-    )
-    run.pay(lambda mechanisms: SPENT)
-    before = float(model.loss(models.collate(marked_rows()[1:])).detach())
-    run.train()
-    assert run.private.steps == run.steps == 4
-    assert float(model.loss(models.collate(marked_rows()[1:])).detach()) < before
-
-
-def test_the_noise_of_gradients_and_of_states_together():
-    states = SelectiveSettings(noise_multiplier=2.0, crossings=4)
-    found = selective_mechanism(noisy(), states)
-    # 1 / 1 + 4 / 4 = 2.
-    assert found == PoissonGaussian(1 / math.sqrt(2), 0.5, 4)
-
-
 # Generators.
 
 PUBLIC = [
@@ -355,7 +248,6 @@ PRIVATE = [(Labelled(("my", "name", "is", MASK), ("@x.name", MASK)),) for _ in r
 
 
 def generator(kind="one-stage", model=LSTM):
-    torch.set_num_threads(1)
     return new_generator(kind, get_language("thingtalk"), PUBLIC, model, words=(MASK,), seed=0)
 
 

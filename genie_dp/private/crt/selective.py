@@ -8,7 +8,7 @@ model of one layer.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
@@ -185,6 +185,10 @@ class SelectiveRun(AlternatingRun):
     def _collate(self, rows: Sequence[Any]) -> Batch:
         size = self.model.recurrent.hidden_size
         return collate_stretches(rows, size=size, crossings=self.states.crossings)
+
+    def _settings(self) -> dict[str, Any]:
+        # The number of rows may be told: nothing is promised of them.
+        return {**super()._settings(), "states": asdict(self.states), "rows": len(self._rows)}
 
     def step(self) -> float | None:
         """Take the next step; its losses are private."""
