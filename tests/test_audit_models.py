@@ -1,5 +1,6 @@
 """Attacks on real models: trees of candidates change nothing, memory is found, every kind works."""
 
+import json
 import math
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
+from genie_dp.cli import run  # noqa: E402
 from genie_dp.cli.private.audit_models import ParserScorer, open_any  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
@@ -191,8 +193,24 @@ def test_generators_are_opened_by_their_folder(tmp_path):
     assert (model.kind, model.needs_programs) == ("one-stage", False)
 
 
-def test_a_parser_tells_right_programs_from_wrong_ones(tmp_path):
-    model = open_any(parser_setup.train(tmp_path, steps=60))
+@pytest.fixture(scope="module")
+def parser(tmp_path_factory):
+    return parser_setup.train(tmp_path_factory.mktemp("parser"), steps=60)
+
+
+def test_samples_of_a_parser_are_left_out_and_what_to_do_is_said(parser, tmp_path, capsys):
+    rows, out = tmp_path / "rows.txt", tmp_path / "audit.json"
+    rows.write_text("show mail about lunch\n")
+    words = ["--samples", "9", "--training", rows, "--output", out]
+    assert run(["private", "audit", *map(str, (parser, *words))]) == 0
+    found = json.loads(out.read_text())["extraction"]
+    assert list(found) == ["left_out"]
+    assert all(what in found["left_out"] for what in ("--members", "words", "generator"))
+    assert f"extraction: {found['left_out']}" in capsys.readouterr().out
+
+
+def test_a_parser_tells_right_programs_from_wrong_ones(parser):
+    model = open_any(parser)
     assert isinstance(model, ParserScorer)
     made = parser_setup.rows()
     right = [PrivateRow(row.utterance, row.program) for row in made[::4]]

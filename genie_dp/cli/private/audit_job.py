@@ -40,7 +40,11 @@ _SHARED = (
     "with_end", "seed",
 )  # fmt: skip
 _AT_ONCE = 256
-_NO_SAMPLES = "A parser writes programs of given sentences, no text: extraction is left out."
+_NO_SAMPLES = (
+    "left out, for a parser writes no text, and values of its programs come from the sentence that "
+    "it is given. Give --members and --others; look for secrets in the words of its folder; and "
+    "take samples of the generator that made its rows."
+)
 
 
 def run(options: Mapping[str, Any]) -> None:
