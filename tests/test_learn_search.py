@@ -10,7 +10,6 @@ from hypothesis import given, settings  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.learn import beam as beam_module  # noqa: E402
 from genie_dp.learn import constraint as constraint_module  # noqa: E402
 from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
 from genie_dp.learn.beam import beam, ranked  # noqa: E402
@@ -140,24 +139,11 @@ def test_rows_of_equal_places_are_made_once_and_forbid_all_else():
     deeper = path.then(BRACKETS.index["("])
     inside = deeper.then(BRACKETS.generated + 1)
     width = BRACKETS.generated + 2
-    assert constraint.row_of(deeper.allowed) == constraint.row_of(path.allowed)
+    assert constraint.begin(("quinoa", "tea")).row == path.row != inside.row
+    assert constraint.begin(sentence).then(BRACKETS.index["("]).row == deeper.row
     rows = constraint.forbidden([inside, path], width)
     written = [{BRACKETS.token(i, sentence) for i in (~row).nonzero()[0].tolist()} for row in rows]
     assert written == [{"(", ")", "tea", "quinoa"}, {"("}]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=10)
-@given(sentences=st.lists(SENTENCE.map(tuple), min_size=1, max_size=3))
-def test_asking_about_the_best_candidates_alone_finds_what_masks_find(kind, sentences):
-    def only_with_masks(beams, places, scored, chosen, more=0):
-        return list(places) if more else tried(beams, places, scored, chosen)
-
-    tried = beam_module._tried
-    expected = found(NETWORKS[kind], sentences, beam=3)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(beam_module, "_tried", only_with_masks)
-        assert found(NETWORKS[kind], sentences, beam=3) == expected
 
 
 def test_a_table_that_is_full_begins_anew(monkeypatch):

@@ -289,11 +289,19 @@ class State:
     def allowed(self) -> Allowed:
         """Return what may come next; never nothing, so that every prefix can be completed."""
         if self._allowed is None:
-            plain, copiers = self._stack.view(self.is_closing)
-            self._allowed = self._with_copies(plain, copiers) if copiers else plain
+            view = self._stack.view(self.is_closing)
+            self._allowed = self._with_copies(view) if view.copiers else view.plain
         return self._allowed
 
-    def _with_copies(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
+    def _with_copies(self, view: View) -> Allowed:
+        """Return what a view allows in this sentence; the same object each time."""
+        known = self._sentence.views.get(id(view))
+        if known is None:
+            # Beside the view, so that no other one gets its identity.
+            known = self._sentence.views[id(view)] = view, self._copied(*view)
+        return known[1]
+
+    def _copied(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
         copied = NOTHING
         for frame in copiers:
             words = frame.copied(self._sentence, is_closing=self.is_closing)

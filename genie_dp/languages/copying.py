@@ -49,6 +49,7 @@ class Sentence:
         starts: the words that a span may begin with.
         places: word -> the indices at which it stands.
         kept: what frames know of this sentence; each frame under a key of its own.
+        views: what views of an automaton allow in it, by their identity, beside them.
 
     >>> sentence = Sentence("to be or not to be".split(), bool)
     >>> ends = sentence.begin("to")
@@ -56,7 +57,7 @@ class Sentence:
     (['be'], ['or'])
     """
 
-    __slots__ = ("kept", "places", "starts", "words")
+    __slots__ = ("kept", "places", "starts", "views", "words")
 
     def __init__(self, words: Sequence[str], is_copied: Callable[[str], bool]):
         """Keep the words that can be copied."""
@@ -67,6 +68,7 @@ class Sentence:
             places.setdefault(word, []).append(index)
         self.places = {word: tuple(indices) for word, indices in places.items()}
         self.kept: dict[Hashable, Any] = {}
+        self.views: dict[int, Any] = {}
 
     def begin(self, word: str) -> tuple[int, ...]:
         """Return where the spans end that begin with a word: indices of the word after it."""

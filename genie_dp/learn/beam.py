@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import merge
-from itertools import accumulate, count, repeat
+from itertools import count, repeat
 from operator import neg
 from typing import Any
 
@@ -18,14 +18,9 @@ from genie_dp.learn.hypotheses import (
     hypothesis,
     only_allowed,
     steps,
-    without_special,
 )
 from genie_dp.learn.seq2seq import Tensors, take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
-
-# Candidates more of each hypothesis, so that a step is seldom impossible where the grammar refuses
-# some.
-SPARE = 4
 
 
 @dataclass(slots=True)
@@ -46,41 +41,31 @@ class Beam:
     live: list[Live]
     ended: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
 
-    def advance(self, scores: list[list[float]], ids: list[list[int]], width: int) -> bool:
-        """Take one step; tell whether that was possible, else nothing changes.
+    def advance(self, scores: list[list[float]], ids: list[list[int]], width: int) -> None:
+        """Take one step.
 
         An end counts if it is among the best `width` candidates; the best others go on, so that
-        a beam of 1 is greedy search. Where the grammar refuses candidates of a hypothesis, it may
-        have others that are not given here; a step that such ones could change is not taken.
+        a beam of 1 is greedy search.
 
         Args:
             scores: of the best candidates of each live hypothesis, its own score included, best
-                first.
+                first; minus infinity for what is not allowed.
             ids: their extended ids.
             width: hypotheses to keep.
         """
         following: list[Live] = []
         ended: list[tuple[float, tuple[int, ...]]] = []
-        unknown = -math.inf  # what is not given has at most this score
         for cost, place, extended in merge(*map(_ranking, scores, count(), ids)):
-            parent, score = self.live[place], -cost
-            if score <= unknown:
+            if len(following) == width or cost == math.inf:
                 break
-            path = parent.path.after(extended) if parent.path else None
-            if path is None and parent.path is not None:
-                if scores[place][-1] > unknown and parent.path.allows_more(ids[place]):
-                    unknown = scores[place][-1]
-            elif extended != END:
+            parent, score = self.live[place], -cost
+            if extended != END:
+                path = parent.path.then(extended) if parent.path else None
                 following.append(Live((*parent.ids, extended), score, path, parent.row))
             elif len(following) + len(ended) < width:
                 ended.append((score, parent.ids))
-            if len(following) == width:
-                break
-        if len(following) < width and unknown > -math.inf:
-            return False
         self.live = following
         self.ended += ended
-        return True
 
     def settle(self, settings: SearchSettings) -> None:
         """Stop if no live hypothesis can still be among the best."""
@@ -156,50 +141,17 @@ def _owned(memory: Tensors, owners: Sequence[int]) -> Tensors:
 def _advance(
     beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings, *, closing: bool
 ) -> None:
-    """Take one step of all beams; rows of `scored` are their live hypotheses in order.
-
-    What the network likes best is mostly allowed: what else is, is found out only for the beams
-    that cannot go on without.
-    """
-    firsts = [0, *accumulate(len(each.live) for each in beams)]
-    places = [place for place, each in enumerate(beams) if each.live]
-    if not closing:
-        places = _tried(beams, places, without_special(scored), settings, more=SPARE)
-    if not places:
-        return
-    rows = [row for place in places for row in range(firsts[place], firsts[place + 1])]
-    paths = [live.path for place in places for live in beams[place].live if live.path is not None]
-    left = scored[torch.tensor(rows, device=scored.device)]
-    failed = _tried(beams, places, only_allowed(left, paths, closing=closing), settings)
-    assert not failed, "only what is allowed has a score"
-
-
-def _tried(
-    beams: Sequence[Beam],
-    places: Sequence[int],
-    scored: torch.Tensor,
-    settings: SearchSettings,
-    more: int = 0,
-) -> list[int]:
-    """Let the beams at some places take a step; return the places of those that could not.
-
-    Args:
-        beams: all of them.
-        places: the beams whose live hypotheses are the rows of `scored`, in order.
-        scored: (rows, P + S) log-probabilities.
-        settings: how to search.
-        more: candidates of each hypothesis that may be refused.
-    """
-    own = [live.score for place in places for live in beams[place].live]
+    """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
+    paths = [live.path for each in beams for live in each.live if live.path is not None]
+    own = [live.score for each in beams for live in each.live]
+    scored = only_allowed(scored, paths or None, closing=closing)
     # One more than the beam, for an end is no hypothesis that goes on.
-    values, ids = scored.topk(min(settings.beam + 1 + more, scored.shape[1]), dim=1)
+    values, ids = scored.topk(min(settings.beam + 1, scored.shape[1]), dim=1)
     values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
-    scores, names, first, failed = values.tolist(), ids.tolist(), 0, []
-    for place in places:
-        each, last = beams[place], first + len(beams[place].live)
-        if each.advance(scores[first:last], names[first:last], settings.beam):
+    scores, names, first = values.tolist(), ids.tolist(), 0
+    for each in beams:
+        if each.live:
+            last = first + len(each.live)
+            each.advance(scores[first:last], names[first:last], settings.beam)
             each.settle(settings)
-        else:
-            failed.append(place)
-        first = last
-    return failed
+            first = last

@@ -1,6 +1,6 @@
 """Which extended ids a grammar allows next, as masks of rows."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -10,15 +10,19 @@ from genie_dp.languages.decoding import Allowed, DecodingGrammar, Prefix
 from genie_dp.learn.vocabulary import END, Vocabulary
 
 Mask = npt.NDArray[np.bool_]
+# Identity of the fixed tokens, whether the end is allowed, extended ids of copied words.
+Key = tuple[int, bool, tuple[int, ...]]
 # What may never be written, whatever a network thinks of it: PAD, UNK, BEGIN.
 NEVER = 3
+# The row that allows nothing but the end.
+ONLY_END = 0
 # Rows of the table; a library has some thousands of places. Begun anew when full, for a grammar may
 # make sets as it goes.
 KEPT = 20_000
 
 
 class Constraint:
-    """A grammar seen from a vocabulary: a table of the generated ids that places forbid."""
+    """A grammar seen from a vocabulary, and a table of the extended ids that places forbid."""
 
     def __init__(self, grammar: DecodingGrammar, vocabulary: Vocabulary):
         """Check that each token of the grammar can be written.
@@ -36,36 +40,11 @@ class Constraint:
             )
             hint = "train it with this library"
             raise GenieError(Problem("M006", message, hint=hint))
-        self._begin_table(64)
-
-    def _begin_table(self, rows: int) -> None:
-        """Begin with the first row alone: nothing but the end."""
-        self._table = np.ones((rows, self.generated), np.bool_)
-        self._table[0, END] = False
-        # The sets are kept beside their rows, so that no other set gets their identity.
-        self._sets: list[frozenset[str]] = [frozenset()]
-        self._rows: dict[tuple[int, bool], int] = {}
+        self.table = Table(vocabulary)
 
     def begin(self, sentence: tuple[str, ...]) -> "Path":
         """Return the empty path for a sentence."""
-        ids = dict(zip(sentence, self.vocabulary.copies(sentence), strict=True))
-        return Path(self, sentence, ids, self.grammar.begin(sentence))
-
-    def row_of(self, allowed: Allowed) -> int:
-        """Return the row of the table for fixed tokens and the end."""
-        found = self._rows.get((id(allowed.fixed), allowed.end))
-        return self._add_row(allowed) if found is None else found
-
-    def _add_row(self, allowed: Allowed) -> int:
-        row = len(self._sets)
-        if row == len(self._table):
-            self._table = np.concatenate([self._table, np.ones_like(self._table)])
-        self._table[row, [self.vocabulary.generable(token) for token in allowed.fixed]] = False
-        self._table[row, :NEVER] = True
-        self._table[row, END] = not allowed.end
-        self._sets.append(allowed.fixed)
-        self._rows[id(allowed.fixed), allowed.end] = row
-        return row
+        return Path(Spelling(self, sentence), self.grammar.begin(sentence))
 
     def forbidden(self, paths: Sequence["Path"], width: int, *, closing: bool = False) -> Mask:
         """Return (rows, P + S): what may not come next on each path.
@@ -75,82 +54,128 @@ class Constraint:
             width: P + S.
             closing: whether a program must end where it may.
         """
-        if len(self._sets) > KEPT:
-            self._begin_table(64)
-        rows, above, columns = [], [], []
-        for place, path in enumerate(paths):
-            allowed = path.allowed
-            if closing and allowed.end:
-                rows.append(0)
-                continue
-            rows.append(self.row_of(allowed))
-            for word in allowed.copied:
-                above.append(place)
-                columns.append(path.ids[word])
-        out = np.ones((len(rows), width), np.bool_)
-        out[:, : self.generated] = self._table[rows]
-        out[above, columns] = False
-        return out
+        if len(self.table) > KEPT:
+            self.table = Table(self.vocabulary)
+        if closing:
+            rows = [ONLY_END if path.allowed.end else path.row for path in paths]
+        else:
+            rows = [path.row for path in paths]
+        return self.table.forbidden(rows, width)
+
+
+class Table:
+    """What places of programs forbid: a row for all that allow the same."""
+
+    def __init__(self, vocabulary: Vocabulary):
+        """Begin with the first row alone: nothing but the end."""
+        self.vocabulary = vocabulary
+        self._forbidden = np.ones((64, vocabulary.generated), np.bool_)
+        self._forbidden[ONLY_END, END] = False
+        # The sets are kept beside their rows, so that no other set gets their identity.
+        self._sets: list[frozenset[str]] = [frozenset()]
+        self._rows: dict[Key, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._sets)
+
+    def forbidden(self, rows: Sequence[int], width: int) -> Mask:
+        """Return some rows, as wide as asked for."""
+        self._widen(width)
+        found: Mask = self._forbidden[rows, :width]
+        return found
+
+    def row_of(self, allowed: Allowed, copied: Iterable[int] = ()) -> int:
+        """Return the row for the fixed tokens, the end, and extended ids of copied words."""
+        key = id(allowed.fixed), allowed.end, tuple(sorted(copied))
+        found = self._rows.get(key)
+        return self._add(key, allowed.fixed) if found is None else found
+
+    def _widen(self, width: int) -> None:
+        """Make room for longer sentences: what rows do not know, they forbid."""
+        rows, known = self._forbidden.shape
+        if width > known:
+            self._forbidden = np.hstack([self._forbidden, np.ones((rows, width - known), np.bool_)])
+
+    def _add(self, key: Key, fixed: frozenset[str]) -> int:
+        _, is_end, copied = key
+        self._widen(max(copied, default=0) + 1)
+        row = len(self)
+        if row == len(self._forbidden):
+            self._forbidden = np.concatenate([self._forbidden, np.ones_like(self._forbidden)])
+        self._forbidden[row, [self.vocabulary.generable(token) for token in fixed]] = False
+        self._forbidden[row, :NEVER] = True
+        self._forbidden[row, list(copied)] = False
+        self._forbidden[row, END] = not is_end
+        self._sets.append(fixed)
+        self._rows[key] = row
+        return row
+
+
+class Spelling:
+    """What all prefixes of one sentence's program share.
+
+    Attributes:
+        ids: the extended ids of the sentence's words.
+    """
+
+    __slots__ = ("_rows", "_table", "constraint", "ids", "sentence")
+
+    def __init__(self, constraint: Constraint, sentence: tuple[str, ...]):
+        """Number the words."""
+        self.constraint, self.sentence = constraint, sentence
+        self.ids = dict(zip(sentence, constraint.vocabulary.copies(sentence), strict=True))
+        self._table = constraint.table
+        # What is allowed is kept beside its row, so that nothing else gets its identity.
+        self._rows: dict[int, tuple[Allowed, int]] = {}
+
+    def row(self, allowed: Allowed) -> int:
+        """Return the row of the table for what is allowed."""
+        if self._table is not self.constraint.table:
+            self._rows, self._table = {}, self.constraint.table
+        found = self._rows.get(id(allowed))
+        if found is None:
+            copied = [self.ids[word] for word in allowed.copied]
+            found = self._rows[id(allowed)] = allowed, self._table.row_of(allowed, copied)
+        return found[1]
+
+    def token(self, extended: int) -> str:
+        """Return the token of an extended id.
+
+        Raises:
+            ValueError: it is not that of a word's first place.
+        """
+        place = extended - self.constraint.generated
+        if place < 0:
+            return self.constraint.vocabulary.words[extended]
+        if place < len(self.sentence) and self.ids[self.sentence[place]] == extended:
+            return self.sentence[place]
+        raise ValueError(f"expected the id of a word's first place, got {extended}")
 
 
 class Path:
     """A prefix of one sentence's program, by ids."""
 
-    __slots__ = ("_after", "constraint", "ids", "prefix", "sentence")
+    __slots__ = ("prefix", "spelling")
 
-    def __init__(
-        self,
-        constraint: Constraint,
-        sentence: tuple[str, ...],
-        ids: dict[str, int],
-        prefix: Prefix,
-    ):
-        """Keep the prefix; `ids` are the extended ids of the sentence's words."""
-        self.constraint, self.sentence, self.ids, self.prefix = constraint, sentence, ids, prefix
-        self._after: dict[int, Path | None] = {}
+    def __init__(self, spelling: Spelling, prefix: Prefix):
+        """Keep the prefix."""
+        self.spelling, self.prefix = spelling, prefix
+
+    @property
+    def constraint(self) -> Constraint:
+        """Return the constraint that it is of."""
+        return self.spelling.constraint
 
     @property
     def allowed(self) -> Allowed:
         """Return what may come next."""
         return self.prefix.allowed
 
+    @property
+    def row(self) -> int:
+        """Return the row of the constraint's table for what may come next."""
+        return self.spelling.row(self.prefix.allowed)
+
     def then(self, extended: int) -> "Path":
         """Return the path with one more id, not END, or raise ValueError if it is not allowed."""
-        vocabulary, place = self.constraint.vocabulary, extended - self.constraint.generated
-        if place < 0:
-            token = vocabulary.words[extended]
-        elif place < len(self.sentence) and self.ids[self.sentence[place]] == extended:
-            token = self.sentence[place]
-        else:
-            raise ValueError(f"expected the id of a word's first place, got {extended}")
-        return Path(self.constraint, self.sentence, self.ids, self.prefix.then(token))
-
-    def after(self, extended: int) -> "Path | None":
-        """Return the path after an id, itself after END, or None where it is not allowed.
-
-        To ask for the ids that a network likes best is cheaper than to find all that are allowed.
-        """
-        if extended == END:
-            return self if self.allowed.end else None
-        if extended not in self._after:
-            try:
-                self._after[extended] = self.then(extended)
-            except ValueError:
-                self._after[extended] = None
-        return self._after[extended]
-
-    def allows_more(self, given: Sequence[int]) -> bool:
-        """Tell whether ids may be allowed that are not among some; in doubt yes."""
-        allowed = self.allowed
-        left = len(allowed.fixed) + len(allowed.copied) + allowed.end
-        return left > len(given) or left > sum(self._has(allowed, i) for i in given)
-
-    def _has(self, allowed: Allowed, extended: int) -> bool:
-        """Tell whether an id is among what is allowed, without going there as `after` does."""
-        if extended == END:
-            return allowed.end
-        place = extended - self.constraint.generated
-        if place < 0:
-            return self.constraint.vocabulary.words[extended] in allowed.fixed
-        word = self.sentence[place] if place < len(self.sentence) else ""
-        return word in allowed.copied and self.ids[word] == extended
+        return Path(self.spelling, self.prefix.then(self.spelling.token(extended)))

@@ -14,7 +14,6 @@ from genie_dp.learn.hypotheses import (
     hypothesis,
     only_allowed,
     steps,
-    without_special,
 )
 from genie_dp.learn.seq2seq import take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
@@ -72,7 +71,8 @@ def greedy(
     for step in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
         closing = step >= settings.longest
-        best, tokens, live = _best(scored, live, closing)
+        best, tokens = only_allowed(scored, live, closing=closing).max(1)
+        live = live and _after(live, tokens)
         kept = []
         for place, (score, extended) in enumerate(zip(best.tolist(), tokens.tolist(), strict=True)):
             scores[rows[place]] += score
@@ -93,28 +93,6 @@ def greedy(
         hypothesis(ids[row], scores[row], ended[row], vocabulary, sentence)
         for row, sentence in enumerate(source.sentences)
     ]
-
-
-def _best(
-    scored: torch.Tensor, paths: list[Path] | None, closing: bool
-) -> tuple[torch.Tensor, torch.Tensor, list[Path] | None]:
-    """Return the best score, its id and the path after it for each row.
-
-    What the network likes best is mostly allowed. Only for the other rows it is found out what is.
-    """
-    if paths is None or closing:
-        best, tokens = only_allowed(scored, paths, closing=closing).max(1)
-        return best, tokens, paths and _after(paths, tokens)
-    best, tokens = without_special(scored).max(1)
-    after = [path.after(token) for path, token in zip(paths, tokens.tolist(), strict=True)]
-    refused = [row for row, path in enumerate(after) if path is None]
-    if refused:
-        where = torch.tensor(refused, device=scored.device)
-        again = [paths[row] for row in refused]
-        best[where], tokens[where] = chosen = only_allowed(scored[where], again).max(1)
-        for row, path in zip(refused, _after(again, chosen.indices), strict=True):
-            after[row] = path
-    return best, tokens, [path for path in after if path is not None]
 
 
 def _after(paths: Sequence[Path], tokens: torch.Tensor) -> list[Path]:
