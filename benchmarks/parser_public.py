@@ -165,7 +165,7 @@ def topv2(maker: Maker, name: str) -> DataSet:
     train = maker.converted("topv2", f"topv2/{name}.train.jsonl.gz", "human")
     test = reported(maker, "topv2", f"topv2/{name}.eval.jsonl{suffix}", "human")
     train, test = maker.parts(train, test)
-    steps = 10_000 if name == "navigation" else 5_000
+    steps = 5_000 if name == "event" else 10_000
     return DataSet(f"topv2 {name}", test, (Way("supervised", (train,), steps, SEXPR),))
 
 
