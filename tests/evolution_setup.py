@@ -1,6 +1,7 @@
 """A generator of a few words, private rows and a ledger, for tests of private evolution."""
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
 
 from genie_dp.private.evolution.generator import Candidate
 from genie_dp.private.evolution.run import Electorate
@@ -63,6 +64,27 @@ class Words:
 
     def fingerprint(self):
         return "words 1"
+
+
+@dataclass
+class CountingWords(Words):
+    """The same; it counts sentences that came twice in a call.
+
+    Attributes:
+        counts: `repeated`.
+    """
+
+    counts: Counter = field(default_factory=Counter)
+
+    def random(self, metadata, *, seed):
+        return self._seen(super().random(metadata, seed=seed))
+
+    def vary(self, candidates, strength, *, seed):
+        return self._seen(super().vary(candidates, strength, seed=seed))
+
+    def _seen(self, made):
+        self.counts["repeated"] += len(made) - len({one.example.utterance for one in made})
+        return made
 
 
 def people(number=300):

@@ -25,6 +25,7 @@ from genie_dp.records import Example
 from tests.evolution_setup import (
     THINGS,
     VERBS,
+    CountingWords,
     Spends,
     Words,
     electorate,
@@ -256,7 +257,8 @@ WHERE = [
 def test_a_killed_run_comes_to_the_same_and_spends_once(
     tmp_path, monkeypatch, holder, name, time, after
 ):
-    whole = evolved(tmp_path / "whole")
+    ahead = replace(SETTINGS, lookahead=1)
+    whole = evolved(tmp_path / "whole", settings=ahead, generator=CountingWords())
     real, count = getattr(holder, name), []
 
     def dying(*args, **options):
@@ -271,11 +273,41 @@ def test_a_killed_run_comes_to_the_same_and_spends_once(
     with monkeypatch.context() as patched:
         patched.setattr(holder, name, dying)
         with pytest.raises(Killed):
-            evolved(tmp_path / "killed", spend=spends)
-    found = evolved(tmp_path / "killed", spend=spends)
+            evolved(tmp_path / "killed", spend=spends, settings=ahead, generator=CountingWords())
+    found = evolved(tmp_path / "killed", spend=spends, settings=ahead, generator=CountingWords())
     assert len(spends.runs) == 4
     assert said(found) == said(whole)
-    assert found.report == {**whole.report}
+    assert found.report == whole.report
+    assert found.report["not_given"]["repeated"] > 0
+
+
+def test_the_report_has_what_the_generator_could_not_give(tmp_path):
+    words = CountingWords()
+    found = evolved(tmp_path / "1", settings=replace(SETTINGS, lookahead=2), generator=words)
+    assert found.report["not_given"] == dict(words.counts)
+    assert words.counts["repeated"] > 0
+    assert "not_given" not in evolved(tmp_path / "2").report
+
+
+def test_the_report_has_what_a_grammar_could_not_give(tmp_path):
+    from tests.evolution_grammar_setup import generator
+
+    settings = EvolutionSettings(2.0, iterations=2, population=6, variations=2, rows=8)
+    table = Records([{"functions": "com.nobody.nothing"}])
+    made = generator()
+    found = evolved(tmp_path, settings=settings, generator=made, table=table)
+    assert found.report["not_given"] == dict(sorted(made.counts.items()))
+    assert found.report["not_given"]["unmet functions"] == 12
+
+
+class Records:
+    """Stands for a table of metadata."""
+
+    def __init__(self, records):
+        self.records = records
+
+    def sample(self, n, rng):
+        return [self.records[i % len(self.records)] for i in range(n)]
 
 
 def test_noisy_votes_are_stored_and_never_drawn_again(tmp_path):

@@ -1,5 +1,6 @@
 """What makes candidates: at random under metadata, and as variations of those that won."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -57,3 +58,12 @@ class Generator(Protocol):
     def fingerprint(self) -> str:
         """Return a hash of all that its candidates depend on: a run goes on with the same alone."""
         ...
+
+
+def counts_of(generator: Generator) -> Counter[str]:
+    """Return how often a generator could not give what was asked, so far; it need not count.
+
+    One that does has `counts`, which follow from its calls and only grow. None of it is private:
+    what a generator is asked for is public, or was released.
+    """
+    return Counter(getattr(generator, "counts", {}))

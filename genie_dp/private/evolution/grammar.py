@@ -31,7 +31,7 @@ class GrammarGenerator:
     """Draws and varies derivations of a template grammar (a Generator).
 
     `counts` says how often what was asked could not be had: `unmet COLUMN`, `repeated` sentences,
-    `unvaried` candidates. It is for reports; no draw depends on it.
+    `unvaried` candidates. It is for reports (`not_given`); no draw depends on it.
     """
 
     name = "grammar"

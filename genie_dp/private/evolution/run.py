@@ -9,6 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random, SystemRandom
@@ -18,7 +19,7 @@ import numpy as np
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.evolution.embedding import Embedding, Vectors, unit_length
-from genie_dp.private.evolution.generator import Candidate, Generator, Metadata
+from genie_dp.private.evolution.generator import Candidate, Generator, Metadata, counts_of
 from genie_dp.private.evolution.neighbours import Whole, whole
 from genie_dp.private.evolution.settings import EvolutionSettings
 from genie_dp.private.evolution.state import Folder, Population, Vote, entered
@@ -191,6 +192,7 @@ class _Run:
     population: Population | None = None
     vote: Vote | None = None
     votes: list[tuple[tuple[Candidate, ...], Counts]] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
 
     def iterations(self, spend: Spend) -> Iterator[dict[str, Any]]:
         """Make or find each vote, and yield what may be said of it."""
@@ -198,14 +200,28 @@ class _Run:
             before, vote = self.population, self.vote
             known = self.folder.population(number)
             if known is None:
-                made = self._varied(before, vote, number) if before and vote else self._first()
-                known = self.folder.keep_population(number, made)
+                with self._counted() as counts:
+                    made = self._varied(before, vote, number) if before and vote else self._first()
+                known = self.folder.keep_population(number, replace(made, counts=counts))
             self.population = known
             if number == 1:
                 self.embedding = self.embedding.fitted([c.example for c in known.candidates])
             self.vote = self.folder.vote(number) or self._released(known, number, spend)
             self.votes.append((known.candidates, self.vote.noisy))
+            self.counts.update(known.counts)
+            self.counts.update(self.vote.counts)
             yield self._line(number, known, self.vote)
+
+    @contextmanager
+    def _counted(self) -> Iterator[Counter[str]]:
+        """Give what the generator counts within the block.
+
+        It is kept with what was made there: a run that goes on reports what one that nothing
+        stopped does.
+        """
+        before, found = counts_of(self.generator), Counter[str]()
+        yield found
+        found.update(counts_of(self.generator) - before)
 
     # ------------------------------------------------------------------------------ candidates
 
@@ -294,7 +310,8 @@ class _Run:
 
     def _released(self, population: Population, number: int, spend: Spend) -> Vote:
         """Let private rows vote; it is paid before."""
-        places = self._places(population, number)
+        with self._counted() as counts:
+            places = self._places(population, number)
         if self.voters is None:
             self.voters = self.electorate.voters(self.embedding)
         spent = spend([self.settings.mechanism], f"{self.folder.run}/{number}")
@@ -308,7 +325,7 @@ class _Run:
         seed = self.noise_seed
         rng = SystemRandom() if seed is None else stream(seed, "evolve", "noise", number)
         noisy = noisy_histogram(exact, self.settings.noise_multiplier, rng)
-        return self.folder.keep_vote(number, Vote(noisy, spent))
+        return self.folder.keep_vote(number, Vote(noisy, spent, counts))
 
     def _places(self, population: Population, number: int) -> Whole:
         """Return where candidates lie: with lookahead, the mean of where their variations lie."""
@@ -354,7 +371,8 @@ class _Run:
         """Return the rows: winners of the last vote in their proportions, and their variations."""
         assert self.population is not None
         assert self.vote is not None
-        rows, calls = self._rows(self.population, self.vote)
+        with self._counted() as counts:
+            rows, calls = self._rows(self.population, self.vote)
         report = {
             "generator": self.generator.name,
             "settings": self.settings.as_dict(),
@@ -364,6 +382,8 @@ class _Run:
             "rows": len(rows),
             "labels": dict(sorted(Counter(map(self._label, rows)).items())),
         }
+        if hasattr(self.generator, "counts"):
+            report["not_given"] = dict(sorted((self.counts + counts).items()))
         return Evolved(
             tuple(_numbered(rows)),
             tuple(self.votes),

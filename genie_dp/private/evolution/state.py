@@ -11,7 +11,7 @@ import json
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,27 @@ class Population:
     Attributes:
         candidates: no two have the same sentence and program.
         calls: candidates that the generator was asked for.
+        counts: how often it could not give what was asked (`generator.counts_of`).
     """
 
     candidates: tuple[Candidate, ...]
     calls: int
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What a vote released, and the guarantee of all that was released up to it."""
+    """What a vote released, and the guarantee of all that was released up to it.
+
+    Attributes:
+        noisy: votes.
+        spent: the guarantee.
+        counts: as those of a population, of variations that were made to look ahead.
+    """
 
     noisy: Counts
     spent: Spent
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 class Folder:
@@ -93,12 +102,13 @@ class Folder:
         path = self._population(iteration)
         if not path.exists():
             return None
-        head, *lines = path.read_text(encoding="utf-8").splitlines()
-        return Population(tuple(map(_candidate, lines)), json.loads(head)["calls"])
+        first, *lines = path.read_text(encoding="utf-8").splitlines()
+        head = json.loads(first)
+        return Population(tuple(map(_candidate, lines)), head["calls"], head["counts"])
 
     def keep_population(self, iteration: int, population: Population) -> Population:
         """Write the candidates of a vote, and return them."""
-        head = json.dumps({"calls": population.calls})
+        head = json.dumps({"calls": population.calls, "counts": dict(population.counts)})
         lines = [head, *map(_line, population.candidates)]
         replace_durably(self._population(iteration), "".join(f"{line}\n" for line in lines))
         return population
@@ -126,7 +136,8 @@ class Folder:
             message = f"the candidates of vote {iteration} in {self.path} are not those voted for"
             hint = f"put {self._population(iteration).name} back"
             raise GenieError(Problem("V022", message, hint=hint))
-        return Vote(np.array(content["noisy"], np.float64), spent_of(content["spent"]))
+        noisy = np.array(content["noisy"], np.float64)
+        return Vote(noisy, spent_of(content["spent"]), content["counts"])
 
     def keep_vote(self, iteration: int, vote: Vote) -> Vote:
         """Write a vote, and note that it is released; return it."""
@@ -134,6 +145,7 @@ class Folder:
             "candidates": self._digest(iteration),
             "noisy": vote.noisy.tolist(),
             "spent": asdict(vote.spent),
+            "counts": dict(vote.counts),
         }
         replace_durably(self._vote(iteration), json.dumps(content))
         self._write({**self._read(), "released": iteration})
