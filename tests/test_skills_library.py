@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.errors import render_problem
-from genie_dp.languages.thingtalk.ast import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.constants import parameter_value
+from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.parser import parse_classes
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.types import NUMBER, STRING, Enum

@@ -14,6 +14,16 @@ from lark import Lark
 
 from genie_dp.errors import GenieError, Span
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.declarations import (
+    Annotation,
+    ClassDef,
+    Dataset,
+    DatasetExample,
+    EntityDecl,
+    FunctionDecl,
+    ImportDecl,
+    ParamDecl,
+)
 from genie_dp.languages.thingtalk.parser import (
     parse,
     parse_fragment,
@@ -177,14 +187,14 @@ DATA = st.recursive(
     ),
     max_leaves=3,
 )
-ANNOTATIONS = st.lists(st.builds(ast.Annotation, NAMES, DATA, st.booleans()), max_size=2).map(tuple)
+ANNOTATIONS = st.lists(st.builds(Annotation, NAMES, DATA, st.booleans()), max_size=2).map(tuple)
 FUNCTIONS = st.builds(
-    ast.FunctionDecl,
+    FunctionDecl,
     kind=st.sampled_from(["query", "action"]),
     name=NAMES,
     params=st.lists(
         st.builds(
-            ast.ParamDecl,
+            ParamDecl,
             NAMES,
             st.sampled_from(["in req", "in opt", "out"]),
             TYPES,
@@ -198,13 +208,13 @@ FUNCTIONS = st.builds(
     annotations=ANNOTATIONS,
 )
 CLASS_DEFS = st.builds(
-    ast.ClassDef,
+    ClassDef,
     name=CLASSES,
     extends=st.lists(CLASSES, max_size=2).map(tuple),
     is_abstract=st.booleans(),
     imports=st.lists(
         st.builds(
-            ast.ImportDecl,
+            ImportDecl,
             st.lists(NAMES, min_size=1, max_size=2).map(tuple),
             CLASSES,
             st.lists(st.tuples(NAMES, DATA), max_size=1).map(tuple),
@@ -213,7 +223,10 @@ CLASS_DEFS = st.builds(
     ).map(tuple),
     entities=st.lists(
         st.builds(
-            ast.EntityDecl, NAMES, st.lists(NAMES | KINDS, max_size=2).map(tuple), ANNOTATIONS
+            EntityDecl,
+            NAMES,
+            st.lists(NAMES | KINDS, max_size=2).map(tuple),
+            ANNOTATIONS,
         ),
         max_size=1,
     ).map(tuple),
@@ -227,16 +240,14 @@ BODIES = st.one_of(
     st.tuples(st.just("program"), PROGRAMS),
 )
 EXAMPLES = st.builds(
-    lambda body, parameters, utterances: ast.DatasetExample(
+    lambda body, parameters, utterances: DatasetExample(
         *(body[0], parameters, body[1], utterances)
     ),
     BODIES,
     PARAMETERS,
     st.lists(TEXTS, max_size=2).map(tuple),
 )
-DATASETS = st.builds(
-    ast.Dataset, CLASSES, st.none() | TEXTS, st.lists(EXAMPLES, max_size=2).map(tuple)
-)
+DATASETS = st.builds(Dataset, CLASSES, st.none() | TEXTS, st.lists(EXAMPLES, max_size=2).map(tuple))
 FRAGMENTS = st.builds(
     ast.Lambda,
     PARAMETERS,
@@ -265,7 +276,9 @@ def test_reading_a_printed_body_gives_the_body(fragment: ast.Lambda) -> None:
 
 
 @given(st.lists(CLASS_DEFS | DATASETS, max_size=2))
-def test_reading_a_printed_skill_gives_the_skill(library: list[ast.ClassDef | ast.Dataset]) -> None:
+def test_reading_a_printed_skill_gives_the_skill(
+    library: list[ClassDef | Dataset],
+) -> None:
     text = "\n".join(render(item) for item in library)
     assert parse_library(text, file="skill.tt") == tuple(library)
 
@@ -304,7 +317,7 @@ def _ends(span: Span) -> tuple[int, int]:
 
 @given(st.data(), st.lists(CLASS_DEFS | DATASETS, min_size=1, max_size=2))
 def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
-    data: st.DataObject, library: list[ast.ClassDef | ast.Dataset]
+    data: st.DataObject, library: list[ClassDef | Dataset]
 ) -> None:
     text = "\n".join(render(item) for item in library)
     at = data.draw(st.integers(0, len(text)))

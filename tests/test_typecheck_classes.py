@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from genie_dp.languages.thingtalk import ast, typecheck_classes
+from genie_dp.languages.thingtalk import declarations, typecheck_classes
 from genie_dp.languages.thingtalk.parser import parse_classes
 from genie_dp.languages.thingtalk.typecheck_classes import check_class
 from genie_dp.languages.thingtalk.types import Array, Measure
@@ -31,7 +31,7 @@ def test_every_documented_code_of_classes_has_a_case():
 
 
 def test_an_unknown_unit_is_a_mistake():
-    level = ast.ParamDecl("level", "out", Array(Measure("kgs")))
-    query = ast.FunctionDecl("query", "f", (level,))
-    (problem,) = check_class(ast.ClassDef("com.x", functions=(query,)))
+    level = declarations.ParamDecl("level", "out", Array(Measure("kgs")))
+    query = declarations.FunctionDecl("query", "f", (level,))
+    (problem,) = check_class(declarations.ClassDef("com.x", functions=(query,)))
     assert (problem.code, problem.hint) == ("T022", "did you mean 'kg'?")

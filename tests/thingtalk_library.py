@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from genie_dp.languages.thingtalk.ast import ClassDef
+from genie_dp.languages.thingtalk.declarations import ClassDef
 from genie_dp.languages.thingtalk.parser import parse_classes
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from genie_dp.languages.thingtalk.ast import Annotation, ParamDecl
+from genie_dp.languages.thingtalk.declarations import Annotation, ParamDecl
 from genie_dp.languages.thingtalk.signatures import Parameter
 from genie_dp.skills.model import Phrases
 from genie_dp.skills.words import spoken

@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from genie_dp.errors import Problem, Span, did_you_mean
 from genie_dp.languages.thingtalk.assign import is_numeric
-from genie_dp.languages.thingtalk.ast import Annotation, ClassDef, FunctionDecl, ParamDecl
+from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.slots import slot_stem
 from genie_dp.languages.thingtalk.types import (
     BOOLEAN,

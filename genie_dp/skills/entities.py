@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from genie_dp.errors import Problem, did_you_mean
-from genie_dp.languages.thingtalk.ast import ClassDef, EntityDecl
+from genie_dp.languages.thingtalk.declarations import ClassDef, EntityDecl
 from genie_dp.languages.thingtalk.types import Array, Entity, Type
 from genie_dp.skills.model import EntityType, SkillClass
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from genie_dp.errors import Problem, did_you_mean
-from genie_dp.languages.thingtalk.ast import ClassDef, FunctionDecl, ParamDecl
+from genie_dp.languages.thingtalk.declarations import ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.signatures import Signature
 from genie_dp.skills.annotations import (
     as_parameter,

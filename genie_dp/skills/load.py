@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.languages.thingtalk.ast import ClassDef, Dataset
+from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.parser import parse_library
 from genie_dp.languages.thingtalk.typecheck_classes import check_class
 from genie_dp.skills.entities import entity_types

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from genie_dp.errors import Problem, Span
-from genie_dp.languages.thingtalk.ast import ClassDef, DatasetExample
+from genie_dp.languages.thingtalk.declarations import ClassDef, DatasetExample
 from genie_dp.languages.thingtalk.signatures import Signature
 
 # Part of speech -> phrases; the parts are those of annotations.PARTS.

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from genie_dp.errors import Problem, Span, did_you_mean
-from genie_dp.languages.thingtalk.ast import Call, DatasetExample, Lambda, Program, VarRef
+from genie_dp.languages.thingtalk.ast import Call, Lambda, Program, VarRef
+from genie_dp.languages.thingtalk.declarations import DatasetExample
 from genie_dp.languages.thingtalk.traverse import functions_used
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.thingtalk.types import STRING, Entity, Type

@@ -1,7 +1,8 @@
 """The abstract syntax of ThingTalk: data without behaviour.
 
-Programs follow Fig. 5 of the Genie paper, policies its Fig. 10, aggregation its section 6.3, and
-classes its Fig. 3. Every node carries the span it was read from; spans take no part in equality.
+Programs follow Fig. 5 of the Genie paper, policies its Fig. 10, and aggregation its section 6.3;
+classes are in declarations.py. Every node carries the span it was read from; spans take no part in
+equality.
 """
 
 from dataclasses import dataclass, field
@@ -466,101 +467,4 @@ class Lambda:
 
     parameters: tuple[tuple[str, Type], ...]
     body: "Query | Stream | Action | Predicate | Projection | Value | Program | Policy"
-    span: Span | None = SPAN
-
-
-# ---------------------------------------------------------------------------------- classes
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """`#[name=value]`, or natural-language `#_[name=value]`.
-
-    `value` is plain data: str, bool, Decimal, tuple, dict, or one of the value nodes above.
-    """
-
-    name: str
-    value: object
-    natural: bool
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class ParamDecl:
-    """A parameter: direction is "in req", "in opt" or "out"."""
-
-    name: str
-    direction: str
-    type: Type
-    annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionDecl:
-    """A query or action as declared in one class."""
-
-    kind: str  # "query" | "action"
-    name: str
-    params: tuple[ParamDecl, ...]
-    is_monitorable: bool = False
-    is_list: bool = False
-    extends: tuple[str, ...] = ()
-    annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class EntityDecl:
-    """`entity name extends other;`."""
-
-    name: str
-    extends: tuple[str, ...] = ()
-    annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class ImportDecl:
-    """`import loader from @org.thingpedia.v2();`: facets taken from a mixin."""
-
-    facets: tuple[str, ...]
-    module: str
-    args: tuple[tuple[str, object], ...] = ()
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class ClassDef:
-    """A skill's class (Genie, Fig. 3); names are without "@"."""
-
-    name: str
-    extends: tuple[str, ...] = ()
-    is_abstract: bool = False
-    imports: tuple[ImportDecl, ...] = ()
-    entities: tuple[EntityDecl, ...] = ()
-    functions: tuple[FunctionDecl, ...] = ()
-    annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetExample:
-    """A real Thingpedia primitive template: kind is query, stream, action or program."""
-
-    kind: str
-    parameters: tuple[tuple[str, Type], ...]
-    body: "Query | Stream | Action | Program"
-    utterances: tuple[str, ...]
-    annotations: tuple[Annotation, ...] = ()
-    span: Span | None = SPAN
-
-
-@dataclass(frozen=True, slots=True)
-class Dataset:
-    """`dataset @c language "en" { .. }`."""
-
-    name: str
-    language: str | None
-    examples: tuple[DatasetExample, ...]
     span: Span | None = SPAN

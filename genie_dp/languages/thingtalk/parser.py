@@ -16,6 +16,7 @@ from lark.lark import PostLex
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_tree
 from genie_dp.languages.thingtalk.syntax_errors import (
     Failure,
@@ -79,7 +80,7 @@ def parse_fragment(text: str, holes: Mapping[str, str], *, file: str = "<body>")
     return fragment
 
 
-def parse_library(text: str, *, file: str) -> tuple[ast.ClassDef | ast.Dataset, ...]:
+def parse_library(text: str, *, file: str) -> tuple[ClassDef | Dataset, ...]:
     """Return the classes and datasets of a file, or raise GenieError with all mistakes found.
 
     >>> [d.name for d in parse_library('class @x.y {} dataset @x.y language "en" {}', file="x.tt")]
@@ -103,24 +104,24 @@ def parse_library(text: str, *, file: str) -> tuple[ast.ClassDef | ast.Dataset, 
     return tuple(library)
 
 
-def parse_classes(text: str, *, file: str) -> tuple[ast.ClassDef, ...]:
+def parse_classes(text: str, *, file: str) -> tuple[ClassDef, ...]:
     """Return the classes of a file, or raise GenieError; datasets in it are left out.
 
     >>> parse_classes("class @x.y { action beep(); }", file="x.tt")[0].functions[0].name
     'beep'
     """
     library = parse_library(text, file=file)
-    return tuple(item for item in library if isinstance(item, ast.ClassDef))
+    return tuple(item for item in library if isinstance(item, ClassDef))
 
 
-def parse_dataset(text: str, *, file: str) -> ast.Dataset:
+def parse_dataset(text: str, *, file: str) -> Dataset:
     """Return the only dataset of a file, or raise GenieError.
 
     >>> text = 'dataset @x.y language "en" { action := @x.y.beep() #_[utterances=["beep"]]; }'
     >>> parse_dataset(text, file="x.tt").examples[0].utterances
     ('beep',)
     """
-    found = [d for d in parse_library(text, file=file) if isinstance(d, ast.Dataset)]
+    found = [d for d in parse_library(text, file=file) if isinstance(d, Dataset)]
     if len(found) != 1:
         span = found[1].span if found else Span(file, 1, 1, 1, 1)
         message = f"expected one dataset, got {len(found) or 'none'}"

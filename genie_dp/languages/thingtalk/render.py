@@ -6,6 +6,15 @@ from decimal import Decimal
 from typing import assert_never, get_args
 
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.declarations import (
+    Annotation,
+    ClassDef,
+    Dataset,
+    DatasetExample,
+    EntityDecl,
+    FunctionDecl,
+    ImportDecl,
+)
 from genie_dp.languages.thingtalk.token_values import number_token
 from genie_dp.languages.thingtalk.types import Array, Basic, Entity, Enum, Measure, Type
 
@@ -23,9 +32,9 @@ Node = (
     | ast.Selector
     | ast.Projection
     | ast.Lambda
-    | ast.ClassDef
-    | ast.Dataset
-    | ast.DatasetExample
+    | ClassDef
+    | Dataset
+    | DatasetExample
 )
 _VALUES = get_args(ast.Value)
 _TYPES = (Basic, Enum, Measure, Entity, Array)
@@ -55,7 +64,7 @@ def render(node: Node) -> str:
             return _projection(node)
         case ast.Lambda():
             return _lambda(node)
-        case ast.ClassDef() | ast.Dataset() | ast.DatasetExample():
+        case ClassDef() | Dataset() | DatasetExample():
             return _definition(node)
         case ast.Notify():
             return _action(node)
@@ -350,7 +359,7 @@ def _date(
 # -------------------------------------------------------------------- classes and datasets
 
 
-def render_class(definition: ast.ClassDef) -> str:
+def render_class(definition: ClassDef) -> str:
     """Return a class as a skill file holds it: imports, entities, functions, one under another.
 
     >>> from genie_dp.languages.thingtalk.parser import parse_classes
@@ -370,13 +379,13 @@ def render_class(definition: ast.ClassDef) -> str:
     return "\n".join([head, *(f"  {member}" for member in members), "}"])
 
 
-def _definition(definition: ast.ClassDef | ast.Dataset | ast.DatasetExample) -> str:
+def _definition(definition: ClassDef | Dataset | DatasetExample) -> str:
     match definition:
-        case ast.ClassDef():
+        case ClassDef():
             return render_class(definition)
-        case ast.Dataset():
+        case Dataset():
             return _dataset(definition)
-        case ast.DatasetExample():
+        case DatasetExample():
             return _example(definition)
         case _:
             assert_never(definition)
@@ -387,17 +396,17 @@ def _extends(parents: Iterable[str]) -> str:
     return f" extends {names}" if names else ""
 
 
-def _import(item: ast.ImportDecl) -> str:
+def _import(item: ImportDecl) -> str:
     args = ", ".join(f"{name}={_data(value)}" for name, value in item.args)
     return f"import {', '.join(item.facets)} from @{item.module}({args});"
 
 
-def _entity(item: ast.EntityDecl) -> str:
+def _entity(item: EntityDecl) -> str:
     parents = _extends(f"^^{p}" if ":" in p else p for p in item.extends)
     return f"entity {item.name}{parents}{_inline(item.annotations)};"
 
 
-def _function(item: ast.FunctionDecl) -> str:
+def _function(item: FunctionDecl) -> str:
     modifiers = "monitorable " * item.is_monitorable + "list " * item.is_list
     head = f"{modifiers}{item.kind} {item.name}{_extends(item.extends)}("
     margin = ",\n" + " " * (len(head) + 2)
@@ -408,15 +417,15 @@ def _function(item: ast.FunctionDecl) -> str:
     return f"{head}{params}){_below(item.annotations)};"
 
 
-def _inline(annotations: Iterable[ast.Annotation]) -> str:
+def _inline(annotations: Iterable[Annotation]) -> str:
     return "".join(f" {_annotation(a)}" for a in annotations)
 
 
-def _below(annotations: Iterable[ast.Annotation]) -> str:
+def _below(annotations: Iterable[Annotation]) -> str:
     return "".join(f"\n  {_annotation(a)}" for a in annotations)
 
 
-def _annotation(annotation: ast.Annotation) -> str:
+def _annotation(annotation: Annotation) -> str:
     marker = "#_[" if annotation.natural else "#["
     return f"{marker}{annotation.name}={_data(annotation.value)}]"
 
@@ -447,13 +456,13 @@ def _parameters(parameters: Iterable[tuple[str, Type]]) -> str:
     return "(" + ", ".join(f"{name} : {render_type(type_)}" for name, type_ in parameters) + ")"
 
 
-def _dataset(dataset: ast.Dataset) -> str:
+def _dataset(dataset: Dataset) -> str:
     language = "" if dataset.language is None else f" language {quote(dataset.language)}"
     examples = (f"  {_example(example)}" for example in dataset.examples)
     return "\n".join([f"dataset @{dataset.name}{language} {{", *examples, "}"])
 
 
-def _example(example: ast.DatasetExample) -> str:
+def _example(example: DatasetExample) -> str:
     parameters = f" {_parameters(example.parameters)}" if example.parameters else ""
     body = render(example.body)
     utterances = ""

@@ -10,6 +10,16 @@ from lark.tree import Meta
 
 from genie_dp.errors import Span
 from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.declarations import (
+    Annotation,
+    ClassDef,
+    Dataset,
+    DatasetExample,
+    EntityDecl,
+    FunctionDecl,
+    ImportDecl,
+    ParamDecl,
+)
 from genie_dp.languages.thingtalk.transform import Passed, ProgramReader, as_action
 from genie_dp.languages.thingtalk.transform_values import unquote
 from genie_dp.languages.thingtalk.types import Type
@@ -27,20 +37,20 @@ _BODIES: dict[str, tuple[type, ...]] = {
 class LibraryReader(ProgramReader):
     """Turns the trees of classes and datasets into nodes."""
 
-    def library(self, _meta: Meta, children: list[Any]) -> tuple[ast.ClassDef | ast.Dataset, ...]:
+    def library(self, _meta: Meta, children: list[Any]) -> tuple[ClassDef | Dataset, ...]:
         return tuple(children)
 
     # ------------------------------------------------------------------------------ classes
 
-    def klass(self, meta: Meta, children: list[Any]) -> ast.ClassDef:
+    def klass(self, meta: Meta, children: list[Any]) -> ClassDef:
         name = next(c for c in children if isinstance(c, Token) and c.type == "ATNAME")
-        return ast.ClassDef(
+        return ClassDef(
             name=name[1:],
             extends=next((c for c in children if isinstance(c, tuple)), ()),
             is_abstract=isinstance(children[0], Token) and children[0].type == "ABSTRACT",
-            imports=tuple(c for c in children if isinstance(c, ast.ImportDecl)),
-            entities=tuple(c for c in children if isinstance(c, ast.EntityDecl)),
-            functions=tuple(c for c in children if isinstance(c, ast.FunctionDecl)),
+            imports=tuple(c for c in children if isinstance(c, ImportDecl)),
+            entities=tuple(c for c in children if isinstance(c, EntityDecl)),
+            functions=tuple(c for c in children if isinstance(c, FunctionDecl)),
             annotations=_annotations(children),
             span=self.span(meta),
         )
@@ -48,9 +58,9 @@ class LibraryReader(ProgramReader):
     def class_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(child[1:] for child in children)
 
-    def import_decl(self, meta: Meta, children: list[Any]) -> ast.ImportDecl:
+    def import_decl(self, meta: Meta, children: list[Any]) -> ImportDecl:
         names = [c for c in children if isinstance(c, Token)]
-        return ast.ImportDecl(
+        return ImportDecl(
             facets=tuple(str(name) for name in names[:-1]),
             module=names[-1][1:],
             args=tuple(c for c in children if isinstance(c, tuple)),
@@ -60,18 +70,18 @@ class LibraryReader(ProgramReader):
     def import_arg(self, _meta: Meta, children: list[Any]) -> tuple[str, object]:
         return str(children[0]), children[1]
 
-    def entity_decl(self, meta: Meta, children: list[Any]) -> ast.EntityDecl:
+    def entity_decl(self, meta: Meta, children: list[Any]) -> EntityDecl:
         extends = next((c for c in children if isinstance(c, tuple)), ())
         annotations = _annotations(children)
-        return ast.EntityDecl(str(children[0]), extends, annotations, span=self.span(meta))
+        return EntityDecl(str(children[0]), extends, annotations, span=self.span(meta))
 
     def entity_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(child.removeprefix("^^") for child in children)
 
-    def function_decl(self, meta: Meta, children: list[Any]) -> ast.FunctionDecl:
+    def function_decl(self, meta: Meta, children: list[Any]) -> FunctionDecl:
         words = [c for c in children if isinstance(c, Token)]
         *modifiers, kind, name = (str(word) for word in words)
-        return ast.FunctionDecl(
+        return FunctionDecl(
             kind=kind,
             name=name,
             params=tuple(next(c for c in children if isinstance(c, list))),
@@ -85,12 +95,12 @@ class LibraryReader(ProgramReader):
     def function_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(str(child) for child in children)
 
-    def params(self, _meta: Meta, children: list[ast.ParamDecl]) -> list[ast.ParamDecl]:
+    def params(self, _meta: Meta, children: list[ParamDecl]) -> list[ParamDecl]:
         return children
 
-    def param(self, meta: Meta, children: list[Any]) -> ast.ParamDecl:
+    def param(self, meta: Meta, children: list[Any]) -> ParamDecl:
         direction, name, written, *annotations = children
-        return ast.ParamDecl(
+        return ParamDecl(
             name=str(name),
             direction=" ".join(direction.split()),
             type=self.resolve(written),
@@ -100,9 +110,9 @@ class LibraryReader(ProgramReader):
 
     # -------------------------------------------------------------------------- annotations
 
-    def annotation(self, meta: Meta, children: list[Any]) -> ast.Annotation:
+    def annotation(self, meta: Meta, children: list[Any]) -> Annotation:
         *marker, name, value = children
-        return ast.Annotation(str(name), value, natural=bool(marker), span=self.span(meta))
+        return Annotation(str(name), value, natural=bool(marker), span=self.span(meta))
 
     def text(self, _meta: Meta, children: list[Token]) -> str:
         return unquote(children[0])
@@ -133,22 +143,22 @@ class LibraryReader(ProgramReader):
 
     # ----------------------------------------------------------------------------- datasets
 
-    def dataset(self, meta: Meta, children: list[Any]) -> ast.Dataset:
+    def dataset(self, meta: Meta, children: list[Any]) -> Dataset:
         language = next((c for c in children[1:] if isinstance(c, str)), None)
-        examples = tuple(c for c in children if isinstance(c, ast.DatasetExample))
+        examples = tuple(c for c in children if isinstance(c, DatasetExample))
         name = children[0].removeprefix("@")
-        return ast.Dataset(name, language, examples, span=self.span(meta))
+        return Dataset(name, language, examples, span=self.span(meta))
 
     def language(self, _meta: Meta, children: list[Token]) -> str:
         return unquote(children[0])
 
-    def example(self, meta: Meta, children: list[Any]) -> ast.DatasetExample:
+    def example(self, meta: Meta, children: list[Any]) -> DatasetExample:
         kind = str(children[0])
         annotations = _annotations(children)
         parts = children[1 : len(children) - len(annotations)]
         body = as_action(parts[-1]) if isinstance(parts[-1], Passed) else parts[-1]
         self._check_body(kind, body)
-        return ast.DatasetExample(
+        return DatasetExample(
             kind=kind,
             parameters=parts[0] if len(parts) > 1 else (),
             body=body,
@@ -164,7 +174,7 @@ class LibraryReader(ProgramReader):
             message = f"expected {article} {kind} after '{kind} :=', got a {got}"
             self.problem("S006", message, body.span, f"write {got} := ..")
 
-    def _utterances(self, annotations: tuple[ast.Annotation, ...], span: Span) -> tuple[str, ...]:
+    def _utterances(self, annotations: tuple[Annotation, ...], span: Span) -> tuple[str, ...]:
         found = [a for a in annotations if a.name == "utterances"]
         if not found:
             return ()
@@ -175,5 +185,5 @@ class LibraryReader(ProgramReader):
         return ()
 
 
-def _annotations(children: list[Any]) -> tuple[ast.Annotation, ...]:
-    return tuple(c for c in children if isinstance(c, ast.Annotation))
+def _annotations(children: list[Any]) -> tuple[Annotation, ...]:
+    return tuple(c for c in children if isinstance(c, Annotation))

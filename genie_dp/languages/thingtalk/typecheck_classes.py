@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterable, Iterator
 
 from genie_dp.errors import Problem, Span
 from genie_dp.languages.thingtalk.assign import same_base
-from genie_dp.languages.thingtalk.ast import (
+from genie_dp.languages.thingtalk.ast import MeasureValue
+from genie_dp.languages.thingtalk.declarations import (
     Annotation,
     ClassDef,
     EntityDecl,
     FunctionDecl,
     ImportDecl,
-    MeasureValue,
     ParamDecl,
 )
 from genie_dp.languages.thingtalk.typecheck_report import name_hint

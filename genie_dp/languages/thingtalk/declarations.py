@@ -1,0 +1,104 @@
+"""The abstract syntax of ThingTalk's declarations: classes (Genie, Fig. 3) and data sets.
+
+Data without behaviour, as in ast.py.
+"""
+
+from dataclasses import dataclass
+
+from genie_dp.errors import Span
+from genie_dp.languages.thingtalk.ast import SPAN, Action, Program, Query, Stream
+from genie_dp.languages.thingtalk.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """`#[name=value]`, or natural-language `#_[name=value]`.
+
+    `value` is plain data: str, bool, Decimal, tuple, dict, or one of the value nodes of ast.py.
+    """
+
+    name: str
+    value: object
+    natural: bool
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ParamDecl:
+    """A parameter: direction is "in req", "in opt" or "out"."""
+
+    name: str
+    direction: str
+    type: Type
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionDecl:
+    """A query or action as declared in one class."""
+
+    kind: str  # "query" | "action"
+    name: str
+    params: tuple[ParamDecl, ...]
+    is_monitorable: bool = False
+    is_list: bool = False
+    extends: tuple[str, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class EntityDecl:
+    """`entity name extends other;`."""
+
+    name: str
+    extends: tuple[str, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ImportDecl:
+    """`import loader from @org.thingpedia.v2();`: facets taken from a mixin."""
+
+    facets: tuple[str, ...]
+    module: str
+    args: tuple[tuple[str, object], ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDef:
+    """A skill's class (Genie, Fig. 3); names are without "@"."""
+
+    name: str
+    extends: tuple[str, ...] = ()
+    is_abstract: bool = False
+    imports: tuple[ImportDecl, ...] = ()
+    entities: tuple[EntityDecl, ...] = ()
+    functions: tuple[FunctionDecl, ...] = ()
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetExample:
+    """A real Thingpedia primitive template: kind is query, stream, action or program."""
+
+    kind: str
+    parameters: tuple[tuple[str, Type], ...]
+    body: Query | Stream | Action | Program
+    utterances: tuple[str, ...]
+    annotations: tuple[Annotation, ...] = ()
+    span: Span | None = SPAN
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """`dataset @c language "en" { .. }`."""
+
+    name: str
+    language: str | None
+    examples: tuple[DatasetExample, ...]
+    span: Span | None = SPAN
