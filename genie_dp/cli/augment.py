@@ -130,8 +130,6 @@ def command(**options: Any) -> None:
 
     if not options["inputs"] and not options["list_values"]:
         raise click.UsageError("Missing argument 'INPUT...'.")
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     job = Job.of(options)
     if options["list_values"]:
         list_values(job)

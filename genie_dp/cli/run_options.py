@@ -32,10 +32,35 @@ def jobs_option(command: Command) -> Command:
 
 
 def resume_options(command: Command) -> Command:
-    """Add --resume and --overwrite."""
+    """Add --resume and --overwrite, which exclude each other."""
     again = "Replace the output, and start an interrupted run again."
-    command = click.option("--overwrite", is_flag=True, help=again)(command)
-    return click.option("--resume", is_flag=True, help="Go on with an interrupted run.")(command)
+    return _resume_options(command, "Go on with an interrupted run.", again)
+
+
+def paid_resume_options(command: Command) -> Command:
+    """Add --resume and --overwrite of a run that has its cost in a ledger."""
+    once = "Go on with an interrupted run: what it did costs once."
+    again = "Replace the output, and forget an interrupted run: what it cost stays spent."
+    return _resume_options(command, once, again)
+
+
+def _resume_options(command: Command, once: str, again: str) -> Command:
+    for name, other, text in (("overwrite", "resume", again), ("resume", "overwrite", once)):
+        command = click.option(f"--{name}", is_flag=True, help=text, callback=_without(other))(
+            command
+        )
+    return command
+
+
+def _without(other: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
+    """Return what refuses a flag beside another one; the later of the two finds the earlier."""
+
+    def checked(context: click.Context, _: click.Parameter, value: bool) -> bool:
+        if value and context.params.get(other):
+            raise click.UsageError("--resume and --overwrite exclude each other")
+        return value
+
+    return checked
 
 
 def format_option(command: Command) -> Command:

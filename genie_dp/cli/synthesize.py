@@ -121,8 +121,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.synthesis_job import Job, preview, run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     if options["scheduler"] and options["jobs"] > 1:
         raise click.UsageError("--scheduler and --jobs exclude each other")
     job = Job.of(options)

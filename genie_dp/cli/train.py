@@ -88,6 +88,4 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.train_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     run(options)

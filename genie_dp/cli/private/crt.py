@@ -5,6 +5,9 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.run_options import paid_resume_options
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(0, min_open=True)
 _FROM_1 = click.IntRange(1)
@@ -33,10 +36,8 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="Private units of a batch, on average.")  # fmt: skip
 @click.option("--epochs", metavar="T|T1/T2", help="Whole epochs; of two stages T1 for programs and "
               "T2 for utterances [10, 2/8].")  # fmt: skip
-@click.option("--ledger", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-              help="The ledger [beside ROWS]; genie-dp private budget init makes one.")  # fmt: skip
-@click.option("--unit-field", metavar="NAME",
-              help="Field of a row that names its user or dialogue.")  # fmt: skip
+@ledger_option
+@unit_field_option
 @click.option("--report", type=_FILE, metavar="FILE",
               help="Measured shares of secrets that redaction misses.")  # fmt: skip
 @click.option("--gamma", metavar="SHARE[,LOW,HIGH]",
@@ -84,9 +85,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip
 @click.option("--threads", type=_FROM_1, default=1, show_default=True, help="Of torch.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: it costs once.")
-@click.option("--overwrite", is_flag=True,
-              help="Replace the output; what an interrupted run cost stays spent.")  # fmt: skip
+@paid_resume_options
 def command(**options: Any) -> None:
     """Train on redacted rows, with noise on the private part alone.
 
@@ -101,8 +100,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.crt_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     if options["method"] in PAID:
         _check_paid(options)
     else:

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import grammar_option, library_options
-from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FROM_1 = click.IntRange(1)
@@ -31,10 +32,7 @@ BACKENDS = ("numpy", "faiss")
               help="What votes and table cost together, at the budget's delta.")  # fmt: skip
 @click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
 @ledger_option
-@click.option(
-    "--unit-field", metavar="NAME",
-    help="Field of a row that names its user or dialogue; of TSV, the column.",
-)  # fmt: skip
+@unit_field_option
 @click.option(
     "--public", multiple=True, metavar="FILE",
     help="Rows that may be published, JSONL: values of columns are taken from them, and weights of "
@@ -69,11 +67,7 @@ BACKENDS = ("numpy", "faiss")
 @click.option("--seed", type=int, help="Of candidates and choices; the noise has none [0].")
 @click.option("--threads", type=_FROM_1, default=1, show_default=True,
               help="Of torch, where a model is used.")  # fmt: skip
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: each vote costs once.")
-@click.option(
-    "--overwrite", is_flag=True,
-    help="Replace the output, and forget an interrupted run: what it cost stays spent.",
-)  # fmt: skip
+@paid_resume_options
 def command(**options: Any) -> None:
     """Evolve synthetic rows: candidates that PRIVATE rows vote for, with noise, and variations.
 
@@ -88,8 +82,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.evolve_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     if options["epsilon"] is not None and options["rest"]:
         raise click.UsageError("give --epsilon, what the run costs, or --rest")
     run(options)

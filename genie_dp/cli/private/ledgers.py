@@ -1,4 +1,4 @@
-"""Which ledger a command means: that beside the private rows, or the one that is named."""
+"""Which private rows and which ledger a command means: that beside them, or one that is named."""
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -21,6 +21,15 @@ def ledger_option(command: Command) -> Command:
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
         help="The ledger [beside the private rows: rows.jsonl has rows.ledger.json].",
+    )(command)
+
+
+def unit_field_option(command: Command) -> Command:
+    """Add --unit-field, as `unit_field`."""
+    return click.option(
+        "--unit-field",
+        metavar="NAME",
+        help="Field of a row that names its user or dialogue; of TSV, the column.",
     )(command)
 
 

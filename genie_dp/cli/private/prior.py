@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import library_options
+from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -20,19 +22,13 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--epsilon", required=True, type=click.FloatRange(0, min_open=True),
     help="What this release costs by itself, at the budget's delta.",
 )  # fmt: skip
-@click.option(
-    "--ledger", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="The ledger [beside PRIVATE]; genie-dp private budget init makes one.",
-)  # fmt: skip
+@ledger_option
 @library_options
 @click.option(
     "--about", type=click.IntRange(1), metavar="N",
     help="How many units there are, as far as anybody may know [counted with noise, too].",
 )  # fmt: skip
-@click.option(
-    "--unit-field", metavar="NAME",
-    help="Field of a row that names its user or dialogue; of TSV, the column.",
-)  # fmt: skip
+@unit_field_option
 @click.option(
     "--mechanism", type=click.Choice(["gaussian", "laplace"]), default="gaussian",
     show_default=True, help="Noise. Laplace needs no delta, and is wider if a unit adds to much.",
@@ -67,11 +63,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Rows of genie-dp private sample: their programs and sentences go into the prior.",
 )  # fmt: skip
 @click.option("--spent", type=_FILE, metavar="FILE", help="Guarantee of these rows, as JSON.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: it costs once.")
-@click.option(
-    "--overwrite", is_flag=True,
-    help="Replace the output, and forget an interrupted run: what it cost stays spent.",
-)  # fmt: skip
+@paid_resume_options
 def command(**options: Any) -> None:
     """Count which functions people ask for, with noise, and write a prior.
 
@@ -85,8 +77,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.prior_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     if (options["sampled"] is None) != (options["spent"] is None):
         raise click.UsageError("--sampled and --spent go together")
     run(options)

@@ -51,6 +51,4 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.render_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     run(options)

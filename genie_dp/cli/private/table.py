@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import library_options
-from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
 from genie_dp.cli.private.table_asked import asking_options, check_asking
-from genie_dp.cli.run_options import resume_options, seed_option
+from genie_dp.cli.run_options import paid_resume_options, seed_option
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _TABLE = click.argument("table", type=_FILE)
@@ -73,10 +73,7 @@ def schema(**options: Any) -> None:
 @_most
 @ledger_option
 @library_options
-@click.option(
-    "--unit-field", metavar="NAME",
-    help="Field of a row that names its user or dialogue; of TSV, the column.",
-)  # fmt: skip
+@unit_field_option
 @click.option(
     "--method", type=click.Choice(["aim", "independent"]), default="aim", show_default=True,
     help="aim keeps what goes together; independent measures every column by itself.",
@@ -86,7 +83,7 @@ def schema(**options: Any) -> None:
     help="What fits the distribution; mbi is an extra.",
 )  # fmt: skip
 @asking_options
-@resume_options
+@paid_resume_options
 def release(**options: Any) -> None:
     """Count the metadata of PRIVATE rows with noise, and write a table that may be sampled from.
 
@@ -98,8 +95,6 @@ def release(**options: Any) -> None:
     """
     from genie_dp.cli.private.table_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     if bool(options["schema_"]) == bool(options["columns"]):
         raise click.UsageError("give either --schema or --columns")
     check_asking(options)

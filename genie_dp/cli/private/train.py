@@ -6,6 +6,8 @@ from typing import Any
 import click
 
 from genie_dp.cli.inputs import library_options
+from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _POSITIVE = click.FloatRange(0, min_open=True)
@@ -35,14 +37,8 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
     "--epochs", metavar="T|T1/T2",
     help="Epochs; of two stages T1 for programs and T2 for utterances [10, 2/8].",
 )  # fmt: skip
-@click.option(
-    "--ledger", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="The ledger [beside PRIVATE]; genie-dp private budget init makes one.",
-)  # fmt: skip
-@click.option(
-    "--unit-field", metavar="NAME",
-    help="Field of a row that names its user or dialogue; of TSV, the column.",
-)  # fmt: skip
+@ledger_option
+@unit_field_option
 @click.option(
     "--public", multiple=True, metavar="FILE",
     help="Public rows, such as those of synthesize: vocabulary, grammar, and what is learned "
@@ -99,11 +95,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip
 @click.option("--threads", type=_FROM_1, default=1, show_default=True, help="Of torch.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run: it costs once.")
-@click.option(
-    "--overwrite", is_flag=True,
-    help="Replace the output, and forget an interrupted run: what it cost stays spent.",
-)  # fmt: skip
+@paid_resume_options
 def command(**options: Any) -> None:
     """Train a generator of rows that are like private ones.
 
@@ -119,8 +111,6 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.private.train_job import run
 
-    if options["resume"] and options["overwrite"]:
-        raise click.UsageError("--resume and --overwrite exclude each other")
     if (options["epsilon"] is None) != options["rest"]:
         raise click.UsageError("give --epsilon, what the run costs, or --rest")
     _check_kind(options)
