@@ -9,7 +9,15 @@ from genie_dp.learn.seq2seq import ARCHITECTURES, Seq2Seq, build, take  # noqa: 
 from genie_dp.learn.vocabulary import UNK  # noqa: E402
 from tests.learn_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
 
-KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora")
+KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora", "ensemble")
+
+
+# Two architectures, whose memories and states have different numbers of tensors.
+MEMBERS = [
+    {"architecture": "rnn", "settings": {"size": 16}},
+    {"architecture": "transformer", "settings": {"size": 16, "heads": 2}},
+    {"architecture": "rnn", "settings": {"size": 8, "layers": 1, "language_model": True}},
+]
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +32,8 @@ def made(request, bases):
     kind, _, more = request.param.partition(" ")
     if kind in bases:
         return "pretrained", {"base": bases[kind], "lora_rank": 2 if more else 0}
+    if kind == "ensemble":
+        return kind, {"members": MEMBERS}
     if more:
         return kind, {"language_model": 8 if kind == "mqan" else True}
     return kind, {}
@@ -35,7 +45,7 @@ def model(made):
 
 
 def test_every_architecture_is_in_the_suite():
-    assert set(ARCHITECTURES) == {"rnn", "transformer", "mqan", "pretrained"}
+    assert set(ARCHITECTURES) == {"rnn", "transformer", "mqan", "pretrained", "ensemble"}
 
 
 def test_a_network_has_the_methods_of_the_protocol(model):
@@ -105,7 +115,7 @@ def test_a_saved_network_is_the_same_when_loaded(made, model, tmp_path):
     if settings is None:
         from tests.learn_setup import SMALL
 
-        settings = {**SMALL[made[0]], **made[1]}
+        settings = {**SMALL.get(made[0], {}), **made[1]}
     save_model(SavedModel(model, VOCABULARY, made[0], settings, {"temperature": 2.0}), tmp_path)
     loaded = load_model(tmp_path)
     assert loaded.vocabulary == VOCABULARY

@@ -47,6 +47,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.train:command",
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
     ),
+    "ensemble": (
+        "genie_dp.cli.ensemble:command",
+        "Make one parser of several that were trained on the same rows.",
+    ),
     "parse": (
         "genie_dp.cli.parse:command",
         "Show the programs of sentences, with their meaning in English.",

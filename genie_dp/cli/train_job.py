@@ -19,10 +19,11 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.parser_folder import put_in_place, refuse_output, write_network
 from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
 from genie_dp.cli.row_files import write_json
 from genie_dp.dataset.formats import opened
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError
 from genie_dp.markdown import render_card
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent
@@ -185,15 +186,9 @@ def _nothing_left(job: Job) -> Iterator[None]:
 
 def _enter(job: Job, *, resume: bool, overwrite: bool) -> None:
     """Refuse an output that exists, and work of other settings."""
-    target = job.output
     # A run that was let in goes on, even if what it is to replace is there.
     goes_on = resume and job.work.exists()
-    if target.exists() and not (overwrite or goes_on):
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
-    if target.exists() and not (target / "config.json").is_file():
-        message = f"{target} is no parser, so --overwrite leaves it alone"
-        raise GenieError(Problem("N007", message, hint="give another --output"))
+    refuse_output(job.output, overwrite=overwrite, goes_on=goes_on)
     if overwrite:
         shutil.rmtree(job.work, ignore_errors=True)
     enter_work(job.work, job.settings(), resume=resume)
@@ -317,7 +312,6 @@ class _Line:
 def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained") -> None:
     """Write the folder beside its name and rename it when it is complete."""
     from genie_dp.learn.metrics import read_metrics
-    from genie_dp.learn.saved import save_model
 
     made = job.work / "made"
     shutil.rmtree(made, ignore_errors=True)
@@ -326,8 +320,7 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     files.write_texts(made, material.texts)
     files.write_reader(made, reading)
     facts = {"parser": _facts(job, trained, files.skills_hash(made))}
-    save_model(replace(trained.saved, facts=facts), made)
-    (made / "model.safetensors").chmod(0o666 & ~_umask())
+    write_network(replace(trained.saved, facts=facts), made)
     (made / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
     if metrics.exists():
@@ -336,24 +329,8 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     card = _card(job, material, trained, curves)
     (made / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(made / files.MANIFEST), _manifest(job, material, trained))
-    _rename(made, job.output)
+    put_in_place(made, job.output)
     shutil.rmtree(job.work)
-
-
-def _umask() -> int:
-    """Return what new files are not to be; safetensors gives its own to nobody else."""
-    found = os.umask(0)
-    os.umask(found)
-    return found
-
-
-def _rename(made: Path, output: Path) -> None:
-    """Put a complete folder in its place; an older one goes when the new one is there."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    old = made.with_name("replaced")
-    if output.exists():
-        output.replace(old)
-    made.replace(output)
 
 
 def _facts(job: Job, trained: "Trained", skills: str) -> dict[str, Any]:
@@ -385,6 +362,7 @@ def _manifest(job: Job, material: "Material", trained: "Trained") -> dict[str, A
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
+        "example": _example(material),
         **({"prior": job.prior.told()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
         "spent": asdict(job.spent) if job.spent else None,
@@ -405,7 +383,7 @@ def _card(job: Job, material: "Material", trained: "Trained", curves: Path | Non
         figures=trained.figures,
         validation=_measured_on(config),
         is_real=bool(config.validation),
-        seed=config.seed,
+        seeds=(config.seed,),
         temperature=trained.calibration.temperature,
         threshold=config.threshold,
         is_constrained=config.is_constrained,

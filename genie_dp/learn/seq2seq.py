@@ -159,6 +159,10 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         f"{_HERE}.pretrained:PretrainedSettings:PretrainedNetwork",
         "any Hugging Face encoder-decoder (BART, T5, ..) with a pointer-generator on top",
     ),
+    "ensemble": Architecture(
+        f"{_HERE}.ensemble:EnsembleSettings:EnsembleNetwork",
+        "several trained networks whose probabilities are averaged",
+    ),
 }
 
 

@@ -31,6 +31,7 @@ class Card:
         spent: the guarantee for rows of source "private".
         example: a sentence to try.
         curves: name of the picture, "" for none.
+        members: of an ensemble, its parsers in words; their recipes are recipe-1.yaml and so on.
     """
 
     title: str
@@ -41,7 +42,7 @@ class Card:
     figures: Mapping[str, Any]
     validation: str
     is_real: bool
-    seed: int
+    seeds: tuple[int, ...]
     temperature: float
     threshold: float
     is_constrained: bool
@@ -50,6 +51,7 @@ class Card:
     licence: str = ""
     spent: Spent | None = None
     curves: str = ""
+    members: tuple[str, ...] = ()
     version: str = __version__
 
     def __post_init__(self) -> None:
