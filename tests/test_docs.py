@@ -60,6 +60,7 @@ OF_OTHERS = {
     "--no-python",
     "--only",
     "--seeds",
+    "--together",
     "--smoke",
     "--work",
     "--data",
