@@ -93,7 +93,12 @@ def generator_of(
 def _grammar(
     recipe: GrammarRecipe, language: str, schema: Schema | None, options: Mapping[str, Any]
 ) -> Generator:
-    """Return the generator of a grammar, whose engine is built as synthesis builds its own."""
+    """Return the generator of a grammar, whose engine is built as synthesis builds its own.
+
+    Leaves are those that synthesis keeps, too. All templates are compiled, since derivations name
+    those of leaves.
+    """
+    from genie_dp.cli.lexicon import kept_lexicon, new_lexicon
     from genie_dp.private.evolution.grammar import GrammarGenerator
     from genie_dp.synthesis.compiler import compile_grammar
     from genie_dp.synthesis.config import SynthesisConfig
@@ -106,7 +111,8 @@ def _grammar(
     compiled = compile_grammar(
         subset(inputs.grammar, config.subsets), inputs.language, inputs.library, config, None
     )
-    engine = build_engine(compiled, config, with_origins=True)
+    lexicon = kept_lexicon(inputs, config) or new_lexicon(inputs, compiled, config)
+    engine = build_engine(compiled, config, lexicon, with_origins=True)
     return GrammarGenerator(engine, inputs=inputs.fingerprint(), schema=schema)
 
 
