@@ -52,6 +52,13 @@ def test_the_folder_has_all_that_its_parser_needs(trained):  # noqa: F811
     assert not list(trained.parent.glob(".parser.work"))
 
 
+def test_programs_end_at_half_as_many_tokens_again_as_the_longest_one_learned(trained):  # noqa: F811
+    longest = max(len(one.program.split()) for one in rows())
+    facts = json.loads((trained / "config.json").read_text())["parser"]
+    assert facts["longest"] == longest + longest // 2 + 10
+    assert Parser.from_pretrained(trained).use.longest == facts["longest"]
+
+
 def test_the_card_says_data_figures_and_privacy(trained):  # noqa: F811
     card = (trained / "README.md").read_text(encoding="utf-8")
     manifest = json.loads((trained / "manifest.json").read_text())

@@ -350,6 +350,7 @@ def _facts(job: Job, trained: "Trained", skills: str) -> dict[str, Any]:
         "beam": config.beam,
         "readings": config.readings,
         "is_constrained": config.is_constrained,
+        "longest": trained.longest,
     }
 
 

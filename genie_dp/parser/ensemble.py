@@ -139,6 +139,7 @@ def measured(network: SavedModel, first: Member, validation: str, device: str) -
         texts=files.read_texts(first.folder),
         is_constrained=bool(first.facts["is_constrained"]),
         beam=int(first.facts["beam"]),
+        longest=int(first.facts["longest"]),
     )
     return score(decoder, rows)
 

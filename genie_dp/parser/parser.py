@@ -41,6 +41,7 @@ class Use:
         threshold: confidence under which the parser says that it does not know.
         locale: what sentences leave unsaid.
         is_constrained: whether only well-typed programs are written.
+        longest: tokens after which a program is brought to an end.
     """
 
     beam: int = 4
@@ -48,11 +49,12 @@ class Use:
     threshold: float = 0.5
     locale: Locale = LOCALE
     is_constrained: bool = True
+    longest: int = 150
 
     @classmethod
     def of(cls, facts: Mapping[str, Any], changes: Mapping[str, Any]) -> "Use":
         """Return the settings of a folder, changed where something else is wanted."""
-        found = {name: facts[name] for name in ("beam", "readings", "threshold")}
+        found = {name: facts[name] for name in ("beam", "readings", "threshold", "longest")}
         return replace(
             cls(**found, locale=Locale(**facts["locale"]), is_constrained=facts["is_constrained"]),
             **{name: value for name, value in changes.items() if value is not None},
@@ -270,6 +272,7 @@ def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
         texts=files.read_texts(path),
         is_constrained=use.is_constrained,
         beam=use.beam,
+        longest=use.longest,
     )
 
 

@@ -51,6 +51,12 @@ class RowStore(Sequence[Pair]):
         """Return how many rows there are."""
         return len(self._middles)
 
+    @property
+    def longest_program(self) -> int:
+        """Return the tokens of the longest program, 0 without rows."""
+        ends = zip(self._ends[1:], self._middles, strict=True)
+        return max((end - middle for end, middle in ends), default=0)
+
     @overload
     def __getitem__(self, place: int) -> Pair: ...
 

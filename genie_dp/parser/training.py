@@ -59,11 +59,13 @@ class Trained:
     Attributes:
         saved: the network; its facts are still to be given.
         calibration: of its confidence.
+        longest: tokens after which a program is brought to an end.
         figures: what was measured, by name.
     """
 
     saved: SavedModel
     calibration: Calibration
+    longest: int
     figures: Mapping[str, Any]
 
 
@@ -91,7 +93,8 @@ def train(
         _start(model, config, material, vocabulary, work, group)
     run = _run(config, material, model, vocabulary, work, device, group, listen)
     run.train(work / CHECKPOINTS)
-    best = decoder_of(config, material, model, vocabulary, beam=config.beam)
+    longest = longest_of(material.rows)
+    best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
     found = score(best, material.validation)
     calibration, error = calibrated(found)
     figures = {
@@ -104,7 +107,8 @@ def train(
         "validation accuracy": round(found.accuracy, 4) if found.rows else None,
         "calibration error": None if error is None else round(error, 4),
     }
-    return Trained(SavedModel(model, vocabulary, name, settings, {}), calibration, figures)
+    saved = SavedModel(model, vocabulary, name, settings, {})
+    return Trained(saved, calibration, longest, figures)
 
 
 def _run(
@@ -204,7 +208,7 @@ def decoder_of(
     vocabulary: Vocabulary,
     *,
     beam: int,
-    longest: int = 150,
+    longest: int,
 ) -> Decoder:
     """Return the decoder of a network."""
     return Decoder(
@@ -216,6 +220,16 @@ def decoder_of(
         beam=beam,
         longest=longest,
     )
+
+
+def longest_of(rows: Rows) -> int:
+    """Return the tokens after which a program is brought to an end.
+
+    Half as many again as the longest program learned, and ten: a network that goes on and on under
+    a grammar has not understood the sentence, and a batch waits for it.
+    """
+    longest = max(store.longest_program for store in rows.parts)
+    return longest + longest // 2 + 10
 
 
 # ------------------------------------------------------------------- language model of programs
