@@ -148,6 +148,14 @@ def test_networks_of_hugging_face_are_refused(parsers, tmp_path, capsys):
     assert "N071" in capsys.readouterr().err
 
 
+def test_an_ensemble_is_no_member_of_another(parsers, tmp_path, capsys):
+    ensemble(*parsers, "--output", tmp_path / "both")
+    ensemble(parsers[0], tmp_path / "both", "--output", tmp_path / "all", code=1)
+    said = capsys.readouterr().err
+    assert "N071" in said
+    assert "the parsers that it was made of" in said
+
+
 def test_a_folder_that_is_no_parser_is_neither_read_nor_replaced(parsers, tmp_path, capsys):
     (tmp_path / "notes").mkdir()
     ensemble(parsers[0], tmp_path / "notes", "--output", tmp_path / "both", code=1)

@@ -31,6 +31,12 @@ _SAME_FILES = {
     "phrases of its reader": files.READER,
 }
 
+# What a network is that cannot be a member, and what to name instead.
+_BY_ITSELF = {
+    "pretrained": ("a network of Hugging Face", "name parsers that were trained with --arch"),
+    "ensemble": ("an ensemble", "name the parsers that it was made of"),
+}
+
 
 @dataclass(frozen=True, slots=True)
 class Member:
@@ -69,21 +75,21 @@ def read_member(folder: Path) -> Member:
 
     Raises:
         GenieError: N010 or M001, it is no parser; N011, its skills were changed; N071, its network
-            is one of Hugging Face.
+            is one of Hugging Face, or several.
     """
-    facts = files.facts_of(folder)
+    facts, saved = files.facts_of(folder), load_model(folder)
+    if saved.architecture in _BY_ITSELF:
+        what, hint = _BY_ITSELF[saved.architecture]
+        message = f"{folder} is {what}, which answers by itself only"
+        raise GenieError(Problem("N071", message, hint=hint))
     try:
         files.check_skills(folder, str(facts["skills"]))
         manifest = json.loads((folder / files.MANIFEST).read_text(encoding="utf-8"))
         config = ParserConfig(**read_recipe(folder / files.RECIPE))
-        member = Member(folder, facts, manifest, config, load_model(folder))
+        member = Member(folder, facts, manifest, config, saved)
         _ = member.shared
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise files.broken(folder, str(error)) from None
-    if member.saved.architecture == "pretrained":
-        message = f"{folder} is a network of Hugging Face, which answers by itself only"
-        hint = "name parsers that were trained with --arch"
-        raise GenieError(Problem("N071", message, hint=hint))
     return member
 
 
