@@ -147,7 +147,8 @@ class Bench:
             *(["--epochs", case.epochs] if case.epochs else []),
             *(["--codes", world.codes] if case.kind == "control" else []),
             *(["--parser", case.parser] if case.parser else []),
-            *self.sizes.model, "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
+            *self.sizes.model, "--pretrained", self.work.folder / "pretrained",
+            "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
         ]  # fmt: skip
 
     def drawn(self, case: Case, seed: int, *, rows: int = 0, parser: Path | None = None) -> Path:

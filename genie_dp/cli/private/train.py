@@ -53,6 +53,11 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
 @click.option("--pretraining-rate", type=_POSITIVE, default=2e-3, show_default=True,
               help="Highest learning rate on public rows.")  # fmt: skip
 @click.option(
+    "--pretrained", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+    help="Keep there what was learned of public rows, and take it from there in runs with the same "
+    "ones, model and seed.",
+)  # fmt: skip
+@click.option(
     "--parser", type=click.Path(exists=True, file_okay=False, path_type=Path), metavar="DIR",
     help="A parser, of genie-dp train, that writes the private rows' programs [those of the rows].",
 )  # fmt: skip

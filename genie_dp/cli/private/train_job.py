@@ -285,6 +285,7 @@ def _pretrain(job: Job, generator: "Generator", public: Sequence[Labelled]) -> N
                 settings,
                 batch=options["pretraining_batch"],
                 folder=job.work / f"public-{stage.name}",
+                kept=options["pretrained"],
                 listen=partial(_tell_public, stage.name, options["pretraining_epochs"]),
             )
 

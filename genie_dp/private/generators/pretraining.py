@@ -10,6 +10,7 @@ import numpy as np
 
 from genie_dp.learn.loop import Progress, Run, TrainSettings
 from genie_dp.learn.metrics import Listener
+from genie_dp.private.generators.kept_pretraining import keep, place_of, take
 from genie_dp.private.generators.sequences import Encoded, Sequences, collate
 from genie_dp.private.generators.stages import Labelled, Stage, encoded
 from genie_dp.private.generators.tokenizer import Piece, PublicTokenizer, Tokenizer
@@ -114,6 +115,7 @@ def pretrain_publicly(
     *,
     batch: int = 64,
     folder: Path | None = None,
+    kept: Path | None = None,
     listen: Listener | None = None,
 ) -> Progress:
     """Train a model on public rows by the common loop, without noise.
@@ -124,7 +126,15 @@ def pretrain_publicly(
         settings: how to train.
         batch: rows of a batch.
         folder: where checkpoints go, and where an interrupted run goes on from.
+        kept: where the weights after it are kept and, if the same run was made, taken from.
         listen: is told losses; they are of public rows.
     """
+    place = place_of(kept, model, rows, settings, batch) if kept else None
+    if place is not None and place.exists():
+        take(model, place)
+        return Progress(used=1.0)
     batches = EncodedBatches(rows, size=batch, seed=settings.seed)
-    return Run(model, batches, settings, listen=listen).train(folder)
+    progress = Run(model, batches, settings, listen=listen).train(folder)
+    if place is not None:
+        keep(model, place)
+    return progress
