@@ -148,6 +148,18 @@ def test_networks_of_hugging_face_are_refused(parsers, tmp_path, capsys):
     assert "N071" in capsys.readouterr().err
 
 
+def test_parsers_without_declarations_become_one(tmp_path):
+    made = [
+        row(f"S{n}", f"buy some {word}", f"( ORDER {word} )", language="sexpr")
+        for n, word in enumerate(("tea", "oil", "rice", "milk"))
+    ]
+    for seed in ("1", "2"):
+        words = ["train", write(tmp_path / "rows.jsonl", made), "--steps", 2, "--seed", seed]
+        assert run([str(word) for word in (*words, "--output", tmp_path / seed)]) == 0
+    ensemble(tmp_path / "1", tmp_path / "2", "--output", tmp_path / "both")
+    assert Parser.from_pretrained(tmp_path / "both").parse(["buy some tea"])
+
+
 def test_an_ensemble_is_no_member_of_another(parsers, tmp_path, capsys):
     ensemble(*parsers, "--output", tmp_path / "both")
     ensemble(parsers[0], tmp_path / "both", "--output", tmp_path / "all", code=1)

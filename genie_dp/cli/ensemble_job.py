@@ -94,7 +94,8 @@ def _deliver(made: Made, output: Path, licence: str) -> None:
     shutil.rmtree(work, ignore_errors=True)
     folder, first = work / "made", made.members[0]
     folder.mkdir(parents=True)
-    shutil.copytree(first.folder / files.SKILLS, folder / files.SKILLS)
+    if (skills := first.folder / files.SKILLS).exists():  # S-expressions may do without
+        shutil.copytree(skills, folder / files.SKILLS)
     for name in _COPIED:
         shutil.copyfile(first.folder / name, folder / name)
     for number, member in enumerate(made.members, 1):
