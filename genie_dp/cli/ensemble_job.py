@@ -152,7 +152,7 @@ def _card(made: Made, name: str, licence: str) -> Card:
         temperature=made.calibration.temperature,
         threshold=config.threshold,
         is_constrained=config.is_constrained,
-        example=first.manifest["example"],
+        example=first.manifest.get("example", "..."),
         made_by=config.made_by,
         licence=licence,
         spent=Spent(**{**spent, "not_covered": tuple(spent["not_covered"])}) if spent else None,
