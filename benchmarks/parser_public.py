@@ -188,7 +188,7 @@ def overnight(maker: Maker, name: str) -> DataSet:
     options = (*SEXPR, "--batch", 32)
     ways = (
         Way("canonical only", (canonical,), 2_000, options),
-        Way("canonical, rewrites, noise", (*said, noisy), 2_000, options),
+        Way("canonical, rewrites, noise", (*said, noisy), 3_000, options),
         Way("supervised", (people,), 3_000, options),
     )
     return DataSet(f"overnight {name}", test, ways)
