@@ -5,6 +5,8 @@
 Programs: synthesized rows of the shipped library at depth 5, and those of the skills' `eval.tsv`,
 which people wrote. `--read-back N` has the sentences of the first N of each explained: the law is
 that the program is among those that the sentence means. `--show N` prints N random ones to read.
+`--render N` says the first N of each as `genie-dp private render` does: five sentences, each read
+back.
 """
 
 import argparse
@@ -16,7 +18,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from genie_dp.cli.explain import read_pairs
+from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.private.prior.render import Renderer
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import Compiled, compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
@@ -86,12 +90,29 @@ def report(name: str, found: Sequence[Described], explainer: Explainer, read_bac
             print(f"  in part: {d.program}\n    {d.description.sentence}")
 
 
+def report_rendered(name: str, renderer: Renderer, programs: Sequence[str]) -> None:
+    """Print what it takes to say programs in several sentences."""
+    times, sentences = [], 0
+    for program in programs:
+        start = time.thread_time()
+        said = renderer.say(program)
+        times.append((time.thread_time() - start) * 1000)
+        sentences += 0 if isinstance(said, str) else len(said)
+    times.sort()
+    print(
+        f"{name}: {len(programs):,} programs, {sentences:,} sentences rendered; CPU mean"
+        f" {statistics.fmean(times):.0f} ms, median {statistics.median(times):.0f} ms,"
+        f" 95th percentile {times[int(len(times) * 0.95)]:.0f} ms, worst {times[-1]:.0f} ms"
+    )
+
+
 def main() -> None:
     """Measure."""
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--rows", type=int, default=2000)
     arguments.add_argument("--read-back", type=int, default=0)
     arguments.add_argument("--show", type=int, default=0)
+    arguments.add_argument("--render", type=int, default=0)
     arguments.add_argument("--number", type=int, default=1, help="seed of the rows")
     given = arguments.parse_args()
     start = time.perf_counter()
@@ -103,12 +124,16 @@ def main() -> None:
     describer = Describer(compiled, inputs.library)
     print(f"read {read - start:.1f} s, indexed {time.perf_counter() - read:.1f} s")
     explainer = Explainer(compiled)
+    renderer = Renderer(describer, Explainer(compiled))
+    leave_to_the_end()
     for name, programs in (
         ("synthesized", list(synthesized(inputs, compiled, given.rows, given.number))),
         ("eval.tsv", list(written())),
     ):
         found = described(describer, programs)
         report(name, found, explainer, given.read_back)
+        if given.render:
+            report_rendered(name, renderer, programs[: given.render])
         for d in random.Random("show").sample(found, min(given.show, len(found))):
             print(f"{d.program}\n    {d.description.sentence}")
 

@@ -26,6 +26,7 @@ from genie_dp.synthesis.chart_patterns import (
     resolved,
 )
 from genie_dp.synthesis.chart_slots import Candidate, Option, Slot
+from genie_dp.synthesis.chart_words import Words, by_words, gap_places, words_of, words_within
 from genie_dp.synthesis.compiler import Compiled
 from genie_dp.synthesis.layout import Agreement, OwnDeterminer, placeholder_of
 from genie_dp.synthesis.pieces import Piece
@@ -94,6 +95,8 @@ class ChartGrammar:
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
         self.least = {id(p): self._least(p) for p in everything}
+        self.words: dict[Any, Words] = words_of(self.patterns, self.leaves, self.slots_of)
+        self.words_in = words_within(everything, self.slots_of)
         self.gaps = {name: gap_places(pieces) for name, pieces in self.leaves.items()}
         self.vocabulary = frozenset(self._words(everything))
         stems = len(compiled.placeholders.stems)
@@ -162,25 +165,6 @@ class ChartGrammar:
         return reversed(found)
 
 
-def by_words(pieces: Sequence[Piece]) -> dict[str, list[Piece]]:
-    """Return pieces by what they can look like."""
-    found: dict[str, list[Piece]] = {}
-    for piece in pieces:
-        for text in resolved(piece.text):
-            found.setdefault(text, []).append(piece)
-    return found
-
-
-def gap_places(leaves: Mapping[str, Sequence[Piece]]) -> dict[Tokens, list[Tokens]]:
-    """Return what stands before the gaps of leaves -> what stands after them."""
-    found: dict[Tokens, dict[Tokens, None]] = {}
-    for text in leaves:
-        before, gap, after = text.partition(GAP)
-        if gap:
-            found.setdefault(tuple(before.split()), {})[tuple(after.split())] = None
-    return {before: list(after) for before, after in found.items()}
-
-
 class Checks:
     """The guard of a rule, sorted by the child with which each condition can be decided."""
 
@@ -217,7 +201,7 @@ class Checks:
 
 
 class Chart:
-    """The cells of one sentence."""
+    """The cells of one sentence, or of many: what a cell holds depends on its words alone."""
 
     def __init__(self, grammar: ChartGrammar, max_depth: int = 8):
         """Begin with no cell."""
@@ -229,6 +213,11 @@ class Chart:
         self._options: dict[tuple[int, Tokens], Sequence[Option]] = {}
         self._entries: dict[int, Entry] = {}
         self._lowest = _NEVER  # the outermost cell that was asked for while it was being filled
+
+    @property
+    def size(self) -> int:
+        """Return how many cells and choices are remembered."""
+        return len(self._done) + len(self._options)
 
     # ---------------------------------------------------------------------------- asking
 
@@ -242,7 +231,8 @@ class Chart:
             active.was_asked = True
             self._lowest = min(self._lowest, active.place)
             return list(active.entries.values())
-        return self._filled(key)
+        words = self.grammar.words.get(category)
+        return self._filled(key) if words is not None and words.may_say(tokens) else ()
 
     def pieces(self, slot: Slot, tokens: Tokens) -> Sequence[Piece]:
         """Return what a slot's category or pool says with the tokens."""
@@ -307,6 +297,9 @@ class Chart:
             return False
         is_new = False
         for pattern in index.found(tokens):
+            words = self.grammar.words_in.get(id(pattern))
+            if words is not None and not words.may_say(tokens):
+                continue
             for way, piece in self._ways(pattern, tokens):
                 is_new |= self._add(key, entries, way, piece)
         return is_new
@@ -454,12 +447,28 @@ class _Matcher:
                         more = [*said, (step, tokens)] if part else said
                         yield from self.walk(number + 1, start + len(tokens), lists, more)
             case Place(index):
-                for end in self._ends(number, start):
+                for end in self._sayable(self.slots[index], start, self._ends(number, start)):
                     for option in self._options(index, start, end):
                         yield from self.walk(number + 1, end, [*lists, *option], said)
 
     def _stand_at(self, tokens: Tokens, start: int) -> bool:
         return self.tokens[start : start + len(tokens)] == tokens
+
+    def _sayable(self, slot: Slot, start: int, ends: Iterator[int]) -> Iterator[int]:
+        """Yield the ends of the spans that have no word against their being said in a slot."""
+        words, tokens = slot.words, self.tokens
+        assert words is not None
+        if start == len(tokens) or tokens[start] not in words.first:
+            yield from (end for end in ends if end == start)
+            return
+        known = start  # all before it are words of the slot
+        for end in ends:
+            while known < end:
+                if tokens[known] not in words.every:
+                    return
+                known += 1
+            if end == start or tokens[end - 1] in words.last:
+                yield end
 
     def _ends(self, number: int, start: int) -> Iterator[int]:
         last = len(self.tokens) - self.rest[number + 1]

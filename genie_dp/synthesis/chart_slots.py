@@ -6,7 +6,7 @@ article before it, or something into its gap. A slot undoes all of that.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from genie_dp.synthesis.chart_patterns import DETERMINERS, Tokens
 from genie_dp.synthesis.layout import ChildSpec, placeholder_of
@@ -14,6 +14,9 @@ from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.wording import PARTICLE
 from genie_dp.templates import english
+
+if TYPE_CHECKING:
+    from genie_dp.synthesis.chart_words import Words
 
 View = tuple[int | str, ...]
 """Where words stand: places in the text around them, or words that were not said."""
@@ -44,6 +47,7 @@ class Slot:
         is_cell: it is a category.
         least: the fewest tokens that it may have.
         filler: the slot of the child in its gap.
+        words: those that may be printed here, once the grammar is indexed.
     """
 
     child: ChildSpec
@@ -51,6 +55,11 @@ class Slot:
     is_cell: bool
     least: int
     filler: "Slot | None"
+    words: "Words | None" = None
+
+    def may_say(self, tokens: Tokens) -> bool:
+        """Tell whether none of the words speaks against their being printed here."""
+        return self.words is None or self.words.may_say(tokens)
 
     def options(self, tokens: Tokens, source: Source) -> Iterator[Option]:
         """Yield the choices under which the tokens are printed here."""
@@ -91,7 +100,7 @@ class Slot:
         filler = self.filler
         assert filler is not None
         for words, at, end in self._gaps(tokens, source):
-            if end - at < filler.least:
+            if end - at < filler.least or not filler.may_say(tokens[at:end]):
                 continue
             host = self._said(*_opened(words, places, at, end), source)
             if not host:

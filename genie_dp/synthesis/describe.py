@@ -47,6 +47,20 @@ class Description:
     missing: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A sentence for a program, of which all else is told when it is asked for.
+
+    Attributes:
+        utterance, program: those of the description.
+        described: returns the description.
+    """
+
+    utterance: str
+    program: str
+    described: Callable[[], Description]
+
+
 @dataclass(slots=True)
 class Describer:
     """Describes programs by one grammar; indexing it takes half a second, so keep it."""
@@ -77,6 +91,14 @@ class Describer:
         Raises:
             GenieError: as `describe`.
         """
+        return tuple(draft.described() for draft in self.drafts(program, most))
+
+    def drafts(self, program: Any, most: int) -> tuple[Draft, ...]:
+        """Return what `alternatives` does, for callers that look at more than they use.
+
+        Raises:
+            GenieError: as `describe`.
+        """
         tree = self.read(program) if isinstance(program, str) else program
         self._check(tree)
         readings = list(self._readings(tree))
@@ -84,7 +106,8 @@ class Describer:
             found = tuple(self._sentences(reading, target, most))
             if found:
                 return found
-        return (self._part(tree, readings),)
+        part = self._part(tree, readings)
+        return (Draft(part.utterance, part.program, lambda: part),)
 
     def read(self, text: str) -> Any:
         """Return the program of a text, written as people do or as tokens.
@@ -93,13 +116,21 @@ class Describer:
             GenieError: it is neither; the mistake is of the form that it looks like.
         """
         language = self.compiled.language
-        try:
+
+        def parse(text: str) -> Any:
             return language.parse(text, file="<program>")
+
+        readers = [parse, language.from_tokens]
+        if _TOKEN_FORM.search(text):
+            readers.reverse()  # what the other one says of a text of this form is long
+        first, second = readers
+        try:
+            return first(text)
         except GenieError as error:
             try:
-                return language.from_tokens(text)
-            except GenieError as other:
-                raise (other if _TOKEN_FORM.search(text) else error) from None
+                return second(text)
+            except GenieError:
+                raise error from None
 
     def _check(self, tree: Any) -> None:
         problems = self.compiled.language.check(tree, self.library)
@@ -124,19 +155,22 @@ class Describer:
 
     # ------------------------------------------------------------------------- all of it
 
-    def _sentences(
-        self, reading: WithPlaceholders, target: Target, most: int
-    ) -> Iterator[Description]:
+    def _sentences(self, reading: WithPlaceholders, target: Target, most: int) -> Iterator[Draft]:
         chart = DescribeChart(self.grammar, target, self.max_depth)
         found = chart.roots()
         whole = {part for part in {root.part for root in found} if self._is_whole(chart, part)}
         met: set[str] = set()
+        programs: dict[tuple[tuple[str, str], ...], str] = {}
         for root in sorted((r for r in found if r.part in whole), key=lambda r: r.cost):
             text = chart.said(root)
             if text is None or text in met or not _says_each_once(text, target):
                 continue
             met.add(text)
-            yield self._description(reading, target, root, text)
+            names = self._numbered(text)
+            key = tuple(sorted(names.items()))
+            if key not in programs:
+                programs[key] = self._named(target.text, {**target.names, **names})
+            yield self._draft(reading, target, root, text, names, programs[key])
             if len(met) == most:
                 return
 
@@ -158,18 +192,28 @@ class Describer:
             language.canonical(language.from_tokens(text), self.library), self.library
         )
 
-    def _description(
-        self, reading: WithPlaceholders, target: Target, root: Root, text: str
-    ) -> Description:
-        names = self._numbered(text)
-        values = _values(reading, target)
-        return Description(
-            surface(text, values),
-            _renamed(text, names),
-            self._named(target.text, {**target.names, **names}),
-            tuple((names[character], values[character]) for character in names),
-            _root_node(root, text, self._naming(names)),
-        )
+    def _draft(
+        self,
+        reading: WithPlaceholders,
+        target: Target,
+        root: Root,
+        text: str,
+        names: Mapping[str, str],
+        program: str,
+    ) -> Draft:
+        utterance = _renamed(text, names)
+
+        def described() -> Description:
+            values = _values(reading, target)
+            return Description(
+                surface(text, values),
+                utterance,
+                program,
+                tuple((names[character], values[character]) for character in names),
+                _root_node(root, text, self._naming(names)),
+            )
+
+        return Draft(utterance, program, described)
 
     def _numbered(self, text: str) -> dict[str, str]:
         """Return the placeholders of a sentence numbered from left to right, by character."""

@@ -19,10 +19,9 @@ from genie_dp.synthesis.describe_grammar import (
     reads_words,
 )
 from genie_dp.synthesis.describe_target import Target
-from genie_dp.synthesis.layout import Agreement, ChildSpec, placeholder_of
+from genie_dp.synthesis.layout import ChildSpec, placeholder_of
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.rules import Combined, Rule, piece_of
-from genie_dp.synthesis.wording import wording
 from genie_dp.templates import english
 from genie_dp.templates.guard import Test
 
@@ -44,6 +43,7 @@ class Item:
     children: tuple["Item", ...] = ()
     depth: int = 0
     category: str = ""
+    good: dict[int, bool] = field(default_factory=dict)  # number of a slot -> whether it fits
 
 
 @dataclass(slots=True)
@@ -91,7 +91,6 @@ class DescribeChart:
         self.tick = 0
         self._built: dict[Any, int | None] = {}
         self._leaves: dict[Any, Lists] = {}
-        self._wordings: dict[Any, Any] = {}
         self._chosen: dict[Any, Lists] = {}
         self.changed: dict[str, int] = {}
         self.length = len(target.text)
@@ -133,10 +132,13 @@ class DescribeChart:
         """Return the pieces of a built-in category or table that the program may need."""
         if pool not in self._leaves:
             found: dict[int, list[Item]] = {}
-            for piece, cost in self.grammar.phrases.get(pool, ()):
+            for piece, cost in self.grammar.phrases_of(pool, self.target.functions):
                 for specific in self._specific(piece):
                     part = self.part(specific.value)
-                    found.setdefault(part, []).append(Item(specific, cost, part, category=pool))
+                    item = Item(specific, cost, part, category=pool)
+                    if specific is piece:  # which outlives the chart
+                        item.good = self.grammar.good.setdefault(id(piece), item.good)
+                    found.setdefault(part, []).append(item)
             self._leaves[pool] = found
         return self._leaves[pool]
 
@@ -191,6 +193,8 @@ class DescribeChart:
 
     def _extend(self, family: Family, since: int) -> None:
         """Add what a template says of parts of which one at least was changed since then."""
+        if since > 0 and all(self.changed.get(pool, 0) <= since for pool in family.cells):
+            return
         for part, items in self.combinations(family, since):
             depth = 1 + max((i.depth for i in items if i.rule is not None), default=-1)
             if depth > self.max_depth:
@@ -247,19 +251,12 @@ class DescribeChart:
 
     def assembled(self, rule: Rule, items: Sequence[Item]) -> Combined | None:
         """Return the pieces joined by a rule, None where they do not go together."""
-        pieces = [item.piece for item in items]
-        agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
-        numbers = {index: pieces[index].features.num for index in agreeing}
-        key = (id(rule), tuple(sorted(numbers.items())))
-        if key not in self._wordings:
-            self._wordings[key] = wording(rule, numbers)
-        combined: Combined | None = self._wordings[key].assemble(*pieces)
-        return combined
+        return self.grammar.assembled(rule, [item.piece for item in items])
 
     def roots(self) -> list[Root]:
         """Return every way to say a whole program that is, or is part of, the target."""
         found: list[Root] = []
-        for family in self.grammar.roots:
+        for family in self.grammar.sentences(self.target):
             if self.target.is_policy != (family.rule.body.kind == "policy"):
                 continue
             for part, items in self.combinations(family):
@@ -333,7 +330,9 @@ class DescribeChart:
             return self._constants(family.rule.constants.get(name, ()))
         key = family.slots[index], self.changed.get(child.pool, 0)
         if key not in self._chosen:
-            self._chosen[key] = _asked(self._offered(child), child, family.rule.tests[index])
+            self._chosen[key] = _asked(
+                self._offered(child), child, family.rule.tests[index], family.slots[index]
+            )
         return self._chosen[key]
 
     def _offered(self, child: ChildSpec) -> Lists:
@@ -353,22 +352,28 @@ def _asks(rule: Rule, items: Sequence[Item]) -> bool:
     return isinstance(first, str) and english.is_question(first)
 
 
-def _asked(found: Lists, child: ChildSpec, tests: Sequence[Test]) -> Lists:
+def _asked(found: Lists, child: ChildSpec, tests: Sequence[Test], slot: int) -> Lists:
     """Return the pieces that meet the requests of a child, and the tests of it alone."""
     has_gap = child.gap is not None
 
-    def is_good(piece: Piece) -> bool:
-        if not all(piece.attribute(name) in allowed for name, allowed in child.asked):
-            return False
-        return all(test.evaluate(lambda _, name: piece.attribute(name)) for test in tests)
+    def is_good(item: Item) -> bool:
+        if slot not in item.good:
+            item.good[slot] = _is_good(item.piece, child, tests)
+        return item.good[slot]
 
     kept = {}
     for part, items in found.items():
         if bool(items[0].piece.value.gap) == has_gap:
-            good = [item for item in items if is_good(item.piece)]
+            good = [item for item in items if is_good(item)]
             if good:
                 kept[part] = good
     return kept
+
+
+def _is_good(piece: Piece, child: ChildSpec, tests: Sequence[Test]) -> bool:
+    if not all(piece.attribute(name) in allowed for name, allowed in child.asked):
+        return False
+    return all(test.evaluate(lambda _, name: piece.attribute(name)) for test in tests)
 
 
 def _bound(

@@ -11,9 +11,10 @@ from genie_dp.synthesis.compiler import Compiled
 from genie_dp.synthesis.describe_costs import price, price_of_sentence, price_of_skill, priced
 from genie_dp.synthesis.describe_target import Target
 from genie_dp.synthesis.describe_values import literals
-from genie_dp.synthesis.layout import ChildSpec, placeholder_of
+from genie_dp.synthesis.layout import Agreement, ChildSpec, placeholder_of
 from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.rules import Rule
+from genie_dp.synthesis.rules import Combined, Rule, Wording
+from genie_dp.synthesis.wording import wording
 from genie_dp.templates.guard import compared_with
 
 ENDS = ("first", "last")  # the words of a phrase that guards compare
@@ -32,6 +33,7 @@ class Family:
         slots: for each child what is asked of it alone; equal slots have equal numbers.
         order: the children by name, as bodies know them.
         names_functions: whether the program may have functions that no child has.
+        cells: the categories of the children.
     """
 
     category: str
@@ -41,6 +43,11 @@ class Family:
     order: tuple[int, ...]
     names_functions: bool
     slots: tuple[int, ...] = ()
+    cells: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Name the categories once."""
+        self.cells = tuple(child.pool for child in self.children if not child.is_leaf)
 
     def add_costs(self, cost_of: Callable[[Rule], float]) -> None:
         """Add to the costs of the rules."""
@@ -81,6 +88,8 @@ class TargetGrammar:
         roots: the templates of root categories.
         words: words that requests and guards compare with the first and last of a phrase.
         known: tokens of values that templates say themselves.
+        named: for each of the roots, functions that all its programs have.
+        good: id of a phrase -> number of a slot -> whether it fits; charts fill it in.
     """
 
     compiled: Compiled
@@ -90,6 +99,11 @@ class TargetGrammar:
     words: frozenset[str] = frozenset()
     known: frozenset[str] = frozenset()
     phrases: dict[str, list[tuple[Piece, float]]] = field(default_factory=dict)
+    named: list[frozenset[str]] = field(default_factory=list)
+    good: dict[int, dict[int, bool]] = field(default_factory=dict)
+    _places: dict[str, dict[str, list[int]]] = field(default_factory=dict)
+    _agreeing: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    _wordings: dict[Any, Wording] = field(default_factory=dict)
     ranks: dict[Any, dict[str, int]] = field(default_factory=dict)
     numbers: dict[Any, int] = field(default_factory=dict)
 
@@ -103,6 +117,8 @@ class TargetGrammar:
         self.known = frozenset(self._known())
         for pool, pieces in self.compiled.leaves.items():
             self.phrases[pool] = list(priced(pieces))
+            for place, (piece, _) in enumerate(self.phrases[pool]):
+                self._places.setdefault(pool, {}).setdefault(_owner(piece), []).append(place)
 
     def _number(self, family: Family) -> None:
         """Number what is asked of the children, so that it is decided once for all templates."""
@@ -119,10 +135,9 @@ class TargetGrammar:
             if is_leaf:
                 family.add_costs(price_of_sentence)
             self.roots.append(family)
+            self.named.append(frozenset(self._functions(family) if is_leaf else ()))
         elif is_leaf:
-            functions = tuple(dict.fromkeys(_FUNCTION.findall(family.rule.template.body_text)))
-            if not functions:
-                functions = getattr(self._said(family), "functions", ())
+            functions = self._functions(family)
             first = functions[0] if functions else ""
             ranks = self.ranks.setdefault((family.category, first), {})
             rank = ranks.setdefault(family.rule.template.id, len(ranks))
@@ -130,6 +145,11 @@ class TargetGrammar:
             self.leaves.setdefault(first, []).append(said)
         else:
             self.others.append(family)
+
+    def _functions(self, family: Family) -> tuple[str, ...]:
+        """Return the functions of a template without children but constants."""
+        functions = tuple(dict.fromkeys(_FUNCTION.findall(family.rule.template.body_text)))
+        return functions or tuple(getattr(self._said(family), "functions", ()))
 
     def _needs(self, said: Said) -> Counter[str]:
         """Return what a template needs; when asked first, with its costs."""
@@ -184,6 +204,36 @@ class TargetGrammar:
                     needs = self._needs(said).items()
                     if target.is_policy or all(n <= target.counts[t] for t, n in needs):
                         yield said.family
+
+    def sentences(self, target: Target) -> Iterator[Family]:
+        """Yield the templates of roots, but those that name functions that a program lacks."""
+        for family, functions in zip(self.roots, self.named, strict=True):
+            if target.is_policy or functions <= target.functions:
+                yield family
+
+    def phrases_of(self, pool: str, functions: frozenset[str]) -> Iterator[tuple[Piece, float]]:
+        """Yield the phrases of a pool, of parameters those of some functions, in their order."""
+        places = self._places.get(pool, {})
+        for place in sorted(at for owner in ("", *functions) for at in places.get(owner, ())):
+            yield self.phrases[pool][place]
+
+    def assembled(self, rule: Rule, pieces: Sequence[Piece]) -> Combined | None:
+        """Return pieces joined by a rule, None where they do not go together."""
+        name = id(rule)
+        if name not in self._agreeing:
+            parts = (part.child for part in rule.layout.parts if isinstance(part, Agreement))
+            self._agreeing[name] = tuple(dict.fromkeys(parts))
+        numbers = tuple([pieces[index].features.num for index in self._agreeing[name]])
+        found = self._wordings.get((name, numbers))
+        if found is None:
+            said = dict(zip(self._agreeing[name], numbers, strict=True))
+            found = self._wordings[name, numbers] = wording(rule, said)
+        return found.assemble(*pieces)
+
+
+def _owner(piece: Piece) -> str:
+    """Return the function of a phrase of a parameter, "" for all other phrases."""
+    return getattr(piece.value.state, "function", "") if piece.value.kind == "param" else ""
 
 
 def is_private(token: str) -> bool:

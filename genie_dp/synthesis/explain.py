@@ -15,6 +15,7 @@ from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import GAP, Placeholders
 
 MOST_TREES = 20  # of one piece: more are not told apart by anybody
+MOST_REMEMBERED = 300_000  # cells and choices of sentences that were read: some 200 MB
 BLANK = "____"
 
 _PLACEHOLDER = re.compile(r"([A-Z][A-Z_]*(?:_[\w.:-]+)?)_(\d+)")
@@ -119,10 +120,33 @@ class Explainer:
     max_depth: int = 8
     why_refused: Callable[[Way], str] = lambda way: ""
     grammar: ChartGrammar = field(init=False)
+    _chart: Chart = field(init=False)
 
     def __post_init__(self) -> None:
         """Index the grammar."""
         self.grammar = ChartGrammar(self.compiled)
+        self._chart = Chart(self.grammar, self.max_depth)
+
+    def meanings(self, text: str) -> frozenset[str]:
+        """Return the programs of a sentence, as `explain` does, without saying why.
+
+        What is found for some words is remembered for other sentences that have them.
+
+        Raises:
+            GenieError: as `read`.
+        """
+        if self._chart.size > MOST_REMEMBERED:
+            self._chart = Chart(self.grammar, self.max_depth)
+        found = (self._meanings(sentence.tokens) for sentence in self.read(text))
+        return next((programs for programs in found if programs), frozenset())
+
+    def _meanings(self, tokens: Sequence[str]) -> frozenset[str]:
+        return frozenset(
+            self._named(entry.piece.value.text)
+            for root in self.compiled.roots
+            for entry in self._chart.cell(root, tuple(tokens))
+            if not entry.piece.value.gap
+        )
 
     def explain(self, text: str) -> Explanation:
         """Return every reading of a sentence, up to the depth."""

@@ -18,6 +18,7 @@ from genie_dp import __version__
 from genie_dp.cli.compiled import compiled_of
 from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible, local_target, refuse_or_clear, rows_format
+from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.output import open_text, progress
 from genie_dp.cli.private.render_work import Said, append, read, whole_lines
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
@@ -73,6 +74,7 @@ def run(options: Mapping[str, Any]) -> None:
     """Write the rows, and say what no template could say."""
     started = time.monotonic()
     job = _job_of(options)
+    leave_to_the_end()
     if job.output == "-":
         with _progress(job, tuple(job.times)) as said:
             found = _written(job, said)

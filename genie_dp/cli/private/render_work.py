@@ -29,7 +29,7 @@ def whole_lines(path: Path) -> int:
 
 
 def append(path: Path, found: Iterable[Said]) -> None:
-    """Write what is found, each as soon as it is: a program takes a third of a second."""
+    """Write what is found, each as soon as it is: a run may be killed."""
     with path.open("a", encoding="utf-8", newline="\n") as out:
         for one in found:
             rows = one if isinstance(one, str) else [to_json(row) for row in one]

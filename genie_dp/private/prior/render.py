@@ -8,12 +8,12 @@ post-processing: it costs no privacy.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.fills import fills
 from genie_dp.records import Example, Slot
-from genie_dp.synthesis.describe import Describer, Description
+from genie_dp.synthesis.describe import Describer, Description, Draft
 from genie_dp.synthesis.explain import Explainer, Node
 
 # Sentences looked at for each one that is kept: so that they differ in more than a "please".
@@ -54,16 +54,17 @@ class Renderer:
     def _said(self, program: str) -> list[Description] | str:
         """Return sentences for a program, or why there are none."""
         try:
-            found = self.describer.alternatives(program, self.sentences * _POOL)
+            found = self.describer.drafts(program, self.sentences * _POOL)
         except GenieError as error:
             return error.problems[0].message
-        if not found[0].complete:
-            return f"no template says {'; '.join(found[0].missing)}"
-        clear = (d for d in varied(found) if self._is_clear(d))
+        first = found[0].described()
+        if not first.complete:
+            return f"no template says {'; '.join(first.missing)}"
+        clear = (draft.described() for draft in varied(found) if self._is_clear(draft))
         return list(islice(clear, self.sentences)) or "its sentences mean other programs, too"
 
-    def _is_clear(self, one: Description) -> bool:
-        return self.explainer.explain(one.utterance).programs == (one.program,)
+    def _is_clear(self, one: Draft) -> bool:
+        return self.explainer.meanings(one.utterance) == {one.program}
 
     def _row(self, one: Description) -> Example:
         language, library = self.describer.compiled.language, self.describer.library
@@ -106,29 +107,35 @@ def numbered(
         yield from (replace(r, id=f"V{number}-{k}", weight=weight) for k, r in enumerate(new))
 
 
-def varied(found: Sequence[Description]) -> Iterator[Description]:
+class _Said(Protocol):
+    @property
+    def utterance(self) -> str: ...
+
+
+_Sentence = TypeVar("_Sentence", bound=_Said)
+
+
+def varied(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
     """Yield sentences for one program: the most natural first, then what adds most to those before.
 
     Args:
         found: the sentences, the most natural first.
     """
-    left = dict(enumerate(found))
+    left = {place: _pairs(one.utterance) for place, one in enumerate(found)}
     met: set[tuple[str, str]] = set()
     while left:
         best = max(left, key=lambda place: (_new(left[place], met) - _PLACE * place, -place))
-        one = left.pop(best)
-        yield one
-        met |= _pairs(one)
+        yield found[best]
+        met |= left.pop(best)
 
 
-def _new(one: Description, met: set[tuple[str, str]]) -> float:
+def _new(pairs: frozenset[tuple[str, str]], met: set[tuple[str, str]]) -> float:
     """Return the share of neighbouring words that no chosen sentence has."""
-    found = _pairs(one)
-    return len(found - met) / len(found) if found else 0.0
+    return len(pairs - met) / len(pairs) if pairs else 0.0
 
 
-def _pairs(one: Description) -> set[tuple[str, str]]:
-    return set(pairwise(("", *one.utterance.split(), "")))
+def _pairs(utterance: str) -> frozenset[tuple[str, str]]:
+    return frozenset(pairwise(("", *utterance.split(), "")))
 
 
 def _templates(node: Node) -> Iterator[str]:
