@@ -48,12 +48,21 @@ class Way:
         rows: the files to train on.
         steps: of training, unless told on the command line.
         options: of `genie-dp train`.
+        is_even: whether as much is learned of each file, else as it has rows.
     """
 
     name: str
     rows: tuple[Path, ...]
     steps: int
     options: tuple[object, ...] = ()
+    is_even: bool = False
+
+    def mixed(self, work: Work) -> Path | None:
+        """Return a recipe that says how much of each file is learned, where that is told."""
+        if not self.is_even:
+            return None
+        inputs = "".join(f"  - {{path: {path}, ratio: 1}}\n" for path in self.rows)
+        return work.recipe(f"inputs:\n{inputs}")
 
 
 @dataclass(frozen=True)
@@ -190,6 +199,7 @@ def overnight(maker: Maker, name: str) -> DataSet:
         Way("canonical only", (canonical,), 2_000, options),
         Way("canonical, rewrites, noise", (*said, noisy), 3_000, options),
         Way("supervised", (people,), 3_000, options),
+        Way("supervised, and as much of these", (people, noisy), 4_000, options, is_even=True),
     )
     return DataSet(f"overnight {name}", test, ways)
 
@@ -402,7 +412,7 @@ def template(row: Mapping[str, object]) -> str:
 # ----------------------------------------------------------------------- the runs
 
 
-def trials_of(found: DataSet) -> list[tuple[Trial, int]]:
+def trials_of(found: DataSet, work: Work) -> list[tuple[Trial, int]]:
     """Return the rows of the table with their steps, the nearest sentence first of each way."""
     tests = {"exact match": found.test}
     if found.unread:
@@ -412,7 +422,8 @@ def trials_of(found: DataSet) -> list[tuple[Trial, int]]:
         name = f"{found.name}: {way.name}"
         nearest = Trial(f"{name}: {NEAREST}", way.rows, tests, asked=found.asked, is_nearest=True)
         pairs.append((nearest, way.steps))
-        trial = Trial(name, way.rows, tests, way.options, found.asked)
+        mixed = way.mixed(work)
+        trial = Trial(name, way.rows, tests, way.options, found.asked, mixed=mixed)
         pairs.append((trial, way.steps))
     return pairs
 
@@ -439,7 +450,9 @@ def run(options: argparse.Namespace) -> None:
         # Rows of one data set, such as "pizza: templates", have its name and a colon before theirs.
         if name.startswith(only) or only.startswith(f"{name}:"):
             print(f"\n{name}\n", flush=True)
-            trials = [pair for pair in trials_of(make(maker)) if pair[0].name.startswith(only)]
+            trials = [
+                pair for pair in trials_of(make(maker), work) if pair[0].name.startswith(only)
+            ]
             show(results, trials, options, seeds)
 
 

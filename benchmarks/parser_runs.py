@@ -132,6 +132,7 @@ class Trial:
         options: of `genie-dp train`, without budget, seed and output.
         asked: of `genie-dp evaluate`, such as --skills and --unordered.
         is_nearest: no parser, the nearest training sentence.
+        mixed: a recipe that says how much of each training file is learned.
     """
 
     name: str
@@ -140,6 +141,7 @@ class Trial:
     options: tuple[object, ...] = ()
     asked: tuple[object, ...] = ()
     is_nearest: bool = False
+    mixed: Path | None = None
 
     @property
     def evaluation(self) -> tuple[object, ...]:
@@ -278,9 +280,8 @@ def cost_file(parser: Path) -> Path:
 
 def training(trial: Trial, budget: Sequence[str], seed: int) -> list[object]:
     """Return the command that trains a parser."""
-    return [
-        "train", *trial.training, *trial.options, *budget, "--seed", seed, "--output", OUTPUT
-    ]  # fmt: skip
+    inputs = trial.training if trial.mixed is None else ("--recipe", trial.mixed)
+    return ["train", *inputs, *trial.options, *budget, "--seed", seed, "--output", OUTPUT]
 
 
 def row(name: str, columns: Sequence[str], runs: Sequence[Mapping[str, Any]]) -> str:
