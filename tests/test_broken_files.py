@@ -77,6 +77,11 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str, str]] = {
         "G004",
         "main.genie:6:24",
     ),
+    "a guard with a null character": (
+        {"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if q.num == '\0';"},
+        "G004",
+        "main.genie:6:24",
+    ),
     "too many ways to say it": (
         {"main.genie": f"{GRAMMAR}NP := {MANY_WAYS} q:NP -> q;"},
         "G026",

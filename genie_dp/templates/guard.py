@@ -221,6 +221,10 @@ class _Reader:
             place = self._place(line, max(column, 0), line, max(column, 0) + 1)
             problem = Problem("G004", f"the guard cannot be read: {error.msg}", place)
             raise GenieError(_as_syntax(problem)) from None
+        except ValueError as error:  # a null character; of a lone surrogate, that it is one
+            place = self._place(1, 0, 1, 1)
+            problem = Problem("G004", f"the guard cannot be read: {error}", place)
+            raise GenieError(_as_syntax(problem)) from None
         except (RecursionError, MemoryError):  # what ast.parse says of a text that is too deep
             raise self._too_deep() from None
         if _depth(tree.body) > DEEPEST:
