@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.cli import lexicon, parsed
+from genie_dp.cli import drawn, lexicon, parsed, synthesis_job
 from genie_dp.cli.inputs import load_inputs, load_library_of
 from genie_dp.errors import GenieError
 from genie_dp.synthesis import engine
@@ -131,8 +131,9 @@ def test_only_some_entries_stay(kept):
         file = kept / f"{number:02}.pickle"
         file.write_bytes(b"")
         os.utime(file, (number, number))
-    parsed._forget_oldest(kept)
-    assert sorted(path.name for path in kept.iterdir())[0] == "04.pickle"
+    (kept / "00.drawn").write_bytes(b"")
+    parsed._forget_oldest(kept, ".pickle", 12)
+    assert sorted(path.name for path in kept.iterdir())[:2] == ["00.drawn", "04.pickle"]
 
 
 # -------------------------------------------------------------------------------- leaves
@@ -204,3 +205,67 @@ def test_a_library_alone_is_read_once_and_again_when_a_skill_changes(project, ke
     skill.write_text(skill.read_text() + "\n// changed\n")
     changed = load_library_of("thingtalk", [folder], skip_broken=False)
     assert changed.sources[str(skill)].endswith("// changed\n")
+
+
+# ------------------------------------------------------------------------ what rows are drawn from
+
+
+def drawn_files(kept) -> list[str]:
+    return sorted(path.name for path in kept.glob("*.drawn"))
+
+
+@pytest.fixture
+def sampled(monkeypatch) -> list[object]:
+    """Return a list that grows by one whenever pools are sampled; short runs count as long."""
+    met: list[object] = []
+    build = synthesis_job.build_engine
+
+    def counted(*args):
+        met.append(args)
+        return build(*args)
+
+    monkeypatch.setattr(synthesis_job, "build_engine", counted)
+    monkeypatch.setattr(drawn, "_FROM", 100)
+    return met
+
+
+def test_pools_are_sampled_once_for_a_seed_and_rows_stay_the_same(project, kept, sampled, tmp_path):
+    def rows(*options: object) -> bytes:
+        output = tmp_path / "rows.jsonl"
+        options = ("--overwrite", "--output", output, *options)
+        assert project.run(*options) == 0
+        return output.read_bytes()
+
+    first = rows("--size", 300)
+    assert rows("--size", 300) == first
+    assert rows("--size", 300, "--jobs", 2) == first
+    more = rows("--size", 500), rows("--size", 500, "--depth-decay", 0.5)
+    assert len(sampled) == 1
+    for file in kept.glob("*.drawn"):
+        file.unlink()
+    assert (rows("--size", 500), rows("--size", 500, "--depth-decay", 0.5)) == more
+    assert len(sampled) == 2
+
+
+@pytest.mark.parametrize(
+    "options", [["--seed", 9], ["--pool-size", 40], ["--balance", 1], ["--max-depth", 2]]
+)
+def test_other_settings_have_other_pools(project, kept, sampled, tmp_path, options):
+    for number, given in enumerate(([], options)):
+        output = tmp_path / f"{number}.jsonl"
+        assert project.run("--size", 200, "--output", output, *given) == 0
+    assert len(sampled) == 2
+    assert len(drawn_files(kept)) == 2
+
+
+def test_only_long_runs_keep_what_they_draw_from(project, kept, sampled, tmp_path, monkeypatch):
+    monkeypatch.setattr(drawn, "_FROM", 10_000)
+    assert project.run("--size", 200, "--output", tmp_path / "pairs.jsonl") == 0
+    assert not drawn_files(kept)
+
+
+def test_pools_of_two_runs_stay(project, kept, sampled, tmp_path):
+    for seed in range(4):
+        output = tmp_path / f"{seed}.jsonl"
+        assert project.run("--size", 200, "--seed", seed, "--output", output) == 0
+    assert len(drawn_files(kept)) == 2

@@ -95,8 +95,8 @@ def unpickled(path: Path | None) -> Any:
         return None
 
 
-def keep_pickled(path: Path, content: Any) -> None:
-    """Write a file of the cache.
+def keep_pickled(path: Path, content: Any, most: int = _KEPT) -> None:
+    """Write a file of the cache; of files with its ending, the `most` newest stay.
 
     A cache that cannot be written costs time on the next run, and nothing else.
     """
@@ -106,7 +106,7 @@ def keep_pickled(path: Path, content: Any) -> None:
         with open(temporary, "wb") as file:
             pickle.dump(content, file, pickle.HIGHEST_PROTOCOL)
         temporary.replace(path)
-        _forget_oldest(path.parent)
+        _forget_oldest(path.parent, path.suffix, most)
     except OSError:
         temporary.unlink(missing_ok=True)
 
@@ -146,7 +146,7 @@ def _code() -> str:
     return repr((sys.version, [version(name) for name in _LIBRARIES], stamps))
 
 
-def _forget_oldest(folder: Path) -> None:
-    entries = sorted(folder.glob("*.pickle"), key=lambda path: path.stat().st_mtime)
-    for path in entries[:-_KEPT]:
+def _forget_oldest(folder: Path, ending: str, most: int) -> None:
+    entries = sorted(folder.glob(f"*{ending}"), key=lambda path: path.stat().st_mtime)
+    for path in entries[:-most]:
         path.unlink(missing_ok=True)

@@ -25,6 +25,7 @@ from genie_dp.cli.delivery import (
     refuse_or_clear,
     rows_format,
 )
+from genie_dp.cli.drawn import keep_drawn, kept_drawn
 from genie_dp.cli.inputs import Inputs, grammar_files, load_inputs
 from genie_dp.cli.lexicon import kept_lexicon, new_lexicon
 from genie_dp.cli.output import open_text, progress
@@ -38,7 +39,7 @@ from genie_dp.resources import data_folder
 from genie_dp.synthesis.checkpoint import WorkFolder, distinct_programs, open_work, work_folder_of
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
-from genie_dp.synthesis.engine import Engine, build_engine
+from genie_dp.synthesis.engine import Engine, build_engine, engine_of
 from genie_dp.synthesis.run import Source, Tally, block_numbers, parts
 from genie_dp.synthesis.seen import Seen
 from genie_dp.templates.english import surface
@@ -136,12 +137,17 @@ def _prepare(job: Job, *, every_template: bool = False) -> tuple[Inputs, Engine]
     _check_names(job, inputs)
     config, prior = job.config, job.prior.prior if job.prior else None
     grammar = subset(inputs.grammar, config.subsets)
-    lexicon = kept_lexicon(inputs, config)
+    drawn = kept_drawn(inputs, config)
+    lexicon = drawn.lexicon if drawn else kept_lexicon(inputs, config)
     # Previews and reports speak of each template.
     known = None if every_template or job.report is not None else lexicon
     compiled = compile_grammar(grammar, inputs.language, inputs.library, config, known)
-    lexicon = lexicon or new_lexicon(inputs, compiled, config)
-    engine = build_engine(compiled, config, lexicon, prior)
+    if drawn is not None:
+        engine = engine_of(compiled, config, drawn, prior)
+    else:
+        lexicon = lexicon or new_lexicon(inputs, compiled, config)
+        engine = build_engine(compiled, config, lexicon, prior)
+        keep_drawn(inputs, lexicon, engine)
     if not engine.plan.total:
         hint = "see `genie-dp check`; are --include, --exclude and --subset what you mean?"
         raise GenieError(Problem("Y030", "the templates give no sentence at all", hint=hint))

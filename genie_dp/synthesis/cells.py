@@ -12,6 +12,7 @@ when it is asked for.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import prod
 from typing import overload
 
@@ -52,20 +53,48 @@ class Choices:
 
 
 @dataclass(slots=True)
+class Batch:
+    """Choices of one rule, by its number among the rules, at one depth."""
+
+    rule: int
+    choices: Choices
+    depth: int
+
+
+@dataclass(slots=True)
 class Cells(Sequence[Cell]):
     """The cells of many rules: one is made from its choice when it is asked for.
 
     Attributes:
+        batches: the choices that they are made from; those of a template lie together.
         sizes: how many combinations each cell has, shape (cells,).
         functions: the function of each cell.
-        spans: for each template, the range of its cells; empty ones are left out.
+        spans: for each template at each depth, the range of its cells; empty ones are left out.
     """
 
+    batches: Sequence[Batch]
     sizes: npt.NDArray[np.uint64]
     functions: Sequence[str]
     spans: Sequence[tuple[int, int]]
-    _batches: Sequence[tuple["_Speaker", Choices, int]]
+    _speakers: Sequence["_Speaker"]
     _starts: Sequence[int]
+
+    @classmethod
+    def of(cls, rules: Sequence[Rule], batches: Sequence[Batch]) -> "Cells":
+        """Return the cells of batches over these rules."""
+        starts = np.cumsum([0, *[len(batch.choices.keys) for batch in batches]]).tolist()
+        names = [(batch.depth, rules[batch.rule].template.id) for batch in batches]
+        edges = [
+            start for start, (a, b) in zip(starts[1:], pairwise(names), strict=False) if a != b
+        ]
+        return cls(
+            batches,
+            np.array([size for batch in batches for size in batch.choices.sizes], np.uint64),
+            [function for batch in batches for function in batch.choices.functions],
+            [(a, b) for a, b in pairwise([0, *edges, starts[-1]]) if b > a],
+            [_Speaker(rule) for rule in rules],
+            starts[:-1],
+        )
 
     def __len__(self) -> int:
         return len(self.functions)
@@ -82,36 +111,25 @@ class Cells(Sequence[Cell]):
             raise IndexError(index)
         index %= len(self)
         number = bisect_right(self._starts, index) - 1
-        speaker, choices, depth = self._batches[number]
-        return _cell(speaker, choices, index - self._starts[number], depth)
+        batch = self.batches[number]
+        return _cell(self._speakers[batch.rule], batch, index - self._starts[number])
 
-    def batches(self) -> Iterator[tuple[Rule, Choices, int]]:
+    def choices(self) -> Iterator[tuple[Rule, Choices, int]]:
         """Yield each rule with its choices at some depth, and the place of the first cell."""
-        for (speaker, choices, _), start in zip(self._batches, self._starts, strict=True):
-            yield speaker.rule, choices, start
+        for batch, start in zip(self.batches, self._starts, strict=True):
+            yield self._speakers[batch.rule].rule, batch.choices, start
 
 
-def cells_of(rules: Iterable[Rule], depths: Iterable[int], pools: Pools) -> Cells:
-    """Return the cells of rules at these exact depths; those of a template lie together."""
-    by_template: dict[tuple[int, str], list[tuple[_Speaker, Choices, int]]] = {}
+def cells_of(rules: Sequence[Rule], depths: Iterable[int], pools: Pools) -> Cells:
+    """Return the cells of rules at these exact depths."""
+    by_template: dict[tuple[int, str], list[Batch]] = {}
     for depth in depths:
         finder = _Finder(pools, depth)
-        for rule in rules:
+        for number, rule in enumerate(rules):
             for choices in finder.choices(rule):
                 of_template = by_template.setdefault((depth, rule.template.id), [])
-                of_template.append((_Speaker(rule), choices, depth))
-    batches = [batch for of_template in by_template.values() for batch in of_template]
-    counts = [len(choices.keys) for _, choices, _ in batches]
-    starts = np.cumsum([0, *counts])
-    numbers = iter(np.cumsum([0, *[len(b) for b in by_template.values()]]).tolist())
-    edges = [int(starts[number]) for number in numbers]
-    return Cells(
-        np.array([size for _, choices, _ in batches for size in choices.sizes], np.uint64),
-        [function for _, choices, _ in batches for function in choices.functions],
-        [(a, b) for a, b in zip(edges, edges[1:], strict=False) if b > a],
-        batches,
-        starts[:-1].tolist(),
-    )
+                of_template.append(Batch(number, choices, depth))
+    return Cells.of(rules, [batch for batches in by_template.values() for batch in batches])
 
 
 def cells(rule: Rule, depth: int, pools: Pools) -> Iterator[Cell]:
@@ -119,11 +137,12 @@ def cells(rule: Rule, depth: int, pools: Pools) -> Iterator[Cell]:
     yield from cells_of((rule,), (depth,), pools)
 
 
-def _cell(speaker: "_Speaker", choices: Choices, index: int, depth: int) -> Cell:
+def _cell(speaker: "_Speaker", batch: Batch, index: int) -> Cell:
+    choices = batch.choices
     keys = choices.keys[index]
     lists = tuple([of_child[key] for of_child, key in zip(choices.groups, keys, strict=True)])
     size, function = choices.sizes[index], choices.functions[index]
-    return Cell(speaker.rule, speaker.wording(keys), lists, size, function, depth)
+    return Cell(speaker.rule, speaker.wording(keys), lists, size, function, batch.depth)
 
 
 class _Speaker:

@@ -33,9 +33,8 @@ class WorkFolder:
 
     def add(self, part: Part, position: int) -> None:
         """Append the rows of a block, then say so in the journal."""
-        self.rows.writelines(part.runs)
+        part.write(self.rows, self.ambiguous)
         np.stack([part.sentences, part.programs], axis=1).tofile(self.hashes)
-        self.ambiguous.writelines(part.dropped)
         for file in (self.rows, self.hashes, self.ambiguous):
             file.flush()
         line = {

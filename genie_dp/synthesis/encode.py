@@ -9,6 +9,7 @@ import numpy.typing as npt
 import xxhash
 
 from genie_dp.errors import GenieError
+from genie_dp.synthesis.block_text import BlockText, Bounds, TextHere
 from genie_dp.synthesis.compiler import takes_part
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.python_bodies import with_derivation
@@ -23,8 +24,7 @@ class Block:
 
     Attributes:
         number: which block of the plan.
-        text: the rows as bytes, each with its line end, shape (bytes,): an array travels between
-            processes without being copied.
+        text: the rows, each with its line end.
         ends: where each row ends in the text, shape (rows,).
         sentences, programs: 64-bit hashes, shape (rows,).
         drawn, kept: template -> how many draws, and how many of them gave a row.
@@ -32,7 +32,7 @@ class Block:
     """
 
     number: int
-    text: npt.NDArray[np.uint8]
+    text: BlockText
     ends: npt.NDArray[np.int64]
     sentences: U64
     programs: U64
@@ -40,17 +40,15 @@ class Block:
     kept: Counter[str] = field(default_factory=Counter)
     raised: Counter[str] = field(default_factory=Counter)
 
-    def runs(self, chosen: npt.NDArray[np.int64]) -> list[memoryview]:
-        """Return some of the rows, by their places: one view of all that stand together."""
+    def bounds(self, chosen: npt.NDArray[np.int64]) -> Bounds:
+        """Return where some of the rows stand in the text: one piece for all that are together."""
         if not len(chosen):
             return []
         breaks = np.flatnonzero(np.diff(chosen) != 1)  # nearly all rows are chosen: few breaks
         first = chosen[np.concatenate([[0], breaks + 1])]
         last = chosen[np.concatenate([breaks, [len(chosen) - 1]])]
         begins = np.concatenate([[0], self.ends[:-1]])[first].tolist()
-        text = self.text.data
-        bounds = zip(begins, self.ends[last].tolist(), strict=True)
-        return [text[begin:end] for begin, end in bounds]
+        return list(zip(begins, self.ends[last].tolist(), strict=True))
 
 
 def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
@@ -88,7 +86,7 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     rows = np.array([i for i, line in enumerate(lines) if line], np.int64)
     hashes = np.array(sentences, np.uint64)[rows], np.array(programs, np.uint64)[rows]
     text, ends = _joined([line for line in lines if line])
-    return Block(number, text, ends, *hashes, Counter(drawn), Counter(kept), raised)
+    return Block(number, TextHere(text), ends, *hashes, Counter(drawn), Counter(kept), raised)
 
 
 def _joined(lines: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

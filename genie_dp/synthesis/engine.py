@@ -11,13 +11,14 @@ from genie_dp.rng import child_seed
 from genie_dp.synthesis.cells import Cells, cells_of
 from genie_dp.synthesis.compiler import Compiled, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.drawn import Drawn
 from genie_dp.synthesis.lexicon import Lexicon
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import mask_of
 from genie_dp.synthesis.pools import Pools
 from genie_dp.synthesis.python_bodies import with_derivation
 from genie_dp.synthesis.quotas import F64, I64, fill
-from genie_dp.synthesis.rules import Combined, piece_of
+from genie_dp.synthesis.rules import Combined, Rule, piece_of
 from genie_dp.synthesis.sampler import Plan, plan
 from genie_dp.synthesis.steering import PILOT, Steering, steering
 
@@ -28,12 +29,16 @@ _MARGIN = 1.15  # rows are drawn beyond the size, for repeats and rejections
 
 @dataclass(slots=True)
 class Engine:
-    """Everything that workers need: built once, then only read."""
+    """Everything that workers need: built once, then only read.
+
+    `cells` are those of the root, with and without a quota in the plan.
+    """
 
     compiled: Compiled
     config: SynthesisConfig
     pools: Pools
     plan: Plan
+    cells: Cells
     steering: Steering | None = None
 
 
@@ -52,7 +57,7 @@ def build_engine(
     their pieces were made of (trees.py).
     """
     lexicon = lexicon or make_lexicon(compiled, config)
-    pools = Pools(leaves=compiled.leaves, balance=config.balance, copies=copies_of(config.weights))
+    pools = _empty_pools(compiled, config)
     pools.clashes.update(lexicon.clashes)
     pools.origins = {} if with_origins else None
     for category, leaves in lexicon.leaves.items():
@@ -60,12 +65,43 @@ def build_engine(
     for depth in range(1, config.max_depth):
         for category in lexicon.leaves:
             pools.add(category, _level(compiled, category, depth, pools, config))
-    found, weights = _root(compiled, pools, config)
+    found = cells_of(_root_rules(compiled), range(config.max_depth + 1), pools)
+    return _planned(compiled, config, pools, found, prior)
+
+
+def engine_of(
+    compiled: Compiled,
+    config: SynthesisConfig,
+    drawn: Drawn,
+    prior: PrivatePrior | None = None,
+) -> Engine:
+    """Return the engine of pools and choices that were drawn before, see `Drawn`."""
+    pools = _empty_pools(compiled, config)
+    pools.levels = {category: list(levels) for category, levels in drawn.levels.items()}
+    pools.clashes.update(drawn.clashes)
+    found = Cells.of(_root_rules(compiled), drawn.batches)
+    return _planned(compiled, config, pools, found, prior)
+
+
+def _empty_pools(compiled: Compiled, config: SynthesisConfig) -> Pools:
+    copies = copies_of(config.weights)
+    return Pools(leaves=compiled.leaves, balance=config.balance, copies=copies)
+
+
+def _planned(
+    compiled: Compiled,
+    config: SynthesisConfig,
+    pools: Pools,
+    found: Cells,
+    prior: PrivatePrior | None,
+) -> Engine:
+    """Return the engine that draws from these cells of the root."""
+    weights = _root_weights(found, config)
     steered = None if prior is None else _steering(found, weights, config, prior)
     draws = 1.0 if steered is None else 1 / steered.kept
     quotas = _quotas(found, config, lambda room: _root_shares(weights, room, config, draws))
     planned = plan(found, quotas, config.seed, "root")
-    return Engine(compiled, config, pools, planned, steered)
+    return Engine(compiled, config, pools, planned, found, steered)
 
 
 def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
@@ -163,15 +199,16 @@ def _said(combined: Combined) -> str:
     return f"{combined.text}\0{value.gap}\0{of}"
 
 
-def _root(compiled: Compiled, pools: Pools, config: SynthesisConfig) -> tuple[Cells, F64]:
-    """Return the cells of all roots and depths, and the weights of their templates."""
-    rules = [rule for name in compiled.roots for rule in compiled.rules.get(name, ())]
-    found = cells_of(rules, range(config.max_depth + 1), pools)
+def _root_rules(compiled: Compiled) -> list[Rule]:
+    return [rule for name in compiled.roots for rule in compiled.rules.get(name, ())]
+
+
+def _root_weights(found: Cells, config: SynthesisConfig) -> F64:
+    """Return the weight of each template of the root at each depth."""
     first = [found[a] for a, _ in found.spans]
-    weights = np.array(
+    return np.array(
         [cell.rule.template.weight * config.depth_decay ** max(0, cell.depth - 1) for cell in first]
     )
-    return found, weights
 
 
 def _steering(

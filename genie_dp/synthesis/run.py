@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.synthesis.block_text import BlockText, Bounds, TextHere, TextThere, answer
 from genie_dp.synthesis.encode import Block, make_block
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.seen import Seen
-from genie_dp.synthesis.workers import Maker, in_processes
+from genie_dp.synthesis.workers import Maker, in_answering_processes
 
 
 @dataclass(slots=True)
@@ -53,27 +54,33 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The rows of one block that are new.
+    """The rows of one block that are new; their text can be had until the next part is.
 
     Attributes:
         number: the block.
-        runs: their lines, as views of the block's text.
+        lines: where their lines stand in the block's text.
+        dropped: where those of ambiguous rows stand, for the report.
         rows: how many there are.
         sentences, programs: their hashes.
-        dropped: the lines of ambiguous rows, for the report.
     """
 
     number: int
-    runs: Sequence[memoryview]
+    lines: Bounds
+    dropped: Bounds
     rows: int
     sentences: npt.NDArray[np.uint64]
     programs: npt.NDArray[np.uint64]
-    dropped: Sequence[memoryview] = ()
+    of: BlockText
 
     @property
     def text(self) -> bytes:
         """Return the lines in one piece, which copies them."""
-        return b"".join(self.runs)
+        return self.of.read(self.lines)
+
+    def write(self, rows: BinaryIO, dropped: BinaryIO) -> None:
+        """Append the lines to a file, and those of ambiguous rows to another."""
+        self.of.write(self.lines, rows)
+        self.of.write(self.dropped, dropped)
 
 
 def block_numbers(engine: Engine, shard: tuple[int, int] = (0, 1)) -> range:
@@ -108,7 +115,7 @@ def parts(
     if source is not None:
         blocks = source(numbers)
     elif jobs > 1:
-        blocks = in_processes(make, numbers, jobs)
+        blocks = _in_processes(make, numbers, jobs)
     else:
         blocks = make(numbers)
     for block in blocks:
@@ -116,6 +123,21 @@ def parts(
         yield _part(block, seen, tally, room)
         if limit is not None and tally.rows >= limit:
             return
+
+
+_NONE = TextHere(np.zeros(0, np.uint8))
+
+
+def _in_processes(make: Source, numbers: Sequence[int], jobs: int) -> Iterator[Block]:
+    """Yield blocks whose text stays with the worker that made them."""
+
+    def heads(wanted: Sequence[int]) -> Iterator[tuple[Block, TextHere]]:
+        for block in make(wanted):
+            assert isinstance(block.text, TextHere)
+            yield replace(block, text=_NONE), block.text
+
+    for head, ask in in_answering_processes(heads, answer, numbers, jobs):
+        yield replace(head, text=TextThere(ask))
 
 
 def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
@@ -129,8 +151,7 @@ def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
     tally.repeated += int(len(fresh) - fresh.sum() - ambiguous.sum())
     tally.ambiguous += int(ambiguous.sum())
     tally.rows += len(chosen)
-    dropped = block.runs(np.flatnonzero(ambiguous))
     return Part(
-        block.number, block.runs(chosen), len(chosen), block.sentences[chosen],
-        block.programs[chosen], dropped,
+        block.number, block.bounds(chosen), block.bounds(np.flatnonzero(ambiguous)), len(chosen),
+        block.sentences[chosen], block.programs[chosen], block.text,
     )  # fmt: skip

@@ -210,7 +210,7 @@ class _Index:
         met: dict[Wish, tuple[list[int], list[int]]] = {}
         self._own: dict[int, Wish] = {}
         owners: dict[tuple[int, Wish], tuple[Choices, list[int]]] = {}
-        for rule, choices, start in cells.batches():
+        for rule, choices, start in cells.choices():
             if id(rule) not in self._own:
                 self._own[id(rule)] = _own_functions(cells[start])
             owners.setdefault((id(choices), self._own[id(rule)]), (choices, []))[1].append(start)

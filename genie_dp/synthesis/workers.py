@@ -6,6 +6,7 @@ import signal
 import struct
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from multiprocessing import get_context
 from queue import Queue
 from socket import MSG_WAITALL, socket, socketpair
@@ -15,8 +16,12 @@ from typing import Any, TypeVar
 from genie_dp.errors import GenieError, Problem
 
 Block = TypeVar("Block")
+Head = TypeVar("Head")
+Body = TypeVar("Body")
 Maker = Callable[[Sequence[int]], Iterator[Block]]
 """Makes blocks of these numbers, in this order."""
+Ask = Callable[[Any], Any]
+Answer = Callable[[Body, Any], Any]
 
 
 def in_processes(make: Maker[Block], numbers: Sequence[int], jobs: int) -> Iterator[Block]:
@@ -27,13 +32,36 @@ def in_processes(make: Maker[Block], numbers: Sequence[int], jobs: int) -> Itera
     Raises:
         GenieError: a worker was killed (Y012). Other exceptions of a worker are raised again.
     """
+    for block, _ in _made_by_workers(make, None, numbers, jobs):
+        yield block
+
+
+def in_answering_processes(
+    make: Maker[tuple[Head, Body]], answer: Answer[Body], numbers: Sequence[int], jobs: int
+) -> Iterator[tuple[Head, Ask]]:
+    """Yield the heads of blocks, whose bodies stay with the workers, and a function to ask them.
+
+    It returns what `answer` returns for the body and its argument, in the worker; until the next
+    head is yielded.
+
+    Raises:
+        GenieError: a worker was killed (Y012). Other exceptions of a worker are raised again.
+    """
+    return _made_by_workers(make, answer, numbers, jobs)
+
+
+def _made_by_workers(
+    make: Maker[Any], answer: Answer[Any] | None, numbers: Sequence[int], jobs: int
+) -> Iterator[tuple[Any, Ask]]:
     context = get_context("fork")
     ends: list[socket] = []
     workers = []
     for index in range(jobs):
         receiver, sender = socketpair()
         worker = context.Process(
-            target=_work, args=(make, numbers[index::jobs], sender, (*ends, receiver)), daemon=True
+            target=_work,
+            args=(make, answer, numbers[index::jobs], sender, (*ends, receiver)),
+            daemon=True,
         )
         worker.start()
         sender.close()
@@ -41,10 +69,10 @@ def in_processes(make: Maker[Block], numbers: Sequence[int], jobs: int) -> Itera
         workers.append(worker)
     try:
         for position in range(len(numbers)):
-            result = _received(ends[position % jobs])
-            if isinstance(result, Exception):
-                raise result
-            yield result
+            end = ends[position % jobs]
+            yield _received(end), partial(_asked, end)
+            if answer is not None:
+                _told(end, _NO_MORE)
     finally:
         for end in ends:
             end.close()
@@ -96,29 +124,52 @@ def _filled(end: socket, size: int) -> bytearray:
     return buffer
 
 
-def _received(end: socket) -> Block | Exception:
+def _received(end: socket) -> Any:
+    """Return what a worker made or answered, or raise what it raised."""
     try:
-        result: Block | Exception = _get(end)
+        result = _get(end)
     except (EOFError, ConnectionResetError):
-        hint = "was it short of memory? go on with --resume and fewer --jobs"
-        raise GenieError(Problem("Y012", "a worker process was killed", hint=hint)) from None
+        raise _killed() from None
+    if isinstance(result, Exception):
+        raise result
     return result
+
+
+def _asked(end: socket, request: Any) -> Any:
+    _told(end, request)
+    return _received(end)
+
+
+def _told(end: socket, request: Any) -> None:
+    try:
+        _put(end, request)
+    except (BrokenPipeError, ConnectionResetError):
+        raise _killed() from None
+
+
+def _killed() -> GenieError:
+    hint = "was it short of memory? go on with --resume and fewer --jobs"
+    return GenieError(Problem("Y012", "a worker process was killed", hint=hint))
 
 
 # ---------------------------------------------------------------------------------- a worker
 
 
 def _work(
-    make: Maker[Block], numbers: Sequence[int], sender: socket, inherited: Sequence[socket]
+    make: Maker[Any],
+    answer: Answer[Any] | None,
+    numbers: Sequence[int],
+    end: socket,
+    inherited: Sequence[socket],
 ) -> None:
     # Ctrl-C goes to the whole group of processes; the coordinator answers it and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The reading ends must live in the coordinator alone: when it dies, sending fails, we leave.
-    for end in inherited:
-        end.close()
+    for other in inherited:
+        other.close()
     # While one block is sent, the next is made: else a worker waits whenever another's turn is.
     outbox: Queue[Any] = Queue(maxsize=1)
-    feeder = Thread(target=_send, args=(outbox, sender), daemon=True)
+    feeder = Thread(target=_send, args=(outbox, answer, end), daemon=True)
     feeder.start()
     try:
         for block in make(numbers):
@@ -130,14 +181,28 @@ def _work(
 
 
 _END = object()
+_NO_MORE = "no more"
 
 
-def _send(outbox: "Queue[Any]", sender: socket) -> None:
+def _send(outbox: "Queue[Any]", answer: Answer[Any] | None, end: socket) -> None:
     try:
         while (result := outbox.get()) is not _END:
-            _put(sender, result)
-    except (BrokenPipeError, ConnectionResetError):  # the coordinator is gone
+            if answer is None or isinstance(result, Exception):
+                _put(end, result)
+                continue
+            head, body = result
+            _put(end, head)
+            while (request := _get(end)) != _NO_MORE:
+                _put(end, _answered(answer, body, request))
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # the coordinator is gone
         os._exit(1)
     except Exception:  # noqa: BLE001 - what cannot be sent would let the other thread wait forever
         traceback.print_exc()
         os._exit(1)
+
+
+def _answered(answer: Answer[Any], body: Any, request: Any) -> Any:
+    try:
+        return answer(body, request)
+    except Exception as error:  # noqa: BLE001 - raised again by the coordinator
+        return error
