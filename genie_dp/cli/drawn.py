@@ -13,7 +13,6 @@ from genie_dp.cli.parsed import keep_pickled, unpickled
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.drawn import Drawn, settings_of_drawn
 from genie_dp.synthesis.engine import Engine
-from genie_dp.synthesis.lexicon import Lexicon
 
 _FROM = 200_000  # draws
 _KEPT = 2  # files, 27 MB each with the shipped library (November 2026)
@@ -29,11 +28,12 @@ def kept_drawn(inputs: Inputs, config: SynthesisConfig) -> Drawn | None:
     return kept
 
 
-def keep_drawn(inputs: Inputs, lexicon: Lexicon, engine: Engine) -> None:
-    """Keep what an engine drew, if many rows are made of it."""
+def keep_drawn(inputs: Inputs, engine: Engine) -> None:
+    """Keep what an engine draws from, if many rows are made of it and it is not kept yet."""
     place = _place(inputs, engine.config)
-    if place is not None and engine.plan.total > _FROM:
-        keep_pickled(place, Drawn.of(lexicon, engine.pools, engine.cells), most=_KEPT)
+    if place is not None and engine.plan.total > _FROM and not place.exists():
+        content = Drawn.of(engine.lexicon, engine.pools, engine.cells)
+        keep_pickled(place, content, most=_KEPT)
 
 
 def _place(inputs: Inputs, config: SynthesisConfig) -> Path | None:

@@ -147,7 +147,6 @@ def _prepare(job: Job, *, every_template: bool = False) -> tuple[Inputs, Engine]
     else:
         lexicon = lexicon or new_lexicon(inputs, compiled, config)
         engine = build_engine(compiled, config, lexicon, prior)
-        keep_drawn(inputs, lexicon, engine)
     if not engine.plan.total:
         hint = "see `genie-dp check`; are --include, --exclude and --subset what you mean?"
         raise GenieError(Problem("Y030", "the templates give no sentence at all", hint=hint))
@@ -279,7 +278,7 @@ def _to_file(
     work = open_work(job.work_folder, settings, resume=job.resume)
     with interruptible(work.path):
         try:
-            _make_rows(job, engine, work, source)
+            _make_rows(job, inputs, engine, work, source)
         finally:
             work.close()
         if job.report is not None:
@@ -290,7 +289,9 @@ def _to_file(
     return work.tally
 
 
-def _make_rows(job: Job, engine: Engine, work: WorkFolder, source: Source | None) -> None:
+def _make_rows(
+    job: Job, inputs: Inputs, engine: Engine, work: WorkFolder, source: Source | None
+) -> None:
     numbers = block_numbers(engine, job.shard)
     limit = _limit(job)
     if limit is not None and work.tally.rows >= limit:
@@ -303,6 +304,8 @@ def _make_rows(job: Job, engine: Engine, work: WorkFolder, source: Source | None
     with progress(made, label="synthesize", total=total) as counted:
         for position, part in enumerate(counted, work.next_position):
             work.add(part, position)
+            if position == work.next_position:
+                keep_drawn(inputs, engine)  # while workers make the next rows
 
 
 def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:

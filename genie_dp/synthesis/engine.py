@@ -39,6 +39,7 @@ class Engine:
     pools: Pools
     plan: Plan
     cells: Cells
+    lexicon: Lexicon
     steering: Steering | None = None
 
 
@@ -66,7 +67,7 @@ def build_engine(
         for category in lexicon.leaves:
             pools.add(category, _level(compiled, category, depth, pools, config))
     found = cells_of(_root_rules(compiled), range(config.max_depth + 1), pools)
-    return _planned(compiled, config, pools, found, prior)
+    return _planned(compiled, config, lexicon, pools, found, prior)
 
 
 def engine_of(
@@ -80,7 +81,7 @@ def engine_of(
     pools.levels = {category: list(levels) for category, levels in drawn.levels.items()}
     pools.clashes.update(drawn.clashes)
     found = Cells.of(_root_rules(compiled), drawn.batches)
-    return _planned(compiled, config, pools, found, prior)
+    return _planned(compiled, config, drawn.lexicon, pools, found, prior)
 
 
 def _empty_pools(compiled: Compiled, config: SynthesisConfig) -> Pools:
@@ -91,6 +92,7 @@ def _empty_pools(compiled: Compiled, config: SynthesisConfig) -> Pools:
 def _planned(
     compiled: Compiled,
     config: SynthesisConfig,
+    lexicon: Lexicon,
     pools: Pools,
     found: Cells,
     prior: PrivatePrior | None,
@@ -101,7 +103,7 @@ def _planned(
     draws = 1.0 if steered is None else 1 / steered.kept
     quotas = _quotas(found, config, lambda room: _root_shares(weights, room, config, draws))
     planned = plan(found, quotas, config.seed, "root")
-    return Engine(compiled, config, pools, planned, found, steered)
+    return Engine(compiled, config, pools, planned, found, lexicon, steered)
 
 
 def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
