@@ -10,7 +10,7 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.parser_folder import put_in_place, refuse_output, write_network
+from genie_dp.cli.output_folder import PARSER, put_in_place, refuse_output
 from genie_dp.cli.row_files import write_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.markdown import render_card
@@ -48,7 +48,8 @@ class Made:
 def run(options: Mapping[str, Any]) -> None:
     """Read, check, join, measure, write, and say what came of it."""
     output = Path(options["output"])
-    refuse_output(output, overwrite=options["overwrite"])
+    work = work_folder_of(output)
+    refuse_output(output, work, PARSER, resume=False, overwrite=options["overwrite"])
     prepare_torch(options["device"], 1)
     made = _made(options["parsers"], options["validation"] or "", options["device"])
     _deliver(made, output, options["licence"])
@@ -90,6 +91,8 @@ def _made(folders: Sequence[Path], validation: str, device: str) -> Made:
 
 def _deliver(made: Made, output: Path, licence: str) -> None:
     """Write the folder beside its name and rename it when it is complete."""
+    from genie_dp.learn.saved import save_model
+
     work = work_folder_of(output)
     shutil.rmtree(work, ignore_errors=True)
     folder, first = work / "made", made.members[0]
@@ -103,12 +106,11 @@ def _deliver(made: Made, output: Path, licence: str) -> None:
         target = folder / f"{recipe.stem}-{number}{recipe.suffix}"
         shutil.copyfile(member.folder / files.RECIPE, target)
     facts = {**first.facts, "version": __version__, "temperature": made.calibration.temperature}
-    write_network(replace(made.saved, facts={"parser": facts}), folder)
+    save_model(replace(made.saved, facts={"parser": facts}), folder)
     card = _card(made, output.name, licence)
     (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(folder / files.MANIFEST), _manifest(made))
-    put_in_place(folder, output)
-    shutil.rmtree(work)
+    put_in_place(folder, output, work)
 
 
 def _manifest(made: Made) -> dict[str, Any]:

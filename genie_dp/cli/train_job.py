@@ -19,7 +19,7 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.parser_folder import put_in_place, refuse_output, write_network
+from genie_dp.cli.output_folder import PARSER, put_in_place, refuse_output
 from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
 from genie_dp.cli.row_files import write_json
 from genie_dp.dataset.formats import opened
@@ -187,10 +187,7 @@ def _nothing_left(job: Job) -> Iterator[None]:
 def _enter(job: Job, *, resume: bool, overwrite: bool) -> None:
     """Refuse an output that exists, and work of other settings."""
     # A run that was let in goes on, even if what it is to replace is there.
-    goes_on = resume and job.work.exists()
-    refuse_output(job.output, overwrite=overwrite, goes_on=goes_on)
-    if overwrite:
-        shutil.rmtree(job.work, ignore_errors=True)
+    refuse_output(job.output, job.work, PARSER, resume=resume, overwrite=overwrite)
     enter_work(job.work, job.settings(), resume=resume)
 
 
@@ -312,6 +309,7 @@ class _Line:
 def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained") -> None:
     """Write the folder beside its name and rename it when it is complete."""
     from genie_dp.learn.metrics import read_metrics
+    from genie_dp.learn.saved import save_model
 
     made = job.work / "made"
     shutil.rmtree(made, ignore_errors=True)
@@ -320,7 +318,7 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     files.write_texts(made, material.texts)
     files.write_reader(made, reading)
     facts = {"parser": _facts(job, trained, files.skills_hash(made))}
-    write_network(replace(trained.saved, facts=facts), made)
+    save_model(replace(trained.saved, facts=facts), made)
     (made / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
     if metrics.exists():
@@ -329,8 +327,7 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     card = _card(job, material, trained, curves)
     (made / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(made / files.MANIFEST), _manifest(job, material, trained))
-    put_in_place(made, job.output)
-    shutil.rmtree(job.work)
+    put_in_place(made, job.output, job.work)
 
 
 def _facts(job: Job, trained: "Trained", skills: str) -> dict[str, Any]:

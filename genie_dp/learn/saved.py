@@ -1,6 +1,7 @@
 """A model as a folder: config.json, model.safetensors, tokenizer.json."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,7 +47,7 @@ def save_model(saved: SavedModel, folder: Path) -> None:
         **saved.facts,
     }
     parts = {name: folder / f".{name}.partial" for name in (WEIGHTS, TOKENIZER, CONFIG)}
-    save_file(weights(saved.model), str(parts[WEIGHTS]), metadata={"format": "pt"})
+    write_weights(saved.model, parts[WEIGHTS])
     saved.vocabulary.save(parts[TOKENIZER])
     text = json.dumps(config, ensure_ascii=False, indent=2)
     parts[CONFIG].write_text(text + "\n", encoding="utf-8")
@@ -59,6 +60,19 @@ def save_model(saved: SavedModel, folder: Path) -> None:
 def weights(model: Any) -> dict[str, torch.Tensor]:
     """Return the weights by name; one that several layers share comes once."""
     return {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
+
+
+def write_weights(model: Any, path: Path) -> None:
+    """Write the weights as others may read them; safetensors gives its files to nobody else."""
+    save_file(weights(model), str(path), metadata={"format": "pt"})
+    path.chmod(0o666 & ~_umask())
+
+
+def _umask() -> int:
+    """Return what new files are not to be."""
+    found = os.umask(0)
+    os.umask(found)
+    return found
 
 
 def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:

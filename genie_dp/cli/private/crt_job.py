@@ -11,9 +11,10 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
+from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
 from genie_dp.cli.private.ledgers import refuse_private
-from genie_dp.cli.private.run_folder import FolderJob, Work, begun, put_in_place, refuse_output
+from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -158,7 +159,7 @@ def run(options: Mapping[str, Any]) -> None:
     """Check everything, then train, and say what it cost."""
     started = time.monotonic()
     job = job_of(options)
-    refuse_output(job, GENERATOR)
+    job.refuse_output(GENERATOR)
     with begun(job.work, job.shared(), resume=options["resume"]) as work:
         plan = _plan(job)
         rows, vocabulary = rows_for(options, job.language, _budget(job), job.more)
@@ -268,7 +269,7 @@ def _deliver(
     if statement is not None:
         text = json.dumps(statement.as_dict(), indent=1, ensure_ascii=False)
         (made / STATEMENT).write_text(text + "\n", encoding="utf-8")
-    put_in_place(made, job)
+    put_in_place(made, job.output, job.work)
 
 
 def _facts(job: Job, plan: Plan | None) -> dict[str, Any]:

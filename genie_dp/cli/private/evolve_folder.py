@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
+from genie_dp.cli.output_folder import FolderKind, put_in_place
 from genie_dp.cli.private.evolve_generators import figures_of
-from genie_dp.cli.private.run_folder import FolderJob, FolderKind, put_in_place
+from genie_dp.cli.private.run_folder import FolderJob
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.dataset.formats import to_json
 from genie_dp.private.evolution.generator import Generator
@@ -45,7 +46,7 @@ def deliver(
     content = {"format": FORMAT, **found.report, **({"model": figures} if figures else {})}
     write_json(str(made / REPORT), {**content, "spent": asdict(found.spent)})
     write_json(manifest_of(str(made / ROWS)), _manifest(recipe, found))
-    put_in_place(made, job)
+    put_in_place(made, job.output, job.work)
 
 
 def _write_rows(made: Path, found: Evolved) -> None:

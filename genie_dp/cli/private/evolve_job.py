@@ -22,7 +22,7 @@ from genie_dp.cli.private.evolve_plan import (
     save_plan,
 )
 from genie_dp.cli.private.ledgers import refuse_private
-from genie_dp.cli.private.run_folder import FolderJob, begun, refuse_output
+from genie_dp.cli.private.run_folder import FolderJob, begun
 from genie_dp.cli.private.table_job import adapted, public_rows
 from genie_dp.cli.private.train_files import digest_of, write_over
 from genie_dp.dataset.formats import format_of
@@ -206,7 +206,7 @@ def run(options: Mapping[str, Any]) -> None:
     """Check everything, then evolve, and say what it cost."""
     started = time.monotonic()
     job = job_of(options)
-    refuse_output(job, EVOLUTION)
+    job.refuse_output(EVOLUTION)
     with begun(job.work, job.shared(), resume=options["resume"]) as work:
         plan = _plan(job)
         generator = _generator(job)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from genie_dp.cli.delivery import interruptible, refuse_or_clear
-from genie_dp.errors import GenieError, Problem
+from genie_dp.cli.delivery import interruptible
+from genie_dp.cli.output_folder import FolderKind, refuse_output
+from genie_dp.errors import GenieError
 from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
 
@@ -30,42 +31,14 @@ class FolderJob:
         """Return where the run lies until it is complete."""
         return work_folder_of(self.output)
 
+    def refuse_output(self, kind: FolderKind) -> None:
+        """Refuse an output that exists; with --overwrite clear what an earlier run left.
 
-@dataclass(frozen=True, slots=True)
-class FolderKind:
-    """How a folder of one command is known, and what is said of one that is another.
-
-    Attributes:
-        file: is in each of them.
-        mark: text that this file has.
-        name: what the folder is none of.
-        code: of the error.
-    """
-
-    file: str
-    mark: str
-    name: str
-    code: str
-
-    def has(self, folder: Path) -> bool:
-        """Tell whether a folder is of this kind."""
-        file = folder / self.file
-        return file.is_file() and self.mark in file.read_text(encoding="utf-8")
-
-
-def refuse_output(job: FolderJob, kind: FolderKind) -> None:
-    """Refuse an output that exists; with --overwrite clear what an earlier run left.
-
-    Raises:
-        GenieError: it exists (Y022), or would be replaced and is of another kind (its code).
-    """
-    replaces = job.options["overwrite"] or (job.options["resume"] and job.work.exists())
-    if replaces and job.output.exists() and not kind.has(job.output):
-        message = f"{job.output} is no {kind.name}, so --overwrite leaves it alone"
-        raise GenieError(Problem(kind.code, message, hint="give another --output"))
-    refuse_or_clear(
-        job.output, job.work, resume=job.options["resume"], overwrite=job.options["overwrite"]
-    )
+        Raises:
+            GenieError: those of `refuse_output`.
+        """
+        resume, overwrite = self.options["resume"], self.options["overwrite"]
+        refuse_output(self.output, self.work, kind, resume=resume, overwrite=overwrite)
 
 
 @dataclass(slots=True)
@@ -101,14 +74,3 @@ def begun(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[
             if not work.is_kept:
                 shutil.rmtree(path, ignore_errors=True)
             raise
-
-
-def put_in_place(made: Path, job: FolderJob) -> None:
-    """Give a complete folder its name, in place of the one before, and take the work away."""
-    job.output.parent.mkdir(parents=True, exist_ok=True)
-    old = job.work / "replaced"
-    shutil.rmtree(old, ignore_errors=True)
-    if job.output.exists():
-        job.output.replace(old)
-    made.replace(job.output)
-    shutil.rmtree(job.work)

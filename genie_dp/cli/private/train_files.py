@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from genie_dp.cli.private.run_folder import FolderKind
+from genie_dp.cli.output_folder import FolderKind
 from genie_dp.dataset.formats import opened, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language

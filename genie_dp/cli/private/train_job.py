@@ -12,8 +12,9 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.ledgers import refuse_private
-from genie_dp.cli.private.run_folder import FolderJob, Work, begun, put_in_place, refuse_output
+from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -183,7 +184,7 @@ def run(options: Mapping[str, Any]) -> None:
     started = time.monotonic()
     need_opacus()  # before the work, not after it
     job = job_of(options)
-    refuse_output(job, GENERATOR)
+    job.refuse_output(GENERATOR)
     with begun(job.work, job.shared(), resume=options["resume"]) as work:
         plan = _plan(job)
         spent = _trained(job, plan, job.units(), work)
@@ -325,7 +326,7 @@ def _deliver(job: Job, generator: "Generator", spent: Spent, plan: Plan) -> None
     made = job.work / job.output.name
     shutil.rmtree(made, ignore_errors=True)
     save_generator(generator, made, spent=spent, facts=_facts(job, plan))
-    put_in_place(made, job)
+    put_in_place(made, job.output, job.work)
 
 
 def _facts(job: Job, plan: Plan) -> dict[str, Any]:

@@ -1,17 +1,16 @@
 """The folder of a generator; it cannot be written without what was spent on it."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.saved import put_all, weights
+from genie_dp.learn.saved import put_all, write_weights
 from genie_dp.markdown import render_card
 from genie_dp.private.generators.card import Card
 from genie_dp.private.generators.codes import Codes
@@ -62,8 +61,7 @@ def save_generator(
     told = dict(facts or {})
     for stage, model in generator.models.items():
         path = folder / weights_name(stage)
-        save_file(weights(model), str(path), metadata={"format": "pt"})
-        path.chmod(0o666 & ~_umask())
+        write_weights(model, path)
         if hasattr(model, "save_base"):
             model.save_base(folder)
     generator.tokenizer.save(folder)
@@ -101,13 +99,6 @@ def _config(generator: Generator, facts: Mapping[str, Any]) -> dict[str, Any]:
 def _write_json(path: Path, content: Any) -> None:
     text = json.dumps(content, ensure_ascii=False, indent=2)
     path.write_text(text + "\n", encoding="utf-8")
-
-
-def _umask() -> int:
-    """Return what new files are not to be; safetensors gives its own to nobody else."""
-    found = os.umask(0)
-    os.umask(found)
-    return found
 
 
 def load_generator(folder: Path, *, device: str = "cpu") -> SavedGenerator:

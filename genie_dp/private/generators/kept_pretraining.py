@@ -11,12 +11,12 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.loop import TrainSettings
-from genie_dp.learn.saved import put_all, weights
+from genie_dp.learn.saved import put_all, weights, write_weights
 from genie_dp.private.generators.encoded import Encoded
 
 
@@ -46,7 +46,7 @@ def keep(model: Any, place: Path) -> None:
     """Write the weights of a model; the file appears when it is complete."""
     place.parent.mkdir(parents=True, exist_ok=True)
     partial = place.with_suffix(".partial")
-    save_file(weights(model), str(partial), metadata={"format": "pt"})
+    write_weights(model, partial)
     partial.replace(place)
 
 

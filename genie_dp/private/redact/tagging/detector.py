@@ -8,13 +8,13 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.loop import Run, TrainSettings
 from genie_dp.learn.metrics import Listener
-from genie_dp.learn.saved import CONFIG, TOKENIZER, WEIGHTS, put_all, weights
+from genie_dp.learn.saved import CONFIG, TOKENIZER, WEIGHTS, put_all, write_weights
 from genie_dp.learn.schedule import Budget
 from genie_dp.learn.tagger import (
     OUTSIDE,
@@ -110,7 +110,7 @@ class TaggerDetector:
         """Write the folder: config.json, model.safetensors, tokenizer.json and a card."""
         folder.mkdir(parents=True, exist_ok=True)
         parts = {name: folder / f".{name}.partial" for name in (WEIGHTS, TOKENIZER, CARD, CONFIG)}
-        save_file(weights(self.model), str(parts[WEIGHTS]), metadata={"format": "pt"})
+        write_weights(self.model, parts[WEIGHTS])
         self.vocabulary.save(parts[TOKENIZER])
         config = {
             "type": KIND,
