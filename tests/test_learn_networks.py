@@ -1,10 +1,12 @@
 """What holds for every network: one contract suite for the protocol Seq2Seq."""
 
+import os
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
-from genie_dp.learn.saved import SavedModel, load_model, save_model  # noqa: E402
+from genie_dp.learn.saved import SavedModel, load_model, save_model, write_weights  # noqa: E402
 from genie_dp.learn.seq2seq import ARCHITECTURES, Seq2Seq, build, take  # noqa: E402
 from genie_dp.learn.vocabulary import UNK  # noqa: E402
 from tests.learn_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
@@ -123,3 +125,14 @@ def test_a_saved_network_is_the_same_when_loaded(made, model, tmp_path):
     rows = batch()
     with torch.no_grad():
         torch.testing.assert_close(loaded.model.score(rows), model.score(rows), atol=0, rtol=0)
+
+
+def test_weights_are_as_readable_as_other_files(tmp_path):
+    other = tmp_path / "other"
+    before = os.umask(0o027)
+    try:
+        other.write_text("")
+        write_weights(torch.nn.Linear(2, 2), tmp_path / "weights")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "weights").stat().st_mode == other.stat().st_mode
