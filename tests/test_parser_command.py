@@ -193,7 +193,7 @@ def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
 
 
-def test_a_parser_of_s_expressions_has_no_reader_and_no_english(tmp_path, capsys):
+def test_a_parser_of_s_expressions_has_no_reader_no_english_and_no_skills(tmp_path, capsys):
     made = [
         row(f"S{n}", f"buy some {word}", f"( ORDER ( THING {word} ) )", language="sexpr")
         for n, word in enumerate(WORDS)
@@ -205,6 +205,7 @@ def test_a_parser_of_s_expressions_has_no_reader_and_no_english(tmp_path, capsys
     assert run([str(word) for word in (*words, "--output", folder)]) == 0
     said = parse(capsys, folder, "buy some tea", "--threshold", "0").out
     assert said.startswith("(ORDER")
+    assert "It knows no skills" in (folder / "README.md").read_text(encoding="utf-8")
 
 
 def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):

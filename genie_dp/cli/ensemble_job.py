@@ -154,6 +154,7 @@ def _card(made: Made, name: str, licence: str) -> Card:
         temperature=made.calibration.temperature,
         threshold=config.threshold,
         is_constrained=config.is_constrained,
+        has_skills=(first.folder / files.SKILLS).exists(),
         example=first.manifest.get("example", "..."),
         made_by=config.made_by,
         licence=licence,

@@ -385,6 +385,7 @@ def _card(job: Job, material: "Material", trained: "Trained", curves: Path | Non
         temperature=trained.calibration.temperature,
         threshold=config.threshold,
         is_constrained=config.is_constrained,
+        has_skills=bool(job.paths),
         example=_example(material),
         made_by=config.made_by,
         licence=job.licence,

@@ -31,6 +31,7 @@ class Card:
         spent: the guarantee for rows of source "private".
         example: a sentence to try.
         curves: name of the picture, "" for none.
+        has_skills: whether skills or declarations lie beside it; S-expressions may do without.
         members: of an ensemble, its parsers in words; their recipes are recipe-1.yaml and so on.
     """
 
@@ -46,6 +47,7 @@ class Card:
     temperature: float
     threshold: float
     is_constrained: bool
+    has_skills: bool
     example: str
     made_by: tuple[str, ...] = ()
     licence: str = ""
