@@ -8,12 +8,14 @@ import pytest
 pytest.importorskip("opacus")
 
 import numpy as np
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.private.training.randomness import (
     gaussian,
     integers,
+    reseed_torch,
     secure_bytes,
     seeded_bytes,
 )
@@ -52,6 +54,35 @@ def test_noise_differs_by_step_purpose_and_draw():
 def test_a_large_tensor_has_no_noise_twice():
     noise = gaussian(seeded_bytes(0), (1 << 20) + 5001, "noise", 0).numpy()
     assert len(np.unique(noise)) == len(noise)
+
+
+def torch_draws(draw, count=10_000):
+    with torch.random.fork_rng(devices=[]):
+        reseed_torch(draw, 0)
+        return torch.rand(count).double().numpy()
+
+
+@settings(max_examples=30, deadline=None)
+@given(place=st.integers(4, 4 * 624 - 1))
+def test_what_torch_draws_follows_from_more_bytes_than_can_be_tried(place):
+    """Each byte of the twister has a say, but those of its first word: it uses one bit of them."""
+
+    def draw(count, purpose, step):
+        bits = bytearray(seeded_bytes(0)(count, purpose, step))
+        if purpose == "twister":
+            bits[place] ^= 255
+        return bytes(bits)
+
+    assert np.array_equal(torch_draws(seeded_bytes(0)), torch_draws(seeded_bytes(0)))
+    assert not np.array_equal(torch_draws(draw), torch_draws(seeded_bytes(0)))
+
+
+def test_what_torch_draws_of_secret_bytes_is_uniform_and_never_the_same():
+    first, second = torch_draws(secure_bytes), torch_draws(secure_bytes)
+    assert not np.array_equal(first, second)
+    ranks = (np.arange(len(first)) + 0.5) / len(first)
+    for found in (first, second):
+        assert np.abs(np.sort(found) - ranks).max() < 3.5 / math.sqrt(len(found))
 
 
 # Sampling.

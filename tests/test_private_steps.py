@@ -58,6 +58,31 @@ def test_a_step_is_noise_with_the_right_deviation_around_the_clipped_mean():
     assert abs(float((noise**2).sum()) - count) < 6 * math.sqrt(2 * count)
 
 
+class Dropping(models.Tied):
+    def __init__(self):
+        super().__init__()
+        self.dropout = torch.nn.Dropout(0.5)
+
+    def forward(self, ids):
+        return self.head(self.dropout(self.inner(self.words(ids))))
+
+
+@pytest.mark.parametrize("engine", [one for one in ENGINES if one != "ghost"])
+def test_what_dropout_draws_is_known_to_nobody_unless_there_is_a_seed(engine):
+    """One row more shifts the masks of those behind it: known, it would move more than `clip`."""
+
+    def moved(seed):
+        model = made(Dropping)
+        before = weights(model)
+        run = run_of_model(model, engine=engine, noise_multiplier=0.0, seed=seed)
+        run.step([unit[0] for unit in units()])
+        run.close()
+        return weights(model) - before
+
+    assert torch.equal(moved(0), moved(0))
+    assert not torch.equal(moved(None), moved(None))
+
+
 def test_an_empty_batch_is_a_step_of_noise_alone_and_is_counted():
     model = made(models.decoder)
     before = weights(model)

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.learn.dropout import PooledDropout
 from genie_dp.learn.vocabulary import BEGIN, END, SPECIAL
 from genie_dp.private.generators.sequences import Encoded, collate
 from genie_dp.private.training.engines import engine_of, row_gradients
@@ -150,6 +151,14 @@ def _other(engine: str) -> str:
 
 def _try_dropout(model: Any, engine: EngineName, batch: Any) -> None:
     """Find now what would else raise at the first step, when all steps are paid."""
+    pooled = any(isinstance(module, PooledDropout) for module, _, _ in _shares(model))
+    if pooled and engine in ("ghost", "hooks"):
+        # With a row more the others' places in it are other ones, and 2**21 windows can be tried.
+        message = (
+            f"{engine} cannot take this model: one window of a known pool is all rows' dropout"
+        )
+        hint = "use the engine loop, or set the model's dropout to 0"
+        raise GenieError(Problem("Q024", message, hint=hint))
     training = model.training
     with torch.random.fork_rng(devices=[]), _refused(engine):
         clipped_sums(model.train(), engine, batch, 1.0)

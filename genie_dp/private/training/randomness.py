@@ -19,6 +19,9 @@ Bytes = Callable[[int, str, int], bytes]
 # Numbers made at a time: noise for a large matrix needs little memory beside it.
 _PIECE = 1 << 18
 _UNIT = 2.0**-53
+# torch's state on CPUs (ATen, CPUGeneratorImplStateLegacy): these bytes, then the twister's words,
+# 8 bytes for each of 32 bits.
+_BEFORE, _WORDS = 24, 624
 
 
 def secure_bytes(count: int, purpose: str, step: int) -> bytes:
@@ -53,6 +56,19 @@ def source_of(seed: int | None) -> Bytes:
 def integers(draw: Bytes, count: int, purpose: str, step: int) -> npt.NDArray[np.uint64]:
     """Return uniform numbers of 64 bits."""
     return np.frombuffer(draw(8 * count, purpose, step), np.uint64)
+
+
+def reseed_torch(draw: Bytes, step: int) -> None:
+    """Let what torch draws from now on, such as dropout, follow from a source of bytes.
+
+    `torch.manual_seed` takes 32 bits on CPUs, which can be tried one after the other; here the
+    twister gets all of its state. Generators of GPUs (Philox) get 64 bits.
+    """
+    torch.manual_seed(int(integers(draw, 1, "torch", step)[0]))
+    state = torch.get_rng_state()
+    words = np.frombuffer(draw(4 * _WORDS, "twister", step), np.uint32).astype(np.uint64)
+    state[_BEFORE : _BEFORE + 8 * _WORDS] = torch.from_numpy(words.view(np.uint8))
+    torch.set_rng_state(state)
 
 
 def gaussian(draw: Bytes, count: int, purpose: str, step: int) -> torch.Tensor:

@@ -14,11 +14,10 @@ from genie_dp.private.generators.sequences import collate
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.checkpoint import alone, restore, save
 from genie_dp.private.training.libraries import need_opacus
-from genie_dp.private.training.randomness import source_of
+from genie_dp.private.training.randomness import reseed_torch, source_of
 from genie_dp.private.training.sampling import sample_units
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.records import Spent
-from genie_dp.rng import child_seed
 
 Collate = Callable[[Sequence[Any]], Any]
 Spend = Callable[[Sequence[Any]], Spent]
@@ -136,8 +135,9 @@ class PrivateRun:
         self.model.train()
         self.optimizer.begin()
         with torch.random.fork_rng(devices=_devices(self.device)):
-            # Dropout's alone: what it draws needs no secrecy, since any gradient is clipped.
-            torch.manual_seed(child_seed(settings.seed or 0, "step", number))
+            # Dropout's alone. One row more shifts the draws of all rows behind it, so that they are
+            # as secret as the noise: if known, it would move the sum by more than one gradient.
+            reseed_torch(self._bytes, number)
             for chunk in _chunks(rows, settings.chunk):
                 self.engine.accumulate(self.collate(chunk).to(self.device))
         self.steps += 1
