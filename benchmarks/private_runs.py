@@ -29,8 +29,10 @@ class Sizes:
         drawn: rows that a generator makes, and that are compared.
         annotated: steps of the parser that stands for annotators.
         parser: steps of parsers that are measured.
-        model: options of the generators.
+        model: options of the generators. The longest programs and sentences must fit: what is cut
+            has no end to learn, and a prompt takes at most half of `--longest`.
         sampling: options of `genie-dp private sample`.
+        uses_shapes: whether S-expressions are drawn in the shapes of public programs.
     """
 
     private: int = 2_000
@@ -40,10 +42,12 @@ class Sizes:
     annotated: int = 1_200
     parser: int = 600
     model: tuple[object, ...] = (
-        "--size", 96, "--layers", 2, "--longest", 64, "--pretraining-epochs", 5,
+        "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 5,
         "--batch", 128, "--learning-rate", 0.006,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 40)
+    # As in the paper: public programs lack the shapes of a private domain.
+    uses_shapes: bool = False
 
 
 SMOKE = Sizes(
@@ -51,6 +55,7 @@ SMOKE = Sizes(
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--pretraining-epochs", 1,
      "--batch", 40),
     ("--longest", 12, "--program-longest", 24, "--width", 1),
+    uses_shapes=True,  # after so few steps no program would be one otherwise
 )  # fmt: skip
 
 
@@ -66,6 +71,8 @@ class World:
         annotated: what the parser that stands for annotators learns from.
         codes: control codes, one a line.
         options: --language and --skills.
+        is_templated: whether its rows are of the templates, as those that parsers learn: some would
+            be those held out, word for word, and are left out.
     """
 
     name: str
@@ -76,6 +83,18 @@ class World:
     annotated: tuple[Path, ...]
     codes: Path
     options: tuple[object, ...]
+    is_templated: bool = False
+
+    @property
+    def about(self) -> int:
+        """Return how many private rows there are."""
+        with self.private.open("rb") as rows:
+            return sum(1 for _ in rows)
+
+    @property
+    def is_sexpr(self) -> bool:
+        """Return whether programs are S-expressions."""
+        return "sexpr" in self.options
 
 
 @dataclass(frozen=True)
@@ -143,9 +162,10 @@ class Bench:
         public = [word for path in world.public for word in ("--public", path)]
         return [
             "private", "train", case.kind, world.private, *public, *world.options,
-            "--about", self.sizes.private, "--epsilon", case.epsilon,
+            "--about", world.about, "--epsilon", case.epsilon,
             *(["--epochs", case.epochs] if case.epochs else []),
             *(["--codes", world.codes] if case.kind == "control" else []),
+            *(["--code-noise", 0.1] if (case.kind, case.epsilon) == ("control", NONE) else []),
             *(["--parser", case.parser] if case.parser else []),
             *self.sizes.model, "--pretrained", self.work.folder / "pretrained",
             "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
@@ -157,12 +177,16 @@ class Bench:
         skills = case.world.options[2:]  # the language is the generator's
         command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
         command += self.sizes.sampling
+        if case.world.is_sexpr and not self.sizes.uses_shapes:
+            command.append("--unconstrained")
         said = ["--parser", parser] if parser and case.kind != "two-stage" else []
         return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])
 
-    def parser(self, rows: Sequence[Path], options: Sequence[object], *, steps: int) -> Path:
-        """Return a parser of rows, trained with one seed."""
-        command = ["train", *rows, *options, "--steps", steps, "--seed", 1, "--output", OUTPUT]
+    def parser(
+        self, rows: Sequence[Path], options: Sequence[object], *, steps: int, seed: int = 1
+    ) -> Path:
+        """Return a parser of rows."""
+        command = ["train", *rows, *options, "--steps", steps, "--seed", seed, "--output", OUTPUT]
         return self.work.made("parser", command, "")
 
     def annotator(self, world: World) -> Path:

@@ -74,7 +74,7 @@ class Maker:
     ) -> World:
         real = self._some("real", held_out, self.sizes.real)
         some = self._some("private", private, self.sizes.private)
-        schema, codes = self._schema(real)
+        schema, codes = self._schema(people, held_out)
         return World(name, some, (*public, schema), real, held_out, (people,), codes, SEXPR)
 
     def _converted(self, kind: str, name: str) -> Path:
@@ -91,25 +91,27 @@ class Maker:
 
         return self.work.chosen(name, rows, choose, name, count)
 
-    def _schema(self, real: Path) -> tuple[Path, Path]:
+    def _schema(self, *rows: Path) -> tuple[Path, Path]:
         """Return rows and control codes that name each label once: developers know their schema.
 
-        A private domain has labels that no public program has. They are read from the rows held
-        out, which are public here; each makes a row of its own words.
+        A private domain has labels that no public program has. A schema has all of them, in the
+        order of their names: it says nothing of which ones people use, or the rows held out have.
+        Each label makes a row of its own words.
         """
+        labels = sorted({name for path in rows for name in self.labels(path)})
 
         def choose() -> Iterator[Example]:
-            for place, name in enumerate(self.labels(real)):
+            for place, name in enumerate(labels):
                 square = name.startswith(("IN:", "SL:"))
                 words = name.rpartition(":")[2].replace("_", " ").replace(".", " ").lower()
                 program = f"[ {name} ]" if square else f"( {name} )"
                 yield Example(f"schema{place}", words, program, "sexpr", functions=(name,))
 
-        rows = self.work.chosen("schema", real, choose, "schema")
-        codes = self.work.place("codes", ["codes", real], ".txt")
-        names = [name for name in self.labels(real) if not name.startswith("SL:")]
+        schema = self.work.chosen("schema", rows[0], choose, "schema", *rows[1:])
+        codes = self.work.place("codes", ["codes", *rows], ".txt")
+        names = [name for name in labels if not name.startswith("SL:")]
         codes.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        return rows, codes
+        return schema, codes
 
     def labels(self, rows: Path) -> list[str]:
         """Return the functions of rows, the most frequent first."""
@@ -119,17 +121,22 @@ class Maker:
     # ------------------------------------------------------------------------ changed worlds
 
     def few_modes(self, world: World, function: str) -> World:
-        """Return the world of rows with one function only ("single-mode", section 5.2)."""
-        kept = {
-            name: self.rows_with(path, function)
-            for name, path in (
-                ("private", world.private),
-                ("real", world.real),
-                ("held_out", world.held_out),
-            )
-        }
-        annotated = tuple(self.rows_with(path, function) for path in world.annotated)
-        return replace(world, name=f"{world.name}, only {function}", annotated=annotated, **kept)
+        """Return the world of rows with one function only ("single-mode", section 5.2).
+
+        They are taken of all rows that there are: of the few of a world, a tenth would be left, too
+        few to learn from with noise. The annotators stay, for they know all functions.
+        """
+        private = self._some(
+            "private", self.rows_with(world.annotated[0], function), self.sizes.private
+        )
+        held_out = self.rows_with(world.held_out, function)
+        return replace(
+            world,
+            name=f"{world.name}, only {function}",
+            private=private,
+            real=self._some("real", held_out, self.sizes.real),
+            held_out=held_out,
+        )
 
     def rows_with(self, rows: Path, function: str) -> Path:
         """Return the rows that use a function."""
@@ -138,6 +145,17 @@ class Maker:
             return (row for row in read_rows(str(rows)) if function in row.functions)
 
         return self.work.chosen("with", rows, choose, "with", function)
+
+    def unseen(self, world: World, rows: Path) -> Path:
+        """Return the rows of a templated world whose sentences none of its real rows has."""
+        if not world.is_templated:
+            return rows
+
+        def choose() -> Iterator[Example]:
+            known = {row.utterance for row in read_rows(str(world.real))}
+            return (row for row in read_rows(str(rows)) if row.utterance not in known)
+
+        return self.work.chosen("unseen", rows, choose, "unseen", world.real)
 
     def shuffled(self, world: World) -> World:
         """Return the world whose programs belong to other sentences (B.2, Table 4)."""
@@ -179,7 +197,12 @@ class Maker:
         real = self._part("real", people, lambda rows: islice(rows, self.sizes.private, None))
         codes = self.work.place("codes", ["codes", base], ".txt")
         codes.write_text("".join(f"{name}\n" for name in self.labels(base)), encoding="utf-8")
-        world = World("shipped skills", private, (base,), real, real, (people,), codes, ())
+        world = World(
+            "shipped skills", private, (base,), real, real, (base, private), codes, (),
+            is_templated=True,
+        )  # fmt: skip
+        learned = tuple(self.unseen(world, rows) for rows in world.annotated)
+        world = replace(world, annotated=learned)
         return world, weights, rare(self.labels(base))[0]
 
     def written(self, weights: Mapping[str, float]) -> Path:

@@ -1,7 +1,10 @@
-"""Runs of private generators: worlds share no row, finished rows of a table are not made again."""
+"""Runs of private generators: worlds share no row, finished rows of a table are not made again,
+and every way to make rows is measured alike.
+"""
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ import parser_runs  # noqa: E402
 import private  # noqa: E402
 import private_runs  # noqa: E402
 from parser_runs import Results, Work  # noqa: E402
-from private_runs import SMOKE, Bench, Case, Lines, World, table_of  # noqa: E402
+from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of  # noqa: E402
 from private_worlds import Maker, as_public  # noqa: E402
 
 from genie_dp.dataset.formats import read_rows, to_json  # noqa: E402
@@ -65,7 +68,9 @@ class Commands:
             target.mkdir()
         elif "evaluate" in command:
             figures = {"mauve": {"value": 0.5}, "top_10": {"value": 0.25}}
-            target.write_text(json.dumps({"synthetic": [{"figures": figures}]}))
+            parsed = dict.fromkeys(("graph_match", "precision", "recall"), {"value": 0.5})
+            result = {"rows": 2, "synthetic": [{"figures": figures}], "real": {"figures": parsed}}
+            target.write_text(json.dumps(result))
         else:
             written(target, said(2))
         return 60.0
@@ -144,13 +149,71 @@ def test_rows_of_one_function_are_kept(maker, tmp_path):
     assert len(list(read_rows(str(maker.rows_with(rows, "IN:ASK"))))) == 3
 
 
-def test_the_schema_names_each_label_once(maker, tmp_path):
-    rows = written(tmp_path / "all.jsonl", [*said(5), *said(3, "IN:ASK_TIME")])
-    schema, codes = maker._schema(rows)
+def test_the_schema_names_each_label_once_whatever_its_frequency(maker, tmp_path):
+    one = written(tmp_path / "all.jsonl", [*said(2), *said(3, "IN:ASK_TIME")])
+    other = written(tmp_path / "held.jsonl", said(1, "IN:WAIT"))
+    schema, codes = maker._schema(one, other)
     assert [row.program for row in read_rows(str(schema))] == [
-        "[ SL:N ]", "[ IN:BUY ]", "[ IN:ASK_TIME ]"
+        "[ IN:ASK_TIME ]", "[ IN:BUY ]", "[ IN:WAIT ]", "[ SL:N ]"
     ]  # fmt: skip
-    assert codes.read_text().split() == ["IN:BUY", "IN:ASK_TIME"]
+    assert codes.read_text().split() == ["IN:ASK_TIME", "IN:BUY", "IN:WAIT"]
+
+
+def test_few_modes_are_of_all_rows_and_have_the_same_annotators(maker, world, tmp_path):
+    people = written(tmp_path / "all.jsonl", [*said(60), *said(50, "IN:ASK")])
+    whole = replace(world, annotated=(people,))
+    few = maker.few_modes(whole, "IN:ASK")
+    assert few.about == 50
+    assert {row.functions[0] for row in read_rows(str(few.private))} == {"IN:ASK"}
+    assert few.annotated == whole.annotated
+
+
+def test_people_of_the_templates_say_nothing_held_out_where_anything_learns(
+    maker, work, tmp_path, monkeypatch
+):
+    base, people = said(30), said(SMOKE.private + 20)
+    files = {
+        name: written(work.place(name, [], ".jsonl"), rows)
+        for name, rows in (("base", base), ("people", people))
+    }
+    monkeypatch.setattr(Maker, "synthesized", lambda self, name, *options: files[name])
+    world, _, _ = maker.skills_people()
+    held_out = {row.utterance for row in read_rows(str(world.real))}
+    assert len(held_out) == 20
+    assert held_out & {row.utterance for row in base}
+    for rows in (*world.annotated, maker.unseen(world, files["base"])):
+        assert not held_out & {row.utterance for row in read_rows(str(rows))}
+    assert maker.unseen(replace(world, is_templated=False), files["base"]) == files["base"]
+
+
+def test_a_run_is_told_how_many_private_rows_there_are(script, world, commands):
+    script.bench.generator(Case(world, "one-stage", 3.0), 1)
+    (command,) = commands.named("one-stage")
+    assert command[command.index("--about") + 1] == "6"
+
+
+def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
+    for epsilon in (3.0, NONE):
+        script.bench.generator(Case(world, "control", epsilon), 1)
+    some, none = commands.named("control")
+    assert "--code-noise" not in some
+    assert float(none[none.index("--code-noise") + 1]) < 1
+
+
+def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, commands):
+    case = Case(world, "two-stage", 3.0)
+    Bench(work, Sizes()).drawn(case, 1)
+    Bench(work, Sizes()).drawn(replace(case, world=replace(world, options=())), 1)
+    sexpr, thingtalk = commands.named("sample")
+    assert "--unconstrained" in sexpr
+    assert "--unconstrained" not in thingtalk
+
+
+def test_each_row_of_a_table_has_a_parser_of_each_seed(script, world, commands):
+    for seed in script.seeds:
+        script.tested(world, [world.private], {"all": world.real}, seed)
+    trained = commands.named("train")
+    assert [c[c.index("--seed") + 1] for c in trained] == ["1", "2"]
 
 
 def test_rows_of_an_experiment_may_be_trained_on_as_public_ones(work, tmp_path):
