@@ -1,4 +1,5 @@
 import gzip
+import importlib
 import io
 import json
 import subprocess
@@ -61,6 +62,19 @@ def test_a_mistake_of_the_user_is_shown_on_stderr_and_ends_with_1(command, capsy
 def test_a_missing_file_is_a_mistake_of_the_user(command, capsys):
     assert cli.run([command(lambda: Path("/nowhere/x").read_text())]) == 1
     assert capsys.readouterr().err == "error[R001]: /nowhere/x: No such file or directory\n"
+
+
+def test_a_missing_library_of_training_is_told_with_its_extra(command, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert cli.run([command(lambda: importlib.import_module("torch"))]) == 1
+    said = capsys.readouterr().err
+    assert "error[R005]: this needs torch, which is not installed" in said
+    assert "genie_dp[train,read]" in said
+
+
+def test_another_missing_module_is_a_bug(command):
+    with pytest.raises(ModuleNotFoundError):
+        cli.run([command(lambda: importlib.import_module("genie_dp.nowhere"))])
 
 
 def test_a_bug_keeps_its_traceback(command):

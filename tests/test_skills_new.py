@@ -46,7 +46,7 @@ def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -
     assert run(["new", what, "home", "--in", "."]) == 0
     before = {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()}
     assert run(["new", what, "home", "--in", "."]) == 1
-    assert "error[R030]: home exists already" in capsys.readouterr().err
+    assert "error[R032]: home exists already" in capsys.readouterr().err
     assert {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()} == before
 
 

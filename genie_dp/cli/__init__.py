@@ -75,6 +75,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 
 # What a write says that fails; it knows no name of the file.
 _DISK_TROUBLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# Libraries of the extra `train`, which commands import when they run.
+_TRAINING = ("torch", "transformers", "safetensors")
 
 
 class LazyGroup(click.Group):
@@ -153,6 +155,8 @@ def run(args: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _drop_stdout()
         return 1
+    except ModuleNotFoundError as error:
+        return _library_missing(error)
     except OSError as error:
         return _file_trouble(error)
     return result if isinstance(result, int) else 0
@@ -170,4 +174,13 @@ def _file_trouble(error: OSError) -> int:
         _drop_stdout()
     message = f"{error.filename or 'cannot write'}: {error.strerror or error}"
     click.echo(str(GenieError(Problem("R001", message))), err=True)
+    return 1
+
+
+def _library_missing(error: ModuleNotFoundError) -> int:
+    if error.name not in _TRAINING:
+        raise error
+    hint = "pip install 'genie_dp[train,read]'"
+    problem = Problem("R005", f"this needs {error.name}, which is not installed", hint=hint)
+    click.echo(str(GenieError(problem)), err=True)
     return 1

@@ -97,7 +97,7 @@ def write_files(target: Path, files: Mapping[str, str]) -> None:
     """
     if target.exists():
         hint = "give another name, or move the old one away"
-        raise GenieError(Problem("R030", f"{target} exists already", hint=hint))
+        raise GenieError(Problem("R032", f"{target} exists already", hint=hint))
     with _complete(target) as partial:
         for name, text in files.items():
             path = partial / name
