@@ -118,6 +118,13 @@ A skill library with its templates, for genie-dp.
     genie-dp synthesize --skills thingpedia --grammar grammars/en --preview 2
     genie-dp synthesize --skills thingpedia --grammar grammars/en --size 1000 --output pairs.jsonl
 
+From pairs to a parser:
+
+    genie-dp paraphrase auto pairs.jsonl --skills thingpedia --output paraphrases.jsonl
+    genie-dp augment pairs.jsonl paraphrases.jsonl --skills thingpedia --output train.jsonl
+    genie-dp train train.jsonl --skills thingpedia --minutes 5 --output parser
+    genie-dp parse --parser parser --grammar grammars/en "add buy milk to my diary"
+
 Another skill: `genie-dp new skill com.example.calendar`. Leave `--grammar` away for the constructs
 that come with genie-dp.
 """

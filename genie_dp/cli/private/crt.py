@@ -95,7 +95,7 @@ def command(**options: Any) -> None:
     with the measured share that redaction misses, beside it.
 
     \b
-    genie-dp private train crt redacted.jsonl --about 400 --epsilon 3 --report shares.json
+    genie-dp private train crt redacted.jsonl --about 400 --epsilon 3 --report shares.json \\
       --output model
     """
     from genie_dp.cli.private.crt_job import run

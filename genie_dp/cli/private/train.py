@@ -110,7 +110,7 @@ def command(**options: Any) -> None:
     the first step, and refused if the budget does not allow it.
 
     \b
-    genie-dp private train two-stage private.jsonl --public pairs.jsonl --about 5000
+    genie-dp private train two-stage private.jsonl --public pairs.jsonl --about 5000 \\
       --epsilon 3 --output generator
     genie-dp private sample generator --rows 1000 --output rows.jsonl
     """
