@@ -208,11 +208,11 @@ def rendered(script: Script) -> None:
     def drawn(kind: str, seed: int) -> Path:
         return bench.drawn(Case(world, kind, 3.0), seed)
 
-    def one_stage(seed: int) -> dict[str, float]:
-        again = annotated(bench.work, drawn("one-stage", seed), bench.annotator(whole))
+    def labelled(kind: str, seed: int) -> dict[str, float]:
+        again = annotated(bench.work, drawn(kind, seed), bench.annotator(whole))
         return script.tested(world, [base, again], parts, seed)
 
-    def two_stage(seed: int) -> dict[str, float]:
+    def own_pairs(seed: int) -> dict[str, float]:
         again = as_public(bench.work, drawn("two-stage", seed))
         return script.tested(world, [base, again], parts, seed)
 
@@ -227,8 +227,9 @@ def rendered(script: Script) -> None:
         f"Table 3, shipped skills without {name}",
         {
             "public rows": lambda seed: script.tested(world, [base], parts, seed),
-            "and one-stage": one_stage,
-            "and two-stage": two_stage,
+            "and one-stage": partial(labelled, "one-stage"),
+            "and two-stage": partial(labelled, "two-stage"),
+            "and two-stage with its own programs": own_pairs,
             "and two-stage programs, said by the templates": said_again,
             "and private rows": lambda seed: script.tested(
                 world, [base, whole.private], parts, seed

@@ -41,7 +41,7 @@ def synthesized():
 
 def said(programs):
     times = Counter(programs)
-    return list(numbered(times, map(renderer().say, times)))
+    return list(numbered(times, map(renderer().say, times), renderer().sentences))
 
 
 def test_every_sentence_is_read_back_as_its_program_alone():
@@ -89,6 +89,18 @@ def test_programs_drawn_often_weigh_more():
     rows = [one for one in said([HOME] * 3 + [FREE]) if isinstance(one, Example)]
     weights = {row.program.split()[2]: row.weight for row in rows}
     assert weights == {"@com.twitter.home_timeline": 1.5, "@com.twitter.post": 0.5}
+
+
+def test_a_program_weighs_as_often_as_it_was_drawn_however_few_sentences_it_has():
+    times = {"often": 3, "seldom": 1}
+    said = [
+        tuple(Example("", f"{program} {k}", program) for k in range(count))
+        for program, count in (("often", 1), ("seldom", 4))
+    ]
+    weights = Counter()
+    for row in numbered(times, said, 4):
+        weights[row.program] += row.weight
+    assert weights == {"often": 6.0, "seldom": 2.0}
 
 
 @pytest.mark.parametrize("program", [LACKED, "now => now", "( what is this"])

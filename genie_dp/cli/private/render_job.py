@@ -130,7 +130,7 @@ def _to_file(job: Job) -> Found:
 def _written(job: Job, said: Iterable[Said]) -> Found:
     """Write the rows of what was said, and the list of what was not."""
     found = Found()
-    rows = _kept(numbered(job.times, said), found)
+    rows = _kept(numbered(job.times, said, job.renderer.sentences), found)
     write_rows((f"{to_json(row)}\n" for row in rows), "jsonl", job.output, job.format)
     if job.options["unsaid"] is not None:
         _write_unsaid(job.options["unsaid"], found.unsaid)

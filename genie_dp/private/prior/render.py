@@ -84,16 +84,18 @@ class Renderer:
 
 
 def numbered(
-    times: Mapping[str, int], said: Iterable[tuple[Example, ...] | str]
+    times: Mapping[str, int], said: Iterable[tuple[Example, ...] | str], sentences: int
 ) -> Iterator[Example | Unsaid]:
     """Yield the rows of programs with ids and weights, and what could not be said.
 
-    The weights of a program's rows are in proportion to how often it was drawn, and 1 on average
-    over programs, so that learning sees programs as often as they are asked for.
+    The weights of a program's rows sum to as much as it was drawn, however few its rows are, so
+    that learning sees programs as often as they are asked for. Rows of a program with all
+    `sentences` weigh 1 on average.
 
     Args:
         times: program -> how often it was drawn.
         said: what `Renderer.say` found for each of them, in order.
+        sentences: of a program, at most.
     """
     mean = sum(times.values()) / max(1, len(times))
     met: set[str] = set()
@@ -103,7 +105,7 @@ def numbered(
             continue
         new = [row for row in rows if row.utterance not in met]
         met.update(row.utterance for row in new)
-        weight = round(drawn / mean, 4)
+        weight = round(drawn / mean * sentences / max(1, len(new)), 4)
         yield from (replace(r, id=f"V{number}-{k}", weight=weight) for k, r in enumerate(new))
 
 
