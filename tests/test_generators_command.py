@@ -1,6 +1,7 @@
 """`genie-dp private train` and `sample`: what they write, cost, refuse, and never show."""
 
 import json
+import shutil
 
 import pytest
 
@@ -13,9 +14,10 @@ from genie_dp.cli.private import STEPS, train_job  # noqa: E402
 from genie_dp.cli.private.sampled_rows import drawn_rows  # noqa: E402
 from genie_dp.cli.private.train import ENGINES, KINDS  # noqa: E402
 from genie_dp.dataset.formats import read_rows  # noqa: E402
-from genie_dp.private.generators import stages  # noqa: E402
+from genie_dp.private.generators import fit, stages  # noqa: E402
 from genie_dp.private.generators.folder import read_spent  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
+from genie_dp.private.training import run as training_run  # noqa: E402
 from genie_dp.private.training import settings  # noqa: E402
 from tests import generator_rows  # noqa: E402
 from tests.generator_models import gpt2, save_pretrained  # noqa: E402
@@ -222,6 +224,30 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
     assert train(tmp_path, "two-stage", "--resume") == 0
     assert len(ledger(tmp_path).entries) == 1
     assert (tmp_path / "made" / "spent.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"), [("one-stage", training_run), ("two-stage", training_run), ("control", fit)]
+)
+def test_a_run_that_another_process_finished_is_not_trained_again(
+    tmp_path, monkeypatch, capsys, kind, place
+):
+    """Both went on with it: when one has its last stage to itself, the other has cleared it."""
+    prepare(tmp_path)
+    whole = place.alone
+
+    def finished(folder):
+        if folder.name == "utterance":
+            shutil.rmtree(folder.parent)
+        return whole(folder)
+
+    monkeypatch.setattr(place, "alone", finished)
+    assert train(tmp_path, kind) == 1
+    assert "B029" in capsys.readouterr().err
+    assert len(ledger(tmp_path).entries) == 1
+    names = {path.name for path in tmp_path.rglob("utterance/*")}
+    assert names == {"run.json", ".run.lock", ".train.lock"}
+    assert not (tmp_path / "made").exists()
 
 
 def test_another_run_costs_again_and_the_rest_is_used_up(tmp_path):

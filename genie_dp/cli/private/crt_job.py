@@ -5,6 +5,7 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -234,10 +235,13 @@ def _spender(job: Job, work: Work) -> Any:
     ledger, redaction = job.ledger, job.redaction
     if ledger is None or redaction is None:
         return None
+    from genie_dp.private.training.checkpoint import check_name
+
     one = Record(_name_of(job), redaction)
     purpose = f"{job.options['kind']} by {job.options['method']}{one.mark}"
 
     def spend(mechanisms: Sequence[Mechanism]) -> Spent:
+        check_name(one.run, *_folders(job))
         record(ledger.path, one)
         spent = ledger.spend(mechanisms, purpose=purpose, run=one.run)
         work.keep()
@@ -250,7 +254,12 @@ def _name_of(job: Job) -> str:
     """Return the run's name in the ledger."""
     from genie_dp.private.training.checkpoint import run_of
 
-    return run_of(*(job.work / stage.name for stage in STAGES[job.options["kind"]]))
+    return run_of(*_folders(job))
+
+
+def _folders(job: Job) -> tuple[Path, ...]:
+    """Return where the stages are trained."""
+    return tuple(job.work / stage.name for stage in STAGES[job.options["kind"]])
 
 
 def _with_limit(spent: Spent) -> Spent:

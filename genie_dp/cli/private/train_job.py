@@ -5,6 +5,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -214,6 +215,7 @@ def _plan(job: Job) -> Plan:
 def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]], work: Work) -> Spent:
     from genie_dp.private.generators.fit import check_engines, fit_privately
     from genie_dp.private.generators.generator import new_generator
+    from genie_dp.private.training.checkpoint import check_name
 
     prepare_torch(job.options["device"], job.options["threads"])
     public = public_rows(job.public, job.language, job.codes)
@@ -233,9 +235,10 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]], work: 
     work.keep()  # all was checked that can be before anything is learned
     if public and not job.options["no_pretraining"]:
         _pretrain(job, generator, public)
-    name = _name_of(job)
+    name, folders = _name_of(job), _folders(job)
 
     def spend(mechanisms: Sequence[Mechanism]) -> Spent:
+        check_name(name, *folders)
         return job.ledger.spend(mechanisms, purpose=job.purpose, run=name)
 
     generator, spent = fit_privately(
@@ -260,7 +263,12 @@ def _name_of(job: Job) -> str:
     """
     from genie_dp.private.training.checkpoint import run_of
 
-    return run_of(*(job.work / stage.name for stage in STAGES[job.kind]))
+    return run_of(*_folders(job))
+
+
+def _folders(job: Job) -> tuple[Path, ...]:
+    """Return where the stages are trained."""
+    return tuple(job.work / stage.name for stage in STAGES[job.kind])
 
 
 def _pretrain(job: Job, generator: "Generator", public: Sequence[Labelled]) -> None:

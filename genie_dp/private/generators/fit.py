@@ -50,10 +50,14 @@ def fit_privately(
         GenieError: those of `train_privately`; the budget does not suffice.
     """
     check_engines(generator, training.engine)
+    stages = STAGES[generator.kind]
+    # Settings that no run has are refused here: nothing is paid yet.
+    settings = [training.of(plan, stage.name, number=n) for n, stage in enumerate(stages)]
     spent = spend(plan.mechanisms)
     if generator.codes is not None:
-        generator = generator.with_weights(_weights(generator, units, plan, training, folder))
-    for number, stage in enumerate(STAGES[generator.kind]):
+        weights = _weights(generator, units, plan, training, spend, folder)
+        generator = generator.with_weights(weights)
+    for stage, of_stage in zip(stages, settings, strict=True):
         model = generator.models[stage.name]
         rows = [
             [encoded(stage, row, generator.tokenizer, longest=model.longest) for row in unit]
@@ -62,7 +66,7 @@ def fit_privately(
         trained = train_privately(
             model,
             rows,
-            training.of(plan, stage.name, number=number),
+            of_stage,
             spend=_part_of(plan, spend),
             folder=folder and folder / stage.name,
             listen=_listener(stage.name, listen),
@@ -109,6 +113,7 @@ def _weights(
     units: Sequence[Sequence[Labelled]],
     plan: Plan,
     training: Training,
+    spend: Callable[[Sequence[Mechanism]], Spent],
     folder: Path | None,
 ) -> tuple[float, ...]:
     """Return the noisy distribution of codes; it is drawn once in the life of a run."""
@@ -118,6 +123,7 @@ def _weights(
     there = folder and folder / STAGES[generator.kind][-1].name
     # Two processes that go on with one run would draw twice what is paid once.
     with alone(there) if there else nullcontext():
+        spend(plan.mechanisms)  # who was here before may have finished the run, and cleared it
         found = load_weights(there)
         if found is None:
             found = _drawn_once(codes, units, plan, training, there)

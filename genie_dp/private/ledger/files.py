@@ -51,7 +51,7 @@ def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except FileNotFoundError:
-        raise _removed(path) from None
+        raise removed(path) from None
     try:
         give_up = time.monotonic() + wait
         while not _taken(number):
@@ -62,7 +62,7 @@ def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
             time.sleep(0.005)
         # What is locked now may be nobody's file: the next who comes would lock another.
         if not _is_there(number, path):
-            raise _removed(path)
+            raise removed(path)
         yield
     finally:
         os.close(number)
@@ -76,7 +76,8 @@ def _is_there(number: int, path: Path) -> bool:
         return False
 
 
-def _removed(path: Path) -> GenieError:
+def removed(path: Path) -> GenieError:
+    """Return what is said of a lock, or of a run's name, that is gone with its folder (B029)."""
     message = f"{path.parent}, or the lock in it, was removed meanwhile"
     hint = (
         "another process has finished there, or cleared it: look for its output, then start again"

@@ -19,7 +19,7 @@ import torch
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
-from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private.ledger.files import locked, removed, replace_durably
 from genie_dp.private.training.settings import DPSettings
 
 RECORD = "run.json"
@@ -38,6 +38,23 @@ def run_of(*folders: Path) -> str:
     names = [_record(folder)["run"] for folder in folders]
     joined = hashlib.sha256("".join(names).encode()).hexdigest()[:32]
     return names[0] if len(names) == 1 else joined
+
+
+def check_name(name: str, *folders: Path) -> None:
+    """Refuse to go on under the name of a run whose folders are gone, or new ones.
+
+    Another process that went on with the same run has finished it, and cleared them: what is paid
+    once would be trained again.
+
+    Args:
+        name: what `run_of` gave.
+        folders: those it was given.
+
+    Raises:
+        GenieError: they have another name now (B029).
+    """
+    if run_of(*folders) != name:
+        raise removed(folders[0] / RECORD)
 
 
 def _record(folder: Path) -> dict[str, Any]:
