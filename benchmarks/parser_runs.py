@@ -19,6 +19,7 @@ from typing import Any
 from measure import ROOT, cost_of
 
 from genie_dp.dataset.formats import read_rows, to_json
+from genie_dp.dataset.keys import hashed
 from genie_dp.evaluate.runs import over_runs, summary, table
 from genie_dp.records import Example
 
@@ -73,6 +74,20 @@ class Work:
             return (row for _, row in zip(range(count), read_rows(str(rows)), strict=False))
 
         return self.chosen("first", rows, choose, count)
+
+    def some(self, rows: Path, count: int) -> Path:
+        """Return about so many of the rows, by their hashes; all of them if they are not more."""
+        with rows.open("rb") as lines:
+            total = sum(1 for _ in lines)
+        if total <= count:
+            return rows
+
+        def choose() -> Iterator[Example]:
+            for row in read_rows(str(rows)):
+                if hashed(f"{row.id} {row.utterance}") % total < count:
+                    yield row
+
+        return self.chosen("some", rows, choose, count)
 
     def recipe(self, text: str) -> Path:
         """Return a file with settings of `genie-dp train` that have no option."""
