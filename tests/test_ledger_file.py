@@ -244,6 +244,22 @@ def test_a_kill_between_the_two_files_loses_nothing(three, monkeypatch):
     assert json.loads(head_of(three).read_text())["entries"] == 4
 
 
+@pytest.mark.parametrize("spends", [1, 2, 3])
+def test_a_ledger_that_is_read_while_others_spend_is_whole(three, monkeypatch, spends):
+    """Between its two files there is time for any number of spends."""
+    read, more = book.read_text, [f"more-{n}" for n in range(spends)]
+
+    def interrupted(path, **options):
+        monkeypatch.setattr(book, "read_text", read)
+        for run in more:
+            three.spend(CHEAP, purpose="programs", run=run)
+        return read(path, **options)
+
+    monkeypatch.setattr(book, "read_text", interrupted)
+    found = Ledger.open(three.path)
+    assert [entry.run for entry in found.entries] == ["a", "b", "c", *more]
+
+
 @pytest.mark.parametrize("step", ["open", "fsync", "replace"])
 def test_a_spend_that_cannot_be_written_leaves_the_ledger_as_it_was(three, monkeypatch, step):
     def full(*_args, **_options):

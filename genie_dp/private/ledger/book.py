@@ -251,18 +251,35 @@ def _read(path: Path) -> Book:
 
 
 def _looked_at(path: Path) -> tuple[Book, list[Problem]]:
-    """Return the ledger of a file, and what the second file says against it."""
-    # The second file first: a spend that comes between the two only adds an entry.
-    head = read_head(_head(path).read_bytes()) if _head(path).exists() else None
+    """Return the ledger of a file, and what the second file says against it.
+
+    Nobody needs the lock to read: where the second file is the same before and after, there was one
+    spend in between at most, whose entry it does not count yet.
+    """
+    before = _head_bytes(path)
+    while True:
+        book = _book_in(path)
+        now = _head_bytes(path)
+        if now == before:
+            break
+        before = now
+    head = None if now is None else read_head(now)
+    return book, list(broken_end(book, head, where=_head(path).name))
+
+
+def _head_bytes(path: Path) -> bytes | None:
+    return _head(path).read_bytes() if _head(path).exists() else None
+
+
+def _book_in(path: Path) -> Book:
     if not path.exists():
         hint = "set a budget: genie-dp private budget init"
         raise GenieError(Problem("B022", f"there is no ledger {path}", hint=hint))
     try:
-        book = read_book(read_text(path, code="B010"))
+        return read_book(read_text(path, code="B010"))
     except GenieError as error:
         named = [replace(one, message=f"{path}: {one.message}") for one in error.problems]
         raise GenieError(named) from None
-    return book, list(broken_end(book, head, where=_head(path).name))
 
 
 def _check_words(planned: Sequence[Mechanism], *, purpose: str, run: str) -> None:
