@@ -2,15 +2,17 @@
 
 import importlib.util
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from genie_dp.augment.written.dates import MONTHS
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.fill import constant
 from genie_dp.languages.thingtalk.slots import slot_type
+from genie_dp.parser.reading.constants import key_of
 from genie_dp.parser.reading.grammar_reader import MOST_CHARACTERS, GrammarReader
 from genie_dp.parser.reading.load import NAMES, load_reader
 from genie_dp.parser.reading.reading import Locale, Reader, Reading
@@ -188,6 +190,62 @@ def test_a_day_in_the_locale_of_britain():
 def test_a_phone_number_of_britain():
     found = GRAMMAR.read("call 020 7946 0958", now=NOW, locale=Locale(region="GB"))
     assert said(found) == ('" +442079460958 " ^^tt:phone_number',)
+
+
+# ------------------------------------------------------------------------- dates and numbers
+
+MORNINGS = st.dates(date(1950, 1, 1), date(2150, 12, 31)).map(
+    lambda day: datetime(day.year, day.month, day.day, 11)
+)
+
+
+def dates(text: str, now: datetime) -> list[datetime]:
+    found = said(GRAMMAR.read(text, now=now))
+    return [datetime.fromisoformat(value.removeprefix("date:")) for value in found]
+
+
+@given(MORNINGS, st.integers(1, 12))
+def test_what_is_told_for_tonight_is_yet_to_come(now: datetime, hour: int):
+    for text in (f"at {hour} tonight", f"tonight at {hour}"):
+        (found,) = dates(text, now)
+        assert timedelta(hours=6) <= found - now < timedelta(hours=18)
+        assert found.hour % 12 == hour % 12
+
+
+@given(MORNINGS)
+def test_midnight_tonight_is_that_of_the_next_day(now: datetime):
+    for text in ("at midnight tonight", "tonight at 12 am"):
+        assert dates(text, now) == [now + timedelta(hours=13)]
+
+
+@given(MORNINGS)
+def test_a_leap_day_is_the_next_one_however_it_is_written(now: datetime):
+    (written,) = dates("on 2/29", now)
+    for text in ("on february 29", "on the 29th of february"):
+        assert dates(text, now) == [written]
+    assert timedelta(days=-1) < written - now < timedelta(days=8 * 366)
+
+
+@given(MORNINGS, st.integers(1, 28), st.integers(1, 28), st.sampled_from(MONTHS))
+def test_a_range_of_days_begins_before_it_ends(now: datetime, one: int, other: int, month: str):
+    first, last = dates(f"from the {nth(one)} to the {nth(other)} of {month}", now)
+    assert timedelta(0) <= last - first < timedelta(days=31)
+
+
+def nth(day: int) -> str:
+    ends = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
+    return f"{day}{ends.get(day, 'th')}"
+
+
+@given(
+    st.integers(1, 18).flatmap(lambda n: st.integers(10 ** (n - 1), 10**n - 1)),
+    st.sampled_from(["", ".25", ".123456789012"]),
+    st.sampled_from(["", "trillion", "dozen", "hours", "trillion km", "%", "billion euros"]),
+)
+def test_numbers_of_any_size_are_read_and_can_be_compared(whole: int, behind: str, unit: str):
+    (found, *_) = GRAMMAR.readings(f"at {whole}{behind} {unit}", now=NOW, most=4)
+    assert all(key_of(value) for value in said(found))
+    assert found.values
 
 
 # ------------------------------------------------------------------------------------ guards

@@ -25,6 +25,7 @@ _BEFORE_BARE = frozenset(
     ("at", "by", "until", "till", "before", "after", "around", "about", "since")
 )
 _OCLOCK = frozenset(("o'clock", "oclock", "o’clock"))
+DAWN = 5  # the hours of a night that are before it come after midnight
 _MINUTES_PAST = {"quarter": 15, "half": 30}
 
 
@@ -120,7 +121,7 @@ def _made(hour: int, minute: int, second: int, end: int, half: str | None) -> Ti
         return Time(hour, minute, end, second)
     if not 1 <= hour <= 12:
         return Time(hour, minute, end, second) if half == "night" or hour > 12 else None
-    at_night = 12 if 5 <= hour < 12 else 0
+    at_night = 12 if DAWN <= hour < 12 else 0
     shift = at_night if half == "night" else _HALVES[half]
     return Time(hour % 12 + shift, minute, end, second)
 

@@ -12,6 +12,8 @@ from genie_dp.languages.thingtalk.fill import constant
 from genie_dp.languages.thingtalk.operators import comparable
 
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+# With six places behind the point it has 27 of the 28 digits of a context.
+_MOST = Decimal(10) ** 21
 _COMPACT = ("currency:", "date:", "time:", "location:")
 
 
@@ -94,4 +96,9 @@ def key_of(text: str) -> object:
         kind, amount = comparable(value)
     except (GenieError, ValueError):
         return text
-    return (kind, round(amount, 6)) if isinstance(amount, Decimal) else (kind, amount)
+    return kind, _rounded(amount) if isinstance(amount, Decimal) else amount
+
+
+def _rounded(amount: Decimal) -> Decimal:
+    """Return an amount to six places; one of more digits than a context has is as it is."""
+    return round(amount, 6) if abs(amount) < _MOST else amount

@@ -1,12 +1,13 @@
 """Dates: "march 14", "the 14th of march 2027", "3/14/2027", "next friday at half past 8"."""
 
 import re
+from calendar import isleap
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
 from typing import NamedTuple
 
 from genie_dp.augment.written.dates import HOLIDAYS, MONTHS, SHORT_MONTHS, WEEKDAYS, next_day
-from genie_dp.parser.reading.clock import Time, bare_time, hour_of, time_at
+from genie_dp.parser.reading.clock import DAWN, Time, bare_time, hour_of, time_at
 from genie_dp.parser.reading.measures import amount_at
 from genie_dp.parser.reading.numbers import Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
@@ -101,10 +102,7 @@ def _with_time(
     if time is None and place < len(s.words) and s.word(place - 1) == "at":
         time = bare_time(s, place, found)
     if time is not None and not day.weak:
-        if not time.half_is_known and day.hour is not None:
-            hour = time.hour % 12 + (12 if day.hour >= 12 else 0)
-            time = time._replace(hour=hour)
-        yield _both(s, at, time.end, day.day, time)
+        yield _both(s, at, time.end, *_on(s, day, time))
 
 
 def _time_first(
@@ -117,9 +115,19 @@ def _time_first(
     day = day_at(s, place, found, now.date())
     if day is None or day.weak:
         return
-    if not time.half_is_known and day.hour is not None:
-        time = time._replace(hour=time.hour % 12 + (12 if day.hour >= 12 else 0))
-    yield _both(s, at, day.end, day.day, time)
+    yield _both(s, at, day.end, *_on(s, day, time))
+
+
+def _on(s: Sentence, day: Day, time: Time) -> tuple[date, Time]:
+    """Return the date and the time of "tonight at 8"; what comes after midnight is tomorrow's."""
+    if day.hour is None:
+        return day.day, time
+    is_night = day.hour >= s.locale.night - 1
+    if not time.half_is_known:
+        hour = time.hour % 12
+        is_late = day.hour >= 12 and not (is_night and hour < DAWN)
+        time = time._replace(hour=hour + 12 * is_late)
+    return day.day + timedelta(days=is_night and time.hour < DAWN), time
 
 
 def _moment(
@@ -215,13 +223,14 @@ def _numeric(s: Sentence, at: int, today: date) -> Day | None:
     if s.word(at + 3) == "/" and s.word(at + 4).isdigit() and len(s.word(at + 4)) in (2, 4):
         year = _century(int(s.word(at + 4)))
         return _of_numbers(first, second, year, at + 5, day_first=s.locale.day_first)
-    found = _of_numbers(first, second, today.year, at + 3, day_first=s.locale.day_first)
+    # Of a leap year, so that 2/29 is one.
+    found = _of_numbers(first, second, 2000, at + 3, day_first=s.locale.day_first)
     if found is None:
         return None
     is_fraction = (
         first < second and second in (2, 3, 4, 5, 8, 10) and s.word(at - 1) not in _BEFORE_DAY
     )
-    return found._replace(day=next_day(found.day.day, found.day.month, today), weak=is_fraction)
+    return found._replace(day=_next(found.day.day, found.day.month, today), weak=is_fraction)
 
 
 def _of_numbers(first: int, second: int, year: int, end: int, *, day_first: bool) -> Day | None:
@@ -267,12 +276,15 @@ def _with_year(s: Sentence, number: int, month: int, end: int, today: date) -> D
     place = end + (s.word(end) == ",")
     if _YEAR.fullmatch(s.word(place)):
         return Day(date(int(s.word(place)), month, number), place + 1)
-    if month == 2 and number == 29:
-        year = next(
-            y for y in range(today.year, today.year + 9) if y % 4 == 0 and (y % 100 or not y % 400)
-        )
-        return Day(date(year, 2, 29), end)
-    return Day(next_day(number, month, today), end)
+    return Day(_next(number, month, today), end)
+
+
+def _next(number: int, month: int, today: date) -> date:
+    """Return the first such day from today on; february 29 is one of leap years."""
+    if (number, month) != (29, 2):
+        return next_day(number, month, today)
+    leap = (year for year in range(today.year, today.year + 9) if isleap(year))
+    return next(day for year in leap if (day := date(year, 2, 29)) >= today)
 
 
 def _day_first(s: Sentence, at: int, today: date) -> Day | None:

@@ -30,6 +30,8 @@ _TELLING = _TRIGGERS - words_of("hour hours minutes day days week weeks month mo
 _CLOCK = re.compile(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d")
 _CLOCK_WORDS = words_of("am pm noon midnight o'clock morning afternoon evening night in the at")
 _RANGES = words_of("between from to and until till - – through by since every each")
+# Duckling takes the place of the person for UTC, and would move the time there.
+_ZONES = words_of("utc gmt bst cet cest est edt cst cdt mst mdt pst pdt ist jst")
 _COUNTED = frozenset(("days", "weeks", "months", "years", "hours", "minutes"))
 _ALONE = [[month] for month in MONTHS]
 _BEFORE = frozenset(("on", "at", "in", "for"))
@@ -142,7 +144,7 @@ def _candidate(s: Sentence, entity: dict[str, Any], offset: int, last: int) -> C
     if words[:1] and (words[0] in _COUNTED or words in _ALONE):
         return None  # the number is a placeholder, or the month a name
     is_range = not _RANGES.isdisjoint(words) or words[:1] in (["after"], ["before"])
-    if end > last or not words or is_range:
+    if end > last or not words or is_range or not _ZONES.isdisjoint(words):
         return None
     if value.get("type") == "interval":
         value = value.get("from") or {}
@@ -150,7 +152,10 @@ def _candidate(s: Sentence, entity: dict[str, Any], offset: int, last: int) -> C
         return None
     if _TELLING.isdisjoint(words) and not any(map(_CLOCK.fullmatch, words)):
         return None
-    then = datetime.fromisoformat(value["value"]).replace(tzinfo=None)
+    try:
+        then = datetime.fromisoformat(value["value"]).replace(tzinfo=None)
+    except ValueError:  # a year that no calendar has
+        return None
     if value["grain"] in ("hour", "minute", "second"):
         if all(w in _CLOCK_WORDS or w[:1].isdigit() or _is_spelled(w) for w in words):
             text = f"time:{then.hour}:{then.minute:02d}:{then.second:02d}"

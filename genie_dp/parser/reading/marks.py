@@ -34,7 +34,8 @@ _NAME = re.compile(r"@(\w+(?:[.-]\w+)*)")
 _TAG = re.compile(r"#(\w*[^\W\d]\w*(?:-\w+)*)")
 _NORTH_AMERICAN = re.compile(
     r"(?:\+?1[ .-]{0,2})?(?:\( ?([2-9]\d{2}) ?\)|([2-9]\d{2}))[ .-]{0,2}"
-    r"([2-9]\d{2})[ .-]?(\d{4})(?![\d-]|\.\d)"
+    r"([2-9]\d{2})[ .-]?(\d{4})(?![\d-]|\.\d)",
+    re.ASCII,
 )
 _PLUS = re.compile(r"\+\d")
 _LIKE_A_PHONE = re.compile(r"\d[\d ().-]{5,}\d")

@@ -19,8 +19,10 @@ ORDINALS = {ordinal(n): n for n in (*range(1, 21), *range(30, 100, 10))}
 _ORDINALS_HYPHENED = {ordinal(n, hyphen=True): n for n in range(21, 100) if n % 10}
 _DIGITS = re.compile(r"([+-]?)(\d{1,3}(?:,\d{3})+|\d{1,18})(\.\d{1,12})?")
 _SHORT = re.compile(r"([+-]?\d{1,6}(?:\.\d{1,6})?)(k|m|mil|mio|bn|b)")
-ORDINAL = re.compile(r"(\d{1,6})(?:st|nd|rd|th)")
+ORDINAL = re.compile(r"(\d{1,6})(?:st|nd|rd|th)", re.ASCII)
 PERCENT = re.compile(r"([+-]?\d[\d,]*(?:\.\d+)?)%")
+# Digits before the point, as many as `_DIGITS` takes: far more are none that a context rounds.
+_MOST = Decimal(10) ** 18
 _NAMES = frozenset(("401k", "403b", "4b"))  # of pension plans, not so many thousand
 _HALVES = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
 _FRACTIONS = {"½": Decimal("0.5"), "¼": Decimal("0.25"), "¾": Decimal("0.75")}
@@ -162,14 +164,17 @@ def _below_hundred(s: Sentence, at: int) -> tuple[int, int] | None:
 
 
 def _point(s: Sentence, whole: Number) -> Number:
-    """Return "two point five" as one number."""
+    """Return "two point five" and "two point five million" as one number."""
     if s.word(whole.end) != "point":
         return whole
     behind, end = "", whole.end + 1
     while len(behind) < 9 and _UNITS.get(s.word(end), 99) < 10:
         behind += str(_UNITS[s.word(end)])
         end += 1
-    return Number(whole.value + Decimal(f"0.{behind}"), end, True) if behind else whole
+    if not behind:
+        return whole
+    scale = SCALES.get(s.word(end), 1) if whole.value < 1000 else 1
+    return Number((whole.value + Decimal(f"0.{behind}")) * scale, end + (scale > 1), True)
 
 
 def _scaled(s: Sentence, found: Number) -> Number:
@@ -177,7 +182,7 @@ def _scaled(s: Sentence, found: Number) -> Number:
     scale = SCALES.get(s.word(found.end))
     if scale is None and s.word(found.end) == "hundred":
         scale = 100
-    if scale is not None:
+    if scale is not None and abs(found.value) * scale < _MOST:
         return Number(found.value * scale, found.end + 1)
     return _dozens(s, found)
 

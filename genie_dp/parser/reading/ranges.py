@@ -102,8 +102,22 @@ def _first_day(
         return
     try:
         last = day_at(s, number[1] + 1, found, today)
-        first = last.day.replace(day=number[0]) if last is not None else None
+        first = _before(last.day, number[0]) if last is not None else None
     except (ValueError, OverflowError):
         return
-    if first is not None and last is not None and first <= last.day:
+    if first is not None:
         yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")
+
+
+def _before(last: date, number: int) -> date:
+    """Return the last such day of a month that is not after a date.
+
+    >>> _before(date(2027, 1, 2), 30)
+    datetime.date(2026, 12, 30)
+
+    Raises:
+        ValueError: the month before has no such day.
+    """
+    if number <= last.day:
+        return last.replace(day=number)
+    return (last.replace(day=1) - timedelta(days=1)).replace(day=number)

@@ -33,10 +33,13 @@ def words_of(text: str) -> frozenset[str]:
 def clean(text: str) -> str:
     r"""Return a text, as long as before, without characters that no person types.
 
-    >>> clean("at\x005 pm")
-    'at 5 pm'
+    The minus sign of typographers becomes that of keyboards.
+
+    >>> clean("at\x005 pm, \u22125 degrees")
+    'at 5 pm, -5 degrees'
     """
-    return _UNCLEAN.sub(" ", text)
+    # Without its sign a number would be another one.
+    return _UNCLEAN.sub(" ", text).replace("\u2212", "-")
 
 
 @dataclass(frozen=True, slots=True)
