@@ -1,5 +1,6 @@
 """Public pretraining that is kept: the same weights, and never those of another run."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.loop import TrainSettings  # noqa: E402
 from genie_dp.learn.saved import weights  # noqa: E402
 from genie_dp.learn.schedule import Budget  # noqa: E402
+from genie_dp.private.generators import kept_pretraining  # noqa: E402
 from genie_dp.private.generators.encoded import Encoded  # noqa: E402
 from genie_dp.private.generators.pretraining import pretrain_publicly  # noqa: E402
 from tests.generator_models import own  # noqa: E402
@@ -64,6 +66,24 @@ def test_whatever_the_weights_depend_on_makes_another_file(tmp_path, changed):
     assert steps > 0
     assert not same(before, after)
     assert len(list(tmp_path.glob("*.safetensors"))) == 2
+
+
+def test_two_processes_that_learn_the_same_keep_it_both(tmp_path, monkeypatch):
+    model, place, whole = own(seed=0), tmp_path / "kept.safetensors", kept_pretraining.write_weights
+    met = []
+
+    def interleaved(model, partial):
+        """Write, and let another process keep the same before it has its name."""
+        met.append(partial)
+        whole(model, partial)
+        if len(met) == 1:
+            monkeypatch.setattr(os, "getpid", lambda: 1)
+            kept_pretraining.keep(model, place)
+
+    monkeypatch.setattr(kept_pretraining, "write_weights", interleaved)
+    kept_pretraining.keep(model, place)
+    assert len(set(met)) == 2
+    assert [file.name for file in tmp_path.iterdir()] == [place.name]
 
 
 def test_a_file_that_was_cut_off_is_named(tmp_path):

@@ -4,6 +4,7 @@ Only public rows are in these weights, so a folder of them is nobody's secret.
 """
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -45,7 +46,8 @@ def place_of(
 def keep(model: Any, place: Path) -> None:
     """Write the weights of a model; the file appears when it is complete."""
     place.parent.mkdir(parents=True, exist_ok=True)
-    partial = place.with_suffix(".partial")
+    # Of this process alone: another one may be learning the same.
+    partial = place.with_name(f".{place.name}.{os.getpid()}.partial")
     write_weights(model, partial)
     partial.replace(place)
 
