@@ -156,6 +156,9 @@ def test_outputs_that_would_leak_or_destroy_are_refused(tmp_path, rows, capsys):
         (["--region", "usa"], 1, "E003"),
         (["--without", "patterns", "--without", "phones", "--without", "placeholders"], 1, "E003"),
         (["--keep", "nothing"], 1, "E009"),
+        # It would take the place of what redaction decided.
+        (["--keep", "user", "--keep", "part"], 1, "E016"),
+        (["--keep", "utterance"], 1, "E016"),
     ],
 )
 def test_options_that_mean_nothing_are_refused(tmp_path, rows, capsys, options, code, says):

@@ -106,9 +106,10 @@ def test_a_gazetteer_file_is_read_and_its_mistakes_tell_no_value(tmp_path):
             Gazetteer.read("person", tmp_path / file)
         assert caught.value.problems[0].code == "E004"
         assert not caught.value.sources
-    (tmp_path / "empty.txt").write_text("# nothing\n")
-    with pytest.raises(GenieError, match="E004"):
-        Gazetteer.read("person", tmp_path / "empty.txt")
+    for nothing in ("# nothing\n", "# nothing", "", "value\n"):
+        (tmp_path / "empty.txt").write_text(nothing)
+        with pytest.raises(GenieError, match="E004"):
+            Gazetteer.read("person", tmp_path / "empty.txt")
 
 
 @pytest.mark.parametrize(

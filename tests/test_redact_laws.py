@@ -89,6 +89,37 @@ def test_an_iban_is_found_and_one_with_a_changed_digit_is_not(iban, sign, lower,
     assert not found(before + grouped(changed, sign) + after, "iban")
 
 
+@pytest.mark.parametrize(
+    "iban",
+    ["BI4210000100010000332045181", "DJ2100010000000154000100186", "FK88SC123456789012",
+     "HN88CABF00000000000250005469", "MN121234123456789123", "NI45BAPR00000013000003558124",
+     "OM810180000001299123456", "RU0304452522540817810538091310419", "SO211000001001000100141",
+     "YE15CBYE0001018861234567891234"],
+)  # fmt: skip
+def test_examples_of_the_registry_are_ibans(iban):
+    assert is_iban(iban)
+
+
+@given(
+    st.ip_addresses().map(str),
+    st.sampled_from(["", "ip:", "IP: ", "(", "[", "at "]),
+    st.sampled_from(["", ".", ": down", ",", ")", "]:80", "/64"]),
+)
+def test_an_address_is_found_whatever_label_or_port_is_beside_it(address, before, after):
+    assert (len(before), len(before) + len(address)) in found(before + address + after, "ip")
+
+
+@given(st.ip_addresses(v=4).map(str), st.integers(1, 65535))
+def test_a_port_hides_no_address(address, port):
+    assert found(f"{address}:{port}", "ip") == {(0, len(address))}
+
+
+@pytest.mark.parametrize("sign", [":", "ab:", "a.", "a-", "a@", "'", "1 ", "unit ", "born on "])
+def test_long_rows_of_signs_that_are_nothing_end(sign):
+    # Where each place is tried with each other one, this takes days.
+    assert len(Patterns().find([sign * (12_000 // len(sign)) + "g"])) == 1
+
+
 @pytest.mark.parametrize("detector", REDACTOR.detectors, ids=lambda detector: detector.name)
 @given(texts, st.lists(texts, max_size=2))
 def test_every_detector_keeps_to_its_contract(detector, text, others):

@@ -38,7 +38,7 @@ def rows(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("rows") / "rows.jsonl"
     said = ("mail kim{0}@example.org", "turn on the lights", "is it warm in {0} rooms\u2028or not")
     texts = [said[n % 3].format(n) for n in range(8 * BATCHES - 3)]
-    path.write_text("".join(json.dumps({"utterance": text}) + "\n" for text in texts))
+    path.write_text("".join(json.dumps({"utterance": text, "user": "1"}) + "\n" for text in texts))
     return path
 
 
@@ -182,7 +182,7 @@ def test_an_interrupted_run_says_how_to_go_on(rows, tmp_path, monkeypatch, capsy
         (("--without", "phones"), "detectors without"),
         (("--gazetteer", "word=words.txt"), "detectors gazetteer"),
         (("--seed", 1), "review seed"),
-        (("--keep", "utterance"), "keep"),
+        (("--keep", "user"), "keep"),
     ],
 )
 def test_other_settings_are_not_gone_on_with(rows, tmp_path, monkeypatch, capsys, more, named):

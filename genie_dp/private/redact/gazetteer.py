@@ -48,7 +48,7 @@ class Gazetteer:
             # Without its source: the file is private.
             raise GenieError(error.problems) from None
         values = [line.partition("\t")[0].strip() for line in lines if not line.startswith("#")]
-        found = cls(kind, values[1:] if values[0] == "value" else values)
+        found = cls(kind, values[1:] if values[:1] == ["value"] else values)
         if not found._values:
             raise GenieError(Problem("E004", f"{path} holds no values", hint="one value a line"))
         return found

@@ -111,20 +111,27 @@ def social_security(text: str) -> Iterator[Piece]:
             yield match.start(), match.end(), "ssn", 0.9 if match[2] else 0.4
 
 
-_IP = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F:]*:[0-9a-fA-F:]*:[0-9a-fA-F:.]*[0-9a-fA-F:])"
-    r"(?![\w:]|\.\d)"
-)
+_IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
+# All of a row of such characters, never a part of it: else each colon is tried as an end. A single
+# colon before it is that of a label.
+_IPV6 = re.compile(r"(?:(?<![\w.:])|(?<=\w):(?!:))([0-9a-fA-F:.]++)(?!\w)")
+_STOP = re.compile(r"(?:(?<!:):|\.)$")
 
 
 def ip_addresses(text: str) -> Iterator[Piece]:
-    """Yield addresses of the Internet protocol, versions 4 and 6."""
-    for match in _IP.finditer(text):
+    """Yield addresses of the Internet protocol, versions 4 and 6; a colon and a port may follow.
+
+    >>> [text[a:b] for text in ("ip:10.0.0.1:80", "at ::1.") for a, b, _, _ in ip_addresses(text)]
+    ['10.0.0.1', '::1']
+    """
+    fours = ((match.start(), match.group()) for match in _IPV4.finditer(text))
+    sixes = ((match.start(1), _STOP.sub("", match[1])) for match in _IPV6.finditer(text))
+    for start, found in (*fours, *(one for one in sixes if ":" in one[1])):
         try:
-            ip_address(match.group())
+            ip_address(found)
         except ValueError:
             continue
-        yield match.start(), match.end(), "ip", 0.95
+        yield start, start + len(found), "ip", 0.95
 
 
 # ---------------------------------------------------------------------- numbers by their form
@@ -174,9 +181,9 @@ def _reference_score(token: str) -> float:
 
 
 _RULES: tuple[Rule, ...] = (
-    _rule(r"(?<![\w.+-])[\w.+'%-]+@[\w-]+(?:\.[\w-]+)+", "email", 0.95),
-    _rule(rf"(?<![\w.])[\w.+-]+ ?@ ?[\w-]+(?: ?\. ?[\w-]+)* ?\. ?{_TLD}\b", "email", 0.9),
-    _rule(rf"\b[\w.]+(?: dot \w+)? at \w+ dot {_TLD}\b", "email", 0.8),
+    _rule(r"(?<![\w.+'%-])[\w.+'%-]+@[\w-]+(?:\.[\w-]+)+", "email", 0.95),
+    _rule(rf"(?<![\w.+-])[\w.+-]+ ?@ ?[\w-]+(?: ?\. ?[\w-]+)* ?\. ?{_TLD}\b", "email", 0.9),
+    _rule(rf"(?<![\w.])[\w.]+(?: dot \w+)? at \w+ dot {_TLD}\b", "email", 0.8),
     _rule(r"\b(?:https?|ftp)://[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
     _rule(r"\bwww\.[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
     _rule(rf"(?<![\w@.-])(?:[a-z0-9-]+\.)+{_TLD}(?:/[^\s<>\"]*[\w/=&#-])?(?![\w@])", "url", 0.6),
@@ -211,7 +218,7 @@ _RULES: tuple[Rule, ...] = (
     ),
     _rule(rf"(?-i:{_ZIP})\b", "address", 0.7),
     _rule(
-        rf"\b(?:p\.? ?o\.? ?box|psc|unit|cmr|uss|usns|usnv|usnc)\b[ \w]*?(?:,? box \d+)?,?"
+        rf"\b(?:p\.? ?o\.? ?box|psc|unit|cmr|uss|usns|usnv|usnc)\b[ \w]{{0,60}}?(?:,? box \d+)?,?"
         rf"(?: [adf]po,?)? {_ZIP}\b",
         "address",
         0.9,

@@ -17,6 +17,8 @@ from genie_dp.private.redact.spans import MASK
 
 # Mistakes told at once; more would tell how long a broken file is.
 MOST = 10
+# What redaction writes itself: a kept field of the same name would take its place.
+_WRITTEN = frozenset(("id", "utterance", "program", "language", "source", "part"))
 # A text file where this share of lines is cut has sentences that go over lines.
 _CUT_SHARE = 0.2
 
@@ -80,14 +82,17 @@ class Reading:
     keep: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a splitting that there is not.
+        """Refuse a splitting that there is not, and kept fields that are written anyway.
 
         Raises:
-            GenieError: it is not one of POINTS (E007).
+            GenieError: it is not one of POINTS (E007), or a field is redaction's own (E016).
         """
         if self.by not in POINTS:
             message = f"expected points by {', '.join(POINTS)}, got {self.by!r}"
             raise GenieError(Problem("E007", message))
+        if own := _WRITTEN.intersection(self.keep):
+            message = f"redacted rows have the field {min(own)!r} already"
+            raise GenieError(Problem("E016", message, hint="keep other fields"))
 
     @property
     def is_text(self) -> bool:
