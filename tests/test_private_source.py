@@ -85,6 +85,7 @@ BROKEN = {
     "a program that is no text": (json.dumps(row(program={"a": CANARY})).encode(), {}, "Q003"),
     "another language": (json.dumps(row(language=CANARY)).encode(), {}, "Q004"),
     "no user": (json.dumps(row()).encode(), USER, "Q005"),
+    "a user that was masked": (json.dumps(row(user=f"<MASK>{CANARY}")).encode(), USER, "Q005"),
     "a user that is a list": (json.dumps(row(user=[CANARY])).encode(), USER, "Q005"),
 }
 

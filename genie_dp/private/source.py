@@ -21,6 +21,8 @@ from genie_dp.rng import stream
 
 # Mistakes told at once; more would tell how long a broken file is.
 MOST = 10
+# What redaction puts into the place of secrets (redact/spans.py).
+_MASK = "<MASK>"
 # The column of TSV that holds the unit, unless told: after id, utterance and program.
 _COLUMN = 4
 
@@ -184,6 +186,10 @@ class _Reader:
     ) -> "_Fault | None":
         if not name:
             return "Q005", f"expected the row's unit in {self.key!r}", "name it with unit_field"
+        if self.key is not None and _MASK in name:
+            # Rows of many units would be one, and those of one unit two.
+            hint = "before redaction, give units names that no detector finds, such as u_1"
+            return "Q005", f"the row's unit in {self.key!r} was masked by redaction", hint
         self.groups.setdefault(name, []).append(PrivateRow(utterance, program, kept or {}))
         return None
 
