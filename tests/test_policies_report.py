@@ -50,3 +50,13 @@ def test_without_both_policies_there_are_no_shares(labelled, named):
     with pytest.raises(GenieError) as caught:
         shares_of(options(labelled))
     assert caught.value.problems[0].code == "O011"
+
+
+def test_intervals_narrower_than_statements_say_are_refused(labelled):
+    assert policies("--level", "0.6") == 0
+    with pytest.raises(GenieError, match="60%") as caught:
+        shares_of(options(labelled))
+    assert caught.value.problems[0].code == "O011"
+    # Wider ones claim less, and are taken.
+    assert policies("--level", "0.99") == 0
+    assert shares_of(options(labelled)).gamma.estimate == 0.1

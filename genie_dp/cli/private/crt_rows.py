@@ -23,6 +23,8 @@ from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.source import PrivateRow, PrivateSource
 
 _REPORT = ("gamma", "missed_by_both")
+# Of the intervals, as statements say.
+LEVEL = 0.95
 
 
 def public_files(names: Sequence[str], language: Language) -> tuple[Labelled, ...]:
@@ -141,6 +143,8 @@ def _report(path: Path) -> tuple[MissRate, MissRate]:
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
         gamma, both = (_measured(facts[name]) for name in _REPORT)
+        if facts.get("level", LEVEL) < LEVEL:
+            raise ValueError(f"intervals of {facts['level']:.0%}, not {LEVEL:.0%}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"expected the shares {' and '.join(_REPORT)} in {path}, got: {error}"
         hint = 'each as {"estimate": .., "low": .., "high": .., "measured_on": ".."}'

@@ -7,7 +7,7 @@ the one world would be trained without noise and the other with it (appendix A.6
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -111,12 +111,32 @@ def sensitive_words(redacted: str, original: str) -> tuple[tuple[str, bool], ...
     """
     pieces = [" ".join(piece.split()) for piece in redacted.split(MASK)]
     plain = " ".join(original.split())
-    pattern = r"\s*(.*?)\s*".join(re.escape(piece) for piece in pieces)
-    found = re.fullmatch(pattern, plain)
-    if found is None:
+    spans = _between(pieces, plain)
+    if spans is None:
         return tuple((word, True) for word in plain.split())
-    spans = [found.span(i) for i in range(1, len(pieces))]
     places = ((m.group(), m.start(), m.end()) for m in re.finditer(r"\S+", plain))
     return tuple(
         (word, any(a < end and start < b for a, b in spans)) for word, start, end in places
     )
+
+
+def _between(pieces: Sequence[str], text: str) -> list[tuple[int, int]] | None:
+    """Return what stands between pieces of a text, each taken where it first comes.
+
+    None where they are not all of it, in this order. A pattern with as many gaps could take years
+    to tell that.
+    """
+    if len(pieces) == 1:
+        return [] if text == pieces[0] else None
+    first, *others, last = pieces
+    at, end = len(first), len(text) - len(last)
+    if at > end or not (text.startswith(first) and text.endswith(last)):
+        return None
+    found = []
+    for piece in others:
+        start = text.find(piece, at, end)
+        if start < 0:
+            return None
+        found.append((at, start))
+        at = start + len(piece)
+    return [*found, (at, end)]
