@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("scipy")
 
 from genie_dp.errors import GenieError
-from genie_dp.private.audit import epsilon, exposure, extraction, lira, membership
+from genie_dp.private.audit import epsilon, exposure, extraction, lira, membership, statistics
 from genie_dp.private.audit.canaries import WORDS, Canaries, Template, new_canaries, places
 from genie_dp.private.audit.claims import Claim
 from genie_dp.private.audit.exposure import Exposure
@@ -25,7 +25,8 @@ LOSSES = st.lists(st.integers(0, 5).map(float), min_size=2, max_size=40)
 # ---------------------------------------------------------------------------------- canaries
 
 
-@given(st.sampled_from(["My ID is {digits:2}", "{word} {digits:1} !", "a {digits:1}{digits:1}"]),
+@given(st.sampled_from(["My ID is {digits:2}", "{word} {digits:1} !", "a {digits:1}{digits:1}",
+                        "{digits:2}{digits:3}.", "{word}{word}", "{word}{digits:2}"]),
        st.data())  # fmt: skip
 def test_numbers_and_texts_of_candidates_are_one_to_one(text, data):
     template = Template(text)
@@ -72,6 +73,24 @@ def test_a_rank_is_that_of_counting(losses, data):
     assert rank == less + (equal + 1) / 2
 
 
+@given(LOSSES, st.data())
+def test_as_likely_candidates_are_not_all_counted_among_the_first(losses, data):
+    first = data.draw(st.integers(1, len(losses)))
+    fit = exposure.Fit(0.0, 0.0, 1.0, 0.0)
+    found = exposure.exposures(np.array(losses), range(len(losses)), fit)
+    # The chance of a random candidate to be counted among the k first is at most k of all.
+    assert sum(one.last_rank <= first for one in found) <= first
+    assert all(one.last_rank == sum(x <= loss for x in losses)
+               for one, loss in zip(found, losses, strict=True))  # fmt: skip
+
+
+def test_what_many_canaries_leave_of_a_small_space_is_what_the_bound_counts_on():
+    # A model that ranks the others last leaves 11 places for each of ten: two first are 2 of 11.
+    first = [Exposure(1, 20, 0.0)] * 10
+    rate = float(statistics.lowest(10, 10, 0.05 / len(exposure.SHARES)))
+    assert exposure.group_bound(first, 0.0) == pytest.approx(math.log(rate / (2 / 11)))
+
+
 def test_the_likeliest_has_the_greatest_exposure_and_all_alike_have_one_bit():
     assert Exposure(1, 1024, 0.0).bits == 10
     (rank,) = exposure.ranks(np.zeros(1024), [3])
@@ -105,6 +124,11 @@ def test_what_is_far_beyond_the_distribution_has_a_number_still():
 
 def test_candidates_that_are_all_as_likely_have_a_fit_without_shape():
     assert exposure.fitted(np.ones(50), [3]).bits(1.0) == pytest.approx(1)
+
+
+def test_a_space_of_canaries_alone_has_a_fit():
+    losses = np.random.default_rng(0).normal(size=10)
+    assert math.isfinite(exposure.fitted(losses, range(10)).location)
 
 
 # -------------------------------------------------------------------------------- membership
@@ -168,6 +192,19 @@ def test_shadows_tell_rows_apart_that_differ_in_how_hard_they_are():
     with pytest.raises(GenieError) as caught:
         lira.scores(losses, shadows, np.ones((8, 200)))
     assert caught.value.problems[0].code == "N055"
+
+
+def test_shadows_that_share_the_rows_out_tell_as_much_as_those_without():
+    rng = np.random.default_rng(5)
+    hard = rng.normal(10, 3, 600)
+    is_member = np.arange(600) < 300
+    # Each row is in one of three shadows: one loss says nothing of its own deviation.
+    learned = rng.integers(0, 3, 600) == np.array([[0], [1], [2]])
+    shadows = hard - learned + rng.normal(0, 0.3, (3, 600))
+    losses = hard - is_member + rng.normal(0, 0.3, 600)
+    scores, is_online = lira.scores(losses, shadows, learned)
+    assert is_online
+    assert membership.auc(scores[:300], scores[300:]) > 0.94
 
 
 def test_a_row_counts_for_one_side_and_once():

@@ -88,18 +88,21 @@ class Template:
         (123, None)
         """
         plain = " ".join(self.text.split())
-        parts = re.split(r"\{[^}]*\}", plain)
-        found = re.fullmatch(r"(\S+?)".join(map(re.escape, parts)), text)
+        first, *rest = map(re.escape, re.split(r"\{[^}]*\}", plain))
+        slots = zip(map(_spelled, self.slots), rest, strict=True)
+        found = re.fullmatch(first + "".join(f"({slot}){part}" for slot, part in slots), text)
+        if found is None:
+            return None
         number = 0
-        for slot, said in zip(self.slots, found.groups() if found else (), strict=False):
-            if slot == "word":
-                digit = WORDS.index(said) if said in WORDS else -1
-            else:
-                digit = int(said) if re.fullmatch(rf"[0-9]{{{slot[-1]}}}", said) else -1
-            if digit < 0:
-                return None
+        for slot, said in zip(self.slots, found.groups(), strict=True):
+            digit = WORDS.index(said) if slot == "word" else int(said)
             number = number * _values(slot) + digit
-        return number if found else None
+        return number
+
+
+def _spelled(slot: str) -> str:
+    """Return the pattern of a slot's values; none begins another, so that slots may touch."""
+    return "|".join(WORDS) if slot == "word" else f"[0-9]{{{slot[-1]}}}"
 
 
 def _values(slot: str) -> int:

@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from genie_dp.private.audit.statistics import LEVEL, Floats, lowest, resampled, scipy_stats
 from genie_dp.rng import child_seed
 
+Counts = npt.NDArray[np.int64]
 # Candidates that the skew-normal distribution is fitted to.
 SAMPLE = 10_000
 # Smaller chances are no doubles, and so no numbers in JSON.
@@ -32,11 +34,18 @@ class Exposure:
         rank: among all candidates, from 1; candidates that are as likely share their mean rank.
         size: of the candidates.
         extrapolated: exposure by the fitted distribution.
+        ties: other candidates that are as likely.
     """
 
     rank: float
     size: int
     extrapolated: float
+    ties: int = 0
+
+    @property
+    def last_rank(self) -> float:
+        """Return the rank behind all that are as likely: what a bound may count on."""
+        return self.rank + self.ties / 2
 
     @property
     def bits(self) -> float:
@@ -64,7 +73,7 @@ class Fit:
 
 
 def ranks(losses: Floats, places: Sequence[int]) -> list[float]:
-    """Return the rank of some candidates among all.
+    """Return the rank of some candidates among all, the mean one of those that are as likely.
 
     Args:
         losses: (N,) of all candidates.
@@ -73,17 +82,24 @@ def ranks(losses: Floats, places: Sequence[int]) -> list[float]:
     >>> ranks(np.array([3.0, 1.0, 2.0, 2.0]), [1, 2, 0])
     [1.0, 2.5, 4.0]
     """
+    less, equal = _counted(losses, places)
+    return [float(rank) for rank in less + (equal + 1) / 2]
+
+
+def _counted(losses: Floats, places: Sequence[int]) -> tuple[Counts, Counts]:
+    """Return for some candidates how many are likelier, and how many as likely, itself one."""
     ordered = np.sort(losses)
     wanted = losses[list(places)]
     less = np.searchsorted(ordered, wanted, side="left")
-    equal = np.searchsorted(ordered, wanted, side="right") - less
-    return [float(rank) for rank in less + (equal + 1) / 2]
+    return less, np.searchsorted(ordered, wanted, side="right") - less
 
 
 def fitted(losses: Floats, places: Sequence[int], *, seed: int = 0) -> Fit:
     """Return the distribution of a sample of the candidates, canaries left out."""
     stats = scipy_stats()
     others = np.delete(losses, list(places))
+    if not len(others):  # every candidate is a canary
+        others = losses
     rng = np.random.default_rng(child_seed(seed, "audit", "skew"))
     if len(others) > SAMPLE:
         others = rng.choice(others, SAMPLE, replace=False)
@@ -98,9 +114,10 @@ def fitted(losses: Floats, places: Sequence[int], *, seed: int = 0) -> Fit:
 
 def exposures(losses: Floats, places: Sequence[int], fit: Fit) -> list[Exposure]:
     """Return the exposure of each canary."""
+    _, equal = _counted(losses, places)
     return [
-        Exposure(rank, len(losses), fit.bits(float(losses[place])))
-        for rank, place in zip(ranks(losses, places), places, strict=True)
+        Exposure(rank, len(losses), fit.bits(float(losses[place])), int(alike) - 1)
+        for rank, place, alike in zip(ranks(losses, places), places, equal, strict=True)
     ]
 
 
@@ -129,8 +146,9 @@ def described(found: Sequence[Exposure], fit: Fit, *, seed: int = 0) -> dict[str
 def group_bound(found: Sequence[Exposure], delta: float, *, alpha: float = 1 - LEVEL) -> float:
     """Return the least epsilon, for all copies of a canary together, that ranks prove.
 
-    Without the canary its rank is uniform, since it was drawn so: the chance of a rank within a
-    share s of the space is s, exactly. So epsilon >= ln((TPR - delta) / s), with the lower bound of
+    Without the canary its rank is uniform over what the others left, since it was drawn so: the
+    chance of one of the k first is at most k / (size - others), if of those that are as likely the
+    last rank counts. So epsilon is at least ln((TPR - delta) / that), with the lower bound of
     Clopper and Pearson for TPR.
 
     >>> ten = [Exposure(1, 10**6, 0.0)] * 10
@@ -138,15 +156,15 @@ def group_bound(found: Sequence[Exposure], delta: float, *, alpha: float = 1 - L
     13.34
     """
     best = 0.0
-    size = found[0].size
+    size, left = found[0].size, found[0].size - len(found) + 1
     for part in SHARES:
         within = math.floor(part * size)
         if within < 1:
             continue
-        hits = sum(one.rank <= within for one in found)
+        hits = sum(one.last_rank <= within for one in found)
         rate = float(lowest(hits, len(found), alpha / len(SHARES)))
         if rate > delta:
-            best = max(best, math.log((rate - delta) / (within / size)))
+            best = max(best, math.log((rate - delta) / min(1.0, within / left)))
     return best
 
 

@@ -35,20 +35,27 @@ def scores(losses: Sequence[float], shadows: Floats, learned: Floats) -> tuple[F
     out_mean, out_deviation = _fitted(shadows, ~inside)
     if not inside.any(0).all():
         # One-sided: how far below what models without the row say.
-        return (out_mean - here) / out_deviation, False
+        return (out_mean - here) / (out_deviation or 1.0), False
     in_mean, in_deviation = _fitted(shadows, inside)
+    # With one shadow a row, a side says nothing of deviations: the other's stands for it.
+    in_deviation, out_deviation = in_deviation or out_deviation, out_deviation or in_deviation
+    if not in_deviation:
+        in_deviation = out_deviation = 1.0
     return _log_density(here, in_mean, in_deviation) - _log_density(
         here, out_mean, out_deviation
     ), True
 
 
 def _fitted(shadows: Floats, chosen: Floats) -> tuple[Floats, float]:
-    """Return the mean of each row over chosen shadows, and the deviation over all rows."""
+    """Return the mean of each row over chosen shadows, and the deviation over all rows.
+
+    The deviation is 0 where no row has two of them to tell it by.
+    """
     counts = chosen.sum(0)
     mean = np.where(chosen, shadows, 0.0).sum(0) / counts
     squares = np.where(chosen, (shadows - mean) ** 2, 0.0).sum()
-    free = max(1.0, float((counts - 1).clip(0).sum()))
-    return mean, max(_LEAST, float(np.sqrt(squares / free)))
+    free = float((counts - 1).sum())
+    return mean, max(_LEAST, float(np.sqrt(squares / free))) if free else 0.0
 
 
 def _log_density(x: Floats, mean: Floats, deviation: float) -> Floats:
