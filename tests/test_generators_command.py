@@ -356,6 +356,9 @@ def test_a_folder_that_is_no_generator_is_not_overwritten(tmp_path, capsys):
         ("one-stage", ("--rest",)),
         ("one-stage", ("--resume", "--overwrite")),
         ("one-stage", ("--size", 9)),
+        ("one-stage", ("--epsilon", "nan")),
+        ("one-stage", ("--about", "inf")),
+        ("one-stage", ("--clip", "inf")),
     ],
 )
 def test_options_that_do_not_go_together_are_wrong_usage(two_stage, kind, options):

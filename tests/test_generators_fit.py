@@ -1,5 +1,6 @@
 """Private training of generators: one noise for all stages, and what private rows teach."""
 
+import math
 from collections import Counter
 from dataclasses import replace
 
@@ -259,6 +260,16 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
     assert not (tmp_path / "work").exists()
     after = dict(generator.models["utterance"].named_parameters())
     assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize("wrong", [{"clip": math.inf}, {"learning_rate": math.nan}])
+def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, wrong):
+    generator, units = made(tmp_path)
+    paid = []
+    plan = Plan(1.0, 0.5, 20, {"program": 2, "utterance": 2})
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        fit_privately(generator, units, plan, Training(**wrong), spend=paid.append)
+    assert not paid
 
 
 # -------------------------------------------------------------------------------- sequences

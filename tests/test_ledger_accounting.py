@@ -371,6 +371,12 @@ def test_a_spent_budget_leaves_no_noise_to_choose():
         noise_multiplier_for(6, DELTA, rate=RATE, steps=STEPS, before=[T1])
 
 
+@pytest.mark.parametrize("epsilon", [math.nan, math.inf])
+def test_no_noise_is_chosen_for_an_epsilon_that_is_no_number(epsilon):
+    with pytest.raises(GenieError, match=f"B004.*finite epsilon, got {epsilon}"):
+        noise_multiplier_for(epsilon, DELTA, rate=RATE, steps=STEPS)
+
+
 def test_a_pure_budget_leaves_no_noise_to_choose():
     with pytest.raises(GenieError, match="B004.*no noise gives"):
         noise_multiplier_for(3, 0.0, rate=RATE, steps=STEPS)

@@ -240,6 +240,8 @@ def test_check_answers_for_other_mechanisms(ledger, capsys):
             "give one",
         ),
         (("--rate", "1.5"), "1.5 is not in the range"),
+        (("--steps", "5", "--rate", "0.5", "--target", "nan"), "nan is not a finite number"),
+        (("--steps", "5", "--rate", "0.5", "--noise-multiplier", "inf"), "inf is not a finite"),
     ],
 )
 def test_questions_that_are_none_are_wrong_usage(ledger, words, message, capsys):

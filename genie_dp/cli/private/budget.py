@@ -12,8 +12,9 @@ from genie_dp.cli.private.ledgers import (
     open_ledger,
     private_argument,
 )
+from genie_dp.cli.private.positive import Positive
 
-_POSITIVE = click.FloatRange(min=0, min_open=True)
+_POSITIVE = Positive()
 _format_option = click.option(
     "--format",
     "format_",
@@ -32,7 +33,7 @@ def group() -> None:
 @group.command("init")
 @private_argument
 @click.option(
-    "--epsilon", type=_POSITIVE, required=True, metavar="NUMBER",
+    "--epsilon", type=click.FloatRange(0, min_open=True), required=True, metavar="NUMBER",
     help="How much may be learned of one unit, at most, by everything together. Common: 1 to 8.",
 )  # fmt: skip
 @click.option(

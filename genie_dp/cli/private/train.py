@@ -7,10 +7,11 @@ import click
 
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.private.positive import Positive
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_POSITIVE = click.FloatRange(0, min_open=True)
+_POSITIVE = Positive()
 _FROM_1 = click.IntRange(1)
 # Those of genie_dp.private, which is not imported to print help; tests compare them.
 KINDS = ("one-stage", "control", "two-stage")

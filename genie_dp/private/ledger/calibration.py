@@ -34,9 +34,12 @@ def noise_multiplier_for(
         accountant: who computes epsilon; PLD asks for less noise.
 
     Raises:
-        GenieError: what was spent before leaves nothing (B004); the accountant cannot account for
-            it (B003); rate or steps are out of range (B002).
+        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); the
+            accountant cannot account for it (B003); rate or steps are out of range (B002).
     """
+    if not math.isfinite(epsilon):
+        # No comparison with nan is true: the first noise that is tried would seem to fit.
+        raise GenieError(Problem("B004", f"expected a finite epsilon, got {epsilon}"))
     spent = epsilon_of(before, delta, accountant)
     if spent >= epsilon:
         message = f"epsilon {spent:.4g} is spent already, nothing is left of {epsilon:.4g}"
