@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, Threshold
 from genie_dp.private.prior.estimate import Frequencies, multipliers, projected, shares, signal
 from genie_dp.private.prior.histogram import Released, count, release
+from genie_dp.private.prior.make import Made, Sampled, prior_of
 from genie_dp.private.prior.noise import Noise, leak, threshold
-from genie_dp.private.prior.support import ANY, Limits, contribution
-from tests.prior_setup import FUNCTIONS, plan, population
+from genie_dp.private.prior.support import ANY, Limits, Support, contribution
+from tests.prior_setup import FUNCTIONS, SPENT, plan, population
 
 NAMES = (*FUNCTIONS[:5], "@no.such.thing", "@no.such.other", "@nobody.has.it")
 PROGRAMS = st.lists(st.sampled_from(NAMES), max_size=4).map(tuple)
@@ -239,3 +240,19 @@ def test_pairs_that_noise_may_have_made_are_left_out():
         f"{FUNCTIONS[0]} {FUNCTIONS[1]}"
     ]
     assert replace(chosen, multiplier=1.0).noise.scale < chosen.noise.scale
+
+
+def test_functions_that_nobody_asks_for_leave_the_weights_of_pairs_alone():
+    a, b, c = FUNCTIONS[:3]
+    units = [[(a, b)]] * 500 + [[(c,)]] * 500
+    made = Made.of(program for unit in units * 10 for program in unit)
+    many = (*FUNCTIONS, *(f"@com.nobody.asks{n}" for n in range(300)))
+    chosen = replace(plan(multiplier=10.0), support=Support.of(many))
+    found = [
+        prior_of(
+            release(units, chosen, random.Random(seed)), chosen, SPENT,
+            about=1000, made=made, sampled=Sampled(),
+        ).pair_weights.get(f"{a} {b}", 1.0)
+        for seed in range(8)
+    ]  # fmt: skip
+    assert 0.8 < fmean(found) < 1.25

@@ -105,7 +105,8 @@ def _pair_weights(
     Shares are relative to all functions asked for, on both sides. Where no public rows are known,
     functions are taken to be joined as they come.
     """
-    asked = sum(max(0, n) for n in released.functions.values())
+    # Noise and all: it cancels in the sum, and would not without the counts below 0.
+    asked = sum(released.functions.values())
     total = sum(made.functions.values())
     wanted, had = {}, {}
     for name, number in counts.items():
