@@ -101,7 +101,8 @@ def test_examples_of_the_registry_are_ibans(iban):
 
 
 @given(
-    st.ip_addresses().map(str),
+    st.ip_addresses().map(str).filter("::".__ne__)
+    | st.sampled_from(["::1", "fe80::", "::ffff:10.0.0.1"]),
     st.sampled_from(["", "ip:", "IP: ", "(", "[", "at "]),
     st.sampled_from(["", ".", ": down", ",", ")", "]:80", "/64"]),
 )
@@ -112,6 +113,10 @@ def test_an_address_is_found_whatever_label_or_port_is_beside_it(address, before
 @given(st.ip_addresses(v=4).map(str), st.integers(1, 65535))
 def test_a_port_hides_no_address(address, port):
     assert found(f"{address}:{port}", "ip") == {(0, len(address))}
+
+
+def test_colons_alone_are_no_address():
+    assert not found("map :: a ::: b", "ip")
 
 
 @pytest.mark.parametrize("sign", [":", "ab:", "a.", "a-", "a@", "'", "1 ", "unit ", "born on "])

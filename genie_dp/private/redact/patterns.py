@@ -114,8 +114,8 @@ def social_security(text: str) -> Iterator[Piece]:
 _IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 # All of a row of such characters, never a part of it: else each colon is tried as an end. A single
 # colon before it is that of a label.
-_IPV6 = re.compile(r"(?:(?<![\w.:])|(?<=\w):(?!:))([0-9a-fA-F:.]++)(?!\w)")
-_STOP = re.compile(r"(?:(?<!:):|\.)$")
+_IPV6 = re.compile(r"(?:(?<![\w.:])|(?<=\w):(?!:(?!:)))([0-9a-fA-F:.]++)(?!\w)")
+_STOP = re.compile(r"(?:(?<!:):|(?<=::):|\.)$")
 
 
 def ip_addresses(text: str) -> Iterator[Piece]:
@@ -126,7 +126,8 @@ def ip_addresses(text: str) -> Iterator[Piece]:
     """
     fours = ((match.start(), match.group()) for match in _IPV4.finditer(text))
     sixes = ((match.start(1), _STOP.sub("", match[1])) for match in _IPV6.finditer(text))
-    for start, found in (*fours, *(one for one in sixes if ":" in one[1])):
+    # "::", which is nobody's, is more often a sign of something else.
+    for start, found in (*fours, *(one for one in sixes if ":" in one[1] and one[1] != "::")):
         try:
             ip_address(found)
         except ValueError:
