@@ -26,7 +26,7 @@ REDACTOR = Redactor(
 )
 
 digits = st.text("0123456789", min_size=12, max_size=18)
-between = st.sampled_from(["", " ", "-"])
+between = st.sampled_from(["", " ", "-", "\u00a0", "\u2011", "\u2013"])
 plain = st.sampled_from(["", "so ", "it is: ", "(", '"'])
 behind = st.sampled_from(["", " ok", ", yes", ").", '"'])
 pieces = st.sampled_from(
@@ -80,7 +80,7 @@ def ibans(draw):
     return f"{country}{98 - rest:02}{body}"
 
 
-@given(ibans(), st.sampled_from(["", " "]), st.booleans(), plain, behind)
+@given(ibans(), st.sampled_from(["", " ", "\u00a0", "\u202f"]), st.booleans(), plain, behind)
 def test_an_iban_is_found_and_one_with_a_changed_digit_is_not(iban, sign, lower, before, after):
     text = grouped(iban.lower() if lower else iban, sign)
     assert is_iban(iban)

@@ -272,7 +272,12 @@ class Patterns:
         return [tuple(_found(text)) for text in texts]
 
 
+# How word processors write spaces, hyphens and apostrophes; one sign for one, so places stay.
+_PLAIN = str.maketrans("\u00a0\u2007\u202f\u2010\u2011\u2012\u2013\u2212\u2019", "   -----'")
+
+
 def _found(text: str) -> Iterator[Found]:
+    text = text.translate(_PLAIN)
     for rule in _RULES:
         for start, end, kind, score in rule(text):
             yield Found(start, end, kind, score, NAME)
