@@ -17,6 +17,7 @@ from genie_dp.private.audit.exposure import Exposure
 from genie_dp.private.audit.membership import Attack
 from genie_dp.private.audit.sides import sides_of
 from genie_dp.private.audit.verdict import check, proved
+from genie_dp.private.crt.accounting import amplified
 from genie_dp.private.source import PrivateRow
 
 LOSSES = st.lists(st.integers(0, 5).map(float), min_size=2, max_size=40)
@@ -307,6 +308,20 @@ def test_copies_of_a_row_are_claimed_as_a_group():
     for copies, refutes in ((1, True), (200, False)):
         (found,) = proved([], first, Claim(0.1, 0.0), copies=copies)
         assert found.refutes == refutes
+
+
+@given(st.floats(0.01, 5), st.floats(0.01, 0.99), st.integers(2, 20))
+def test_a_claim_of_a_secret_drawn_at_random_is_none_of_several_copies(epsilon_, gamma, copies):
+    # What redaction misses in one copy it misses in all: that is more than copies of one.
+    one, together = amplified(epsilon_, gamma), amplified(copies * epsilon_, gamma)
+    assert together > copies * one
+    claim = Claim(one, 0.0, about="bayesian")
+    assert not claim.of_copies(copies).is_any
+    assert claim.of_copies(1) == claim
+    # Twenty copies of canaries that all come first refute what is claimed of one row, not that.
+    first = [Exposure(1, 10**6, 0.0)] * 10
+    (found,) = proved([], first, claim, copies=copies)
+    assert not found.refutes
 
 
 # -------------------------------------------------------------------------------- extraction

@@ -139,7 +139,7 @@ class _Audit:
         claim = (
             claim_of(model, options["about"])
             if options["claim"] is None
-            else Claim(options["claim"], options["delta"])
+            else Claim(options["claim"], options["delta"], about=options["about"])
         )
         scorer = open_any(model, device=device, longest=options["longest"])
         return cls(options, work, scorer, claim)

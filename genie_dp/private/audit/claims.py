@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,12 +23,14 @@ class Claim:
         epsilon, delta: of one row.
         unit: what the guarantee was given for.
         source: where it was read.
+        about: which statement it is.
     """
 
     epsilon: float
     delta: float
     unit: str = "utterance"
     source: str = "--claim"
+    about: About = "rows"
 
     @property
     def is_any(self) -> bool:
@@ -49,14 +51,19 @@ class Claim:
     def of_copies(self, count: int) -> "Claim":
         """Return what it says of several equal rows together (Dwork and Roth, 2014, section 2.3).
 
+        Of a secret drawn at random it says nothing then: redaction misses all its copies or none,
+        so that their epsilons are more than added up.
+
         >>> Claim(1.0, 0.0).of_copies(20).epsilon
         20.0
         """
-        if count * self.epsilon > 700 or not self.is_any:  # beyond what floats hold
-            return Claim(math.inf, 1.0, self.unit, self.source)
+        is_drawn = self.about == "bayesian" and count > 1
+        # Beyond 700 floats hold no more.
+        if count * self.epsilon > 700 or not self.is_any or is_drawn:
+            return Claim(math.inf, 1.0, self.unit, self.source, self.about)
         factor = sum(math.exp(i * self.epsilon) for i in range(count))
         delta = min(1.0, factor * self.delta)
-        return Claim(count * self.epsilon, delta, self.unit, self.source)
+        return Claim(count * self.epsilon, delta, self.unit, self.source, self.about)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, where infinity has no number."""
@@ -75,7 +82,8 @@ def claim_of(folder: Path, about: About = "rows") -> Claim | None:
     statement = folder / STATEMENT
     if about != "rows":
         facts = _read(statement)
-        return _claim({"unit": "utterance", **_part(facts, about, statement)}, statement)
+        said = _claim({"unit": "utterance", **_part(facts, about, statement)}, statement)
+        return replace(said, about=about)
     if (folder / SPENT).exists():
         return _claim(_read(folder / SPENT), folder / SPENT)
     if (folder / MANIFEST).exists():
