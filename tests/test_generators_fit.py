@@ -40,7 +40,7 @@ from genie_dp.private.generators.sample import (  # noqa: E402
 from genie_dp.private.generators.stages import STAGES, Labelled, encoded  # noqa: E402
 from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
 from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
-from genie_dp.private.source import PrivateSource  # noqa: E402
+from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
 from genie_dp.private.training.checkpoint import alone  # noqa: E402
 from genie_dp.records import Spent  # noqa: E402
 from tests import generator_rows  # noqa: E402
@@ -313,6 +313,20 @@ def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
     plain = private_rows(units, LANGUAGE, with_programs=False)
     assert [row.utterance for unit in plain for row in unit] == [("a",), ("b",)]
     assert repr(plain[0][0]) == "Labelled()"
+
+
+@pytest.mark.parametrize(
+    ("written", "learned", "code"),
+    [
+        ("now => @com.example.mail.inbox() => notify", generator_rows.INBOX, CODES.names[0]),
+        (generator_rows.INBOX, generator_rows.INBOX, CODES.names[0]),
+        ("no program ( at all", "no program ( at all", "<other>"),
+    ],
+)
+def test_programs_are_learned_as_tokens_whichever_way_they_are_written(written, learned, code):
+    units = ((PrivateRow("show my mail", written),),)
+    ((row,),) = private_rows(units, LANGUAGE, codes=CODES, library=LIBRARY)
+    assert (" ".join(row.program), row.code) == (learned, code)
 
 
 def test_what_a_parser_says_of_a_row_hangs_on_no_other_row(tmp_path):

@@ -319,7 +319,14 @@ def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[La
     wanted = needs_programs(job.kind)
     if parser:
         write_over("private rows are parsed")
-    rows = private_rows(units, job.language, codes=job.codes, with_programs=wanted, parser=parser)
+    rows = private_rows(
+        units,
+        job.language,
+        codes=job.codes,
+        with_programs=wanted,
+        parser=parser,
+        library=job.library,
+    )
     if wanted and not any(rows):
         message = f"expected private rows with programs for {job.kind}, got none"
         hint = "give a parser that writes them: --parser DIR"

@@ -77,6 +77,7 @@ def private_rows(
     codes: Codes | None = None,
     with_programs: bool = True,
     parser: ProgramSource | None = None,
+    library: Any = None,
 ) -> tuple[tuple[Labelled, ...], ...]:
     """Return private rows with what the stages want of them, unit by unit.
 
@@ -89,6 +90,7 @@ def private_rows(
         codes: the control codes, if there are any.
         with_programs: whether programs are wanted.
         parser: writes the programs, also where rows have some; None takes those of the rows.
+        library: skills or declarations, to write programs as tokens that people wrote as they do.
     """
     if not with_programs:
         return tuple(
@@ -96,13 +98,26 @@ def private_rows(
             for unit in units
         )
     flat = [row for unit in units for row in unit]
-    programs = iter(_parsed(flat, parser))
+    programs = (_in_tokens(program, language, library) for program in _parsed(flat, parser))
     found = []
     for unit in units:
         rows = [(row.utterance, next(programs)) for row in unit]
         kept = (_labelled(words, program, language, codes) for words, program in rows if program)
         found.append(tuple(row for row in kept if row.utterance and row.program))
     return tuple(found)
+
+
+def _in_tokens(program: str, language: Language, library: Any) -> str:
+    """Return a program that people wrote as tokens; one that is tokens, or none, as it is."""
+    try:
+        language.from_tokens(program)
+    except GenieError:
+        try:
+            tree = language.canonical(language.parse(program), library)
+            return language.tokens(tree, library)
+        except GenieError:
+            return program  # the error holds private text, and goes no further
+    return program
 
 
 def _parsed(rows: Sequence[PrivateRow], parser: ProgramSource | None) -> list[str]:
