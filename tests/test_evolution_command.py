@@ -252,16 +252,16 @@ def test_what_does_not_fit_the_budget_costs_nothing(folder, capsys):
 @pytest.mark.parametrize(
     ("text", "code", "place"),
     [
-        ("iteration: 3\n", "V002", "bad.yaml:1:1"),
-        ("iterations: 0\n", "V003", "bad.yaml:1:13"),
-        ("iterations: [\n", "V001", "bad.yaml:"),
-        ("label: field:intent\n", "V004", ""),
-        ("generator: {kind: seeds}\n", "V003", "bad.yaml:1:12"),
-        ("metadata: {columns: [length], schema: s.json}\n", "V003", "bad.yaml:1:11"),
-        ("metadata: {schema: schema.json}\nlabel: intend\n", "V023", ""),
-        ("metadata: {schema: schema.json}\nlabel: intent\nfractions: {cart: 1}\n", "V023", ""),
-        ("generator: {kind: seeds, examples: [private.jsonl]}\n", "V007", ""),
-        ("embedding: {kind: hashed, folder: x}\n", "V003", "bad.yaml:1:35"),
+        ("iteration: 3\n", "U002", "bad.yaml:1:1"),
+        ("iterations: 0\n", "U003", "bad.yaml:1:13"),
+        ("iterations: [\n", "U001", "bad.yaml:"),
+        ("label: field:intent\n", "U004", ""),
+        ("generator: {kind: seeds}\n", "U003", "bad.yaml:1:12"),
+        ("metadata: {columns: [length], schema: s.json}\n", "U003", "bad.yaml:1:11"),
+        ("metadata: {schema: schema.json}\nlabel: intend\n", "U023", ""),
+        ("metadata: {schema: schema.json}\nlabel: intent\nfractions: {cart: 1}\n", "U023", ""),
+        ("generator: {kind: seeds, examples: [private.jsonl]}\n", "U007", ""),
+        ("embedding: {kind: hashed, folder: x}\n", "U003", "bad.yaml:1:35"),
     ],
 )
 def test_mistakes_in_recipes_have_a_code_and_a_place(folder, capsys, text, code, place):
@@ -288,7 +288,7 @@ def test_a_model_that_is_not_there_leaves_nothing_behind(folder, capsys):
 
 def test_there_is_no_default_of_epsilon(folder, capsys):
     assert evolve(epsilon=None) == 1
-    assert "V008" in capsys.readouterr().err
+    assert "U008" in capsys.readouterr().err
     assert not Path(".made.work").exists()
 
 
@@ -297,7 +297,7 @@ def test_an_output_that_is_something_else_is_left_alone(folder, capsys):
     assert evolve() == 1
     assert "Y022" in capsys.readouterr().err
     assert evolve("--overwrite") == 1
-    assert "V025" in capsys.readouterr().err
+    assert "U025" in capsys.readouterr().err
 
 
 def test_a_table_of_another_ledger_is_refused(folder, capsys):
@@ -310,16 +310,16 @@ def test_a_table_of_another_ledger_is_refused(folder, capsys):
         "label: field:intent", "label: intent\nmetadata: {table: table.json}"
     ))  # fmt: skip
     assert evolve(recipe="known.yaml") == 1
-    assert "V009" in capsys.readouterr().err
+    assert "U009" in capsys.readouterr().err
 
 
 def test_noise_alone_is_told(folder, capsys):
     assert evolve("--threshold", 50) == 0
-    assert "V024" in capsys.readouterr().err
+    assert "U024" in capsys.readouterr().err
 
 
 def test_tsv_has_no_fields(folder, capsys):
     Path("private.jsonl").rename("private.tsv")
     words = ("private", "evolve", "private.tsv", "--recipe", "recipe.yaml", "--epsilon", "1")
     assert cli.run([*words, "-o", "made", "--ledger", "private.ledger.json"]) == 1
-    assert "V023" in capsys.readouterr().err
+    assert "U023" in capsys.readouterr().err

@@ -101,5 +101,5 @@ def test_every_kind_may_be_named_alone_or_says_what_it_needs(tmp_path, kind):
     if kind == "grammar":
         assert read_recipe(path, {}).generator.kind == "grammar"
         return
-    with pytest.raises(GenieError, match=r"recipe.yaml:1:12: error\[V003\]"):
+    with pytest.raises(GenieError, match=r"recipe.yaml:1:12: error\[U003\]"):
         read_recipe(path, {})

@@ -118,7 +118,7 @@ SENTENCE := 'check' t:THING -> python.checked(t);
     inputs = load_inputs("sexpr", (), (tmp_path,), skip_broken=False)
     with pytest.raises(GenieError) as caught:
         type(generator())(engine_of(inputs), inputs="").random([{}], seed=0)
-    assert caught.value.problems[0].code == "V200"
+    assert caught.value.problems[0].code == "U200"
 
 
 # ---------------------------------------------------------------------------------- the seed

@@ -163,7 +163,7 @@ def test_a_model_that_says_no_sentence_keeps_the_parents_and_counts_them(folder)
     assert silent.tally.asked == silent.tally.unusable == 6
     with pytest.raises(GenieError) as caught:
         silent.random(RECORDS, seed=1)
-    assert [problem.code for problem in caught.value.problems] == ["V505"]
+    assert [problem.code for problem in caught.value.problems] == ["U505"]
 
 
 def test_a_model_that_is_not_there_is_told(tmp_path):

@@ -104,4 +104,4 @@ def test_the_fingerprint_is_of_weights_and_codes(tmp_path):
 def test_generators_that_do_not_fit_are_told(tmp_path, kind, column):
     with pytest.raises(GenieError) as caught:
         load_own_model(saved(tmp_path / "g", kind), column=column)
-    assert [problem.code for problem in caught.value.problems] == ["V508"]
+    assert [problem.code for problem in caught.value.problems] == ["U508"]

@@ -87,12 +87,12 @@ def test_a_file_replaces_the_sections_that_it_has(tmp_path):
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [
-        ("[random]\nsay {metadat}", "V500", "did you mean 'metadata'"),
-        ("[random]\nsay {sentence}", "V500", "metadata, examples"),
-        ("[rephrse]\nsay", "V500", "did you mean 'rephrase'"),
-        ("say\n[random]", "V500", "heading"),
-        ("[fill]\nsay {metadata}", "V501", "{gaps}"),
-        ("[system]\nbe {metadata}", "V500", "<prompts>:2:4"),
+        ("[random]\nsay {metadat}", "U500", "did you mean 'metadata'"),
+        ("[random]\nsay {sentence}", "U500", "metadata, examples"),
+        ("[rephrse]\nsay", "U500", "did you mean 'rephrase'"),
+        ("say\n[random]", "U500", "heading"),
+        ("[fill]\nsay {metadata}", "U501", "{gaps}"),
+        ("[system]\nbe {metadata}", "U500", "<prompts>:2:4"),
     ],
 )
 def test_mistakes_in_prompts_are_told_with_their_place(text, code, said):
@@ -105,20 +105,20 @@ def test_mistakes_in_prompts_are_told_with_their_place(text, code, said):
 def test_all_mistakes_are_told_at_once():
     with pytest.raises(GenieError) as caught:
         parsed("[random]\n{a} {b}\n[fill]\n{c}")
-    assert codes(caught) == ["V500", "V500", "V500", "V501"]
+    assert codes(caught) == ["U500", "U500", "U500", "U501"]
 
 
 def test_a_column_that_the_table_lacks_is_told():
     with pytest.raises(GenieError) as caught:
         Prompter(parsed("[random]\n{column.lenght}"), columns=COLUMNS)
-    assert codes(caught) == ["V500"]
+    assert codes(caught) == ["U500"]
     assert "'length'" in str(caught.value)
 
 
 def test_a_chat_cannot_continue_a_sentence():
     with pytest.raises(GenieError) as caught:
         prompter("chat", variation="continue")
-    assert codes(caught) == ["V506"]
+    assert codes(caught) == ["U506"]
 
 
 # ------------------------------------------------------------------------------ what is private
@@ -136,7 +136,7 @@ def test_no_prompt_is_made_of_a_private_row():
 def test_values_that_are_not_public_get_into_no_prompt():
     with pytest.raises(GenieError) as caught:
         prompter().random({"intent": "my secret"}, stream(0))
-    assert codes(caught) == ["V504"]
+    assert codes(caught) == ["U504"]
     assert "secret" not in str(caught.value)
 
 
@@ -162,12 +162,12 @@ def test_donated_rows_are_read_from_lines_and_from_tables(tmp_path):
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        ("", "V502"),
-        ("[1]", "V502"),
-        ('{"metadata": {}}', "V502"),
-        ('{"utterance": "a", "metadata": {"n": 1}}', "V502"),
-        ('{"utterance": "a", "program": 1}', "V502"),
-        ('{"utterance": "a", "source": "private"}', "V503"),
+        ("", "U502"),
+        ("[1]", "U502"),
+        ('{"metadata": {}}', "U502"),
+        ('{"utterance": "a", "metadata": {"n": 1}}', "U502"),
+        ('{"utterance": "a", "program": 1}', "U502"),
+        ('{"utterance": "a", "source": "private"}', "U503"),
     ],
 )
 def test_rows_that_are_no_examples_are_told(tmp_path, text, code):

@@ -147,7 +147,7 @@ def test_rows_vote_for_their_label_alone_and_winners_have_its_share(tmp_path):
 def test_no_label_fractions_without_a_release(tmp_path):
     settings = replace(SETTINGS, label="topic")
     spends = Spends()
-    with pytest.raises(GenieError, match="V004"):
+    with pytest.raises(GenieError, match="U004"):
         evolved(tmp_path, settings=settings, electorate=electorate(label=True), spend=spends)
     assert not spends.runs
 
@@ -322,7 +322,7 @@ def test_noisy_votes_are_stored_and_never_drawn_again(tmp_path):
 def test_a_vote_that_is_missing_is_not_released_twice(tmp_path):
     evolved(tmp_path)
     (tmp_path / "vote-2.json").unlink()
-    with pytest.raises(GenieError, match="V020"):
+    with pytest.raises(GenieError, match="U020"):
         evolved(tmp_path)
 
 
@@ -330,13 +330,13 @@ def test_candidates_that_are_not_those_voted_for_are_refused(tmp_path):
     evolved(tmp_path)
     path = tmp_path / "population-2.jsonl"
     path.write_text(path.read_text().replace("milk", "beer"))
-    with pytest.raises(GenieError, match="V022"):
+    with pytest.raises(GenieError, match="U022"):
         evolved(tmp_path)
 
 
 def test_a_folder_of_other_settings_is_refused(tmp_path):
     evolved(tmp_path)
-    with pytest.raises(GenieError, match="V021"):
+    with pytest.raises(GenieError, match="U021"):
         evolved(tmp_path, settings=replace(SETTINGS, neighbours=2))
 
 
@@ -381,7 +381,7 @@ def test_states_of_bytes_are_kept(tmp_path):
     ],
 )  # fmt: skip
 def test_settings_that_are_none_name_their_field(field, value):
-    with pytest.raises(GenieError, match="V003") as raised:
+    with pytest.raises(GenieError, match="U003") as raised:
         replace(SETTINGS, **{field: value})
     assert field in str(raised.value)
 
@@ -396,10 +396,10 @@ def test_a_generator_that_makes_nothing_or_too_little_is_told(tmp_path):
             return super().vary(candidates, strength, seed=seed)[1:]
 
     spends = Spends()
-    with pytest.raises(GenieError, match="V005"):
+    with pytest.raises(GenieError, match="U005"):
         evolved(tmp_path / "1", generator=Nothing(), spend=spends)
     assert not spends.runs
-    with pytest.raises(GenieError, match="V006"):
+    with pytest.raises(GenieError, match="U006"):
         evolved(tmp_path / "2", generator=Few(), spend=spends)
 
 
@@ -461,7 +461,7 @@ def test_sentence_transformers_are_asked_for_one_sentence_at_a_time(tmp_path, mo
 
 def test_sentence_transformers_that_are_not_installed_are_an_error(tmp_path, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
-    with pytest.raises(GenieError, match="V011"):
+    with pytest.raises(GenieError, match="U011"):
         SentenceTransformer(tmp_path / "other").vectors([Example("", "hi", "")])
 
 

@@ -109,7 +109,7 @@ def test_the_fingerprint_is_of_sentences_and_settings():
 def test_no_sentences_are_told():
     with pytest.raises(GenieError) as caught:
         SeedGenerator([Donated("")])
-    assert [problem.code for problem in caught.value.problems] == ["V507"]
+    assert [problem.code for problem in caught.value.problems] == ["U507"]
 
 
 def test_private_rows_are_not_varied():

@@ -161,7 +161,7 @@ def test_faiss_that_is_not_installed_is_an_error_with_a_way_out(monkeypatch):
         raise ImportError(name)
 
     monkeypatch.setattr(neighbours, "import_module", missing)
-    with pytest.raises(GenieError, match="V010.*faiss"):
+    with pytest.raises(GenieError, match="U010.*faiss"):
         nearest(vectors(2, 4, 1), vectors(3, 4, 2), 1, backend="faiss")
 
 

@@ -95,7 +95,7 @@ def test_a_service_that_nobody_trusts_is_refused_before_anything_is_sent(tmp_pat
         with pytest.raises(GenieError) as caught:
             model(server, is_trusted=False)
         assert not server.bodies
-    assert codes(caught) == ["V509"]
+    assert codes(caught) == ["U509"]
     assert "--trusted-endpoint" in str(caught.value)
 
 
@@ -103,7 +103,7 @@ def test_private_rows_do_not_travel_in_the_clear():
     client = Client(Service("http://models.example.com/v1", "stub"))
     with pytest.raises(GenieError) as caught:
         trusted(client, [INTENT], is_trusted=True)
-    assert codes(caught) == ["V509"]
+    assert codes(caught) == ["U509"]
     assert trusted(Client(Service("https://models.example.com/v1", "m")), [], is_trusted=True)
 
 
@@ -138,7 +138,7 @@ def test_no_error_repeats_what_was_asked(tmp_path, plan, monkeypatch):
         rows = source(tmp_path)
         with pytest.raises(GenieError) as caught:
             metadata_by_model(SCHEMA, rows, model(server, retries=2))
-    assert codes(caught) == ["V510"]
+    assert codes(caught) == ["U510"]
     shown = traceback.TracebackException.from_exception(caught.value, capture_locals=True)
     frames = "".join(shown.format())
     assert "xanthippe" not in frames
@@ -186,7 +186,7 @@ def test_the_command_sends_nothing_unless_the_service_is_trusted(tmp_path, capsy
     with stub_service() as server:
         assert release(tmp_path, "--ask", "intent", "--base-url", server.url, "--model", "m") == 1
         assert not server.bodies
-    assert "V509" in capsys.readouterr().err
+    assert "U509" in capsys.readouterr().err
     assert not Ledger.open(ledger_of(tmp_path / "private.jsonl")).entries
 
 
@@ -194,7 +194,7 @@ def test_a_service_that_fails_costs_nothing(tmp_path, capsys):
     with stub_service(["ok", (401, {})]) as server:
         options = ("--ask", "intent", "--base-url", server.url, "--model", "m")
         assert release(tmp_path, *options, "--trusted-endpoint") == 1
-    assert "V510" in capsys.readouterr().err
+    assert "U510" in capsys.readouterr().err
     assert not Ledger.open(ledger_of(tmp_path / "private.jsonl")).entries
     assert not list(tmp_path.glob(".*work"))
 

@@ -26,7 +26,8 @@ def command(**options: Any) -> None:
     """Make one parser of several that were trained on the same rows.
 
     At each token their probabilities are averaged, so it is usually right more often than any of
-    them by itself, and takes as long as all of them. Train them with different seeds, or architectures.
+    them by itself, and takes as long as all of them. Train them with different seeds, or
+    architectures.
 
     \b
     genie-dp train train.jsonl --seed 1 --output one

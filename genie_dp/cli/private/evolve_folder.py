@@ -21,7 +21,7 @@ from genie_dp.records import PrivatePrior
 
 FORMAT = "genie_dp evolution report"
 ROWS, METADATA, PRIOR, REPORT = "rows.jsonl", "metadata.jsonl", "prior.json", "report.json"
-EVOLUTION = FolderKind(REPORT, FORMAT, name="folder of an evolution", code="V025")
+EVOLUTION = FolderKind(REPORT, FORMAT, name="folder of an evolution", code="U025")
 
 
 def deliver(

@@ -118,7 +118,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
     recipe = read_recipe(options["recipe"], {name: options[name] for name in _GIVEN})
     ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
     said = [*options["public"], *public_files(recipe)]
-    refuse_private([name for name in said if name], options["private"], code="V007")
+    refuse_private([name for name in said if name], options["private"], code="U007")
     language = get_language(options["language"])
     path = recipe.metadata.table if recipe.metadata else None
     known = load_table(Path(path)) if path else None
@@ -151,7 +151,7 @@ def _check_covered(table: SyntheticTable, ledger: Ledger) -> None:
     """Refuse a table whose cost the ledger does not know.
 
     Raises:
-        GenieError: V009, it is of other units, or cost more than all that the ledger knows of.
+        GenieError: U009, it is of other units, or cost more than all that the ledger knows of.
     """
     spent, known = table.spent, ledger.spent()
     if spent is None:
@@ -161,14 +161,14 @@ def _check_covered(table: SyntheticTable, ledger: Ledger) -> None:
         hint = "give a table of this private file, released with this ledger"
         message = f"the table was released for epsilon {spent.epsilon:.4g}, unit {spent.unit}, but "
         message += f"the ledger knows of {known.epsilon:.4g}, unit {known.unit}"
-        raise GenieError(Problem("V009", message, hint=hint))
+        raise GenieError(Problem("U009", message, hint=hint))
 
 
 def _labelled(recipe: Recipe, schema: Schema | None) -> tuple[Recipe, Schema | None]:
     """Return the recipe with its label named as the column is, and a schema that has it.
 
     Raises:
-        GenieError: V004, nobody says the shares of the labels; V023, the schema has no such column,
+        GenieError: U004, nobody says the shares of the labels; U023, the schema has no such column,
             or shares are of labels that it has not.
     """
     if not recipe.label:
@@ -177,26 +177,26 @@ def _labelled(recipe: Recipe, schema: Schema | None) -> tuple[Recipe, Schema | N
         if not recipe.fractions:
             hint = "give metadata with that column, or the shares with fractions"
             message = f"no shares of the labels {recipe.label!r} are known"
-            raise GenieError(Problem("V004", message, hint=hint))
+            raise GenieError(Problem("U004", message, hint=hint))
         column = named(recipe.label)
         schema = Schema((Column(column.name, tuple(recipe.fractions), column.extract),))
         return replace(recipe, label=column.name), schema
     if recipe.label not in schema.names:
         hint = did_you_mean(recipe.label, schema.names) or f"columns: {', '.join(schema.names)}"
         message = f"the metadata has no column {recipe.label!r} for the label"
-        raise GenieError(Problem("V023", message, hint=hint))
+        raise GenieError(Problem("U023", message, hint=hint))
     values = schema.columns[schema.names.index(recipe.label)].values
     for name in recipe.fractions or ():
         if name not in values:
             message = f"the column {recipe.label!r} has no value {name!r}"
-            raise GenieError(Problem("V023", message, hint=did_you_mean(name, values)))
+            raise GenieError(Problem("U023", message, hint=did_you_mean(name, values)))
     return recipe, schema
 
 
 def _check_fields(schema: Schema, private: Path) -> None:
     if fields_of(schema) and format_of(str(private)) == "tsv":
         message = f"rows of TSV have no field {fields_of(schema)[0]!r}"
-        raise GenieError(Problem("V023", message, hint="give the private rows as JSONL"))
+        raise GenieError(Problem("U023", message, hint="give the private rows as JSONL"))
 
 
 # ------------------------------------------------------------------------------- the run
@@ -371,7 +371,7 @@ def _say(job: Job, plan: Plan, found: Evolved, seconds: float) -> None:
     if last["above_threshold"] == 0:
         message = "noise dominates: no candidate of the last vote is above the threshold"
         hint = "more private rows, a greater epsilon, or less --population, --variations or"
-        warning = Problem("V024", message, hint=f"{hint} --iterations", severity="warning")
+        warning = Problem("U024", message, hint=f"{hint} --iterations", severity="warning")
         click.echo(str(GenieError(warning)), err=True)
     click.echo(
         f"{len(found.rows):,} rows of {found.report['calls']:,} candidates, "

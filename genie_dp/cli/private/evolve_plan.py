@@ -93,11 +93,11 @@ def epsilon_of_options(given: float | None, recipe: float | None, ledger: Ledger
     """Return what a run may cost.
 
     Raises:
-        GenieError: V008, neither the options nor the recipe say it.
+        GenieError: U008, neither the options nor the recipe say it.
     """
     found = given or recipe
     if found is None:
         hint = f"give --epsilon, or --rest; the budget has {ledger.budget.epsilon:g} in all"
         message = "nobody said what the run may cost, and there is no default"
-        raise GenieError(Problem("V008", message, hint=hint))
+        raise GenieError(Problem("U008", message, hint=hint))
     return found

@@ -52,7 +52,7 @@ def model_of(options: Mapping[str, Any], schema: "Schema") -> "TrustedModel | No
     """Return the model that fills columns, None where none is asked.
 
     Raises:
-        GenieError: T504, there is no such column; P150, no address; V509, nobody said that the
+        GenieError: T504, there is no such column; P150, no address; U509, nobody said that the
             service is trusted, or rows would travel in the clear.
     """
     if not options["ask"]:

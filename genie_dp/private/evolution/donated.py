@@ -114,7 +114,7 @@ def read_donated(path: Path) -> tuple[Donated, ...]:
     columns beside `utterance`, `program`, `id`, `source` and `language` are metadata.
 
     Raises:
-        GenieError: rows that are none (V502), or that say they are private (V503).
+        GenieError: rows that are none (U502), or that say they are private (U503).
     """
     text = read_text(path)
     rows = _table(text) if path.name.endswith(".tsv") else _lines(text)
@@ -129,7 +129,7 @@ def read_donated(path: Path) -> tuple[Donated, ...]:
             code, message, hint = fault
             problems.append(Problem(code, message, Span(str(path), number, 1, number, 1), hint))
     if not found and not problems:
-        problems.append(Problem("V502", f"expected examples in {path}, got none"))
+        problems.append(Problem("U502", f"expected examples in {path}, got none"))
     if problems:
         raise GenieError(problems)
     return tuple(found)
@@ -163,13 +163,13 @@ def _fault(row: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """Return code, message and hint of what is wrong with a row."""
     hint = 'such as {"utterance": "wake me at seven", "metadata": {"intent": "alarm"}}'
     if not isinstance(row.get("utterance"), str) or not row["utterance"].strip():
-        return "V502", "expected an example with the text 'utterance'", hint
+        return "U502", "expected an example with the text 'utterance'", hint
     if not isinstance(row.get("program", ""), str):
-        return "V502", "expected text in the field 'program'", hint
+        return "U502", "expected text in the field 'program'", hint
     said = row["metadata"]
     if not isinstance(said, dict) or not all(isinstance(value, str) for value in said.values()):
-        return "V502", "expected an object of texts in the field 'metadata'", hint
+        return "U502", "expected an object of texts in the field 'metadata'", hint
     if row.get("source") == "private":
         message = "expected a row that its owner gave as an example, got a private one"
-        return "V503", message, "leave it out; with the owner's consent, set source to human"
+        return "U503", message, "leave it out; with the owner's consent, set source to human"
     return None

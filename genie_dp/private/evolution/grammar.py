@@ -108,7 +108,7 @@ class GrammarGenerator:
                 yield draw
                 return
         message = f"the templates gave no sentence in {_MOST_DRAWS:,} draws"
-        raise GenieError(Problem("V200", message, hint="see `genie-dp check`"))
+        raise GenieError(Problem("U200", message, hint="see `genie-dp check`"))
 
     def _best(self, draws: Iterator[Draw], asked: Sequence[Asked], met: "_Met") -> Draw:
         """Return the first draw that is new and as asked, or what comes nearest to that."""

@@ -35,11 +35,11 @@ def read_located(path: Path) -> tuple[Located, dict[str, str]]:
     """Return the map of a YAML file, and its text by name, for errors.
 
     Raises:
-        GenieError: V001, it is no map in YAML; V002, a name comes twice.
+        GenieError: U001, it is no map in YAML; U002, a name comes twice.
     """
     import yaml
 
-    text = read_text(path, code="V001")
+    text = read_text(path, code="U001")
     sources = {str(path): text}
     loader = yaml.SafeLoader(text)
     try:
@@ -47,15 +47,15 @@ def read_located(path: Path) -> tuple[Located, dict[str, str]]:
         found = _located(node, loader, str(path)) if node is not None else None
     except yaml.MarkedYAMLError as error:
         span = _span(error.problem_mark, error.problem_mark, str(path))
-        problem = Problem("V001", f"not YAML: {error.problem}", span, stage="syntax")
+        problem = Problem("U001", f"not YAML: {error.problem}", span, stage="syntax")
         raise GenieError(problem, sources=sources) from None
     except yaml.YAMLError as error:
-        raise GenieError(Problem("V001", f"{path} is not YAML: {error}")) from None
+        raise GenieError(Problem("U001", f"{path} is not YAML: {error}")) from None
     finally:
         loader.dispose()
     if found is None or not isinstance(found.value, dict):
         hint = "write a setting on each line, such as iterations: 5"
-        raise GenieError(Problem("V001", f"{path}: expected settings by name", hint=hint))
+        raise GenieError(Problem("U001", f"{path}: expected settings by name", hint=hint))
     if problems := list(_twice(node, str(path))):
         raise GenieError(problems, sources=sources)
     return found, sources
@@ -98,7 +98,7 @@ def _twice(node: Any, file: str) -> Iterator[Problem]:
     for key, value in node.value:
         if key.value in met:
             span = _span(key.start_mark, key.end_mark, file)
-            yield Problem("V002", f"the setting {key.value!r} comes twice", span)
+            yield Problem("U002", f"the setting {key.value!r} comes twice", span)
         met.add(key.value)
         yield from _twice(value, file)
 

@@ -65,7 +65,7 @@ def nearest(queries: Whole, rows: Whole, k: int, *, backend: Backend = "numpy") 
         (q, min(k, n)) places.
 
     Raises:
-        GenieError: V010, faiss is not installed.
+        GenieError: U010, faiss is not installed.
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}")
@@ -132,4 +132,4 @@ def _faiss() -> Any:
         return import_module("faiss")
     except ImportError:
         hint = "pip install 'genie_dp[faiss]', or search with numpy, which finds the same"
-        raise GenieError(Problem("V010", "faiss is not installed", hint=hint)) from None
+        raise GenieError(Problem("U010", "faiss is not installed", hint=hint)) from None

@@ -154,8 +154,8 @@ def load_own_model(
         device: where the model is.
 
     Raises:
-        GenieError: it is no generator (H003), it writes programs first (V508), or the column is
-            missing for one with codes, or given for one without (V508).
+        GenieError: it is no generator (H003), it writes programs first (U508), or the column is
+            missing for one with codes, or given for one without (U508).
     """
     saved = load_generator(folder, device=device)
     generator = saved.generator
@@ -166,6 +166,6 @@ def load_own_model(
         problem = "expected the metadata's column of codes for a generator with codes alone"
     if problem:
         hint = "train one with genie-dp private train control, and name the column of its codes"
-        raise GenieError(Problem("V508", f"{problem}: {folder}", hint=hint))
+        raise GenieError(Problem("U508", f"{problem}: {folder}", hint=hint))
     codes = generator.codes.all if generator.codes else ()
     return OwnModel(saved, folder.name), CodePrompter(codes, generator.weights, column)

@@ -165,14 +165,14 @@ class PromptedGenerator:
         """Return one candidate for each record; see Generator.
 
         Raises:
-            GenieError: the model never says a sentence (V505); V504 of the prompter; those of the
+            GenieError: the model never says a sentence (U505); U504 of the prompter; those of the
                 completer.
         """
         found = self._asked("random", {i: _New(one) for i, one in enumerate(metadata)}, seed)
         if metadata and not found and not self.prompter.donated.members:
             message = f"none of {len(metadata)} prompts was answered with a sentence by {self.name}"
             hint = "read an answer, then change the prompt, the model or the limit of words"
-            raise GenieError(Problem("V505", message, hint=hint))
+            raise GenieError(Problem("U505", message, hint=hint))
         made = {i: Candidate(example, dict(metadata[i])) for i, example in found.items()}
         return [
             made[i] if i in made else self._borrowed(one, list(made.values()), seed, i)

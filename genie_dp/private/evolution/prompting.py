@@ -115,8 +115,8 @@ def parsed(text: str, file: str = "<prompts>") -> Templates:
     """Return the sections of a text.
 
     Raises:
-        GenieError: a section or field that is none (V500), or a section without the field that it
-            is about (V501).
+        GenieError: a section or field that is none (U500), or a section without the field that it
+            is about (U501).
     """
     sections: dict[str, list[str]] = {}
     problems: list[Problem] = []
@@ -132,7 +132,7 @@ def parsed(text: str, file: str = "<prompts>") -> Templates:
             continue
         if not name and line.strip():
             message = "expected a heading such as [random] before any text"
-            raise GenieError(Problem("V500", message, Span(file, number, 1, number, len(line) + 1)))
+            raise GenieError(Problem("U500", message, Span(file, number, 1, number, len(line) + 1)))
         if name in _SECTIONS:
             problems.extend(_wrong_fields(line, number, name, file))
             sections[name].append(line)
@@ -162,14 +162,14 @@ def _unknown(
     near = nearest(name, known)
     every = ", ".join(known) or "none"
     hint = f"did you mean {near[0]!r}?" if near else f"there are: {every}"
-    return Problem("V500", f"there is no {what}", at, hint)
+    return Problem("U500", f"there is no {what}", at, hint)
 
 
 def _missing_fields(
     sections: Mapping[str, Sequence[str]], heads: Mapping[str, Span]
 ) -> list[Problem]:
     return [
-        Problem("V501", f"[{name}] does not hold {{{needed}}}", heads[name])
+        Problem("U501", f"[{name}] does not hold {{{needed}}}", heads[name])
         for name, lines in sections.items()
         for _, needed in [_SECTIONS.get(name, ((), ""))]
         if needed and f"{{{needed}}}" not in "\n".join(lines)
@@ -202,11 +202,11 @@ class Prompter:
     with_metadata: bool = True
 
     def __post_init__(self) -> None:
-        """Refuse variations that a chat cannot give (V506), and columns that are none (V500)."""
+        """Refuse variations that a chat cannot give (U506), and columns that are none (U500)."""
         if self.style == "chat" and self.variation == "continue":
             message = "a model that chats does not go on with a sentence"
             hint = "take the variation fill or rephrase"
-            raise GenieError(Problem("V506", message, hint=hint))
+            raise GenieError(Problem("U506", message, hint=hint))
         if self.columns is not None:
             _check_columns(self.templates, self.columns)
 
@@ -219,7 +219,7 @@ class Prompter:
         """Return the prompt for a new sentence.
 
         Raises:
-            GenieError: a value that the table's columns do not have (V504).
+            GenieError: a value that the table's columns do not have (U504).
         """
         told = self._told(metadata)
         values = {"examples": self._examples("example", metadata, rng, strength=0.0)}
@@ -281,7 +281,7 @@ class Prompter:
         )
 
     def _told(self, metadata: Metadata, *, is_example: bool = False) -> Metadata:
-        """Return what a prompt says of a record, after a look at its values (V504)."""
+        """Return what a prompt says of a record, after a look at its values (U504)."""
         if not self.with_metadata:
             return {}
         if self.columns is None:
@@ -293,7 +293,7 @@ class Prompter:
             if value not in self.columns.get(column, ()):
                 # The value is not shown: it is no public one.
                 message = f"a value of column {column!r} is none of the table's public values"
-                raise GenieError(Problem("V504", message, hint="take metadata of the DP table"))
+                raise GenieError(Problem("U504", message, hint="take metadata of the DP table"))
         return metadata
 
 
@@ -305,7 +305,7 @@ def _check_columns(templates: Templates, columns: Mapping[str, Sequence[str]]) -
                 near = nearest(column, columns)
                 hint = f"did you mean {near[0]!r}?" if near else None
                 message = f"there is no column {column!r} for {match[0]} in [{section}]"
-                raise GenieError(Problem("V500", message, hint=hint))
+                raise GenieError(Problem("U500", message, hint=hint))
 
 
 def refuse_private(candidate: Candidate) -> None:

@@ -239,8 +239,8 @@ def read_recipe(path: Path | None, given: Mapping[str, Any]) -> Recipe:
             embedding may be given by its kind, which drops options of another kind.
 
     Raises:
-        GenieError: V001, it is no map in YAML; V002, names that are none and values of another
-            kind; V003, values that are out of range.
+        GenieError: U001, it is no map in YAML; U002, names that are none and values of another
+            kind; U003, values that are out of range.
     """
     found, sources = read_located(path) if path else (Located({}, Span("", 1, 1, 1, 1)), {})
     reader = _Reader()
@@ -273,8 +273,8 @@ def _check(recipe: Recipe) -> None:
     problems: list[Problem] = []
     for part in (recipe.metadata, recipe.embedding):
         if part is not None:
-            problems.extend(Problem("V003", fault) for fault in part.faults())
-    problems.extend(Problem("V003", fault) for fault in _generator_faults(recipe.generator))
+            problems.extend(Problem("U003", fault) for fault in part.faults())
+    problems.extend(Problem("U003", fault) for fault in _generator_faults(recipe.generator))
     try:
         recipe.settings(1.0)
     except GenieError as error:
@@ -358,7 +358,7 @@ class _Reader:
         return self.read(GENERATORS[kind.plain], value, f"generator {kind.plain}: ")
 
     def _wrong(self, message: str, span: Span, hint: str | None = None) -> None:
-        self.problems.append(Problem("V002", message, span, hint))
+        self.problems.append(Problem("U002", message, span, hint))
 
 
 def _options(kind: Any) -> tuple[Any, ...]:

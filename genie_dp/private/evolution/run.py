@@ -129,8 +129,8 @@ def evolve(
         noise_seed: for tests; None draws noise from the operating system.
 
     Raises:
-        GenieError: V004, there are labels and no shares of them; V005, the generator made nothing;
-            V020 to V022, the folder is not as the run left it; those of `spend`.
+        GenieError: U004, there are labels and no shares of them; U005, the generator made nothing;
+            U020 to U022, the folder is not as the run left it; those of `spend`.
     """
     shares = label_fractions(settings, fractions)
     depends_on = _hashed(settings, generator, embedding, shares)
@@ -150,7 +150,7 @@ def label_fractions(
     """Return the share of candidates of each label; one nameless label where there are none.
 
     Raises:
-        GenieError: V004, nobody said them: counted without noise they would be released for
+        GenieError: U004, nobody said them: counted without noise they would be released for
             nothing.
     """
     if not settings.label:
@@ -159,7 +159,7 @@ def label_fractions(
     if not found:
         message = f"no shares of the labels {settings.label!r} are known"
         hint = "release a table with that column, or give the shares with fractions"
-        raise GenieError(Problem("V004", message, hint=hint))
+        raise GenieError(Problem("U004", message, hint=hint))
     return {label: share for label, share in found.items() if share > 0}
 
 
@@ -231,7 +231,7 @@ class _Run:
         if not made:
             hint = "look at its options, and at the metadata that it is to follow"
             message = f"the generator {self.generator.name!r} made no candidate"
-            raise GenieError(Problem("V005", message, hint=hint))
+            raise GenieError(Problem("U005", message, hint=hint))
         return Population(self._distinct(made), len(records))
 
     def _records(self) -> list[Metadata]:
@@ -294,13 +294,13 @@ class _Run:
         """Return a variation of each candidate.
 
         Raises:
-            GenieError: V006, the generator made more or less.
+            GenieError: U006, the generator made more or less.
         """
         made = self.generator.vary(candidates, strength, seed=self._seed(name))
         if len(made) != len(candidates):
             message = f"expected {len(candidates):,} variations of {self.generator.name!r}, got "
             hint = "a generator returns one for each candidate, the candidate itself if need be"
-            raise GenieError(Problem("V006", f"{message}{len(made):,}", hint=hint))
+            raise GenieError(Problem("U006", f"{message}{len(made):,}", hint=hint))
         return made
 
     def _seed(self, name: str) -> int:

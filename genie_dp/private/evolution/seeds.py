@@ -52,11 +52,11 @@ class SeedGenerator:
             proposals: of a variation.
 
         Raises:
-            GenieError: there is no sentence (V507).
+            GenieError: there is no sentence (U507).
         """
         if not any(seed.utterance for seed in seeds):
             hint = "one sentence a line, with its metadata"
-            raise GenieError(Problem("V507", "expected public sentences, got none", hint=hint))
+            raise GenieError(Problem("U507", "expected public sentences, got none", hint=hint))
         if proposals < 1:
             raise ValueError(f"proposals must be at least 1, got {proposals}")
         self.seeds = tuple(seed for seed in seeds if seed.utterance)

@@ -57,8 +57,8 @@ class EvolutionSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        """Refuse what is none (V003), all mistakes at once."""
-        problems = [Problem("V003", message) for message in self._faults()]
+        """Refuse what is none (U003), all mistakes at once."""
+        problems = [Problem("U003", message) for message in self._faults()]
         if problems:
             raise GenieError(problems)
 

@@ -71,7 +71,7 @@ class Folder:
             depends_on: hash of settings, generator and embedding.
 
         Raises:
-            GenieError: V021, it holds a run of something else.
+            GenieError: U021, it holds a run of something else.
         """
         self.path = path
         self._record = path / "run.json"
@@ -81,7 +81,7 @@ class Folder:
         elif self._read()["depends_on"] != depends_on:
             message = f"the run in {path} has other settings, another generator or embedding"
             hint = "go on with the same, or start again in another folder, which is paid again"
-            raise GenieError(Problem("V021", message, hint=hint))
+            raise GenieError(Problem("U021", message, hint=hint))
 
     @property
     def run(self) -> str:
@@ -122,20 +122,20 @@ class Folder:
         """Return a vote that was released; None where there was none.
 
         Raises:
-            GenieError: V020, it was released and is missing; V022, it is of other candidates.
+            GenieError: U020, it was released and is missing; U022, it is of other candidates.
         """
         path = self._vote(iteration)
         if not path.exists():
             if iteration <= self._read()["released"]:
                 message = f"vote {iteration} of {self.path} is missing: it would be released twice"
                 hint = "put vote and candidates back, or start again with --overwrite, which is"
-                raise GenieError(Problem("V020", message, hint=f"{hint} paid again"))
+                raise GenieError(Problem("U020", message, hint=f"{hint} paid again"))
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["candidates"] != self._digest(iteration):
             message = f"the candidates of vote {iteration} in {self.path} are not those voted for"
             hint = f"put {self._population(iteration).name} back"
-            raise GenieError(Problem("V022", message, hint=hint))
+            raise GenieError(Problem("U022", message, hint=hint))
         noisy = np.array(content["noisy"], np.float64)
         return Vote(noisy, spent_of(content["spent"]), content["counts"])
 
@@ -164,7 +164,7 @@ def entered(path: Path, depends_on: str) -> Iterator[Folder]:
     """Enter a work folder, and keep other processes out: two would release twice what is paid once.
 
     Raises:
-        GenieError: another one is in it (B006), or it holds another run (V021).
+        GenieError: another one is in it (B006), or it holds another run (U021).
     """
     path.mkdir(parents=True, exist_ok=True)
     with locked(path / ".evolve.lock", wait=1.0):

@@ -36,8 +36,8 @@ class SentenceTransformer:
         """Load the model now: what is missing is to be known before anything is paid.
 
         Raises:
-            GenieError: sentence-transformers is not installed (V011), or the folder has no model
-                of it (V012).
+            GenieError: sentence-transformers is not installed (U011), or the folder has no model
+                of it (U012).
         """
         _model(self.folder, self.device)
 
@@ -73,10 +73,10 @@ def _model(folder: Path, device: str) -> Any:
     except ImportError:
         hint = "pip install 'genie_dp[sentence-transformers]', or take the embedding hashed"
         message = "sentence-transformers is not installed"
-        raise GenieError(Problem("V011", message, hint=hint)) from None
+        raise GenieError(Problem("U011", message, hint=hint)) from None
     try:
         return library.SentenceTransformer(str(folder), device=device, local_files_only=True)
     except (OSError, ValueError) as error:
         hint = "give the folder that `SentenceTransformer.save` wrote"
         message = f"{folder}: no model of sentence-transformers: {error}"
-        raise GenieError(Problem("V012", message, hint=hint)) from None
+        raise GenieError(Problem("U012", message, hint=hint)) from None

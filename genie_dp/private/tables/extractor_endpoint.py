@@ -90,16 +90,16 @@ def trusted(
         at_once: requests under way at one time.
 
     Raises:
-        GenieError: nobody said so, or rows would travel unencrypted (V509).
+        GenieError: nobody said so, or rows would travel unencrypted (U509).
     """
     parts = urlsplit(client.service.base_url)
     if not is_trusted:
         message = "private rows would be sent to a service that nobody declared trusted"
         hint = "where it is inside your boundary of trust, say so with --trusted-endpoint"
-        raise GenieError(Problem("V509", message, hint=hint))
+        raise GenieError(Problem("U509", message, hint=hint))
     if parts.scheme != "https" and parts.hostname not in _LOOPBACK:
         message = f"private rows would be sent to {parts.hostname} unencrypted"
-        raise GenieError(Problem("V509", message, hint="use https, or a service on this machine"))
+        raise GenieError(Problem("U509", message, hint="use https, or a service on this machine"))
     return TrustedModel(client, tuple(columns), at_once)
 
 
@@ -112,7 +112,7 @@ def metadata_by_model(
     `metadata_of` does.
 
     Raises:
-        GenieError: the service gave no answer (V510); nothing of the row is in the error.
+        GenieError: the service gave no answer (U510); nothing of the row is in the error.
     """
     found: list[Metadata] = []
     # Of a sentence that everybody may see, so that a mistake in the settings is no row's.
@@ -146,7 +146,7 @@ def _described(
 def extractor(model: TrustedModel, name: str) -> Extractor:
     """Return an extractor of one of the model's columns, for rows one by one.
 
-    It raises GenieError (V510) where the service gives no answer.
+    It raises GenieError (U510) where the service gives no answer.
     """
 
     def extract(example: Example) -> str:
@@ -162,7 +162,7 @@ def extractor(model: TrustedModel, name: str) -> Extractor:
 def _failed(why: str) -> GenieError:
     message = f"the trusted service gave no metadata: {why}"
     hint = "look at the service's own log: what it says is not shown, it may repeat a private row"
-    return GenieError(Problem("V510", message, hint=hint))
+    return GenieError(Problem("U510", message, hint=hint))
 
 
 def _messages(columns: Sequence[Column], sentence: str) -> list[Message]:
