@@ -33,6 +33,8 @@ from tests.serve_parsers import (
 )
 
 ROOT = Path(__file__).parent.parent
+FORM = b"sentence=lock+all+doors"
+POST = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "client": None}
 
 
 @pytest.fixture
@@ -236,6 +238,29 @@ def test_a_body_that_is_too_large_is_refused_before_it_is_read(parser):
     problem(browser.post("/parse", content=pieces, headers=headers), 413, "W002")
     service.close(20)
     assert parser.batches == []
+
+
+@given(st.integers(0, len(FORM) - 1))
+def test_of_a_form_that_broke_off_nothing_is_parsed(sent):
+    parser = EchoParser()
+    service = service_of(parser)
+    events = iter([
+        {"type": "http.request", "body": FORM[:sent], "more_body": True},
+        {"type": "http.disconnect"},
+    ])  # fmt: skip
+    answers = []
+
+    async def receive():
+        return next(events, {"type": "http.disconnect"})
+
+    async def send(message):
+        answers.append(message.get("status"))
+
+    app = parse_app(service, hosts=rule_for("127.0.0.1"))
+    headers = [(b"host", b"localhost"), (b"content-length", str(len(FORM)).encode())]
+    asyncio.run(app({**POST, "headers": headers}, receive, send))
+    service.close(20)
+    assert (answers[0], parser.batches) == (400, [])
 
 
 def test_whoever_asks_too_fast_is_told_when_to_ask_again():

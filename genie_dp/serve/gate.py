@@ -124,6 +124,9 @@ class Gate:
             async with asyncio.timeout(_PATIENCE):
                 while True:
                     message = await receive()
+                    if message["type"] == "http.disconnect":
+                        # Half of a text is not what its writer sent; nobody gets this answer.
+                        return b"", self._refuse(400, "This broke off.")
                     body += message.get("body", b"")
                     if len(body) > self._most_bytes:
                         return b"", too_much
