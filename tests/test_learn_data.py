@@ -10,7 +10,7 @@ from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.batches import collate, encode  # noqa: E402
-from genie_dp.learn.data import PairBatches  # noqa: E402
+from genie_dp.learn.data import Chunks, PairBatches  # noqa: E402
 from genie_dp.learn.mixture import Order, Part, Strategy, strata  # noqa: E402
 from genie_dp.learn.ngrams import ngrams  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
@@ -136,6 +136,31 @@ def drawn(parts, strategy, *, chunks=20, size=100):
 
 def rows_of(name, number, **more):
     return Part(name, [Pair.of(f"{name} {i}", "x " * (i + 1)) for i in range(number)], **more)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"parts": [Part("all", PAIRS, 0.0), Part("more", PAIRS, 0.0)]},
+        {"parts": [Part("all", PAIRS)], "strategy": Strategy({"short": 0.0, "long": 0.0})},
+    ],
+)
+def test_shares_that_leave_no_rows_are_refused(settings):
+    with pytest.raises(GenieError, match="M004"):
+        PairBatches(vocabulary=VOCABULARY, **settings)
+
+
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=4),
+    st.lists(st.one_of(st.none(), st.floats(0.1, 9)), min_size=4, max_size=4),
+    st.integers(1, 5),
+)
+def test_no_batch_is_empty_or_larger_than_by_its_parts(sizes, ratios, size):
+    parts = [Part(str(n), [Pair.of("a", "b")] * n, r) for n, r in zip(sizes, ratios, strict=False)]
+    lengths = np.ones(sum(sizes), np.int64)
+    made = Chunks(parts, lengths, size, Strategy(), 0)
+    for number in range(2 * made.chunk):
+        assert 1 <= len(made.batch(number)) <= size + len(parts)
 
 
 def test_parts_are_mixed_by_their_ratios():

@@ -19,6 +19,7 @@ from genie_dp.learn.language_model import (  # noqa: E402
 )
 from genie_dp.learn.loop import Run, TrainSettings  # noqa: E402
 from genie_dp.learn.mixture import Part  # noqa: E402
+from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.pointer import (  # noqa: E402
     Mixture,
     all_log_probabilities,
@@ -160,6 +161,17 @@ def test_a_token_of_a_pretrained_network_begins_as_the_mean_of_its_pieces(tmp_pa
     table = made.body.get_input_embeddings().weight
     row = made.tokens.weight[VOCABULARY.index["now"]]
     torch.testing.assert_close(row, table[[ord(c) - 32 for c in "now"]].mean(0))
+
+
+@pytest.mark.parametrize("kind", ["bart", "t5"])
+def test_words_longer_than_a_pretrained_encoder_takes_change_no_other_sentence(kind, tmp_path):
+    """The tiny BART has 64 places."""
+    made = network("pretrained", base=save_tiny_base(tmp_path, kind))
+    long = Pair.of(f"buy {'q' * 70} and {'z' * 900}", "now")
+    with torch.no_grad():
+        alone, both = made.loss(batch([PAIRS[0]])), made.loss(batch([PAIRS[0], long]))
+    assert bool(both.isfinite().all())
+    torch.testing.assert_close(both[:1], alone, rtol=1e-3, atol=1e-3)
 
 
 def test_a_temperature_makes_a_model_that_is_too_sure_honest():

@@ -92,12 +92,19 @@ class Chunks:
 
         Args:
             lengths: words and tokens of each row, through all parts.
+
+        Raises:
+            GenieError: all shares are 0.
         """
+        found = strata(parts, strategy)
+        if not found:
+            hint = "give a ratio, and a share of a group that there is, above 0"
+            raise GenieError(Problem("M004", "expected rows to learn from, got none", hint=hint))
         self.chunk = max(1, min(CHUNK, len(lengths) // size))
         self.per_epoch = len(lengths) / size
         self.lengths = lengths
         self.seed = seed
-        self.order = Order(strata(parts, strategy), self.chunk * size, strategy, seed)
+        self.order = Order(found, self.chunk * size, strategy, seed)
         self._batches = lru_cache(maxsize=2)(self._chunk)
 
     def batch(self, number: int) -> list[int]:
@@ -105,6 +112,9 @@ class Chunks:
         return self._batches(number // self.chunk)[number % self.chunk]
 
     def _chunk(self, number: int) -> list[list[int]]:
-        batches = by_length(self.order.rows_of(number), self.lengths, self.chunk)
+        rows = self.order.rows_of(number)
+        # Strata come in whole rows: batches of one row could be more than there are rows.
+        rows = np.resize(rows, max(len(rows), self.chunk))
+        batches = by_length(rows, self.lengths, self.chunk)
         rng = np.random.default_rng(child_seed(self.seed, "batches", number))
         return [batches[i].tolist() for i in rng.permutation(self.chunk)]

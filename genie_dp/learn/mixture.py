@@ -75,19 +75,19 @@ class Stratum:
 
 
 def strata(parts: Sequence[Part], strategy: Strategy) -> tuple[Stratum, ...]:
-    """Return the strata of all parts; rows are numbered through them in order.
+    """Return the strata of all parts, none where every share is 0; rows are numbered through them.
 
     >>> parts = [Part("a", [Pair.of("x", "y")] * 3), Part("b", [Pair.of("u", "v")])]
     >>> [(s.name, s.share) for s in strata(parts, Strategy())]
     [('a:', 0.75), ('b:', 0.25)]
     """
     free = sum(len(part.pairs) for part in parts if part.ratio is None)
-    fixed = sum(part.ratio or 0.0 for part in parts)
+    worth = sum(part.ratio or 0.0 for part in parts) + (free > 0) or 1.0
     found, first = [], 0
     for part in parts:
         # Parts without a ratio share what a ratio of 1 is worth, or everything.
         share = len(part.pairs) / free if part.ratio is None else part.ratio
-        found.extend(_groups(part, first, share / (fixed + (free > 0)), strategy))
+        found.extend(_groups(part, first, share / worth, strategy))
         first += len(part.pairs)
     kept = [stratum for stratum in found if stratum.share > 0]
     total = sum(stratum.share for stratum in kept)

@@ -97,7 +97,9 @@ class PretrainedNetwork(PointerNetwork):
         A piece that belongs to no word has the number S.
         """
         end = self.tokenizer.eos_token_id
-        rows = [[self._pieces(word) for word in sentence] for sentence in sentences]
+        # Encoders with a table of places (BART) take no more pieces than it has.
+        most = getattr(self.config, "max_position_embeddings", None)
+        rows = [_fitting([self._pieces(w) for w in s], most) for s in sentences]
         wide = max(sum(map(len, row)) for row in rows) + 1
         words = max(1, *map(len, rows))
         ids = torch.full((len(rows), wide), self.tokenizer.pad_token_id)
@@ -178,6 +180,21 @@ def _pieces(tokenizer: Any, word: str) -> tuple[int, ...]:
     """Return the pieces of a word inside a sentence; never none."""
     found = tokenizer(f" {word}", add_special_tokens=False).input_ids
     return tuple(found) or (tokenizer.unk_token_id,)
+
+
+def _fitting(row: list[tuple[int, ...]], most: int | None) -> list[tuple[int, ...]]:
+    """Return the pieces of words; of words that are too long together, the first of each.
+
+    Args:
+        most: pieces that an encoder takes, the end included; None for any number.
+
+    >>> _fitting([(1, 2, 3), (4,)], 4)
+    [(1,), (4,)]
+    """
+    if most is None or sum(map(len, row)) < most:
+        return row
+    each = max(1, (most - 1) // len(row))
+    return [pieces[:each] for pieces in row]
 
 
 def _means(pieces: torch.Tensor, owner: torch.Tensor, words: int) -> torch.Tensor:
