@@ -8,10 +8,11 @@ pytest.importorskip("phonenumbers")
 from genie_dp.cli import run  # noqa: E402
 from genie_dp.learn.search import search  # noqa: E402
 from genie_dp.learn.seq2seq import build  # noqa: E402
+from genie_dp.parser import scoring  # noqa: E402
 from genie_dp.parser.parser import Parser  # noqa: E402
 from tests.dataset_rows import row, write  # noqa: E402
 from tests.learn_setup import VOCABULARY, batch, network, save_tiny_base  # noqa: E402
-from tests.parser_setup import HOME, MAIL, rows, train, write_rows  # noqa: E402
+from tests.parser_setup import HOME, LIGHT, MAIL, rows, train, write_rows  # noqa: E402
 
 
 def together(models):
@@ -102,6 +103,31 @@ def test_parsers_of_the_same_rows_become_one(parsers, validation, tmp_path, caps
     assert run(asked) == 0
     assert json.loads(result.read_text())["accuracy"]["share"] == pytest.approx(accuracy, abs=1e-4)
     assert not (tmp_path / ".both.work").exists()
+
+
+def test_sentences_with_a_constant_of_a_template_are_measured_as_their_parsers_were(
+    tmp_path, monkeypatch
+):
+    night = f"now => {LIGHT} param:at:Time = time:22:00:00 param:power:Enum(on,off) = enum:off"
+    made = [*rows(), *(row(f"N{n}", f"good night {n}", night) for n in "abcdefgh")]
+    parser = train(tmp_path, inputs=[write_rows(tmp_path, made)], steps=1)
+    real = write(
+        tmp_path / "real.jsonl", [row("R0", "good night everybody", night, source="human")]
+    )
+    seen = []
+    monkeypatch.setattr("genie_dp.parser.ensemble.score", spied(seen))
+    ensemble(parser, parser, "--output", tmp_path / "both", "--validation", real)
+    assert [one.program for one in seen] == [night]
+
+
+def spied(seen):
+    """Return `score`, which keeps the rows as well."""
+
+    def score(decoder, checked):
+        seen.extend(checked)
+        return scoring.score(decoder, checked)
+
+    return score
 
 
 def test_an_ensemble_answers_after_its_parsers_are_gone(parsers, tmp_path):

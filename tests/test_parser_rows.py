@@ -118,9 +118,17 @@ def test_constants_of_templates_are_allowed_in_programs(tmp_path):
     assert '" hello there "' in grammar_texts(found, "thingtalk")
 
 
-def test_phrases_and_constants_are_learned_from_a_sample_that_the_seed_draws(tmp_path):
-    path = write_rows(tmp_path)
-    assert learn_reading(config(path), target()) == learn_reading(config(path), target())
+def test_phrases_and_constants_are_learned_from_one_sample_whatever_the_seed(tmp_path, monkeypatch):
+    monkeypatch.setattr("genie_dp.parser.rows.SAMPLE", 10)
+    size = "param:size:Measure(byte)"
+    made = [
+        row(f"S{n}", "show huge mail", f"now => ( {INBOX} ) filter {size} > {n} unit:MB => notify")
+        for n in range(40)
+    ]
+    path = write_rows(tmp_path, made)
+    found = [learn_reading(config(path, seed=seed), target()) for seed in range(4)]
+    assert len(found[0].fixed) == 10
+    assert found == found[:1] * 4
 
 
 @pytest.mark.parametrize(
@@ -151,15 +159,17 @@ def test_ablations_of_s_expressions_are_refused():
     assert error.value.problems[0].code == "N003"
 
 
-def test_real_sentences_of_skills_become_rows(tmp_path):
+@pytest.mark.parametrize("said", ["mail on lunch", "mail on\u2028lunch", "mail\x0con\x85lunch"])
+def test_real_sentences_of_skills_become_rows(tmp_path, said):
     folder = tmp_path / "com.example.mail"
     folder.mkdir()
     code = 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify'
-    (folder / "eval.tsv").write_text(f"utterance\tprogram\nmail on lunch\t{code}\n")
+    text = f"utterance\tprogram\n{said}\t{code}\n"
+    (folder / "eval.tsv").write_text(text, encoding="utf-8")
     (found,) = skill_rows([tmp_path], get_language("thingtalk"), load_library([MAIL]))
     assert (found.id, found.utterance, found.source) == (
         "com.example.mail:2",
-        "mail on lunch",
+        said,
         "human",
     )
     assert found.program == rows()[0].program

@@ -100,7 +100,7 @@ class ParseJob:
     def file(self, path: Path) -> None:
         """Parse the lines of a file in batches; of standard input each at once."""
         is_pipe = str(path) == "-"
-        lines: Iterable[str] = sys.stdin if is_pipe else read_text(path).splitlines()
+        lines: Iterable[str] = sys.stdin if is_pipe else read_text(path).split("\n")
         sentences = (line.strip() for line in lines)
         waiting = (line for line in sentences if line)
         known = total = 0

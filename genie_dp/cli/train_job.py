@@ -317,7 +317,7 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     files.copy_skills(job.paths, made)
     files.write_texts(made, material.texts)
     files.write_reader(made, reading)
-    facts = {"parser": _facts(job, trained, files.skills_hash(made))}
+    facts = {"parser": _facts(job, reading, trained, files.skills_hash(made))}
     save_model(replace(trained.saved, facts=facts), made)
     (made / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
@@ -330,8 +330,11 @@ def deliver(job: Job, material: "Material", reading: Reading, trained: "Trained"
     put_in_place(made, job.output, job.work)
 
 
-def _facts(job: Job, trained: "Trained", skills: str) -> dict[str, Any]:
-    """Return what config.json says of the parser; `Parser.from_pretrained` reads it."""
+def _facts(job: Job, reading: Reading, trained: "Trained", skills: str) -> dict[str, Any]:
+    """Return what config.json says of the parser; `Parser.from_pretrained` reads it.
+
+    An ensemble prepares its validation rows with the constants of templates (`fixed`), too.
+    """
     config = job.config
     return {
         "version": __version__,
@@ -348,6 +351,7 @@ def _facts(job: Job, trained: "Trained", skills: str) -> dict[str, Any]:
         "readings": config.readings,
         "is_constrained": config.is_constrained,
         "longest": trained.longest,
+        "fixed": sorted(reading.fixed),
     }
 
 

@@ -137,7 +137,10 @@ def measured(network: SavedModel, first: Member, validation: str, device: str) -
     language = str(first.facts["language"])
     library = library_of(language, files.skill_paths(first.folder))
     target = target_of(Style.of(first.facts), language, library)
-    rows = validation_rows(config, target, files.read_reader(first.folder), Rows())
+    reading = replace(
+        files.read_reader(first.folder), fixed=frozenset(first.facts.get("fixed", ()))
+    )
+    rows = validation_rows(config, target, reading, Rows())
     decoder = Decoder(
         network.model.to(device),
         network.vocabulary,

@@ -6,7 +6,7 @@ Nothing here imports torch, so that worker processes may be forked before it is 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -95,11 +95,11 @@ class Reading:
 
     Attributes:
         phrases: what the skills say with words that are values elsewhere.
-        fixed: constants that templates put into programs.
+        fixed: constants that templates put into programs, in token form.
     """
 
     phrases: Phrases = NO_PHRASES
-    fixed: frozenset[object] = frozenset()
+    fixed: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,13 +186,16 @@ def learn_reading(config: ParserConfig, target: Target) -> Reading:
     plain = [row for row in sample if row.source == "synthetic"]
     reader = load_reader(config.reader)
     preparer = Preparer(reader, target.language, target.library, NOW, locale(config))
-    preparer.fixed = fixed_constants(plain) if plain else _unsaid(sample, preparer)
-    return Reading(phrases_of(plain or sample, preparer), preparer.fixed)
+    fixed = fixed_constants(plain) if plain else _unsaid(sample, preparer)
+    return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed)
 
 
 def _sample(config: ParserConfig) -> list[Example]:
-    """Return rows of all inputs, each as likely as another (reservoir sampling)."""
-    rng = stream(config.seed, "phrases")
+    """Return rows of all inputs, each as likely as another (reservoir sampling).
+
+    They are the same for every seed: parsers that read otherwise could not answer together.
+    """
+    rng = stream(0, "phrases")
     found: list[Example] = []
     count = 0
     for one in config.inputs:
@@ -207,16 +210,18 @@ def _sample(config: ParserConfig) -> list[Example]:
     return found
 
 
-def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[object]:
+def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     """Return the constants of programs that their sentences often do not say."""
     counts: Counter[object] = Counter()
+    texts: dict[object, str] = {}
     for row in rows:
-        keys = {x.key for x in literals(tuple(row.program.split(" "))) if not x.is_text}
-        if keys:
+        known = {x.key: x.text for x in literals(tuple(row.program.split(" "))) if not x.is_text}
+        if known:
             read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
             if not read.values:
-                counts.update(keys)
-    return frozenset(key for key, count in counts.items() if count >= _OFTEN)
+                counts.update(known.keys())
+                texts.update(known)
+    return frozenset(texts[key] for key, count in counts.items() if count >= _OFTEN)
 
 
 def locale(config: ParserConfig) -> Locale:

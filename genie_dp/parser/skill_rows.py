@@ -48,7 +48,7 @@ def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Itera
             program.
     """
     for file in evaluation_files(paths):
-        for number, line in enumerate(read_text(file).splitlines(), 1):
+        for number, line in enumerate(read_text(file).split("\n"), 1):
             cells = line.split("\t")
             if not line.strip() or (number == 1 and cells[0] == _HEADER):
                 continue

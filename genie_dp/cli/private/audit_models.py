@@ -60,7 +60,7 @@ class ParserScorer:
 
         reader = load_reader(str(facts["reader"]), phrases=files.read_reader(folder).phrases)
         texts = files.read_texts(folder)
-        fixed = frozenset(x.key for text in texts for x in literals(tuple(text.split(" "))))
+        fixed = frozenset(x.text for text in texts for x in literals(tuple(text.split(" "))))
         locale = Locale(**facts["locale"])
         target = self.target
         return Preparer(reader, target.language, target.library, NOW, locale, fixed)

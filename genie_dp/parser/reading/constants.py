@@ -20,14 +20,15 @@ _COMPACT = ("currency:", "date:", "time:", "location:")
 class Literal(NamedTuple):
     """A constant of a program: the tokens from `start` to before `end`.
 
-    `key` is equal for constants of one meaning. `is_text` tells words between quotes, entities
-    included.
+    `text` are these tokens, `key` is equal for constants of one meaning. `is_text` tells words
+    between quotes, entities included.
     """
 
     start: int
     end: int
     key: object
     is_text: bool
+    text: str
 
 
 def literals(program: Sequence[str]) -> tuple[Literal, ...]:
@@ -42,7 +43,8 @@ def literals(program: Sequence[str]) -> tuple[Literal, ...]:
     while at < len(program):
         end, is_text = _end(program, at)
         if end > at:
-            found.append(Literal(at, end, key_of(" ".join(program[at:end])), is_text))
+            text = " ".join(program[at:end])
+            found.append(Literal(at, end, key_of(text), is_text, text))
         at = max(end, at + 1)
     return tuple(found)
 

@@ -53,8 +53,8 @@ class Preparer:
         language, library: what programs are in.
         now: the moment from which the rows' "tomorrow" was told.
         locale: what the rows leave unsaid.
-        fixed: constants, as keys of `constants.key_of`, that stand in programs without being said:
-            the 30 degrees of "hot". See `fixed_constants`.
+        fixed: constants, in token form, that stand in programs without being said: the 30 degrees
+            of "hot". See `fixed_constants`.
         counts: rows by what became of them.
     """
 
@@ -63,9 +63,14 @@ class Preparer:
     library: Any
     now: datetime
     locale: Locale = LOCALE
-    fixed: frozenset[object] = frozenset()
+    fixed: frozenset[str] = frozenset()
     most: int = 24
     counts: Counter[str] = field(default_factory=Counter)
+    _keys: frozenset[object] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Tell constants by what they mean."""
+        self._keys = frozenset(map(key_of, self.fixed))
 
     def prepare(self, row: Example) -> Prepared | Left:
         """Return the row in the parser's form, or the reason to leave it out.
@@ -96,7 +101,7 @@ class Preparer:
         """Return the likeliest reading that agrees with the program, and where its values stand."""
         program = tuple(row.program.split(" "))
         found = literals(program)
-        said = tuple(one for one in found if not one.is_text and one.key not in self.fixed)
+        said = tuple(one for one in found if not one.is_text and one.key not in self._keys)
         problem: Left | None = None
         for reading in self._readings(row, is_plain=not said):
             places = _match(reading.values, program, found)
@@ -144,14 +149,14 @@ class Preparer:
         return known
 
 
-def fixed_constants(rows: Iterable[Example]) -> frozenset[object]:
+def fixed_constants(rows: Iterable[Example]) -> frozenset[str]:
     """Return the constants that templates put into programs: those of synthesized rows.
 
     Args:
         rows: synthesized rows with placeholders.
     """
     return frozenset(
-        one.key
+        one.text
         for row in rows
         for one in literals(tuple(row.program.split(" ")))
         if not one.is_text
