@@ -102,7 +102,7 @@ class Script:
         show(table, found, columns)
 
     def tested(
-        self, world: World, rows: Sequence[Path], parts: Mapping[str, Path], seed: int
+        self, world: World, rows: Sequence[Path], parts: Mapping[str, Path], seed: int = 1
     ) -> dict[str, float]:
         """Return what a parser of rows makes of parts of the real rows."""
         learned = [self.make.unseen(world, path) for path in rows]
