@@ -6,6 +6,8 @@ import pytest
 
 from genie_dp.cli import run
 from genie_dp.cli.new import write_files
+from genie_dp.languages import get_language
+from genie_dp.skills.load import load_library
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +36,18 @@ def test_a_new_project_synthesizes_at_once(capsys: pytest.CaptureFixture[str]) -
     assert run(["new", "project", "home"]) == 0
     assert run(["synthesize", *IN_PROJECT, "--size", "50", "--output", "pairs.jsonl"]) == 0
     assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
+
+
+def test_real_sentences_of_a_new_skill_have_canonical_programs() -> None:
+    assert run(["new", "skill", "org.my-garden", "--in", "thingpedia"]) == 0
+    skill = Path("thingpedia/org.my-garden")
+    language, library = get_language("thingtalk"), load_library([skill])
+    rows = (skill / "eval.tsv").read_text().splitlines()[1:]
+    assert len(rows) >= 10
+    for row in rows:
+        program = language.parse(row.split("\t")[1])
+        assert not language.check(program, library)
+        assert language.render(language.canonical(program, library)) == row.split("\t")[1]
 
 
 def test_a_new_grammar_is_put_beside_the_others() -> None:

@@ -76,6 +76,20 @@ call the plumber\t1
 the train leaves at nine\t1
 """
 
+_EVAL = """\
+utterance\tprogram
+what have i written in @WORDS@\tnow => @@NAME@.notes() => notify
+what did i write about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
+any notes over 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
+tell me whenever something new is in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
+remind me to wash the car\tnow => @@NAME@.add_note(text = "wash the car")
+put pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
+write ask mum into @WORDS@ please\tnow => @@NAME@.add_note(text = "ask mum")
+get rid of plans\tnow => @@NAME@.delete_note(note = "plans"^^@NAME@:note)
+i no longer need prices\tnow => @@NAME@.delete_note(note = "prices"^^@NAME@:note)
+copy my @WORDS@\tnow => @@NAME@.notes() => @@NAME@.add_note(text = text)
+"""
+
 _GRAMMAR = """\
 // Construct templates: how the phrases of skills combine to sentences (docs/template-language.md).
 
@@ -124,6 +138,10 @@ From pairs to a parser:
     genie-dp augment pairs.jsonl paraphrases.jsonl --skills thingpedia --output train.jsonl
     genie-dp train train.jsonl --skills thingpedia --minutes 5 --output parser
     genie-dp parse --parser parser --grammar grammars/en "add buy milk to my diary"
+    genie-dp evaluate thingpedia --parser parser --skills thingpedia
+
+The last one asks the sentences of each skill's `eval.tsv`: what people might say, written apart
+from the templates.
 
 Another skill: `genie-dp new skill com.example.calendar`. Leave `--grammar` away for the constructs
 that come with genie-dp.
@@ -134,11 +152,12 @@ def skill_files(name: str, words: str) -> Mapping[str, str]:
     """Return path -> text of a new skill.
 
     >>> sorted(skill_files("com.example.diary", "diary"))
-    ['skill.tt', 'templates.genie', 'values/note.tsv', 'values/text.tsv']
+    ['eval.tsv', 'skill.tt', 'templates.genie', 'values/note.tsv', 'values/text.tsv']
     """
     return {
         "skill.tt": _filled(_CLASS, name, words),
         "templates.genie": _filled(_PRIMITIVES, name, words),
+        "eval.tsv": _filled(_EVAL, name, words),
         "values/note.tsv": _NOTES,
         "values/text.tsv": _TEXTS,
     }
