@@ -11,6 +11,7 @@ import pytest
 
 from genie_dp import __version__, cli
 from genie_dp.cli import output
+from genie_dp.cli.finite import Finite
 from genie_dp.errors import GenieError, Problem, Span
 
 
@@ -32,6 +33,32 @@ def test_every_command_of_the_table_is_there_and_says_of_itself_what_the_table_s
         found = cli.load_command(place)
         assert found.name == name
         assert found.get_short_help_str(limit=200) == line
+
+
+def leaves(found: click.Command, context: click.Context):
+    """Yield the commands that have no commands."""
+    if not isinstance(found, click.Group):
+        yield found
+        return
+    for name in found.list_commands(context):
+        yield from leaves(found.get_command(context, name), context)
+
+
+def test_no_option_takes_what_is_no_number():
+    commands = [cli.load_command(place) for place, _ in cli.COMMANDS.values()]
+    options = [
+        (found.name, option)
+        for command in commands
+        for found in leaves(command, click.Context(command))
+        for option in found.params
+        if isinstance(option.type, click.types.FloatParamType)
+    ]
+    assert len(options) > 30
+    assert [(n, o.name) for n, o in options if not isinstance(o.type, Finite)] == []
+    for _, option in options:
+        for text in ("nan", "inf"):
+            with pytest.raises(click.BadParameter):
+                option.type.convert(text, option, None)
 
 
 def test_version(capsys):

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from genie_dp.cli.finite import Finite
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import (
@@ -53,8 +54,8 @@ def config_options(command: Command) -> Command:
     kinds: list[tuple[dict[str, str], click.ParamType[Any], str]] = [
         (COUNTS, click.IntRange(0), "N"),
         (SPANS, click.IntRange(1), "N"),
-        (SHARES, click.FloatRange(0, 1), "SHARE"),
-        (NOISE, click.FloatRange(0, 1), "SHARE"),
+        (SHARES, Finite(0, 1), "SHARE"),
+        (NOISE, Finite(0, 1), "SHARE"),
     ]
     rows = [(name, text, kind, word) for table, kind, word in kinds for name, text in table.items()]
     defaults = AugmentConfig()

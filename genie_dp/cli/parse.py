@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import Finite
 from genie_dp.cli.inputs import grammar_option
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
@@ -28,7 +29,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a sentence, a line each.")
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1),
+    "--threshold", type=Finite(0, 1),
     help="Confidence under which it says that it does not know [what the parser has].",
 )  # fmt: skip
 @click.option(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from genie_dp.cli.finite import Finite
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import grammar_option
 from genie_dp.errors import GenieError, Problem
@@ -39,7 +40,7 @@ _DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
     help="Sentences that are parsed together, at most.",
 )  # fmt: skip
 @click.option(
-    "--wait-ms", type=click.FloatRange(0, 1000), default=5, show_default=True,
+    "--wait-ms", type=Finite(0, 1000), default=5, show_default=True,
     help="Milliseconds that a sentence waits for others.",
 )  # fmt: skip
 @click.option(
@@ -51,18 +52,18 @@ _DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
     help="Words and signs of a sentence, at most; of its characters eight times as many.",
 )  # fmt: skip
 @click.option(
-    "--rate", type=click.FloatRange(0), metavar="N",
+    "--rate", type=Finite(0), metavar="N",
     help="Sentences a second from one address; 0 for any number [20; this machine: any number].",
 )  # fmt: skip
 @click.option(
-    "--timeout", type=click.FloatRange(0, 600, min_open=True), default=10, show_default=True,
+    "--timeout", type=Finite(0, 600, min_open=True), default=10, show_default=True,
     help="Seconds that a request may take.",
 )  # fmt: skip
 @click.option(
     "--no-english", is_flag=True, help="Say no program in English; the server starts faster.",
 )  # fmt: skip
 @click.option(
-    "--threshold", type=click.FloatRange(0, 1), metavar="P",
+    "--threshold", type=Finite(0, 1), metavar="P",
     help='Confidence under which the answer is "I do not know" [that of the parser].',
 )  # fmt: skip
 @click.option(

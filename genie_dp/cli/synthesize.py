@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import Finite
 from genie_dp.cli.inputs import library_options, templates_options
 from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import (
@@ -46,14 +47,14 @@ class Shard(click.ParamType[Any]):
 )
 @click.option(
     "--depth-decay",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=Finite(0, 1, min_open=True),
     default=0.7,
     show_default=True,
     help="Share of each further depth, as a factor.",
 )
 @click.option(
     "--balance",
-    type=click.FloatRange(0, 1),
+    type=Finite(0, 1),
     default=0.25,
     show_default=True,
     help="0: every function alike; 1: by how much can be said of it.",

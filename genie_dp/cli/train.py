@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import resume_options
 from genie_dp.languages import language_names
@@ -23,11 +24,11 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
     help="Where the parser goes: network, skills, card. It appears when it is complete.",
 )  # fmt: skip
 @click.option(
-    "--minutes", type=click.FloatRange(0, min_open=True),
+    "--minutes", type=POSITIVE,
     help="Train so long [5, unless steps or epochs are given].",
 )  # fmt: skip
 @click.option("--steps", type=click.IntRange(1), help="Train so many steps: repeatable.")
-@click.option("--epochs", type=click.FloatRange(0, min_open=True), help="The same in epochs.")
+@click.option("--epochs", type=POSITIVE, help="The same in epochs.")
 @click.option(
     "--validation", metavar="FILE|DIR",
     help="Rows of real sentences, or skills with eval.tsv: choose the best weights, calibrate.",
@@ -42,7 +43,7 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
 )  # fmt: skip
 @click.option("--batch", type=click.IntRange(1), help="Rows of a batch [64].")
 @click.option("--accumulate", type=click.IntRange(1), help="Batches of a step [1].")
-@click.option("--rate", type=click.FloatRange(0, min_open=True), help="Highest learning rate.")
+@click.option("--rate", type=POSITIVE, help="Highest learning rate.")
 @click.option("--bf16/--no-bf16", default=None,
               help="Multiply matrices in bfloat16 [where that is faster].")  # fmt: skip
 @click.option("--patience", type=click.IntRange(1), metavar="N",

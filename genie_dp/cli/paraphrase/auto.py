@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.inputs import library_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -29,7 +30,7 @@ def rule_options(command: Command) -> Command:
                 "[shipped].",
             ),
             click.option(
-                "--lexical-share", type=click.FloatRange(0, 1),
+                "--lexical-share", type=Finite(0, 1),
                 help="Share of the rewrites that get one or two other words as well [0.3].",
             ),
             click.option(
@@ -64,7 +65,7 @@ def model_options(command: Command) -> Command:
                 help="Text with {sentence} for a model, with {number} for an endpoint.",
             ),
             click.option(
-                "--temperature", type=click.FloatRange(0, 5), help="Of sampling [1.0; 0.9]."
+                "--temperature", type=Finite(0, 5), help="Of sampling [1.0; 0.9]."
             ),
             click.option(
                 "--device", metavar="NAME", help="Of the model: cpu, cuda, cuda:1 .. [auto]."
@@ -85,18 +86,18 @@ def model_options(command: Command) -> Command:
             ),
             click.option("--at-once", type=click.IntRange(1), help="Requests at one time [4]."),
             click.option(
-                "--per-minute", type=click.FloatRange(0, min_open=True),
+                "--per-minute", type=POSITIVE,
                 help="Requests a minute, at most.",
             ),
             click.option(
                 "--retries", type=click.IntRange(0), help="Further tries of a request [6]."
             ),
             click.option(
-                "--price-in", type=click.FloatRange(0),
+                "--price-in", type=Finite(0),
                 help="Price of a million tokens of prompts, for the report.",
             ),
             click.option(
-                "--price-out", type=click.FloatRange(0), help="The same of answers."
+                "--price-out", type=Finite(0), help="The same of answers."
             ),
             click.option(
                 "--answers", metavar="FILE",
@@ -127,11 +128,11 @@ def model_options(command: Command) -> Command:
 @model_options
 @library_options
 @click.option(
-    "--copy-distance", type=click.FloatRange(0, 1),
+    "--copy-distance", type=Finite(0, 1),
     help="Edits over length under which a paraphrase is a copy [0 for rules and words, else 0.1].",
 )  # fmt: skip
 @click.option(
-    "--duplicate-distance", type=click.FloatRange(0, 1),
+    "--duplicate-distance", type=Finite(0, 1),
     help="The same for two paraphrases of a sentence.",
 )  # fmt: skip
 @click.option("--any-language", is_flag=True, help="Do not ask a model or an endpoint for English.")

@@ -5,6 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
+from genie_dp.cli.finite import Finite
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -32,11 +34,11 @@ def limit_options(command: Command) -> Command:
     for option in reversed(
         (
             click.option(
-                "--copy-distance", type=click.FloatRange(0, 1), default=0.1, show_default=True,
+                "--copy-distance", type=Finite(0, 1), default=0.1, show_default=True,
                 help="Edits over length under which a paraphrase is a copy.",
             ),
             click.option(
-                "--duplicate-distance", type=click.FloatRange(0, 1), default=0.1, show_default=True,
+                "--duplicate-distance", type=Finite(0, 1), default=0.1, show_default=True,
                 help="The same for two paraphrases of a sentence.",
             ),
             click.option("--any-language", is_flag=True, help="Do not ask for English."),

@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import Finite
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FROM_1 = click.IntRange(1)
@@ -35,14 +37,14 @@ ABOUT = ("rows", "secret", "bayesian")
               help="Print the N longest pieces: PRIVATE TEXT, on the terminal.")  # fmt: skip
 @click.option("--group", type=click.IntRange(2), default=20, show_default=True,
               help="Rows of a group that is attacked as a whole.")  # fmt: skip
-@click.option("--claim", type=click.FloatRange(0), metavar="EPSILON",
+@click.option("--claim", type=Finite(0), metavar="EPSILON",
               help="What is claimed of a row [what MODEL's folder says].")  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), metavar="DELTA",
+@click.option("--delta", type=Finite(0, 1, max_open=True), metavar="DELTA",
               help="Of --claim.")  # fmt: skip
 @click.option("--about", type=click.Choice(ABOUT), default="rows", show_default=True,
               help="Which claim of train crt: rows, secrets that redaction missed, or secrets "
               "drawn at random.")  # fmt: skip
-@click.option("--level", type=click.FloatRange(0.5, 1, max_open=True), default=0.95,
+@click.option("--level", type=Finite(0.5, 1, max_open=True), default=0.95,
               show_default=True, help="Of intervals, and of all bounds together.")  # fmt: skip
 @click.option("--language", metavar="NAME", help="Of the rows' programs [that of MODEL].")
 @click.option("--longest", type=click.IntRange(8), default=256, show_default=True,

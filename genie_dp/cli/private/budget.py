@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.private.ledgers import (
     check_is_there,
     ledger_option,
@@ -12,9 +13,7 @@ from genie_dp.cli.private.ledgers import (
     open_ledger,
     private_argument,
 )
-from genie_dp.cli.private.positive import Positive
 
-_POSITIVE = Positive()
 _format_option = click.option(
     "--format",
     "format_",
@@ -33,11 +32,11 @@ def group() -> None:
 @group.command("init")
 @private_argument
 @click.option(
-    "--epsilon", type=click.FloatRange(0, min_open=True), required=True, metavar="NUMBER",
+    "--epsilon", type=POSITIVE, required=True, metavar="NUMBER",
     help="How much may be learned of one unit, at most, by everything together. Common: 1 to 8.",
 )  # fmt: skip
 @click.option(
-    "--delta", type=click.FloatRange(0, 1, max_open=True), required=True, metavar="NUMBER",
+    "--delta", type=Finite(0, 1, max_open=True), required=True, metavar="NUMBER",
     help="Chance that epsilon does not hold: far below 1 / number of units, such as 1e-6.",
 )  # fmt: skip
 @click.option(
@@ -118,7 +117,7 @@ def _amounts(command: Any) -> Any:
         ("gaussian", "SIGMA", "Gaussian noise of that deviation on a sum of sensitivity 1"),
     ):
         command = click.option(
-            f"--{name}", type=_POSITIVE, multiple=True, metavar=metavar,
+            f"--{name}", type=POSITIVE, multiple=True, metavar=metavar,
             help=f"{what}. May be repeated.",
         )(command)  # fmt: skip
     return command
@@ -128,15 +127,15 @@ def _amounts(command: Any) -> Any:
 @private_argument
 @click.option("--steps", type=click.IntRange(1), metavar="N", help="Batches of a training.")
 @click.option(
-    "--rate", type=click.FloatRange(0, 1, min_open=True), metavar="Q",
+    "--rate", type=Finite(0, 1, min_open=True), metavar="Q",
     help="Chance of a unit to be in a batch: batch size / number of units.",
 )  # fmt: skip
 @click.option(
-    "--noise-multiplier", type=_POSITIVE, metavar="SIGMA",
+    "--noise-multiplier", type=POSITIVE, metavar="SIGMA",
     help="Noise of the training divided by the clipping norm [asked for].",
 )  # fmt: skip
 @click.option(
-    "--target", type=_POSITIVE, metavar="EPSILON",
+    "--target", type=POSITIVE, metavar="EPSILON",
     help="Epsilon of everything together that the training may reach [the budget's].",
 )  # fmt: skip
 @_amounts

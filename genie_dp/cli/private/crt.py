@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_POSITIVE = click.FloatRange(0, min_open=True)
 _FROM_1 = click.IntRange(1)
 # Those of genie_dp.private, which is not imported to print help; tests compare them.
 METHODS = ("crt", "dp", "non-private", "masked", "s-dp")
@@ -27,12 +27,12 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="crt, DP-SGD on all rows, or a baseline without any guarantee.")  # fmt: skip
 @click.option("--kind", type=click.Choice(("one-stage", "two-stage")), default="one-stage",
               show_default=True, help="Utterances, or programs and utterances.")  # fmt: skip
-@click.option("--epsilon", type=_POSITIVE,
+@click.option("--epsilon", type=POSITIVE,
               help="What this run costs by itself, for one private row more or less.")  # fmt: skip
 @click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
-@click.option("--about", type=_POSITIVE, metavar="N",
+@click.option("--about", type=POSITIVE, metavar="N",
               help="How many private units there are, as far as anybody may know.")  # fmt: skip
-@click.option("--batch", type=_POSITIVE, default=64.0, show_default=True,
+@click.option("--batch", type=POSITIVE, default=64.0, show_default=True,
               help="Private units of a batch, on average.")  # fmt: skip
 @click.option("--epochs", metavar="T|T1/T2", help="Whole epochs; of two stages T1 for programs and "
               "T2 for utterances [10, 2/8].")  # fmt: skip
@@ -52,7 +52,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="For s-dp: the rows before redaction, line by line.")  # fmt: skip
 @click.option("--without-guarantee", is_flag=True,
               help="Needed for the baselines: what they learn is not protected.")  # fmt: skip
-@click.option("--noise-multiplier", type=_POSITIVE, default=1.0, show_default=True,
+@click.option("--noise-multiplier", type=POSITIVE, default=1.0, show_default=True,
               help="For s-dp: of gradients and states, in clipping norms.")  # fmt: skip
 @click.option("--language", default="thingtalk", show_default=True,
               help="Of the rows' programs.")  # fmt: skip
@@ -66,13 +66,13 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="Tokens of a row; what is longer is cut.")  # fmt: skip
 @click.option("--public-batch", type=_FROM_1, default=64, show_default=True,
               help="Public rows of a batch.")  # fmt: skip
-@click.option("--public-rate", type=_POSITIVE, default=2e-3, show_default=True,
+@click.option("--public-rate", type=POSITIVE, default=2e-3, show_default=True,
               help="Highest learning rate on public rows.")  # fmt: skip
-@click.option("--learning-rate", type=_POSITIVE, default=1e-3, show_default=True,
+@click.option("--learning-rate", type=POSITIVE, default=1e-3, show_default=True,
               help="Highest learning rate on private rows.")  # fmt: skip
 @click.option("--optimizer", type=click.Choice(("adamw", "sgd")), default="adamw",
               show_default=True, help="Of both parts; sgd is the paper's.")  # fmt: skip
-@click.option("--clip", type=_POSITIVE, default=0.1, show_default=True,
+@click.option("--clip", type=POSITIVE, default=0.1, show_default=True,
               help="Largest norm of a private row's gradient.")  # fmt: skip
 @click.option("--engine", type=click.Choice(ENGINES), default="vmap", show_default=True,
               help="How gradients of single rows are made.")  # fmt: skip

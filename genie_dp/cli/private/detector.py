@@ -6,6 +6,8 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE
+
 
 @click.command("detector")
 @click.option(
@@ -49,7 +51,7 @@ import click
     metavar="FILE",
     help="PUBLIC rows with utterance and spans to learn from as well. May be repeated.",
 )
-@click.option("--epochs", type=click.FloatRange(0, min_open=True), default=3.0, show_default=True)
+@click.option("--epochs", type=POSITIVE, default=3.0, show_default=True)
 @click.option("--size", type=click.IntRange(2), default=64, show_default=True, help="Of states.")
 @click.option("--seed", type=int, default=0, show_default=True)
 @click.option("--overwrite", is_flag=True, help="Write over a detector that is there.")

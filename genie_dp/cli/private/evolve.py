@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.inputs import grammar_option, library_options
 from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
 from genie_dp.cli.run_options import paid_resume_options
@@ -28,7 +29,7 @@ BACKENDS = ("numpy", "faiss")
     "--recipe", type=_FILE, metavar="FILE",
     help="Settings in YAML, such as examples/evolution.yaml; options given here go before them.",
 )  # fmt: skip
-@click.option("--epsilon", type=click.FloatRange(0, min_open=True),
+@click.option("--epsilon", type=POSITIVE,
               help="What votes and table cost together, at the budget's delta.")  # fmt: skip
 @click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
 @ledger_option
@@ -52,7 +53,7 @@ BACKENDS = ("numpy", "faiss")
               help="Place a candidate where K variations of it are [0: where it is].")  # fmt: skip
 @click.option("--neighbours", type=_FROM_1, metavar="K",
               help="Candidates that a private row votes for [1].")  # fmt: skip
-@click.option("--threshold", type=click.FloatRange(0),
+@click.option("--threshold", type=Finite(0),
               help="Taken off each count, in standard deviations of its noise [1].")  # fmt: skip
 @click.option("--selection", type=click.Choice(SELECTIONS),
               help="Draw winners by their votes, or take the first ones [resample].")  # fmt: skip

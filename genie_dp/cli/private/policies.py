@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import Finite
 from genie_dp.cli.private.detectors import detector_options, pair_of
 
 
@@ -23,7 +24,7 @@ from genie_dp.cli.private.detectors import detector_options, pair_of
 @detector_options
 @click.option(
     "--level",
-    type=click.FloatRange(0.5, 1, max_open=True),
+    type=Finite(0.5, 1, max_open=True),
     default=0.95,
     show_default=True,
     help="Of the intervals.",

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
 from genie_dp.cli.run_options import paid_resume_options
@@ -19,7 +20,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     metavar="FILE", help="Where the prior goes, as JSON.",
 )  # fmt: skip
 @click.option(
-    "--epsilon", required=True, type=click.FloatRange(0, min_open=True),
+    "--epsilon", required=True, type=POSITIVE,
     help="What this release costs by itself, at the budget's delta.",
 )  # fmt: skip
 @ledger_option
@@ -50,7 +51,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Functions that the library may lack, one a line: each is counted. Nothing private.",
 )  # fmt: skip
 @click.option(
-    "--threshold-delta", type=click.FloatRange(0, 1, min_open=True, max_open=True), metavar="DELTA",
+    "--threshold-delta", type=Finite(0, 1, min_open=True, max_open=True), metavar="DELTA",
     help="Show names of private rows that enough units have; takes so much of the budget's delta.",
 )  # fmt: skip
 @click.option(

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import Finite
 from genie_dp.cli.private.detectors import detector_options
 from genie_dp.cli.run_options import resume_options
 
@@ -15,7 +16,7 @@ from genie_dp.cli.run_options import resume_options
 )
 @click.option(
     "--threshold",
-    type=click.FloatRange(0, 1),
+    type=Finite(0, 1),
     default=0.5,
     show_default=True,
     help="Least score of what is masked: the policy pi.",
@@ -38,7 +39,7 @@ from genie_dp.cli.run_options import resume_options
 )
 @click.option(
     "--near",
-    type=float,
+    type=Finite(),
     metavar="SHARE",
     help="Take rows of that Jaccard similarity for duplicates, too, such as 0.8.",
 )

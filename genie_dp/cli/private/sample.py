@@ -5,11 +5,11 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.run_options import format_option, rows_output
 
 _FROM_1 = click.IntRange(1)
-_POSITIVE = click.FloatRange(0, min_open=True)
-_SHARE = click.FloatRange(0, 1, min_open=True)
+_SHARE = Finite(0, 1, min_open=True)
 
 
 @click.command("sample")
@@ -29,7 +29,7 @@ _SHARE = click.FloatRange(0, 1, min_open=True)
               help="Beams of an utterance; 1 is plain sampling.")  # fmt: skip
 @click.option("--program-width", type=_FROM_1, default=1, show_default=True,
               help="Beams of a program.")  # fmt: skip
-@click.option("--temperature", type=_POSITIVE, default=1.0, show_default=True,
+@click.option("--temperature", type=POSITIVE, default=1.0, show_default=True,
               help="Below 1: likelier tokens more often.")  # fmt: skip
 @click.option("--top-k", type=click.IntRange(0), default=0, show_default="all",
               help="Only so many tokens at each place.")  # fmt: skip

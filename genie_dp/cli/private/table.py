@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
 from genie_dp.cli.private.table_asked import asking_options, check_asking
@@ -61,7 +62,7 @@ def schema(**options: Any) -> None:
     metavar="FILE", help="Where the table goes, as JSON.",
 )  # fmt: skip
 @click.option(
-    "--epsilon", required=True, type=click.FloatRange(0, min_open=True),
+    "--epsilon", required=True, type=POSITIVE,
     help="What this release costs by itself, at the budget's delta.",
 )  # fmt: skip
 @click.option(

@@ -5,13 +5,12 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
-from genie_dp.cli.private.positive import Positive
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_POSITIVE = Positive()
 _FROM_1 = click.IntRange(1)
 # Those of genie_dp.private, which is not imported to print help; tests compare them.
 KINDS = ("one-stage", "control", "two-stage")
@@ -25,14 +24,14 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
     "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
     help="Where the generator goes. It appears when it is complete.",
 )  # fmt: skip
-@click.option("--epsilon", type=_POSITIVE,
+@click.option("--epsilon", type=POSITIVE,
               help="What this run costs by itself, at the budget's delta.")  # fmt: skip
 @click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
 @click.option(
-    "--about", required=True, type=_POSITIVE, metavar="N",
+    "--about", required=True, type=POSITIVE, metavar="N",
     help="How many units (utterances, dialogues or users) there are, as far as anybody may know.",
 )  # fmt: skip
-@click.option("--batch", type=_POSITIVE, default=256.0, show_default=True,
+@click.option("--batch", type=POSITIVE, default=256.0, show_default=True,
               help="Units of a batch, on average.")  # fmt: skip
 @click.option(
     "--epochs", metavar="T|T1/T2",
@@ -47,11 +46,11 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
 )  # fmt: skip
 @click.option("--no-pretraining", is_flag=True,
               help="Take vocabulary and grammar of the public rows alone.")  # fmt: skip
-@click.option("--pretraining-epochs", type=_POSITIVE, default=5.0, show_default=True,
+@click.option("--pretraining-epochs", type=POSITIVE, default=5.0, show_default=True,
               help="Epochs of each stage on public rows.")  # fmt: skip
 @click.option("--pretraining-batch", type=_FROM_1, default=64, show_default=True,
               help="Public rows of a batch.")  # fmt: skip
-@click.option("--pretraining-rate", type=_POSITIVE, default=2e-3, show_default=True,
+@click.option("--pretraining-rate", type=POSITIVE, default=2e-3, show_default=True,
               help="Highest learning rate on public rows.")  # fmt: skip
 @click.option(
     "--pretrained", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
@@ -68,7 +67,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               "library and of public rows]. Nothing private.")  # fmt: skip
 @click.option("--code-sets", is_flag=True,
               help="Control codes are the sets of functions of public programs.")  # fmt: skip
-@click.option("--code-noise", type=_POSITIVE, default=10.0, show_default=True,
+@click.option("--code-noise", type=POSITIVE, default=10.0, show_default=True,
               help="Standard deviation of the noise on how many units have a code.")  # fmt: skip
 @click.option("--size", type=_FROM_1, default=256, show_default=True,
               help="Of the own decoder's states.")  # fmt: skip
@@ -84,9 +83,9 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
     "--tied", is_flag=True,
     help="Leave the model's head tied to its embeddings; not with the engine ghost.",
 )  # fmt: skip
-@click.option("--clip", type=_POSITIVE, default=0.1, show_default=True,
+@click.option("--clip", type=POSITIVE, default=0.1, show_default=True,
               help="Largest norm of a row's gradient.")  # fmt: skip
-@click.option("--learning-rate", type=_POSITIVE, default=2e-3, show_default=True,
+@click.option("--learning-rate", type=POSITIVE, default=2e-3, show_default=True,
               help="Highest learning rate on private rows.")  # fmt: skip
 @click.option("--engine", type=click.Choice(ENGINES), default="vmap", show_default=True,
               help="How gradients of single rows are made.")  # fmt: skip

@@ -1,4 +1,4 @@
-"""Numbers of options that cannot be nothing, nor without end."""
+"""Numbers of options that are numbers."""
 
 import math
 from typing import Any
@@ -6,12 +6,8 @@ from typing import Any
 import click
 
 
-class Positive(click.FloatRange):
-    """A finite number above 0; click's own range takes inf, and nan, which is in every range."""
-
-    def __init__(self) -> None:
-        """Bound it from below."""
-        super().__init__(0, min_open=True)
+class Finite(click.FloatRange):
+    """A finite number in a range; click's own takes nan, which is in every range, and inf."""
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
@@ -21,3 +17,6 @@ class Positive(click.FloatRange):
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number.", param, ctx)
         return number
+
+
+POSITIVE = Finite(0, min_open=True)
