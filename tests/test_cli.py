@@ -12,7 +12,9 @@ import pytest
 from genie_dp import __version__, cli
 from genie_dp.cli import output
 from genie_dp.cli.finite import Finite
+from genie_dp.cli.shipped import GRAMMAR, SKILLS
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.resources import data_folder
 
 
 @pytest.fixture
@@ -59,6 +61,24 @@ def test_no_option_takes_what_is_no_number():
         for text in ("nan", "inf"):
             with pytest.raises(click.BadParameter):
                 option.type.convert(text, option, None)
+
+
+def test_shipped_is_what_comes_with_the_package_unless_a_file_is_so_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert SKILLS.convert("shipped", None, None) == data_folder("thingpedia")
+    assert (GRAMMAR.convert("shipped", None, None) / "main.genie").is_file()
+    Path("shipped").mkdir()
+    assert SKILLS.convert("shipped", None, None) == Path("shipped")
+    with pytest.raises(click.BadParameter, match="does not exist"):
+        SKILLS.convert("nowhere", None, None)
+
+
+def test_own_skills_stand_beside_the_shipped_ones(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["new", "skill", "org.my-garden", "--in", "mine"]) == 0
+    given = ["--skills", "shipped", "--skills", "mine"]
+    assert cli.run(["check", *given]) == 0
+    assert "0 errors" in capsys.readouterr().out
 
 
 def test_version(capsys):

@@ -1,11 +1,11 @@
 """`genie-dp convert`: rows from one format to another."""
 
-from pathlib import Path
 from typing import Any
 
 import click
 
 from genie_dp.cli.dataset_folder import card_options
+from genie_dp.cli.shipped import SKILLS
 from genie_dp.dataset.readers import READERS
 from genie_dp.dataset.writers import WRITERS
 from genie_dp.languages import language_names
@@ -30,7 +30,7 @@ SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 @click.option(
     "--skills",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
+    type=SKILLS,
     metavar="DIR",
     help="Skills that converted ThingTalk 2 programs must fit; they get types. May be repeated.",
 )

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.shipped import SKILLS
 from genie_dp.languages import language_names
 
 
@@ -49,9 +50,9 @@ from genie_dp.languages import language_names
 @click.option(
     "--skills",
     multiple=True,
-    type=click.Path(exists=True, path_type=Path),
+    type=SKILLS,
     metavar="DIR",
-    help="Skills that programs must fit [the shipped ones]; for sexpr, a file of declarations. "
+    help="Skills that programs must fit [shipped]; for sexpr, a file of declarations. "
     "May be repeated.",
 )
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from genie_dp.cli.parsed import Parsed
+from genie_dp.cli.shipped import GRAMMAR, SKILLS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language, language_names
 from genie_dp.resources import data_folder
@@ -53,10 +54,10 @@ def library_options(command: Command) -> Command:
         click.option(
             "--skills",
             multiple=True,
-            type=click.Path(exists=True, path_type=Path),
+            type=SKILLS,
             metavar="DIR",
-            help="Folder of a skill, or of skills [the shipped ones]; for sexpr, a file of "
-            "declarations. May be repeated.",
+            help="Folder of a skill, or of skills; shipped for those that come with genie-dp "
+            "[shipped]; for sexpr, a file of declarations. May be repeated.",
         ),
         click.option(
             "--language",
@@ -75,9 +76,10 @@ def grammar_option(command: Command) -> Command:
     option = click.option(
         "--grammar",
         multiple=True,
-        type=click.Path(exists=True, path_type=Path),
+        type=GRAMMAR,
         metavar="FILE|DIR",
-        help="Template file, or a folder with main.genie [the shipped English]. May be repeated.",
+        help="Template file, or a folder with main.genie; shipped for the English that comes with "
+        "genie-dp [shipped]. May be repeated.",
     )
     return option(command)
 

@@ -8,6 +8,7 @@ import click
 from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import resume_options
+from genie_dp.cli.shipped import SKILLS
 from genie_dp.languages import language_names
 
 _ARCHITECTURES = ("rnn", "mqan", "transformer")
@@ -56,8 +57,8 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
               help="Ablation: inputs and conditions in any order.")  # fmt: skip
 @click.option("--seed", type=int, help="Of everything random [0].")
 @click.option(
-    "--skills", multiple=True, type=click.Path(exists=True, path_type=Path), metavar="DIR",
-    help="Skills of the programs [the shipped ones]; for sexpr, a file of declarations. "
+    "--skills", multiple=True, type=SKILLS, metavar="DIR",
+    help="Skills of the programs [shipped]; for sexpr, a file of declarations. "
     "May be repeated.",
 )  # fmt: skip
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")

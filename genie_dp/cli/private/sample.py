@@ -7,6 +7,7 @@ import click
 
 from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.run_options import format_option, rows_output
+from genie_dp.cli.shipped import SKILLS
 
 _FROM_1 = click.IntRange(1)
 _SHARE = Finite(0, 1, min_open=True)
@@ -50,8 +51,8 @@ _SHARE = Finite(0, 1, min_open=True)
     help="A parser that writes the programs of generators that have none.",
 )  # fmt: skip
 @click.option(
-    "--skills", multiple=True, type=click.Path(exists=True, path_type=Path), metavar="DIR",
-    help="Skills that programs are checked against [the shipped ones]; for sexpr, a file of "
+    "--skills", multiple=True, type=SKILLS, metavar="DIR",
+    help="Skills that programs are checked against [shipped]; for sexpr, a file of "
     "declarations. May be repeated.",
 )  # fmt: skip
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
