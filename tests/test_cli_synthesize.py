@@ -326,7 +326,7 @@ def shape(text: str) -> str:
 
 def test_the_commands_of_the_page_print_what_it_shows(tmp_path, monkeypatch, capsys):
     root = Path(__file__).parent.parent
-    shutil.copytree(root / "examples/pizza-order", tmp_path / "pizza-order")
+    shutil.copytree(root / "examples/pizza-order", tmp_path / "examples/pizza-order")
     monkeypatch.chdir(tmp_path)
     page = (root / "docs/synthesis.md").read_text()
     blocks = re.findall(r"^    \$ genie-dp (.*)\n((?:    (?!\$).*\n)*)", page, re.MULTILINE)

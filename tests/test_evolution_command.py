@@ -281,7 +281,7 @@ def test_a_model_that_is_not_there_leaves_nothing_behind(folder, capsys):
     )
     before = sorted(folder.iterdir())
     assert evolve() == 1
-    assert "error[V01" in capsys.readouterr().err
+    assert "error[U01" in capsys.readouterr().err
     assert sorted(folder.iterdir()) == before
     assert not entries()
 

@@ -25,9 +25,9 @@ PAGE = (ROOT / "docs" / "evolution.md").read_text(encoding="utf-8")
 def test_every_code_is_explained_and_no_other():
     folders = (ROOT / "genie_dp" / "private" / "evolution", ROOT / "genie_dp" / "cli" / "private")
     texts = "".join(path.read_text() for folder in folders for path in folder.glob("*.py"))
-    raised = set(re.findall(r'"(V0\d\d)"', texts))
+    raised = set(re.findall(r'"(U0\d\d)"', texts))
     assert len(raised) > 15
-    assert re.findall(r"^\| (V\d{3}) \|", PAGE, re.MULTILINE) == sorted(raised)
+    assert re.findall(r"^\| (U\d{3}) \|", PAGE, re.MULTILINE) == sorted(raised)
 
 
 def test_options_offer_what_there_is():

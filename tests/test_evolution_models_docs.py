@@ -26,8 +26,8 @@ def indented(start):
 
 def test_every_code_is_explained_and_no_other():
     files = [*PRIVATE.glob("evolution/*.py"), *PRIVATE.glob("tables/*.py")]
-    raised = {code for f in files for code in re.findall(r'"(V5\d\d)"', f.read_text())}
-    explained = re.findall(r"^\| (V\d{3}) \|", PAGE, re.MULTILINE)
+    raised = {code for f in files for code in re.findall(r'"(U5\d\d)"', f.read_text())}
+    explained = re.findall(r"^\| (U\d{3}) \|", PAGE, re.MULTILINE)
     assert len(raised) > 8
     assert explained == sorted(raised)
 

@@ -95,8 +95,8 @@ def test_a_user_needs_a_cap(capsys):
 def test_an_infinite_epsilon_is_no_promise(capsys):
     words = list(PROMISE)
     words[2] = "inf"
-    assert budget("init", *words) == 1
-    assert "B005" in capsys.readouterr().err
+    assert budget("init", *words) == 2
+    assert "inf is not a finite number" in capsys.readouterr().err
 
 
 def test_a_second_promise_is_refused(ledger, tmp_path, capsys):
