@@ -107,6 +107,26 @@ def test_private_rows_do_not_travel_in_the_clear():
     assert trusted(Client(Service("https://models.example.com/v1", "m")), [], is_trusted=True)
 
 
+def test_rows_for_a_service_on_this_machine_go_by_no_proxy(tmp_path, monkeypatch):
+    for name in ("no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with stub_service() as proxy, stub_service() as server:
+        monkeypatch.setenv("http_proxy", proxy.url)
+        metadata_by_model(SCHEMA, source(tmp_path), model(server))
+        assert not proxy.bodies
+        assert sorted(server.sentences[1:]) == sorted(SECRETS)
+
+
+def test_an_answer_without_a_bottom_is_none(tmp_path, monkeypatch):
+    def chat(self, body, step):
+        return {"choices": [{"message": {"content": "[" * 100_000}}]}
+
+    monkeypatch.setattr(stub_module._Handler, "chat", chat)
+    with stub_service() as server:
+        found = metadata_by_model(SCHEMA, source(tmp_path), model(server))
+    assert [unit[0]["intent"] for unit in found] == [OTHER] * 3
+
+
 def test_an_answer_that_is_none_is_asked_for_again_and_then_says_nothing(tmp_path):
     with stub_service(["ok", "malformed", "malformed", "malformed"]) as server:
         client = Client(Service(server.url, "stub"), sleep=lambda seconds: None)

@@ -86,7 +86,7 @@ class Client:
         self._clock = clock
         self._next_start = 0.0
         self._lock = threading.Lock()
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        self._opener = _opener(service)
 
     def stop(self) -> None:
         """Try no request again; one that is under way may still be answered."""
@@ -164,6 +164,17 @@ class Client:
 
     def _without_key(self, text: str) -> str:
         return text.replace(self.service.key, "***") if self.service.key else text
+
+
+def _opener(service: Service) -> urllib.request.OpenerDirector:
+    """Return what opens addresses: those of this machine never by way of a proxy.
+
+    A proxy of the environment (http_proxy) would carry key and text off it, in the clear.
+    """
+    handlers: list[Any] = [_NoRedirect]
+    if urlsplit(service.base_url).hostname in _LOOPBACK:
+        handlers.append(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener(*handlers)
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

@@ -191,7 +191,7 @@ def _read(text: str) -> Mapping[str, str]:
     fenced = _FENCE.match(text)
     try:
         read = json.loads(fenced[1] if fenced else text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     if not isinstance(read, dict):
         return {}
