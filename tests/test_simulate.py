@@ -418,6 +418,29 @@ def test_a_mistake_is_named_with_its_place(program: str, code: str) -> None:
     assert caught.value.problems[0].span is not None
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        "now + 99999year",
+        "now - 9999year",
+        "now + 1e99year",
+        'new Date("9999-12-31T23:00:00-05:00") + 1h',
+        'new Date("0001-01-01T00:00:00+05:00") - 1h',
+    ],
+)
+def test_a_time_beyond_the_calendar_is_a_mistake(value: str) -> None:
+    program = parse(f"now => (@shop.list()) filter day > {value} => notify")
+    tables = {"@shop.list": Table((({"day": DateValue("2026-11-20")},),))}
+    with pytest.raises(GenieError) as caught:
+        simulate(program, tables, steps=[START])
+    assert [problem.code for problem in caught.value.problems] == ["C004"]
+
+
+def test_a_date_that_no_calendar_has_is_a_mistake() -> None:
+    with pytest.raises(GenieError, match="a date of the calendar"):
+        compare(DateValue("2026-02-30"), "==", DateValue("2026-11-20"))
+
+
 @pytest.mark.parametrize("value", [Undefined(), SlotValue("NUMBER_0"), ContextValue(("x",))])
 def test_a_value_that_nobody_gave_is_a_mistake(value: Value) -> None:
     with pytest.raises(GenieError) as caught:

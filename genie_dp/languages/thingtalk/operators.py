@@ -97,7 +97,7 @@ def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
         case DateOffset(base, sign, duration):
             start = as_date(evaluate(base, scope, moment))
             length = as_duration(evaluate(duration, scope, moment))
-            return _date(start + length if sign == "+" else start - length)
+            return _date(_moved(start, length if sign == "+" else -length, value))
         case ArrayValue(items):
             return ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
         case _:
@@ -128,16 +128,34 @@ def _date(moment: datetime) -> DateValue:
     return DateValue(moment.isoformat())
 
 
+def _moved(start: datetime, length: timedelta, node: Value) -> datetime:
+    try:
+        return start + length
+    except OverflowError:
+        raise _beyond(node) from None
+
+
+def _beyond(node: Value) -> GenieError:
+    message = "expected a time of the years 1 to 9999, got one beyond"
+    return GenieError(Problem("C004", message, node.span, "shorten the duration"))
+
+
 def as_date(value: Value) -> datetime:
     """Return the point in time of a date, without a zone: UTC.
+
+    Raises:
+        GenieError: C004 for what is no date, or one that no calendar has.
 
     >>> as_date(DateValue("2026-11-20T10:00:00+01:00"))
     datetime.datetime(2026, 11, 20, 9, 0)
     """
     if not isinstance(value, DateValue):
         raise _incomparable("a date", value)
-    found = datetime.fromisoformat(value.iso)
-    return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    try:
+        found = datetime.fromisoformat(value.iso)
+        return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):  # the zone may lead out of the years 1 to 9999
+        raise _incomparable("a date of the calendar", value) from None
 
 
 def as_duration(value: Value) -> timedelta:
@@ -149,7 +167,10 @@ def as_duration(value: Value) -> timedelta:
     kind, amount = comparable(value)
     if kind != "ms":
         raise _incomparable("a duration", value)
-    return timedelta(milliseconds=float(amount))
+    try:
+        return timedelta(milliseconds=float(amount))
+    except OverflowError:
+        raise _beyond(value) from None
 
 
 _STARTS: dict[str, Callable[[datetime], datetime]] = {
