@@ -1,10 +1,14 @@
 """Candidates of our own generators, with control codes and without: tiny ones, made here."""
 
+import json
+
 import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
+from genie_dp import cli  # noqa: E402
+from genie_dp.cli.private.train_files import RUN  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.private.evolution.generator import Candidate  # noqa: E402
@@ -16,6 +20,9 @@ from genie_dp.private.generators.folder import save_generator  # noqa: E402
 from genie_dp.private.generators.generator import new_generator  # noqa: E402
 from genie_dp.private.generators.sequences import collate  # noqa: E402
 from genie_dp.private.generators.stages import STAGES, Labelled, encoded  # noqa: E402
+from genie_dp.private.ledger.book import Ledger  # noqa: E402
+from genie_dp.private.ledger.budget import Budget  # noqa: E402
+from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
 from genie_dp.records import Example, Spent  # noqa: E402
 from genie_dp.rng import stream  # noqa: E402
 
@@ -40,14 +47,14 @@ def _learn(made):
                 optimizer.step()
 
 
-def saved(folder, kind):
+def saved(folder, kind, facts=None):
     codes = Codes(("pay", "wake")) if kind == "control" else None
     settings = DecoderSettings(size=16, layers=1, heads=2, longest=64)
     made = new_generator(kind, get_language("sexpr"), ROWS, settings, codes=codes)
     _learn(made)
     if codes:
         made = made.with_weights((3.0, 0.0, 0.0))
-    save_generator(made, folder, spent=SPENT)
+    save_generator(made, folder, spent=SPENT, facts=facts)
     return folder
 
 
@@ -105,3 +112,27 @@ def test_generators_that_do_not_fit_are_told(tmp_path, kind, column):
     with pytest.raises(GenieError) as caught:
         load_own_model(saved(tmp_path / "g", kind), column=column)
     assert [problem.code for problem in caught.value.problems] == ["U508"]
+
+
+def test_the_command_takes_a_generator_that_the_ledger_knows_and_no_other(
+    tmp_path, monkeypatch, capsys
+):
+    pytest.importorskip("dp_accounting")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "private.jsonl").write_text(json.dumps({"utterance": "wake me up"}) + "\n")
+    recipe = {
+        "generator": {"kind": "trained", "model": "own"},
+        "population": 2, "variations": 2, "iterations": 1, "rows": 2,
+    }  # fmt: skip
+    (tmp_path / "recipe.yaml").write_text(json.dumps(recipe))
+    path = tmp_path / "private.ledger.json"
+    ledger = Ledger.create(path, Budget(8.0, 1e-5, "utterance"))
+    saved(tmp_path / "own", "one-stage", {RUN: "training"})
+    words = ["private", "evolve", "private.jsonl", "--recipe", "recipe.yaml", "-o", "made"]
+    words += ["--language", "sexpr", "--epsilon", "2"]
+    assert cli.run(words) == 1
+    assert "U009" in capsys.readouterr().err
+    assert not Ledger.open(path).entries
+    ledger.spend([Gaussian(50.0)], purpose="generator, one-stage", run="training")
+    assert cli.run(words) == 0
+    assert [entry.run for entry in Ledger.open(path).entries][0] == "training"

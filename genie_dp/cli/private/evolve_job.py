@@ -24,7 +24,7 @@ from genie_dp.cli.private.evolve_plan import (
 from genie_dp.cli.private.ledgers import refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, begun
 from genie_dp.cli.private.table_job import adapted, public_rows
-from genie_dp.cli.private.train_files import digest_of, write_over
+from genie_dp.cli.private.train_files import RUN, digest_of, write_over
 from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
@@ -244,7 +244,7 @@ def _generator(job: Job) -> Generator:
 
         device = getattr(job.recipe.generator, "device", "cpu")
         prepare_torch(device, job.options["threads"])
-    return generator_of(
+    found = generator_of(
         job.recipe,
         language=job.language,
         library=job.library,
@@ -253,6 +253,24 @@ def _generator(job: Job) -> Generator:
         work=job.work,
         options=job.options,
     )
+    _check_trained(found, job.ledger)
+    return found
+
+
+def _check_trained(generator: Generator, ledger: Ledger) -> None:
+    """Refuse a generator that was trained on private rows and is no entry of the ledger.
+
+    What comes of the run would say a guarantee that leaves its training out.
+
+    Raises:
+        GenieError: U009.
+    """
+    saved = getattr(getattr(generator, "completer", None), "saved", None)
+    if saved is None or saved.facts.get(RUN) in [entry.run for entry in ledger.entries]:
+        return
+    hint = "give a generator that was trained on this private file, with this ledger"
+    message = f"{ledger.path} knows nothing of the training of the generator {generator.name!r}"
+    raise GenieError(Problem("U009", message, hint=hint))
 
 
 def _embedding(job: Job) -> Embedding:
