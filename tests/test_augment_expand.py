@@ -323,9 +323,10 @@ def test_another_seed_gives_other_rows():
 # ------------------------------------------------------------------------------ as text
 
 
+@pytest.mark.parametrize("weight", [0.1, float("inf")])
 @pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
-def test_lines_are_those_of_the_rows(one):
-    odd = replace(one, id='a"b\\c', derivation=("é\n", '"'), weight=0.1)
+def test_lines_are_those_of_the_rows(one, weight):
+    odd = replace(one, id='a"b\\c', derivation=("é\n", '"'), weight=weight)
     made_by = engine(quoted=0.4, **MANY)
     expander = made_by.expander()
     template = expander.template(odd)
@@ -389,6 +390,16 @@ def test_strings_of_s_expressions_are_words_in_quotes():
         assert copy.program == f'( call " {words} " NUMBER_0 )'
         assert copy.utterance == f"call {words} in NUMBER_0 minutes"
         assert SEXPR.tokens(SEXPR.from_tokens(copy.program)) == copy.program
+
+
+@given(st.integers(1, 5))
+def test_a_value_goes_to_all_places_of_its_placeholder_side_by_side_too(times):
+    program = f"( call {' '.join(['QUOTED_STRING_0'] * times)} )"
+    one = Example("S0", "call QUOTED_STRING_0", program, "sexpr", functions=("call",))
+    values = Lists({"String": ("bob",)})
+    said = " ".join(['" bob "'] * times)
+    for copy in made(one, values, language=SEXPR, **SILENT, quoted=0):
+        assert copy.program == f"( call {said} )"
 
 
 def test_words_in_square_brackets_stand_by_themselves():

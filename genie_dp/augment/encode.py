@@ -1,5 +1,6 @@
 """Copies as text: what all copies of a row share is encoded once."""
 
+import json
 from collections.abc import Iterator
 from json.encoder import encode_basestring
 
@@ -21,7 +22,7 @@ def json_lines(template: Template, copies: Iterator[Copy]) -> Iterator[str]:
         f',"language":{_quoted(row.language)},"source":"{source}","parent":{parent},'
         f'"derivation":[{derivation}],"functions":[{functions}],"depth":{row.depth},"slots":{{'
     )
-    end = f'}},"weight":{row.weight!r}}}\n'
+    end = f'}},"weight":{json.dumps(row.weight)}}}\n'
     slots: dict[int, str] = {}
     for number, copy in enumerate(copies):
         said = slots.get(copy.filled)
