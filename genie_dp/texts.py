@@ -25,6 +25,15 @@ def read_text(path: Path | str, *, code: str = "R003") -> str:
     return _lines(text)
 
 
+def is_whole(text: str) -> bool:
+    r"""Tell whether a text has no half characters, which JSON can say and UTF-8 cannot.
+
+    >>> is_whole("caf\u00e9"), is_whole("\ud83d")
+    (True, False)
+    """
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
 def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 

@@ -95,11 +95,24 @@ def test_what_may_pass_is_tried_again(trouble):
 def test_the_service_says_how_long_to_wait():
     clock = Clock()
     past = "Wed, 21 Oct 2015 07:28:00 GMT"
-    plan = [(429, {"Retry-After": "17"}), (503, {"Retry-After": past}), (429, {"Retry-After": "x"})]
+    never = "Fri, 31 Dec 99999999999 23:59:59 GMT"
+    plan = [(429, {"Retry-After": "17"}), (503, {"Retry-After": past})]
+    plan += [(429, {"Retry-After": "x"}), (429, {"Retry-After": never})]
     with stub_service(plan) as server:
         texts(paraphraser(server, clock=clock, at_once=1), 1)
     assert clock.slept[:2] == [17, 0]
     assert clock.slept[2] >= 4
+    assert clock.slept[3] >= 8
+
+
+@pytest.mark.parametrize("usage", [[1], "many", {"prompt_tokens": float("inf")}])
+def test_an_answer_whose_usage_is_none_is_asked_for_again(monkeypatch, usage):
+    chat = {"choices": [{"message": {"content": "a"}}]}
+    answers = iter([{**chat, "usage": usage}, chat])
+    asked = Client(Service("http://localhost/v1", "stub"), sleep=lambda seconds: None)
+    monkeypatch.setattr(asked, "_sent", lambda body: next(answers))
+    assert asked.ask([]).text == "a"
+    assert asked.retried == 1
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 302])
@@ -167,6 +180,8 @@ def test_the_key_is_not_in_what_a_service_looks_like():
         ('```json\n{"1": ["a  b"], "2": ["c", " "]}\n```', (("a b",), ("c",))),
         ('{"1": ["a"]}', None),
         ('{"1": ["a"], "2": "b"}', None),
+        ('{"1": ["a"], "2": ["half \\ud83d"]}', None),
+        ("[" * 100_000, None),
         ('{"1": ["a"], "2": [1]}', None),
         ('{"1": ["a"], "2": [], "3": []}', None),
         ('["a", "b"]', None),

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from math import isfinite
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example, Slot
+from genie_dp.texts import is_whole
 
 FORMATS = ("jsonl", "tsv", "parquet")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -93,10 +94,12 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
 
 
 def check_texts(*values: object) -> None:
-    """Raise TypeError where one of the values is no text."""
+    """Raise TypeError where one of the values is no text, or none that can be written."""
     for value in values:
         if type(value) is not str:
             raise TypeError(f"expected text, got {value!r}")
+        if not is_whole(value):
+            raise TypeError(f"expected text, got half a character in {ascii(value)}")
 
 
 @contextmanager
@@ -168,7 +171,8 @@ def from_tsv(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
     >>> from_tsv("S0\\tbeep\\tnow => @c.beep").program
     'now => @c.beep'
     """
-    parts = line.split("\t")
+    # Windows marks the beginning of a file, which is no part of the first id.
+    parts = line.removeprefix("\ufeff").split("\t")
     if len(parts) < 3:
         span = Span(file, number, 1, number, len(line) + 1)
         message = f"expected id, utterance and program between tabs, got {len(parts)} columns"
@@ -177,12 +181,33 @@ def from_tsv(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
 
 
 def _read_parquet(path: str) -> Iterator[Example]:
-    parquet = _pyarrow()[1]
-    for batch in parquet.ParquetFile(path).iter_batches(_PARQUET_BATCH):
-        for row in batch.to_pylist():
-            slots = {s["token"]: Slot(s["type"], s["parameter"]) for s in row.pop("slots")}
-            row["derivation"], row["functions"] = tuple(row["derivation"]), tuple(row["functions"])
-            yield Example(**row, slots=slots)
+    arrow, parquet = _pyarrow()
+    with _seekable(path) as source:
+        try:
+            for batch in parquet.ParquetFile(source).iter_batches(_PARQUET_BATCH):
+                yield from map(_from_record, batch.to_pylist())
+        except arrow.ArrowInvalid as error:
+            hint = "write it again, or name it as what it is"
+            raise GenieError(Problem("R001", f"no Parquet: {path}: {error}", hint=hint)) from None
+        except (KeyError, TypeError) as error:
+            message = f"no rows of a data set: {path}: {error}"
+            raise GenieError(Problem("R011", message)) from None
+
+
+def _from_record(row: dict[str, Any]) -> Example:
+    slots = {s["token"]: Slot(s["type"], s["parameter"]) for s in row.pop("slots")}
+    row["derivation"], row["functions"] = tuple(row["derivation"]), tuple(row["functions"])
+    return Example(**row, slots=slots)
+
+
+@contextmanager
+def _seekable(path: str) -> Iterator[str | IO[bytes]]:
+    """Give what Parquet, which begins at its end, can be read from."""
+    if "://" not in path and not path.endswith(_COMPRESSED):
+        yield path
+        return
+    with opened(path) as packed:
+        yield BytesIO(packed.read())
 
 
 def check_parquet() -> None:

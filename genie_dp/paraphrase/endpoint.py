@@ -14,7 +14,7 @@ from genie_dp.paraphrase.auto_journal import Journal, Usage, key_of
 from genie_dp.paraphrase.endpoint_client import Client
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.resources import data_folder
-from genie_dp.texts import read_text
+from genie_dp.texts import is_whole, read_text
 
 NUMBER = "{number}"
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
@@ -135,14 +135,15 @@ def read_answer(text: str, count: int) -> tuple[tuple[str, ...], ...] | None:
     fenced = _FENCE.match(text)
     try:
         read = json.loads(fenced[1] if fenced else text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     keys = [str(number) for number in range(1, count + 1)]
     if not isinstance(read, dict) or sorted(read) != sorted(keys):
         return None
     lists = [read[key] for key in keys]
     if not all(
-        isinstance(texts, list) and all(isinstance(t, str) for t in texts) for texts in lists
+        isinstance(texts, list) and all(isinstance(t, str) and is_whole(t) for t in texts)
+        for texts in lists
     ):
         return None
     return tuple(tuple(_one_line(text) for text in texts if text.strip()) for texts in lists)

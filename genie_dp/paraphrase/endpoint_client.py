@@ -20,6 +20,10 @@ _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _AGAIN = frozenset((408, 409, 425, 429))  # and all of 500 and above
 _LONGEST_WAIT = 120.0  # seconds between two tries, whatever the service asks for
 _SHOWN = 300  # characters of what a service says
+# What reading plain data of another shape raises: infinite counts and bottomless lists are shapes.
+_NO_COMPLETION = (
+    ValueError, LookupError, TypeError, AttributeError, OverflowError, RecursionError,
+)  # fmt: skip
 
 Message = Mapping[str, str]
 
@@ -114,7 +118,7 @@ class Client:
                 trouble, asked = f"{error.code} {error.reason}", _retry_after(error)
                 if error.code not in _AGAIN and error.code < 500:
                     raise self._refused(error) from None
-            except (OSError, HTTPException, ValueError, LookupError, TypeError) as error:
+            except (OSError, HTTPException, *_NO_COMPLETION) as error:
                 # Dropped connections, time-outs, and answers that are no chat completion.
                 trouble, asked = f"{type(error).__name__}: {error}", None
             if attempt == self.service.retries or self._stopped.is_set():
@@ -200,7 +204,7 @@ def _said_by(error: urllib.error.HTTPError) -> str:
     try:
         read = json.loads(error.read())
         said = read["error"]["message"] if "error" in read else read["message"]
-    except (OSError, HTTPException, ValueError, LookupError, TypeError):
+    except (OSError, HTTPException, *_NO_COMPLETION):
         return ""
     return f": {str(said)[:_SHOWN]}"
 
@@ -216,5 +220,5 @@ def _retry_after(error: urllib.error.HTTPError) -> float | None:
         pass
     try:
         return parsedate_to_datetime(value).timestamp() - time.time()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
