@@ -139,9 +139,9 @@ def marked(row: Example) -> Marked:
         before = program[: program.index(f" {token} ")].rsplit(" ", 2)
         is_sorted = is_sorted or _is_compared_twice(before, program)
         places.append(_place(row, token, mark, before))
-        said, stands = f" {token} ", f" {mark} "
+        name, stands = f" {token} ", f" {mark} "
         # Twice, for two of them side by side share the space between them.
-        program = program.replace(said, stands).replace(said, stands)
+        program = program.replace(name, stands).replace(name, stands)
     marked_tokens = tuple([marks.get(token, token) for token in tokens])
     return Marked(marked_tokens, program[1:-1], tuple(places), is_sorted)
 
