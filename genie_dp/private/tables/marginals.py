@@ -14,6 +14,10 @@ F64 = NDArray[np.float64]
 Clique = tuple[int, ...]
 """Places of columns, rising."""
 
+# Rows weigh whole multiples of 1 / GRAIN, so that counts are exact in any order: sums of rounded
+# thirds would hang on all the rows before, and one unit could move a marginal by more than 1.
+GRAIN = 1 << 20
+
 
 @dataclass(frozen=True, slots=True)
 class Records:
@@ -24,7 +28,7 @@ class Records:
 
     Attributes:
         codes: places of values, (rows, columns).
-        weights: what a row counts for, (rows,): of a unit with m rows, 1 / m.
+        weights: what a row counts for, (rows,): of a unit with m rows, 1 / m rounded towards 0.
         domain: number of values of each column.
     """
 
@@ -70,7 +74,7 @@ def records_of(schema: Schema, units: Iterable[Sequence[Metadata]]) -> Records:
     codes = encode(schema, rows)
     kept = (codes >= 0).all(axis=1)
     of = np.array(owners, np.int64)[kept]
-    return Records(codes[kept], 1 / np.bincount(of)[of], schema.domain)
+    return Records(codes[kept], GRAIN // np.bincount(of)[of] / GRAIN, schema.domain)
 
 
 def pairs(columns: int) -> tuple[Clique, ...]:
