@@ -177,6 +177,20 @@ def test_a_table_makes_the_metadata_of_the_first_candidates(tmp_path):
     assert {one.metadata["topic"] for one in found.votes[0][0]} == {"music", "shop"}
 
 
+def test_candidates_of_no_label_that_wins_are_told_before_a_vote_is_paid(tmp_path):
+    settings = replace(SETTINGS, label="topic", fractions={"phone": 1})
+    spends = Spends()
+    with pytest.raises(GenieError, match="U005"):
+        evolved(
+            tmp_path,
+            settings=settings,
+            electorate=electorate(label=True),
+            table=Table(),
+            spend=spends,
+        )
+    assert not spends.runs
+
+
 # --------------------------------------------------------------------------------- the ledger
 
 

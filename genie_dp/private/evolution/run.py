@@ -232,7 +232,16 @@ class _Run:
             hint = "look at its options, and at the metadata that it is to follow"
             message = f"the generator {self.generator.name!r} made no candidate"
             raise GenieError(Problem("U005", message, hint=hint))
-        return Population(self._distinct(made), len(records))
+        found = Population(self._distinct(made), len(records))
+        sizes = sizes_of(self.shares, self.settings.population)
+        # Without winners there is nothing to vary: known now, before the vote is paid.
+        if not any(sizes.get(label) for label in self._labels(found)):
+            hint = "give shares of labels that the metadata and the generator have"
+            message = (
+                f"the generator {self.generator.name!r} made no candidate of a label that wins"
+            )
+            raise GenieError(Problem("U005", message, hint=hint))
+        return found
 
     def _records(self) -> list[Metadata]:
         count, label = self.settings.candidates, self.settings.label
