@@ -392,6 +392,23 @@ def test_strings_of_s_expressions_are_words_in_quotes():
         assert SEXPR.tokens(SEXPR.from_tokens(copy.program)) == copy.program
 
 
+@pytest.mark.parametrize(
+    ("utterance", "program"),
+    [
+        ("call the a team , robert", "[ IN:CALL [ SL:NAME the a team , robert ] ]"),
+        ("play a star , route 66", '( play " a star , route 66 " )'),
+    ],
+)
+def test_noise_leaves_values_of_s_expressions_alone(utterance, program):
+    value = utterance.split(" ", 1)[1]
+    one = Example("S0", utterance, program, "sexpr", functions=("f",))
+    copies = made(one, language=SEXPR, **LOUD, primitive=20)
+    assert copies
+    for copy in copies:
+        assert f" {value} " in f" {copy.utterance} "
+        assert copy.program == program
+
+
 @given(st.integers(1, 5))
 def test_a_value_goes_to_all_places_of_its_placeholder_side_by_side_too(times):
     program = f"( call {' '.join(['QUOTED_STRING_0'] * times)} )"

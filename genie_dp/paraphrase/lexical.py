@@ -215,14 +215,16 @@ def value_positions(
     """Return the positions of tokens that are copied to the program: never to be replaced.
 
     They are what stands between quotes in the sentence, words that are a quoted value or an enum of
-    a ThingTalk program, and all words that are leaves of an S-expression, but for those right
-    behind the nodes `names`.
+    a ThingTalk program, and all words that are leaves or quoted values of an S-expression, but for
+    those right behind the nodes `names`, or the whole of a slot of TOP.
 
     >>> program = 'now => @c.send param:text:String = " hello there "'
     >>> sorted(value_positions("say hello there to bob".split(), program))
     [1, 2]
     >>> sorted(value_positions("wide red block".split(), "( is ( property wide ) red )"))
     [0, 1]
+    >>> sorted(value_positions("call the a team".split(), "[ IN:CALL [ SL:NAME the a team ] ]"))
+    [1, 2, 3]
     >>> names = frozenset({"property"})
     >>> sorted(value_positions("wide red block".split(), "( is ( property wide ) red )", names))
     [1]
@@ -242,6 +244,8 @@ def value_positions(
 @lru_cache(maxsize=4096)
 def _values(program: str, names: frozenset[str]) -> tuple[tuple[str, ...], ...]:
     words = program.split(" ")
+    if words[0] == "[":
+        return tuple(dict.fromkeys((*_quoted(words), *_slots(words))))
     if words[0].startswith("("):
         # What follows a bracket names a node; people do not say it as a value.
         leaves = (
@@ -250,7 +254,8 @@ def _values(program: str, names: frozenset[str]) -> tuple[tuple[str, ...], ...]:
             if before != "(" and not word.startswith("(") and before not in names
         )
         plain = (tuple(leaf) for leaf in leaves if all(map(str.isalpha, leaf)))
-        return tuple(dict.fromkeys(leaf for leaf in plain if len("".join(leaf)) > 1))
+        leaves_said = (leaf for leaf in plain if len("".join(leaf)) > 1)
+        return tuple(dict.fromkeys((*leaves_said, *_quoted(words), *_slots(words))))
     found = dict.fromkeys(_quoted(words))
     found |= dict.fromkeys(
         tuple(word.removeprefix("enum:").split("_")) for word in words if word.startswith("enum:")
@@ -266,6 +271,18 @@ def _quoted(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
         if 0 <= begin < at - 1:
             yield tuple(words[begin + 1 : at])
         begin = -1 if begin >= 0 else at
+
+
+def _slots(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Yield the words of each slot of TOP that holds nothing else."""
+    begin = -1
+    for at, word in enumerate(words):
+        if word.startswith("SL:"):
+            begin = at + 1
+        elif word == "]" and 0 <= begin < at:
+            yield tuple(words[begin:at])
+        if word in ("[", "]", "("):
+            begin = -1
 
 
 def _fixed_positions(tokens: Sequence[str]) -> set[int]:
