@@ -185,6 +185,9 @@ def test_a_shard_that_lost_rows_is_noticed_and_nothing_is_written(made, tmp_path
     [
         (b"nonsense\n", "is no row of synthesis"),
         (b'{"id":"P7","utterance":"a","program":"b"}\n', "is no row of synthesis"),
+        (b'{"id":7,"utterance":"a","program":"b"}\n', "is no row of synthesis"),
+        (b'{"id":"S7","utterance":7,"program":"b"}\n', "is no row of synthesis"),
+        (b'{"id":"S7","utterance":"\\ud83d","program":"b"}\n', "is no row of synthesis"),
         (b'{"id":"S7","utterance":"a","program":"b"}\n', "the id S7, which is not in its place"),
     ],
 )

@@ -140,12 +140,13 @@ def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
         try:
             name, utterance, program = read(line)
             number = int(name.removeprefix("S"))
-        except (ValueError, KeyError, TypeError):
+            hashes = hashed(utterance.encode()), hashed(program.encode())
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise _damaged(shard, f"line {rows} is no row of synthesis") from None
         if number <= last or number // block % shard.count != shard.index:
             raise _damaged(shard, f"line {rows} has the id {name}, which is not in its place")
         last = number
-        yield number, hashed(utterance.encode()), hashed(program.encode()), line
+        yield number, *hashes, line
     expected = shard.manifest["counts"]["rows"]
     if rows != expected:
         raise _damaged(shard, f"it has {rows:,} rows, its manifest says {expected:,}")
