@@ -1,6 +1,8 @@
 """`genie-dp describe`: programs in English, their values, what is left out, the command line."""
 
+import io
 import json
+import sys
 from dataclasses import replace
 from functools import cache
 
@@ -283,6 +285,23 @@ def test_a_file_is_described_line_by_line(run, tmp_path):
     assert out == "Get my emails\nGet my dropbox files\n"
     assert f"{path}:4:8: error[T003]" in err
     assert "3 programs: 2 described, 0 in part, 1 with mistakes" in err
+
+
+def test_places_count_lines_as_editors_do_and_the_indent(run, tmp_path):
+    path = tmp_path / "programs.txt"
+    broken = "now => @com.gmail.inbx() => notify"
+    path.write_text(f"// a\u2028b\x0bc\n   {broken}\n", encoding="utf-8")
+    code, _, err = run("--input", str(path))
+    assert code == 1
+    assert f"{path}:2:11: error[T003]" in err
+    assert "1 programs: 0 described" in err
+
+
+def test_bytes_on_standard_input_that_are_no_text_are_a_mistake(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"now => \xff"), "utf-8"))
+    code, _, err = run("--input", "-")
+    assert code == 1
+    assert "error[R003]: <stdin>: expected UTF-8 text, got byte 0xFF" in err
 
 
 def test_json_has_all_of_a_description(run):

@@ -101,6 +101,23 @@ def test_a_file_of_pairs_is_checked_line_by_line(explain, folder):
     ]
 
 
+def test_a_mistake_in_a_program_of_a_file_is_told_with_its_place_there(folder, monkeypatch, capsys):
+    monkeypatch.chdir(folder)
+    (folder / "pairs.tsv").write_text(
+        "get my emails\tnow => @com.example.mail.inbox() => notify\n"
+        "get my emails\tnow => @com.example.mail.inbox( => notify\n"
+    )
+    assert cli.run(["explain", *OPTIONS, "--file", "pairs.tsv"]) == 1
+    assert "pairs.tsv:2:47: error[S001]" in capsys.readouterr().err
+
+
+def test_a_line_separator_of_unicode_ends_no_line_of_pairs(tmp_path):
+    pair = ("say a", 'now => @com.x.say(text="\u2028\x85\x0b") => notify')
+    (tmp_path / "pairs.tsv").write_text("\t".join(pair) + "\n", encoding="utf-8")
+    ((place, *found),) = read_pairs(tmp_path / "pairs.tsv")
+    assert (place.line, *found) == (1, *pair)
+
+
 def test_a_line_without_a_program_is_told(tmp_path):
     (tmp_path / "pairs.tsv").write_text("get my emails\n")
     with pytest.raises(GenieError, match=r"pairs.tsv:1:1: error\[R030\]: .* got 1 columns"):

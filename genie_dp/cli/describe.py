@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,11 +76,20 @@ def _lines(path: Path) -> Iterator[tuple[Span | None, str]]:
     """Yield (place, program) for each line that is not empty, nor a comment (// or #)."""
     from genie_dp.texts import read_text
 
-    text = sys.stdin.read() if str(path) == "-" else read_text(path)
+    text = _of_stdin() if str(path) == "-" else read_text(path)
     name = "<stdin>" if str(path) == "-" else str(path)
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):  # other line ends are of a text
         if line.strip() and not line.startswith(("//", "#")):
-            yield Span(name, number, 1, number, len(line) + 1), line.strip()
+            begin = len(line) - len(line.lstrip()) + 1
+            yield Span(name, number, begin, number, len(line) + 1), line.strip()
+
+
+def _of_stdin() -> str:
+    try:
+        return sys.stdin.read().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        message = f"<stdin>: expected UTF-8 text, got byte 0x{error.object[error.start]:02X}"
+        raise GenieError(Problem("R003", message, hint="save the file as UTF-8")) from None
 
 
 def _describe(
@@ -96,7 +105,7 @@ def _describe(
         except GenieError as error:
             if place is None:
                 raise
-            problems += [_placed(problem, place) for problem in error.problems]
+            problems += [placed(problem, place) for problem in error.problems]
             sources |= error.sources
             continue
         partly += not found[0].complete
@@ -111,12 +120,17 @@ def _describe(
     return 0
 
 
-def _placed(problem: Problem, place: Span) -> Problem:
-    """Return a mistake of a program with its place in the file that the program stands in."""
-    from dataclasses import replace
+def placed(problem: Problem, place: Span) -> Problem:
+    """Return a mistake of a program with its place in the file that the program stands in.
 
-    column = problem.span.column if problem.span else 1
-    end = problem.span.end_column if problem.span else place.end_column
+    >>> place = Span("programs.txt", 7, 5, 7, 30)
+    >>> str(placed(Problem("S001", "", Span("<program>", 1, 8, 1, 9)), place).span)
+    'programs.txt:7:12'
+    """
+    column, end = place.column, place.end_column
+    if problem.span:
+        column += problem.span.column - 1
+        end = place.column + problem.span.end_column - 1
     return replace(problem, span=Span(place.file, place.line, column, place.line, end))
 
 

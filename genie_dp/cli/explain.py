@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from genie_dp.cli.compiled import compiled_of
+from genie_dp.cli.describe import placed
 from genie_dp.cli.inputs import Inputs, library_options, templates_options
 from genie_dp.errors import GenieError, Problem, Span
 
@@ -229,7 +230,7 @@ def read_pairs(path: Path) -> Iterator[tuple[Span, str, str]]:
     """
     from genie_dp.texts import read_text
 
-    for number, line in enumerate(read_text(path).splitlines(), start=1):
+    for number, line in enumerate(read_text(path).split("\n"), start=1):
         if not line.strip() or line.startswith("#") or line == "utterance\tprogram":
             continue
         cells = line.split("\t")
@@ -244,9 +245,10 @@ def _check_file(inputs: Inputs, explainer: "Explainer", path: Path) -> int:
     total = wrong = ambiguous = 0
     for place, utterance, program in read_pairs(path):
         total += 1
+        expected = _expected(program, inputs, replace(place, column=len(utterance) + 2))
         found = explainer.explain(utterance)
         ambiguous += found.is_ambiguous
-        fault = _fault(found.programs, as_tokens(program, inputs))
+        fault = _fault(found.programs, expected)
         if fault:
             wrong += 1
             click.echo(f"{place.file}:{place.line}: {utterance}\n  {fault}")
@@ -254,6 +256,14 @@ def _check_file(inputs: Inputs, explainer: "Explainer", path: Path) -> int:
         f"{total:,} pairs: {total - wrong:,} derived, {wrong:,} not, {ambiguous:,} ambiguous"
     )
     return 1 if wrong or not total else 0
+
+
+def _expected(program: str, inputs: Inputs, place: Span) -> str:
+    """Return the token form of a program in a file; mistakes in it have their place there."""
+    try:
+        return as_tokens(program, inputs)
+    except GenieError as error:
+        raise GenieError([placed(problem, place) for problem in error.problems]) from None
 
 
 def _fault(programs: Sequence[str], expected: str) -> str | None:
