@@ -201,6 +201,11 @@ def test_a_chain_of_equalities_is_a_join_each() -> None:
     assert len(guard.tests) == 1
 
 
+def test_a_weight_beyond_all_numbers_is_a_mistake() -> None:
+    _, problems = parse_file(f"X := 'a' -> b #[weight={'9' * 400}];")
+    assert [problem.code for problem in problems] == ["G006"]
+
+
 # --------------------------------------------------------------------------------- loading
 
 

@@ -1,5 +1,6 @@
 """Reads the text of template files into the syntax tree of ast.py."""
 
+import math
 import os.path
 import re
 from collections.abc import Iterable
@@ -171,7 +172,7 @@ class _Reader:
         match name, value.type:
             case "id", "STRING":
                 return unquoted(value)
-            case "weight", "NUMBER" if float(value) > 0:
+            case "weight", "NUMBER" if 0 < float(value) < math.inf:
                 return float(value)
             case "id" | "weight", _:
                 wanted = "a quoted text" if name == "id" else "a number above 0"
