@@ -178,7 +178,7 @@ class TemplateReasons:
         text = self.grammar.sources.get(span.file, "") if span else ""
         if span is None or not text:
             return "(its guard)"
-        lines = text.splitlines()[span.line - 1 : span.end_line]
+        lines = text.split("\n")[span.line - 1 : span.end_line]
         lines[-1] = lines[-1][: span.end_column - 1]
         lines[0] = lines[0][span.column - 1 :]
         return " ".join(" ".join(lines).split())
