@@ -67,6 +67,14 @@ def test_clauses_that_absorb_each_other_do_not_count() -> None:
     assert render(form) == "now => (@shop.list()) filter level > 1 && views < 2 => notify"
 
 
+def test_as_many_conditions_as_one_likes_may_refute_a_part_of_others() -> None:
+    others = " && ".join(f"(level > 1 || views > {i})" for i in range(1_001))
+    form = canonical(parse(f"now => @shop.list() filter !(level > 1) && {others} => notify"))
+    found = render(form)
+    assert "||" not in found
+    assert found.count("views > ") == 1_001
+
+
 def test_the_order_of_a_join_does_not_depend_on_filters() -> None:
     plain = canonical(parse("now => @news.front() join @light.state() => notify"), skills())
     for condition in ("level > 3", "views > 3", "@mail.inbox() { size > 1KB }", "false"):

@@ -245,12 +245,24 @@ def simplify(found: list[Clause]) -> list[Clause]:
 
 
 def _without_refuted(keys: set[frozenset[Key]]) -> set[frozenset[Key]]:
+    while (found := _refuted(keys)) is not None:
+        clause, key = found
+        keys = (keys - {clause}) | {clause - {key}}
+    return keys
+
+
+def _refuted(keys: set[frozenset[Key]]) -> tuple[frozenset[Key], Key] | None:
+    """Return a clause and a literal that falls away in it, or None."""
+    holding: dict[Key, list[frozenset[Key]]] = {}
+    for clause in keys:
+        for key in clause:
+            holding.setdefault(key, []).append(clause)
     for mine in sorted(keys, key=lambda clause: (len(clause), sorted(clause))):
         for key in sorted(mine):
             rest, other = mine - {key}, complement(key)
-            if any(other in clause and clause - {other} <= rest for clause in keys):
-                return _without_refuted((keys - {mine}) | {rest})
-    return keys
+            if any(clause - {other} <= rest for clause in holding.get(other, ())):
+                return mine, key
+    return None
 
 
 def conjunction(found: Iterable[Clause]) -> Predicate:
