@@ -34,18 +34,23 @@ def inputs_of(project):
     return load_inputs("thingtalk", [skills], [grammar], skip_broken=False)
 
 
-@pytest.fixture
-def readings(monkeypatch) -> list[object]:
-    """Return a list that grows by one whenever template files are read."""
+def calls(monkeypatch, module, name) -> list[object]:
+    """Return a list that grows by one whenever a function of a module is called."""
     met: list[object] = []
-    read = load.read_grammar
+    function = getattr(module, name)
 
     def counted(*args, **options):
         met.append(args)
-        return read(*args, **options)
+        return function(*args, **options)
 
-    monkeypatch.setattr(load, "read_grammar", counted)
+    monkeypatch.setattr(module, name, counted)
     return met
+
+
+@pytest.fixture
+def readings(monkeypatch) -> list[object]:
+    """Return a list that grows by one whenever template files are read."""
+    return calls(monkeypatch, load, "read_grammar")
 
 
 def test_what_was_read_is_not_read_again(project, kept, readings):
@@ -142,15 +147,7 @@ def test_only_some_entries_stay(kept):
 @pytest.fixture
 def made(monkeypatch) -> list[object]:
     """Return a list that grows by one whenever the leaves of a grammar are made."""
-    met: list[object] = []
-    make = lexicon.make_lexicon
-
-    def counted(*args):
-        met.append(args)
-        return make(*args)
-
-    monkeypatch.setattr(lexicon, "make_lexicon", counted)
-    return met
+    return calls(monkeypatch, lexicon, "make_lexicon")
 
 
 def test_leaves_are_made_once_and_rows_stay_the_same(project, kept, made, tmp_path):
@@ -217,16 +214,8 @@ def drawn_files(kept) -> list[str]:
 @pytest.fixture
 def sampled(monkeypatch) -> list[object]:
     """Return a list that grows by one whenever pools are sampled; short runs count as long."""
-    met: list[object] = []
-    build = synthesis_job.build_engine
-
-    def counted(*args):
-        met.append(args)
-        return build(*args)
-
-    monkeypatch.setattr(synthesis_job, "build_engine", counted)
     monkeypatch.setattr(drawn, "_FROM", 100)
-    return met
+    return calls(monkeypatch, synthesis_job, "build_engine")
 
 
 def test_pools_are_sampled_once_for_a_seed_and_rows_stay_the_same(project, kept, sampled, tmp_path):
