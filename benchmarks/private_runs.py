@@ -71,6 +71,7 @@ class World:
         annotated: what the parser that stands for annotators learns from.
         codes: control codes, one a line.
         options: --language and --skills.
+        grammar: declarations that programs are drawn under; those of `options` without.
         is_templated: whether its rows are of the templates, as those that parsers learn: some would
             be those held out, word for word, and are left out.
     """
@@ -83,6 +84,7 @@ class World:
     annotated: tuple[Path, ...]
     codes: Path
     options: tuple[object, ...]
+    grammar: Path | None = None
     is_templated: bool = False
 
     @property
@@ -174,10 +176,12 @@ class Bench:
     def drawn(self, case: Case, seed: int, *, rows: int = 0, parser: Path | None = None) -> Path:
         """Return rows of a generator; a parser writes the programs where it makes none."""
         folder = self.generator(case, seed)
-        skills = case.world.options[2:]  # the language is the generator's
+        world = case.world
+        # The language is the generator's.
+        skills = ["--skills", world.grammar] if world.grammar else world.options[2:]
         command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
         command += self.sizes.sampling
-        if case.world.is_sexpr and not self.sizes.uses_shapes:
+        if world.is_sexpr and not world.grammar and not self.sizes.uses_shapes:
             command.append("--unconstrained")
         said = ["--parser", parser] if parser and case.kind != "two-stage" else []
         return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])

@@ -13,6 +13,9 @@ from private_runs import Sizes, World
 
 from genie_dp.dataset.formats import read_rows
 from genie_dp.dataset.keys import hashed
+from genie_dp.languages.sexpr.ast import Expression, Node
+from genie_dp.languages.sexpr.canonical import label, sort_of
+from genie_dp.languages.sexpr.reader import parse
 from genie_dp.records import Example
 
 SEXPR = ("--language", "sexpr")
@@ -75,7 +78,10 @@ class Maker:
         real = self._some("real", held_out, self.sizes.real)
         some = self._some("private", private, self.sizes.private)
         schema, codes = self._schema(people, held_out)
-        return World(name, some, (*public, schema), real, held_out, (people,), codes, SEXPR)
+        grammar = self._grammar(people, held_out) if name.startswith("TOPv2") else None
+        return World(
+            name, some, (*public, schema), real, held_out, (people,), codes, SEXPR, grammar
+        )
 
     def _converted(self, kind: str, name: str) -> Path:
         rows = self.work.made(kind, ["convert", "--from", kind, self.source / name, OUTPUT])
@@ -112,6 +118,29 @@ class Maker:
         names = [name for name in labels if not name.startswith("SL:")]
         codes.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
         return schema, codes
+
+    def _grammar(self, *rows: Path) -> Path:
+        """Return declarations: which labels stand in which, and which ones alone; no frequencies.
+
+        Developers wrote the schema of their assistant before anybody spoke to it. It is read off
+        the rows here, those held out included, for the data sets come without it.
+        """
+        programs: set[str] = set()
+        held: dict[str, set[str]] = {}
+        for path in rows:
+            for row in read_rows(str(path)):
+                tree = parse(row.program)
+                programs.add(sort_of(tree))
+                _held(tree, held)
+        nodes = [
+            f"node {name} = {' | '.join(sorted(items)) + '*' if items else ''};"
+            for name, items in sorted(held.items())
+        ]
+        whole = f"program {' | '.join(sorted(programs))};"
+        text = "".join(f"{line}\n" for line in (*nodes, whole))
+        file = self.work.place("schema", ["grammar", text], ".sexpr")
+        file.write_text(text, encoding="utf-8")
+        return file
 
     def labels(self, rows: Path) -> list[str]:
         """Return the functions of rows, the most frequent first."""
@@ -232,6 +261,15 @@ class Maker:
         for name in rare(self.labels(base)):
             weights[name] = SKEW
         return weights
+
+
+def _held(tree: Expression, held: dict[str, set[str]]) -> None:
+    """Add what the nodes of a tree hold: label -> sorts, all words as one."""
+    if isinstance(tree, Node):
+        items = held.setdefault(label(tree), set())
+        for item in tree.items[1:]:
+            items.add(sort_of(item) if isinstance(item, Node) else "Atom")
+            _held(item, held)
 
 
 def annotated(work: Work, rows: Path, parser: Path) -> Path:

@@ -20,6 +20,9 @@ from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of
 from private_worlds import Maker, as_public  # noqa: E402
 
 from genie_dp.dataset.formats import read_rows, to_json  # noqa: E402
+from genie_dp.languages.sexpr.canonical import check  # noqa: E402
+from genie_dp.languages.sexpr.declarations import read_declarations  # noqa: E402
+from genie_dp.languages.sexpr.reader import parse  # noqa: E402
 from genie_dp.records import Example  # noqa: E402
 
 
@@ -159,6 +162,24 @@ def test_the_schema_names_each_label_once_whatever_its_frequency(maker, tmp_path
     assert codes.read_text().split() == ["IN:ASK_TIME", "IN:BUY", "IN:WAIT"]
 
 
+def test_the_grammar_says_what_stands_in_what_and_no_more(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", said(3))
+    again = written(tmp_path / "again.jsonl", said(30))
+    nested = Example("x", "wait", "[ IN:WAIT [ SL:FOR [ IN:BUY ] a 5 ] ]", "sexpr", "human")
+    found = maker._grammar(rows, written(tmp_path / "held.jsonl", [nested])).read_text()
+    assert found.splitlines() == [
+        "node IN:BUY = [SL:N]*;",
+        "node IN:WAIT = [SL:FOR]*;",
+        "node SL:FOR = Atom | [IN:BUY]*;",
+        "node SL:N = Atom*;",
+        "program [IN:BUY] | [IN:WAIT];",
+    ]
+    assert maker._grammar(again, tmp_path / "held.jsonl").read_text() == found
+    declared = read_declarations(found)
+    for path in (rows, tmp_path / "held.jsonl"):
+        assert not [check(parse(row.program), declared) for row in read_rows(str(path))][0]
+
+
 def test_few_modes_are_of_all_rows_and_have_the_same_annotators(maker, world, tmp_path):
     people = written(tmp_path / "all.jsonl", [*said(60), *said(50, "IN:ASK")])
     whole = replace(world, annotated=(people,))
@@ -200,13 +221,18 @@ def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
     assert float(none[none.index("--code-noise") + 1]) < 1
 
 
-def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, commands):
+def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, commands, tmp_path):
     case = Case(world, "two-stage", 3.0)
+    schema = tmp_path / "x.sexpr"
+    schema.write_text("node IN:BUY = ; program [IN:BUY];")
     Bench(work, Sizes()).drawn(case, 1)
     Bench(work, Sizes()).drawn(replace(case, world=replace(world, options=())), 1)
-    sexpr, thingtalk = commands.named("sample")
+    Bench(work, Sizes()).drawn(replace(case, world=replace(world, grammar=schema)), 1)
+    sexpr, thingtalk, declared = commands.named("sample")
     assert "--unconstrained" in sexpr
     assert "--unconstrained" not in thingtalk
+    assert "--unconstrained" not in declared
+    assert declared[declared.index("--skills") + 1] == str(schema)
 
 
 def test_each_row_of_a_table_has_a_parser_of_each_seed(script, world, commands):

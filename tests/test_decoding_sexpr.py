@@ -29,12 +29,24 @@ SPANS = (
 )
 CALLS = ("( call f ( call g ( string x ) ) en.b )", "( call g ( ( lambda s ( var s ) ) en.b ) )")
 SENTENCE = ["please", "remind", "me", "to", "call", "mum", "at", "5", "or", "NUMBER_0"]
+WHOLE = read_declarations(
+    "node IN:REMIND = [SL:WHO] | [SL:TODO] | [SL:TIME]*; node IN:CALL = [SL:WHO]?; "
+    "node SL:WHO = Atom+; node SL:TODO = [IN:CALL] | Atom+; node SL:TIME = Atom*; "
+    "node SL:SOON = ; program [IN:REMIND] | [IN:CALL];"
+)
+ROUND = read_declarations(
+    "node PLAN = (DAY) (WHERE)? Any; node DAY = Date | MONDAY; node WHERE = String (NEAR)*; "
+    "node NEAR = Number Atom; program (PLAN);"
+)
 GRAMMARS = {
     "cakes": (CAKES, None),
     "declared": (CAKES, DECLARED),
     "ordered": (("( F ( A x ) ( A y ) ( B z ) ( C x ) ( C ( B y ) ) )",), ORDERED),
     "spans": (SPANS, None),
     "calls": (CALLS, read_declarations("apply call;")),
+    "whole": (SPANS[:1], WHOLE),
+    "whole, without programs": ((), WHOLE),
+    "whole, with round brackets": (("( PLAN ( DAY MONDAY ) 3 )",), ROUND),
 }
 
 
@@ -67,6 +79,25 @@ def test_new_combinations_of_known_nodes_are_accepted():
 
 
 @pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("whole", "[ IN:CALL [ SL:WHO mum ] ]"),
+        ("whole", "[ IN:REMIND [ SL:TIME at 5 ] [ SL:TODO [ IN:CALL ] call mum ] ]"),
+        ("whole, without programs", SPANS[1]),
+        ("whole, with round brackets", '( PLAN ( DAY DATE_0 ) ( WHERE " mum " ( NEAR 5 x ) ) x )'),
+        ("whole, with round brackets", "( PLAN ( DAY MONDAY ) ( NEAR NUMBER_0 x ) )"),
+    ],
+)
+def test_where_programs_are_declared_they_need_not_have_been_seen(name, program):
+    texts, declared = GRAMMARS[name]
+    # A symbol that any program has may be any symbol.
+    learned = texts if "[" in program else (*texts, "( PLAN ( DAY MONDAY ) x )")
+    found = SexprGrammar(declared, texts=learned, limits=Limits(tokens=40, nesting=6))
+    assert is_accepted(found, [*SENTENCE, "DATE_0"], program)
+    assert not get_language("sexpr").check(get_language("sexpr").from_tokens(program), declared)
+
+
+@pytest.mark.parametrize(
     ("name", "wrong"),
     [
         ("cakes", "( ORDER ( TEA ( TOPPING PLUM ) ) )"),
@@ -76,6 +107,10 @@ def test_new_combinations_of_known_nodes_are_accepted():
         ("declared", "( ORDER ( CAKE ( SIZE LARGE ) ( TOPPING NUT ) ) )"),
         ("declared", "( ORDER ( CAKE ( NUMBER 1 ) ( SIZE LARGE ) ( SIZE LARGE ) ) )"),
         ("ordered", "( F ( B z ) ( A x ) ( C x ) )"),
+        ("whole", "[ SL:WHO mum ]"),
+        ("whole", "[ IN:CALL [ SL:WHO mum ] [ SL:WHO me ] ]"),
+        ("whole", "[ IN:REMIND [ SL:SOON ] ]"),
+        ("whole, with round brackets", "( PLAN ( DAY 5 ) 3 )"),
         ("spans", "[ IN:REMIND [ SL:TODO call at ] ]"),
         ("spans", "[ IN:REMIND [ SL:TODO call dad ] ]"),
         ("spans", "[ IN:REMIND [ SL:WHO me ]"),

@@ -16,7 +16,7 @@ from genie_dp.private.generators.programs import checked  # noqa: E402
 from genie_dp.private.generators.sampling import SamplingSettings, draw, kept  # noqa: E402
 from genie_dp.private.generators.tokenizer import build_tokenizer, decode  # noqa: E402
 from tests.generator_models import Bigrams, Letters, own  # noqa: E402
-from tests.test_decoding_sexpr import CAKES, DECLARED, SPANS  # noqa: E402
+from tests.test_decoding_sexpr import CAKES, DECLARED, SPANS, WHOLE  # noqa: E402
 from tests.thingtalk_library import example_library  # noqa: E402
 
 LETTERS = Letters()
@@ -143,19 +143,21 @@ def thingtalk_spelling(library):
     grammar = THINGTALK.decoding_grammar(library, texts=("1", "2"))
     words = ["now", "=>", "notify", "(", ")", "filter", '"', "lunch", "plans", "and", "=="]
     tokenizer = build_tokenizer([words, words])
-    return Spelling(grammar, tokenizer, placeholders=("NUMBER_0", "QUOTED_STRING_0", "DATE_0"))
+    placeholders = ("NUMBER_0", "QUOTED_STRING_0", "DATE_0")
+    return Spelling(grammar, tokenizer, placeholders=placeholders, texts=("1", "2"))
 
 
 def sexpr_spelling(texts, library):
     grammar = SEXPR.decoding_grammar(library, texts=texts)
     tokenizer = build_tokenizer([text.split() for text in texts], minimum=1)
-    return Spelling(grammar, tokenizer, placeholders=("NUMBER_0",))
+    return Spelling(grammar, tokenizer, placeholders=("NUMBER_0",), texts=texts)
 
 
 SPELLINGS = {
     "thingtalk": lambda: (THINGTALK, example_library(), thingtalk_spelling(example_library())),
     "cakes": lambda: (SEXPR, DECLARED, sexpr_spelling(CAKES, DECLARED)),
     "spans": lambda: (SEXPR, None, sexpr_spelling(SPANS, None)),
+    "declared spans": lambda: (SEXPR, WHOLE, sexpr_spelling(SPANS, WHOLE)),
 }
 
 
@@ -200,6 +202,8 @@ def ids_of(spelling, program):
         ("cakes", CAKES[1]),
         ("cakes", CAKES[2].replace("wishes", "regards")),
         ("spans", SPANS[0].replace("milk", "zanzibar")),
+        ("spans", SPANS[0].replace("milk", "5 of these")),
+        ("declared spans", "[ IN:CALL [ SL:WHO 5 people ] ]"),
     ],
 )
 def test_programs_can_be_written_with_words_that_nobody_has_seen(name, program):

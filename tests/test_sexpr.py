@@ -206,6 +206,7 @@ def test_declarations_are_read_or_answered_by_all_their_mistakes(case, golden):
         return
     lines = [f"{label}: {order}" for label, order in found.orders.items()]
     lines += [f"apply {' '.join(sorted(found.applied))}"]
+    lines += [f"program {sort}" for sort in sorted(found.programs)]
     lines += [f"{name} = {' '.join(map(str, each))}" for name, each in found.signatures.items()]
     golden(case, "\n".join(lines))
 

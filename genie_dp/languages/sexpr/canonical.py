@@ -155,8 +155,17 @@ def sort_of(expression: Expression) -> str:
 
 
 def check(expression: Expression, declarations: Declarations = NONE) -> list[Problem]:
-    """Return the nodes that do not fit their declared signatures (X031, X032), in text order."""
-    return list(_check(expression, declarations)) if declarations.signatures else []
+    """Return what does not fit the declarations, in text order.
+
+    A program that is none of the declared ones is X033; nodes that do not fit their signatures are
+    X031 and X032.
+    """
+    found: list[Problem] = []
+    if declarations.programs and sort_of(expression) not in declarations.programs:
+        hint = f"a program is one of {' '.join(sorted(declarations.programs))}"
+        message = f"{sort_of(expression)} is part of a program, not a whole one"
+        found.append(Problem("X033", message, expression.span, hint))
+    return [*found, *_check(expression, declarations)] if declarations.signatures else found
 
 
 def _check(expression: Expression, declarations: Declarations) -> Iterator[Problem]:

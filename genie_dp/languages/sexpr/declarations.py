@@ -1,7 +1,7 @@
 """What a file `*.sexpr` declares of a language: unordered nodes, sets, and what a node may hold."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ Arity = Literal["", "?", "*", "+"]
 
 _TOKEN = re.compile(r"(?P<skip>\s+|//[^\n]*)|(?P<end>;)|(?P<word>[^\s;]+)")
 _ELEMENT = re.compile(r"(?P<sort>\([^\s()|]+\)|\[[^\s\[\]|]+\]|[^\s()\[\]|?*+]+)(?P<arity>[?*+]?)")
-_STATEMENTS = ("unordered", "set", "apply", "node")
+_STATEMENTS = ("unordered", "set", "apply", "node", "program")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +42,8 @@ class Declarations:
         applied: labels such as `call`, whose function is named by their first item.
         signatures: label -> the items that the node takes. Where any is given, a label without a
             signature is a mistake.
+        programs: the nodes that a program may be, as sorts. Where any is given, programs may be
+            written with all that is declared; else, with what programs that are learned from have.
     """
 
     orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
@@ -49,6 +51,7 @@ class Declarations:
     signatures: MappingProxyType[str, tuple[Element, ...]] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    programs: frozenset[str] = frozenset()
 
     def order(self, label: str) -> Order:
         """Return whether the items of a node may be permuted."""
@@ -64,7 +67,7 @@ def load_declarations(path: Path) -> Declarations:
 
 
 def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:
-    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X023).
+    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X024).
 
     >>> found = read_declarations("set PIZZA; node PIZZA = (SIZE)? (TOPPING)*; node SIZE = BIG;")
     >>> found.order("PIZZA"), str(found.signatures["PIZZA"][0])
@@ -73,6 +76,7 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
     orders: dict[str, Order] = {}
     applied: set[str] = set()
     signatures: dict[str, tuple[Element, ...]] = {}
+    programs: dict[str, Span] = {}
     problems: list[Problem] = []
     for words in _statements(text, file, problems):
         match [word for word, _ in words]:
@@ -84,11 +88,19 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
                 applied.update(word for word, _ in words[1:])
             case ["node", name, "=", *_]:
                 signatures[name] = tuple(_elements(words[3:], problems))
+            case ["program", _, *_]:
+                programs.update(_programs(words[1:], problems))
             case [first, *_]:
                 problems.append(_unknown_statement(first, words[0][1]))
+    problems.extend(_undeclared(programs, signatures))
     if problems:
         raise GenieError(problems, sources={file: text})
-    return Declarations(MappingProxyType(orders), frozenset(applied), MappingProxyType(signatures))
+    return Declarations(
+        MappingProxyType(orders),
+        frozenset(applied),
+        MappingProxyType(signatures),
+        frozenset(programs),
+    )
 
 
 _Word = tuple[str, Span]
@@ -113,7 +125,7 @@ def _statements(text: str, file: str, problems: list[Problem]) -> Iterator[list[
 
 def _unknown_statement(first: str, span: Span) -> Problem:
     hint = did_you_mean(first, _STATEMENTS) if first not in _STATEMENTS else None
-    hint = hint or "unordered A B; set A; apply call; node A = (B)? (C)*;"
+    hint = hint or "unordered A B; set A; apply call; node A = (B)? (C)*; program (A);"
     return Problem(
         "X021", f"{first!r} begins no statement of this form", span, hint, stage="syntax"
     )
@@ -142,6 +154,41 @@ def _elements(words: Sequence[_Word], problems: list[Problem]) -> Iterator[Eleme
         arity, joined = _ARITIES[match["arity"]], False
     if sorts:
         yield Element(frozenset(sorts), arity)
+
+
+def _programs(words: Sequence[_Word], problems: list[Problem]) -> Iterator[_Word]:
+    """Yield the nodes of `program (A) | (B)`; the sign between them may be left out."""
+    for part, span in _parts(words):
+        match = _ELEMENT.fullmatch(part)
+        if match and match["sort"][0] in "([" and not match["arity"]:
+            yield part, span
+        elif part != "|":
+            hint = "write the nodes that a program may be: program (A) | [B];"
+            problems.append(Problem("X023", f"{part!r} is no node", span, hint, stage="syntax"))
+
+
+def _undeclared(
+    programs: Mapping[str, Span], signatures: Mapping[str, tuple[Element, ...]]
+) -> Iterator[Problem]:
+    """Yield the nodes that programs can have and nobody says what they hold."""
+    if not programs:
+        return
+    held = {s for elements in signatures.values() for e in elements for s in e.sorts if is_node(s)}
+    for sort in (*programs, *sorted(held - programs.keys())):
+        name = sort[1:-1]
+        if name not in signatures:
+            hint = did_you_mean(name, signatures) or f"declare it: node {name} = ..;"
+            message = f"a program may have {sort}, but what it holds is not declared"
+            yield Problem("X024", message, programs.get(sort), hint)
+
+
+def is_node(sort: str) -> bool:
+    """Tell whether a sort is that of a node.
+
+    >>> [is_node(sort) for sort in ("(SIZE)", "[IN:X]", "Number")]
+    [True, True, False]
+    """
+    return sort[0] in "(["
 
 
 _ARITIES: dict[str, Arity] = {"": "", "?": "?", "*": "*", "+": "+"}
@@ -186,11 +233,11 @@ def misfit(elements: Sequence[Element], sorts: Sequence[str], *, ordered: bool) 
 
 def takes(element: Element, count: int, sort: str) -> bool:
     """Tell whether an element that has `count` items takes another one of a sort."""
-    return _has_room(element, count) and _admits(element, sort)
+    return _has_room(element, count) and admits(element, sort)
 
 
 def _why_not(elements: Sequence[Element], counts: Sequence[int], sort: str) -> str:
-    admitting = [index for index, element in enumerate(elements) if _admits(element, sort)]
+    admitting = [index for index, element in enumerate(elements) if admits(element, sort)]
     if not admitting:
         return "does not belong there"
     if any(_has_room(elements[index], counts[index]) for index in admitting):
@@ -202,8 +249,9 @@ def _has_room(element: Element, count: int) -> bool:
     return not count or element.arity in ("*", "+")
 
 
-def _admits(element: Element, sort: str) -> bool:
+def admits(element: Element, sort: str) -> bool:
+    """Tell whether an element is for items of a sort."""
     if sort in element.sorts or "Any" in element.sorts:
         return True
     # Numbers are symbols too; nodes and strings are not.
-    return "Atom" in element.sorts and sort[0] not in "([" and sort != "String"
+    return "Atom" in element.sorts and not is_node(sort) and sort != "String"

@@ -173,7 +173,7 @@ class _Language:
 
 
 def _widest(shapes: Shapes) -> int:
-    return max((max(s.counts) for s in shapes.shapes.values()), default=0)
+    return max((count for s in shapes.shapes.values() for count in s.counts), default=0)
 
 
 class _Choice(Frame):

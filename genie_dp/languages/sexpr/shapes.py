@@ -10,9 +10,16 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from genie_dp.languages.sexpr.ast import Atom, Expression, Node, Text
-from genie_dp.languages.sexpr.declarations import Declarations, Element, misfit, takes
+from genie_dp.languages.sexpr.declarations import (
+    Declarations,
+    Element,
+    admits,
+    is_node,
+    misfit,
+    takes,
+)
 from genie_dp.languages.sexpr.render import from_tokens
-from genie_dp.languages.sexpr.types import is_number, placeholder_type
+from genie_dp.languages.sexpr.types import TYPES, is_number, placeholder_type
 
 Key = tuple[str, ...]
 """Opening bracket, label ("" where the first item is no symbol), and the function applied."""
@@ -155,7 +162,38 @@ def learn(programs: Iterable[str], declarations: Declarations) -> Shapes:
         if key[0] in ("(", "[") and key[1] in declarations.signatures:
             shape.elements = declarations.signatures[key[1]]
             shape.is_ordered = declarations.order(key[1]) == "ordered"
+    if declarations.programs:
+        _declare(shapes)
     return shapes
+
+
+def _declare(shapes: Shapes) -> None:
+    """Add what is declared: nodes that no program has, and all that a signature admits."""
+    declarations = shapes.declarations
+    sorts = {s for elements in declarations.signatures.values() for e in elements for s in e.sorts}
+    nodes = {_declared_node(sort) for sort in filter(is_node, sorts | declarations.programs)}
+    for node in nodes:
+        label = node.key[1]
+        shape = shapes.shapes.setdefault(node.key, Shape())
+        shape.elements = declarations.signatures[label]
+        shape.is_ordered = declarations.order(label) == "ordered"
+    shapes.tops = {node for node in nodes if node.sort in declarations.programs}
+    seen = {item for shape in shapes.shapes.values() for place in shape.places for item in place}
+    symbols = {Item("symbol", (s,)) for s in sorts if not is_node(s) and s not in _CLASSES}
+    slots = {Item("slot", (TYPES[sort].stem,)) for sort in sorts & TYPES.keys()}
+    known = seen | nodes | symbols | slots | {Item("text"), Item("number")}
+    for key, shape in shapes.shapes.items():
+        if shape.elements is not None:
+            # Between square brackets every word is a word.
+            items = nodes | {Item("word")} if key[0] == "[" else known - {Item("word")}
+            shape.places = [{i for i in items if any(admits(e, i.sort) for e in shape.elements)}]
+
+
+_CLASSES = {"Atom", "Any", *TYPES}
+
+
+def _declared_node(sort: str) -> Item:
+    return Item("node", (sort[0], sort[1:-1]))
 
 
 def _seen(tree: Expression, shapes: Shapes, *, in_square: bool) -> Item:

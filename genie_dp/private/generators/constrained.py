@@ -2,7 +2,8 @@
 
 A decoding grammar says which tokens may follow; the tokenizer writes each of them in its pieces. A
 grammar lets free text be copied from a sentence. Here there is none: it is given one of
-placeholders and of a wildcard, and where the wildcard may come, any plain word may be written.
+placeholders and of a wildcard, and where the wildcard may come, any plain word may be written, and
+any other word that free text of public programs has, such as "7:30".
 """
 
 import re
@@ -48,7 +49,12 @@ class Spelling:
     """A grammar seen from a tokenizer. Masks are made once for each set of tokens."""
 
     def __init__(
-        self, grammar: DecodingGrammar, tokenizer: Tokenizer, *, placeholders: Iterable[str] = ()
+        self,
+        grammar: DecodingGrammar,
+        tokenizer: Tokenizer,
+        *,
+        placeholders: Iterable[str] = (),
+        texts: Iterable[str] = (),
     ):
         """Make the sentence that programs copy from.
 
@@ -56,8 +62,12 @@ class Spelling:
             grammar: of the language over a library.
             tokenizer: of the model.
             placeholders: tokens that programs may hold as they are, such as NUMBER_0.
+            texts: public programs or parts of them, in tokens. What the grammar would copy of them
+                may stand in any free text.
         """
         self.grammar, self.tokenizer = grammar, tokenizer
+        copied = {token for text in texts for token in text.split()} - grammar.vocabulary
+        self.words = frozenset(t for t in copied.difference(placeholders) if not is_plain(t))
         self.size = len(tokenizer.pieces)
         # An empty word ends each span: placeholders do not follow each other in a text.
         alone = [part for token in sorted(set(placeholders)) for part in (token, "")]
@@ -152,15 +162,14 @@ class SpelledPrefix:
             row |= self.spelling.tree(allowed.copied - {WILDCARD})[1]
         if WILDCARD in allowed.copied:
             row |= self.spelling.plain_firsts
+            row |= self.spelling.tree(self.spelling.words)[1]
 
     def _after(self) -> Prefix | None:
         """Return the prefix after the token that was begun, None where it is not whole."""
-        token = next((node.token for node in self.nodes if node.token), "")
-        if token:
-            return self.prefix.then(token)
-        if self.text is None:
+        word = next((node.token for node in self.nodes if node.token), "")
+        if not word and self.text is None:
             return None
-        word = self.text.decode()
+        word = word or (self.text or b"").decode()
         is_known = word in self.allowed.fixed or word in self.allowed.copied
         return self.prefix.then(word if is_known else WILDCARD)
 
@@ -185,9 +194,12 @@ class SpelledPrefix:
         allowed = before.allowed
         roots = [self.spelling.tree(allowed.fixed)[0]]
         roots.append(self.spelling.tree(allowed.copied - {WILDCARD})[0])
+        is_free = WILDCARD in allowed.copied
+        if is_free:
+            roots.append(self.spelling.tree(self.spelling.words)[0])
         nodes = [root.following[index] for root in roots if index in root.following]
-        is_free = WILDCARD in allowed.copied and self.spelling.plain_firsts[index]
-        return self._with(before, nodes, piece.text if is_free else None, 1)
+        is_plain_word = is_free and self.spelling.plain_firsts[index]
+        return self._with(before, nodes, piece.text if is_plain_word else None, 1)
 
     def _with(
         self, prefix: Prefix, nodes: Sequence[Node], text: bytes | None, count: int

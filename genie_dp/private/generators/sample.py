@@ -141,8 +141,9 @@ class _Sampler:
         if settings.is_constrained and "program" in generator.models:
             public = generator.public
             grammar = language.decoding_grammar(library, texts=public.texts)
-            placeholders = public.placeholders
-            self.spelling = Spelling(grammar, generator.tokenizer, placeholders=placeholders)
+            self.spelling = Spelling(
+                grammar, generator.tokenizer, placeholders=public.placeholders, texts=public.texts
+            )
 
     def batch(self, number: int) -> Iterator[Example]:
         """Yield the rows of a batch that are some."""
