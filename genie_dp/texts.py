@@ -1,6 +1,8 @@
 """Reads the text files that users write."""
 
 import codecs
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span
@@ -25,6 +27,30 @@ def read_text(path: Path | str, *, code: str = "R003") -> str:
     return _lines(text)
 
 
+def lines_of(path: Path | str) -> Iterator[str]:
+    """Yield the lines of a file, of standard input for "-".
+
+    Raises:
+        GenieError, OSError: those of `read_text`.
+    """
+    yield from lines_of_stdin() if str(path) == "-" else read_text(path).split("\n")
+
+
+def lines_of_stdin() -> Iterator[str]:
+    """Yield the lines of standard input as they come, without their ends.
+
+    Raises:
+        GenieError: R003, the bytes of a line are no UTF-8.
+    """
+    for number, line in enumerate(sys.stdin.buffer, start=1):
+        data = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        try:
+            text = data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise _undecodable("<stdin>", data, error.start, "R003", number) from None
+        yield text.rstrip("\r\n")
+
+
 def is_whole(text: str) -> bool:
     r"""Tell whether a text has no half characters, which JSON can say and UTF-8 cannot.
 
@@ -38,9 +64,12 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _undecodable(file: str, data: bytes, position: int, code: str) -> GenieError:
+def _undecodable(
+    file: str, data: bytes, position: int, code: str, first: int = 1
+) -> GenieError:
+    """Return what is wrong with bytes that begin at the line `first` of a file."""
     before = _lines(data[:position].decode("utf-8"))
-    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    line, column = before.count("\n") + first, len(before) - before.rfind("\n")
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     what = "UTF-16 text" if utf16 else f"byte 0x{data[position]:02X}"
     return GenieError(
@@ -51,5 +80,5 @@ def _undecodable(file: str, data: bytes, position: int, code: str) -> GenieError
             "save the file as UTF-8",
             stage="syntax",
         ),
-        sources={file: _lines(data.decode("utf-8", errors="replace"))},
+        sources={file: "\n" * (first - 1) + _lines(data.decode("utf-8", errors="replace"))},
     )

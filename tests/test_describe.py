@@ -298,10 +298,10 @@ def test_places_count_lines_as_editors_do_and_the_indent(run, tmp_path):
 
 
 def test_bytes_on_standard_input_that_are_no_text_are_a_mistake(run, monkeypatch):
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"now => \xff"), "utf-8"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"// a\nnow => \xff"), "utf-8"))
     code, _, err = run("--input", "-")
     assert code == 1
-    assert "error[R003]: <stdin>: expected UTF-8 text, got byte 0xFF" in err
+    assert "<stdin>:2:8: error[R003]: expected UTF-8 text, got byte 0xFF" in err
 
 
 def test_json_has_all_of_a_description(run):

@@ -1,7 +1,6 @@
 """`genie-dp describe`: what a program says in English."""
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -74,22 +73,13 @@ def describer_of(options: Mapping[str, Any]) -> "Describer":
 
 def _lines(path: Path) -> Iterator[tuple[Span | None, str]]:
     """Yield (place, program) for each line that is not empty, nor a comment (// or #)."""
-    from genie_dp.texts import read_text
+    from genie_dp.texts import lines_of
 
-    text = _of_stdin() if str(path) == "-" else read_text(path)
     name = "<stdin>" if str(path) == "-" else str(path)
-    for number, line in enumerate(text.split("\n"), start=1):  # other line ends are of a text
+    for number, line in enumerate(lines_of(path), start=1):  # other line ends are of a text
         if line.strip() and not line.startswith(("//", "#")):
             begin = len(line) - len(line.lstrip()) + 1
             yield Span(name, number, begin, number, len(line) + 1), line.strip()
-
-
-def _of_stdin() -> str:
-    try:
-        return sys.stdin.read().removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        message = f"<stdin>: expected UTF-8 text, got byte 0x{error.object[error.start]:02X}"
-        raise GenieError(Problem("R003", message, hint="save the file as UTF-8")) from None
 
 
 def _describe(

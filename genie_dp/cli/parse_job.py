@@ -17,7 +17,7 @@ from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.tables import Tables, effects, read_tables
 from genie_dp.errors import GenieError
 from genie_dp.parser.answers import Answer, Reply
-from genie_dp.texts import read_text
+from genie_dp.texts import lines_of, lines_of_stdin
 
 if TYPE_CHECKING:
     from genie_dp.parser.parser import Parser
@@ -100,8 +100,7 @@ class ParseJob:
     def file(self, path: Path) -> None:
         """Parse the lines of a file in batches; of standard input each at once."""
         is_pipe = str(path) == "-"
-        lines: Iterable[str] = sys.stdin if is_pipe else read_text(path).split("\n")
-        sentences = (line.strip() for line in lines)
+        sentences = (line.strip() for line in lines_of(path))
         waiting = (line for line in sentences if line)
         known = total = 0
         while some := list(islice(waiting, 1 if is_pipe else _BATCH)):
@@ -115,9 +114,9 @@ class ParseJob:
         """Answer what is typed, until the end of input."""
         _history()
         _ = self.parser
-        if sys.stdin.isatty():
+        if is_typed := sys.stdin.isatty():
             click.echo("Type a sentence; Ctrl-D ends.", err=True)
-        while (line := _typed()) is not None:
+        for line in _typed() if is_typed else lines_of_stdin():
             if not line.strip():
                 continue
             try:
@@ -175,15 +174,14 @@ class ParseJob:
         yield from effects(answer.code, language, self.tables, now=datetime.now())
 
 
-def _typed() -> str | None:
-    """Return the next line, None at the end of input."""
+def _typed() -> Iterator[str]:
+    """Yield what is typed, until the end of input."""
     try:
-        # Readline, if Python has it, edits the line and knows those before.
-        return input(_PROMPT if sys.stdin.isatty() else "")
+        while True:
+            # Readline, if Python has it, edits the line and knows those before.
+            yield input(_PROMPT)
     except EOFError:
-        if sys.stdin.isatty():
-            click.echo()
-        return None
+        click.echo()
 
 
 def _history() -> None:
