@@ -64,9 +64,7 @@ def _lines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
-def _undecodable(
-    file: str, data: bytes, position: int, code: str, first: int = 1
-) -> GenieError:
+def _undecodable(file: str, data: bytes, position: int, code: str, first: int = 1) -> GenieError:
     """Return what is wrong with bytes that begin at the line `first` of a file."""
     before = _lines(data[:position].decode("utf-8"))
     line, column = before.count("\n") + first, len(before) - before.rfind("\n")

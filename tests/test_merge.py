@@ -1,7 +1,9 @@
 """Shards, merged, are the file that one run makes; anything else is refused."""
 
+import bz2
 import gzip
 import json
+import lzma
 from pathlib import Path
 
 import pytest
@@ -153,6 +155,30 @@ def test_a_manifest_of_something_else_is_refused(made, tmp_path, capsys, text):
     shards = copies(made[1], tmp_path)
     Path(f"{shards[0]}.manifest.json").write_text(text)
     assert "error[Y040]" in refused(capsys, *shards, "--output", tmp_path / "x.jsonl")
+
+
+@pytest.mark.parametrize("part", ["shard", "format", "block", "config", "counts", "raised"])
+@pytest.mark.parametrize("value", [None, {"rows": "7"}, [1, 2.0]])
+def test_a_manifest_that_was_changed_by_hand_is_refused(made, tmp_path, capsys, part, value):
+    shards = copies(made[1], tmp_path)
+    path = Path(f"{shards[0]}.manifest.json")
+    path.write_text(json.dumps({**json.loads(path.read_text()), part: value}))
+    message = refused(capsys, *shards, "--output", tmp_path / "x.jsonl")
+    assert f"error[Y040]: {path} is no whole manifest: {part}\n" in message
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz", ".bz2", ""])
+def test_a_file_that_cannot_be_read_to_its_end_is_named(made, tmp_path, capsys, suffix):
+    shards = copies(made[1], tmp_path)
+    whole = {".gz": gzip, ".xz": lzma, ".bz2": bz2}
+    data = shards[1].read_bytes()
+    cut = whole[suffix].compress(data)[:-20] if suffix else data[:-2] + b"\xff\n"
+    name = Path(f"{shards[1]}{suffix}")
+    name.write_bytes(cut)
+    Path(f"{shards[1]}.manifest.json").rename(f"{name}.manifest.json")
+    message = refused(capsys, shards[0], name, shards[2], "--output", tmp_path / "x.jsonl")
+    assert f"error[Y043]: {name} is not as it was made: " in message
+    assert "Traceback" not in message
 
 
 def test_shards_of_different_runs_are_refused_with_the_settings_that_differ(

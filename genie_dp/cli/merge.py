@@ -1,7 +1,7 @@
 """`genie-dp merge`: the shards of a run become the file that one run would have made."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,27 @@ def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
     if not isinstance(manifest, dict) or manifest.get("command") != "synthesize":
         hint = "merge takes what genie-dp synthesize --shard made"
         return Problem("Y040", f"{name} is no manifest of synthesize", hint=hint)
+    wrong = [part for part, is_right in _PARTS.items() if not is_right(manifest.get(part))]
+    if wrong:
+        hint = "make the shard again, or take the manifest that was made with it"
+        message = f"{name} is no whole manifest: {', '.join(wrong)}"
+        return Problem("Y040", message, hint=hint)
     return manifest
+
+
+def _are_counts(found: Any) -> bool:
+    return isinstance(found, dict) and all(type(count) is int for count in found.values())
+
+
+# What is read of a manifest -> whether it is as it should be.
+_PARTS: Mapping[str, Callable[[Any], bool]] = {
+    "shard": lambda x: isinstance(x, list) and len(x) == 2 and all(type(i) is int for i in x),
+    "format": lambda x: isinstance(x, str),
+    "block": lambda x: type(x) is int and x > 0,
+    "config": lambda x: isinstance(x, dict) and isinstance(x.get("size", ""), int | None),
+    "counts": lambda x: _are_counts(x) and {"rows", "repeated", "ambiguous"} <= x.keys(),
+    "raised": _are_counts,
+}
 
 
 def _formats(shards: Sequence[Any], output: str) -> list[Problem]:

@@ -6,6 +6,8 @@ merged rows are those of that run, byte for byte.
 """
 
 import json
+import lzma
+import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -136,7 +138,7 @@ def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
     hashed = xxhash.xxh3_64_intdigest
     block = int(shard.manifest["block"])
     last, rows = -1, 0
-    for rows, line in enumerate(lines, 1):
+    for rows, line in enumerate(_readable(shard, lines), 1):
         try:
             name, utterance, program = read(line)
             number = int(name.removeprefix("S"))
@@ -150,6 +152,14 @@ def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
     expected = shard.manifest["counts"]["rows"]
     if rows != expected:
         raise _damaged(shard, f"it has {rows:,} rows, its manifest says {expected:,}")
+
+
+def _readable(shard: Shard, lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines; bytes that cannot be decompressed, or are no text, are damage."""
+    try:
+        yield from lines
+    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
+        raise _damaged(shard, f"it cannot be read ({error})") from None
 
 
 def _read_json(line: str) -> tuple[str, str, str]:
