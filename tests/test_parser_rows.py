@@ -11,6 +11,7 @@ pytest.importorskip("phonenumbers")
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.held_out import HeldOut  # noqa: E402
 from genie_dp.parser.rows import (
     Reading,
     Style,
@@ -94,6 +95,33 @@ def test_copies_of_a_row_are_held_out_together(tmp_path):
     assert held
     assert kept
     assert not held & kept
+
+
+def test_rows_that_are_held_out_do_not_depend_on_the_order_of_files(tmp_path):
+    every = rows()
+    paths = [
+        write(tmp_path / f"{i}.jsonl", part) for i, part in enumerate((every[::2], every[1::2]))
+    ]
+    files = [InputFile(str(path)) for path in paths]
+
+    def held(inputs, most):
+        chosen = ParserConfig(tuple(inputs), steps=1, held_out=0.9, validation_rows=most)
+        return list(read_all(chosen, target(), Reading()).held_out)
+
+    one, other, whole = held(files, 3), held(files[::-1], 3), held(files, 999)
+    assert one == other == whole[:3]
+    assert len(whole) > 3
+
+
+@pytest.mark.parametrize("most", [0, 1, 7, 100])
+def test_the_sample_of_a_stream_is_that_of_all_of_it_and_has_no_row_twice(most):
+    keys = [str(i % 40) for i in range(200)]
+    found, smaller = HeldOut(most), HeldOut(most // 2)
+    for key in keys:
+        found.add(key, key)
+        smaller.add(key, key)
+    assert len(set(found)) == len(list(found)) == len(found) == min(most, 40)
+    assert list(smaller) == list(found)[: most // 2]
 
 
 def test_an_input_may_be_one_source_of_a_file(tmp_path):

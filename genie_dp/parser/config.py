@@ -57,7 +57,7 @@ class ParserConfig:
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant: they
             choose the best weights and calibrate the confidence; never learned from.
         held_out: without `validation`, share of the rows' families that takes its place.
-        validation_rows: rows of these that are used, at most.
+        validation_rows: rows of these that are used, at most; chosen by their hashes.
         architecture: rnn, mqan or transformer.
         network: settings of the network, such as size (docs/learning.md).
         model: a Hugging Face encoder-decoder instead, by name or folder.

@@ -20,6 +20,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.held_out import HeldOut
 from genie_dp.parser.order import reordered
 from genie_dp.parser.reading.constants import literals
 from genie_dp.parser.reading.load import load_reader
@@ -142,7 +143,7 @@ class Rows:
 
     Attributes:
         parts: the rows of each input, in order.
-        held_out: sentences with their programs, kept for calibration.
+        held_out: sentences with their programs, kept for validation and calibration.
         texts: constants that programs hold though no sentence says them; of S-expressions, the
             programs.
         counts: rows by source.
@@ -151,7 +152,7 @@ class Rows:
     """
 
     parts: list[RowStore] = field(default_factory=list)
-    held_out: list[tuple[str, str]] = field(default_factory=list)
+    held_out: HeldOut[tuple[str, str]] = field(default_factory=lambda: HeldOut(0))
     texts: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
@@ -262,7 +263,7 @@ def read_all(
     Raises:
         GenieError: N004, an input gave no rows; or what is wrong with a file.
     """
-    found = Rows(weighed=Weighed() if prior else None)
+    found = Rows(held_out=HeldOut(config.validation_rows), weighed=Weighed() if prior else None)
     share = config.held_out if hold_out else 0.0
     for one in config.inputs:
         store = RowStore()
@@ -287,8 +288,8 @@ def _keep(row: Row, store: RowStore, found: Rows, share: float, config: ParserCo
         store.add(row.utterance, row.program, weight=row.weight, group=row.group)
         if found.weighed is not None:
             found.weighed.add(row.weight)
-    elif len(found.held_out) < config.validation_rows:
-        found.held_out.append((row.utterance, row.program))
+    else:
+        found.held_out.add(f"{row.utterance}\0{row.program}", (row.utterance, row.program))
 
 
 def _made(

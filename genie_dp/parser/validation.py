@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.held_out import some_of
 from genie_dp.parser.reading.prepare import Left
 from genie_dp.parser.rows import Reading, RowMaker, Rows, Target
 from genie_dp.parser.skill_rows import skill_rows
@@ -26,7 +26,7 @@ class Checked:
 def validation_rows(
     config: ParserConfig, target: Target, reading: Reading, rows: Rows
 ) -> tuple[Checked, ...]:
-    """Return the rows of the configuration's validation file, else those held out.
+    """Return rows of the configuration's validation file, else those held out.
 
     A row in which no reading agrees with the program stays, and counts as wrong.
 
@@ -39,7 +39,7 @@ def validation_rows(
     maker = RowMaker(config, target, reading)
     found = tuple(
         _checked(row, maker, target)
-        for row in islice(named_rows(config.validation, target), config.validation_rows)
+        for row in some_of(named_rows(config.validation, target), config.validation_rows)
     )
     if not found:
         hint = "name a file with rows, or leave validation out"
