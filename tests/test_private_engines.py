@@ -149,6 +149,13 @@ def test_a_frozen_model_is_refused():
     assert caught.value.problems[0].code == "Q021"
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_weights_of_few_digits_are_refused(dtype):
+    with pytest.raises(GenieError, match="32 bits") as caught:
+        check_engine(made(models.decoder).to(dtype), "loop")
+    assert caught.value.problems[0].code == "Q027"
+
+
 def test_dropout_is_off_in_the_check_and_on_in_training():
     class Dropping(models.Tied):
         def __init__(self):

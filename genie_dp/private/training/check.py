@@ -41,12 +41,16 @@ def check_engine(model: Any, engine: EngineName, *, collate: Collate = collate) 
     Raises:
         GenieError: nothing is trained (Q021), the model keeps numbers of its batches (Q022), its
             losses are random or not one for each row (Q023), the engine cannot take the model
-            (Q024), or is wrong for it (Q025).
+            (Q024), is wrong for it (Q025), or has weights of fewer than 32 bits (Q027).
     """
     trained = [p for p in model.parameters() if p.requires_grad]
     if not trained:
         message = "expected parameters to train, got a model where all are frozen"
         raise GenieError(Problem("Q021", message, hint="set requires_grad on some"))
+    if coarse := sorted({str(p.dtype) for p in trained} - {"torch.float32", "torch.float64"}):
+        # Norms of so few digits would let a clipped row be longer than it is paid for.
+        message = f"expected weights of 32 bits, got {', '.join(coarse)}"
+        raise GenieError(Problem("Q027", message, hint="call model.float() before"))
     batches = [_probe(model, b, t, collate).to(trained[0].device) for b, t in PROBES]
     with _moved(model, trained):
         _check_losses(model, batches[0])
