@@ -160,10 +160,10 @@ def shuffled(script: Script) -> None:
 
 
 def split(script: Script) -> None:
-    """Print Figure 3: epochs for programs / for sentences."""
+    """Print Figure 3: shares of the rows seen for programs / for sentences."""
     world = script.make.topv2("navigation")
     splits = ("8/2", "5/5", "3/7", "2/8", "1/9")
-    cases = [Case(world, "two-stage", 3.0, epochs) for epochs in splits]
+    cases = [Case(world, "two-stage", 3.0, each) for each in splits]
     script.generated("Figure 3", {case.name: case for case in cases})
 
 
@@ -311,7 +311,7 @@ def main() -> None:
                         help="data, generators and results [build/private]")  # fmt: skip
     parser.add_argument("--seeds", type=int, default=3, help="runs of each row [3]")
     parser.add_argument("--only", default="", help="tables whose names begin so")
-    parser.add_argument("--private", type=int, help="private rows [2000]")
+    parser.add_argument("--private", type=int, help="private rows [20000]")
     parser.add_argument("--list", action="store_true", help="name the tables and stop")
     parser.add_argument("--smoke", action="store_true", help="few rows and steps")
     options = parser.parse_args()

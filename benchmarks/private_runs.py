@@ -26,6 +26,8 @@ class Sizes:
 
     Attributes:
         private, public, real: rows of each sort, at most.
+        seen: private rows in all batches of a generator together. With many rows and few of them
+            seen, a row is seldom in a batch, and there is little noise.
         drawn: rows that a generator makes, and that are compared.
         annotated: steps of the parser that stands for annotators.
         parser: steps of parsers that are measured.
@@ -35,23 +37,24 @@ class Sizes:
         uses_shapes: whether S-expressions are drawn in the shapes of public programs.
     """
 
-    private: int = 2_000
-    public: int = 4_000
+    private: int = 20_000
+    public: int = 8_000
     real: int = 1_000
+    seen: int = 15_000
     drawn: int = 1_000
     annotated: int = 1_200
     parser: int = 600
     model: tuple[object, ...] = (
-        "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 5,
-        "--batch", 128, "--learning-rate", 0.006,
+        "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 6,
+        "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
     )  # fmt: skip
-    sampling: tuple[object, ...] = ("--longest", 40)
+    sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
     # As in the paper: public programs lack the shapes of a private domain.
     uses_shapes: bool = False
 
 
 SMOKE = Sizes(
-    120, 80, 60, 30, 2, 2,
+    120, 80, 60, 240, 30, 2, 2,
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--pretraining-epochs", 1,
      "--batch", 40),
     ("--longest", 12, "--program-longest", 24, "--width", 1),
@@ -105,21 +108,21 @@ class Case:
 
     Attributes:
         kind: "one-stage", "control" or "two-stage".
-        epochs: as `--epochs` takes them.
+        split: shares of the rows seen for programs / for utterances; 2/8 is the paper's best.
         parser: a parser for the private rows; None for their own programs.
     """
 
     world: World
     kind: str
     epsilon: float
-    epochs: str = ""
+    split: str = ""
     parser: Path | None = None
 
     @property
     def name(self) -> str:
         """Return the row of a table."""
         budget = "none" if self.epsilon == NONE else f"{self.epsilon:g}"
-        return f"epsilon {budget}: {self.kind}{f' {self.epochs}' if self.epochs else ''}"
+        return f"epsilon {budget}: {self.kind}{f' {self.split}' if self.split else ''}"
 
 
 @dataclass(frozen=True)
@@ -165,13 +168,20 @@ class Bench:
         return [
             "private", "train", case.kind, world.private, *public, *world.options,
             "--about", world.about, "--epsilon", case.epsilon,
-            *(["--epochs", case.epochs] if case.epochs else []),
+            "--epochs", self._epochs(case),
             *(["--codes", world.codes] if case.kind == "control" else []),
             *(["--code-noise", 0.1] if (case.kind, case.epsilon) == ("control", NONE) else []),
             *(["--parser", case.parser] if case.parser else []),
             *self.sizes.model, "--pretrained", self.work.folder / "pretrained",
             "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
         ]  # fmt: skip
+
+    def _epochs(self, case: Case) -> str:
+        shares = [float(part) for part in (case.split or "2/8").split("/")]
+        epochs = self.sizes.seen / case.world.about
+        if case.kind != "two-stage":
+            return f"{epochs:.4g}"
+        return "/".join(f"{epochs * share / sum(shares):.4g}" for share in shares)
 
     def drawn(self, case: Case, seed: int, *, rows: int = 0, parser: Path | None = None) -> Path:
         """Return rows of a generator; a parser writes the programs where it makes none."""

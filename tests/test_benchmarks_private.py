@@ -213,6 +213,16 @@ def test_a_run_is_told_how_many_private_rows_there_are(script, world, commands):
     assert command[command.index("--about") + 1] == "6"
 
 
+@pytest.mark.parametrize(
+    ("kind", "split", "epochs"),
+    [("one-stage", "", "40"), ("two-stage", "", "8/32"), ("two-stage", "3/1", "30/10")],
+)
+def test_every_generator_sees_as_many_rows(script, world, commands, kind, split, epochs):
+    script.bench.generator(Case(world, kind, 3.0, split), 1)  # 240 rows of 6
+    (command,) = commands.named(kind)
+    assert command[command.index("--epochs") + 1] == epochs
+
+
 def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
     for epsilon in (3.0, NONE):
         script.bench.generator(Case(world, "control", epsilon), 1)
