@@ -38,15 +38,15 @@ class Sizes:
     """
 
     private: int = 20_000
-    public: int = 8_000
+    public: int = 12_000
     real: int = 1_000
     seen: int = 15_000
     drawn: int = 1_000
     annotated: int = 1_200
     parser: int = 600
     model: tuple[object, ...] = (
-        "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 6,
-        "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
+        "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 4,
+        "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
     # As in the paper: public programs lack the shapes of a private domain.
