@@ -34,7 +34,7 @@ class Sizes:
         model: options of the generators. The longest programs and sentences must fit: what is cut
             has no end to learn, and a prompt takes at most half of `--longest`.
         sampling: options of `genie-dp private sample`.
-        uses_shapes: whether S-expressions are drawn in the shapes of public programs.
+        uses_shapes: whether all S-expressions are drawn in the shapes of public programs.
     """
 
     private: int = 20_000
@@ -49,7 +49,6 @@ class Sizes:
         "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
-    # As in the paper: public programs lack the shapes of a private domain.
     uses_shapes: bool = False
 
 
@@ -75,6 +74,8 @@ class World:
         codes: control codes, one a line.
         options: --language and --skills.
         grammar: declarations that programs are drawn under; those of `options` without.
+        is_shaped: whether they are drawn in the shapes of public programs, as ThingTalk is by its
+            library. Else, and without a grammar, any are drawn, as in the paper.
         is_templated: whether its rows are of the templates, as those that parsers learn: some would
             be those held out, word for word, and are left out.
     """
@@ -88,6 +89,7 @@ class World:
     codes: Path
     options: tuple[object, ...]
     grammar: Path | None = None
+    is_shaped: bool = False
     is_templated: bool = False
 
     @property
@@ -191,7 +193,8 @@ class Bench:
         skills = ["--skills", world.grammar] if world.grammar else world.options[2:]
         command = ["private", "sample", folder, "--rows", rows or self.sizes.drawn, *skills]
         command += self.sizes.sampling
-        if world.is_sexpr and not world.grammar and not self.sizes.uses_shapes:
+        is_shaped = world.grammar or world.is_shaped or self.sizes.uses_shapes
+        if world.is_sexpr and not is_shaped:
             command.append("--unconstrained")
         said = ["--parser", parser] if parser and case.kind != "two-stage" else []
         return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])

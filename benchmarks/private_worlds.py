@@ -54,11 +54,15 @@ class Maker:
         return self._converted("topv2", name)
 
     def smcalflow(self) -> World:
-        """Return the world of SMCalFlow: a tenth of the rows is public (section 5.4)."""
+        """Return the world of SMCalFlow: a tenth of the rows is public (section 5.4).
+
+        Its programs have the shapes of 787 of 1,000 that were held out, so others are not drawn.
+        """
         people = self._converted("smcalflow", "smcalflow/smcalflow.train.jsonl.gz")
         held_out = self._converted("smcalflow", "smcalflow/smcalflow.dev.jsonl")
         public, private = (self.tenth(people, is_public=is_public) for is_public in (True, False))
-        return self._world("SMCalFlow", people, private, (public,), held_out)
+        world = self._world("SMCalFlow", people, private, (public,), held_out)
+        return replace(world, is_shaped=True)
 
     def tenth(self, rows: Path, *, is_public: bool, without: str = "") -> Path:
         """Return a tenth of the rows, without those of a function; or the others, with them."""
@@ -200,12 +204,19 @@ class Maker:
         return replace(world, private=rows)
 
     def without(self, world: World, people: Path, function: str) -> World:
-        """Return the world whose public rows lack a function that people use (section 5.4)."""
+        """Return the world whose public rows lack a function that people use (section 5.4).
+
+        They lack its shapes, so that programs of any are drawn.
+        """
         # The schema stays: developers know the name of the function that they will add.
         public = (self.tenth(people, is_public=True, without=function), world.public[-1])
         private = self._some("private", self.tenth(people, is_public=False), self.sizes.private)
         return replace(
-            world, name=f"{world.name} without {function}", private=private, public=public
+            world,
+            name=f"{world.name} without {function}",
+            private=private,
+            public=public,
+            is_shaped=False,
         )
 
     # ---------------------------------------------------------------------------- ThingTalk

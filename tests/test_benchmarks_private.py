@@ -238,7 +238,9 @@ def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, 
     Bench(work, Sizes()).drawn(case, 1)
     Bench(work, Sizes()).drawn(replace(case, world=replace(world, options=())), 1)
     Bench(work, Sizes()).drawn(replace(case, world=replace(world, grammar=schema)), 1)
-    sexpr, thingtalk, declared = commands.named("sample")
+    Bench(work, Sizes()).drawn(replace(case, world=replace(world, is_shaped=True)), 2)
+    sexpr, thingtalk, declared, shaped = commands.named("sample")
+    assert "--unconstrained" not in shaped
     assert "--unconstrained" in sexpr
     assert "--unconstrained" not in thingtalk
     assert "--unconstrained" not in declared
