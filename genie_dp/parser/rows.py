@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import xxhash
 
-from genie_dp.dataset.formats import read_rows
+from genie_dp.dataset.formats import format_of, read_rows
+from genie_dp.dataset.scan import as_row
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
@@ -172,8 +173,15 @@ def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
     raise GenieError(Problem("N004", f"expected rows to learn from, got none in {names}"))
 
 
-def _selected(one: InputFile) -> Iterator[Example]:
-    return (row for row in read_rows(one.path) if not one.source or row.source == one.source)
+def rows_in(path: str, language: str) -> Iterator[Example]:
+    """Yield the rows of a file; TSV does not say of which language its programs are: of this."""
+    rows = read_rows(path)
+    return (replace(row, language=language) for row in rows) if format_of(path) == "tsv" else rows
+
+
+def _selected(one: InputFile, language: str = "thingtalk") -> Iterator[Example]:
+    rows = rows_in(one.path, language)
+    return (row for row in rows if not one.source or row.source == one.source)
 
 
 # ------------------------------------------------------------------------- how to read them
@@ -304,7 +312,7 @@ def _made(
     make = partial(
         _block, config=config, target=target, reading=reading, factor=one.weight, prior=prior
     )
-    for rows, reasons in _blocks(one, make, jobs):
+    for rows, reasons in _blocks(one, target.language.name, make, jobs):
         left.update(reasons)
         yield from rows
 
@@ -312,9 +320,9 @@ def _made(
 Block = tuple[list[Row], Counter[str]]
 
 
-def _blocks(one: InputFile, make: Any, jobs: int) -> Iterator[Block]:
+def _blocks(one: InputFile, language: str, make: Any, jobs: int) -> Iterator[Block]:
     if jobs == 1:
-        rows = _selected(one)
+        rows = _selected(one, language)
         while some := list(islice(rows, _BLOCK)):
             yield make(some)
         return
@@ -322,7 +330,7 @@ def _blocks(one: InputFile, make: Any, jobs: int) -> Iterator[Block]:
 
     def work(numbers: Sequence[int]) -> Iterator[Block]:
         wanted = set(numbers)
-        rows = _selected(one)
+        rows = _selected(one, language)
         for number in range(total):
             some = list(islice(rows, _BLOCK))
             if number in wanted:
@@ -391,7 +399,8 @@ class RowMaker:
         texts, program = self._texts(made), made.program
         if self.target.styled is not self.target.language:
             program = self._styled(made)
-        functions = functions_in(made.program) if row.language == "thingtalk" else made.functions
+        is_thingtalk = row.language == "thingtalk"
+        functions = functions_in(made.program) if is_thingtalk else as_row(made).functions
         group = "compound" if len(functions) > 1 else "primitive"
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor

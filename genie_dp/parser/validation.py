@@ -1,23 +1,25 @@
 """The rows that choose the best weights and calibrate a parser's confidence."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.held_out import some_of
 from genie_dp.parser.reading.prepare import Left
-from genie_dp.parser.rows import Reading, RowMaker, Rows, Target
+from genie_dp.parser.rows import Reading, RowMaker, Rows, Target, rows_in
 from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A sentence with its right program; "" where the reader found no reading that agrees."""
+    """A sentence with its right program in canonical form.
+
+    It is "" where the reader found no reading that agrees, or where it is none.
+    """
 
     utterance: str
     program: str
@@ -53,15 +55,17 @@ def named_rows(name: str, target: Target) -> Iterator[Example]:
     if Path(name).is_dir():
         yield from skill_rows([Path(name)], target.language, target.library)
         return
-    yield from (row for row in read_rows(name) if row.language == target.language.name)
+    language = target.language.name
+    yield from (row for row in rows_in(name, language) if row.language == language)
 
 
 def _checked(row: Example, maker: RowMaker, target: Target) -> Checked:
-    if maker.preparer is None:
-        return Checked(row.utterance, row.program)
-    found = maker.preparer.prepare(row)
-    if isinstance(found, Left):
-        return Checked(row.utterance, "")
-    program = target.language.from_tokens(found.row.program)
-    tree = target.language.canonical(program, target.library)
-    return Checked(found.row.utterance, target.language.tokens(tree, target.library))
+    made = row
+    if maker.preparer is not None:
+        found = maker.preparer.prepare(row)
+        if isinstance(found, Left):
+            return Checked(row.utterance, "")
+        made = found.row
+    # As what is decoded is compared; files are in the language's own style, whatever is learned.
+    plain = replace(target, styled=target.language)
+    return Checked(made.utterance, canonical_text(made.program, plain))
