@@ -4,7 +4,7 @@ import random
 import subprocess
 import sys
 from collections import Counter
-from itertools import product
+from itertools import pairwise, product
 from math import exp, isclose, log
 
 import pytest
@@ -212,7 +212,7 @@ def test_the_loss_of_a_word_by_hand():
     for _ in range(4):
         end = (1 + end) / 2
     spelled = first * end
-    assert isclose(model.spelled("a"), spelled)
+    assert isclose(model.spelled("a"), log(spelled))
     single = (1 + 2 * spelled) / 4  # "a" and the end of the sentence: two events of two kinds
     a = (1 + (1 + single) / 2) / 2
     stop = (1 + (1 + (1 + 0) / 4) / 2) / 2
@@ -233,8 +233,8 @@ def test_chances_after_a_history_sum_to_one():
     counts = model._words
     for history in (("\t", "\t"), ("wake", "me"), ("never", "seen")):
         known = sorted(counts.after[()])
-        total = sum(counts._chance(history, event, model.spelled) for event in known)
-        unseen = 1 - sum(model.spelled(word) for word in known)
+        total = sum(exp(counts._log(history, event, model.spelled)) for event in known)
+        unseen = 1 - sum(exp(model.spelled(word)) for word in known)
         # What is left is that of all other words, each by its letters.
         left = 1.0
         for start in range(len(history) + 1):
@@ -259,6 +259,17 @@ def test_garbage_has_a_higher_loss_than_sentences_and_shuffled_words():
     held_out = model.held_out(rows)
     assert loss(rows) < sum(n for n, _ in held_out) / sum(t for _, t in held_out)
     assert loss(rows) < loss(shuffled) < loss(garbage)
+
+
+@pytest.mark.parametrize("letter", ["w", "你"])
+def test_the_loss_of_a_word_grows_with_its_letters_however_many_there_are(letter):
+    # A generator under strong privacy may write words without end, a user Chinese without spaces.
+    model = NgramModel(["wake me up", "wake me"])
+    lengths = (1000, 2000, 3000, 4000)
+    losses = [nats for ((nats, _),) in (model.losses([letter * n]) for n in lengths)]
+    steps = [longer - shorter for shorter, longer in pairwise(losses)]
+    assert min(steps) > 1000
+    assert steps == pytest.approx([steps[0]] * 3)
 
 
 def test_halves_need_two_different_sentences():

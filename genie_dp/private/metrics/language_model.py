@@ -6,7 +6,7 @@ some grammatically incorrect sentences with diverse vocabulary" (Mireshghallah e
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from math import log
+from math import exp, inf, log
 from typing import Protocol
 
 import xxhash
@@ -68,22 +68,23 @@ class NgramModel:
         return [self._loss([*utterance.split(), _END]) for utterance in utterances]
 
     def _loss(self, words: Sequence[str]) -> tuple[float, int]:
-        return -sum(map(log, self._words.chances(words, self.spelled))), len(words)
+        return -sum(self._words.logs(words, self.spelled)), len(words)
 
     def spelled(self, word: str) -> float:
-        """Return the probability that the letters of a word are these; 0 for the end."""
+        """Return the logarithm of the probability of a word's letters; that of 0 for the end."""
         if word == _END:
-            return 0.0
+            return -inf
         if word not in self._spelled:
-            chance = 1.0
-            for share in self._letters.chances([*word, _END], lambda _: 1 / _CHARACTERS):
-                chance *= share
-            self._spelled[word] = chance
+            letters = self._letters.logs([*word, _END], lambda _: -log(_CHARACTERS))
+            self._spelled[word] = sum(letters)
         return self._spelled[word]
 
 
 class _Counts:
-    """How often an event followed a history of up to `order` - 1 events."""
+    """How often an event followed a history of up to `order` - 1 events.
+
+    Probabilities are logarithms: that of the letters of a long word is less than a number can be.
+    """
 
     def __init__(self, order: int):
         self.order = order
@@ -96,24 +97,26 @@ class _Counts:
                 self.after[history[start:]][event] += 1
                 self.totals[history[start:]] += 1
 
-    def chances(self, events: Sequence[str], below: Callable[[str], float]) -> list[float]:
-        """Return the probability of each event after those before it."""
-        return [self._chance(history, event, below) for history, event in self._walk(events)]
+    def logs(self, events: Sequence[str], below: Callable[[str], float]) -> list[float]:
+        """Return the logarithm of the probability of each event after those before it."""
+        return [self._log(history, event, below) for history, event in self._walk(events)]
 
     def _walk(self, events: Sequence[str]) -> Iterable[tuple[tuple[str, ...], str]]:
         padded = (*[_START] * (self.order - 1), *events)
         for place, event in enumerate(events):
             yield padded[place : place + self.order - 1], event
 
-    def _chance(self, history: tuple[str, ...], event: str, below: Callable[[str], float]) -> float:
-        chance = below(event)
+    def _log(self, history: tuple[str, ...], event: str, below: Callable[[str], float]) -> float:
+        found = below(event)
         for start in range(len(history), -1, -1):
-            seen = self.after.get(history[start:])
-            if seen is None:
-                return chance  # longer ones were not seen either
-            kinds, total = len(seen), self.totals[history[start:]]
-            chance = (seen[event] + kinds * chance) / (total + kinds)
-        return chance
+            after = self.after.get(history[start:])
+            if after is None:
+                return found  # longer ones were not seen either
+            kinds, seen, total = len(after), after[event], self.totals[history[start:]]
+            # Of an event that was not seen, the logarithm alone goes on.
+            rest = log(seen + kinds * exp(found)) if seen else log(kinds) + found
+            found = rest - log(total + kinds)
+        return found
 
 
 class CrossFitted:
