@@ -126,6 +126,13 @@ def test_the_order_and_the_format_of_files_change_nothing(gold, said, tmp_path):
         assert found["gold"] == str(other)
 
 
+def test_the_mark_at_the_beginning_of_a_file_of_windows_is_no_part_of_an_id(gold, tmp_path):
+    said = tmp_path / "said.tsv"
+    lines = [f"{id}\t{programs[0] if programs else ''}\n" for id, programs in SAID.items()]
+    said.write_text("".join(lines), encoding="utf-8-sig")
+    assert result_of(tmp_path, gold, said)["rows"] == 4
+
+
 def test_predictions_may_be_tsv(gold, tmp_path):
     said = tmp_path / "said.tsv"
     said.write_text("".join(f"{id}\t{(progs or [''])[0]}\n" for id, progs in SAID.items()))
@@ -194,6 +201,11 @@ def test_many_missing_ids_are_cut_short(said, tmp_path, capsys):
         ('{"id": "E1", "programs": ["a"], "confidences": [2]}', "confidences from 0 to 1"),
         ('{"id": "E1", "programs": ["a"], "confidences": [NaN]}', "confidences from 0 to 1"),
         ('{"id": "E1", "programs": ["a"], "confidences": [1, 1]}', "expected 1 confidences"),
+        (f'{{"id": "E1", "programs": ["a"], "confidences": [1{"0" * 400}]}}', "from 0 to 1"),
+        (f'{{"id": 1{"0" * 5000}}}', "no JSON that can be read"),
+        ("[" * 100_000, "no JSON that can be read"),
+        (r'{"id": "\ud800", "programs": []}', "expected an object with an id"),
+        (r'{"id": "E1", "programs": ["\ud800"]}', "expected a list of programs"),
     ],
 )
 def test_a_line_that_is_no_prediction_is_an_error_with_its_place(gold, said, capsys, line, message):
@@ -220,6 +232,28 @@ def test_other_mistakes_are_told(gold, said, tmp_path, capsys):
     write_said(said, {"E1": []})
     assert f"{gold}:1:1: error[V006]" in errors(capsys, gold, said)
     assert "error[V021]" in errors(capsys, gold, said, "--unordered")
+
+
+def test_predictions_that_cannot_be_unpacked_are_told(gold, tmp_path, capsys):
+    packed = tmp_path / "said.jsonl.gz"
+    packed.write_text("no gzip")
+    assert "error[R001]" in errors(capsys, gold, packed)
+
+
+@pytest.mark.parametrize("option", ["--output", "--report"])
+def test_a_file_that_is_read_is_never_written_over(gold, said, tmp_path, capsys, option):
+    before = gold.read_bytes(), said.read_bytes()
+    for read in (gold, said, tmp_path / "." / said.name):
+        told = errors(capsys, gold, said, "--training", gold, option, read)
+        assert "error[V015]" in told
+    assert (gold.read_bytes(), said.read_bytes()) == before
+
+
+def test_result_and_page_are_two_files(gold, said, tmp_path, capsys):
+    one = tmp_path / "result"
+    assert "error[V015]" in errors(capsys, gold, said, "--output", one, "--report", one)
+    assert not one.exists()
+    assert "error[V015]" in errors(capsys, gold, said, "--output", "-", "--report", "-")
 
 
 def test_predictions_are_named_or_made_never_both(gold, said, capsys):

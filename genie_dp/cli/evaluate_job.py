@@ -4,7 +4,7 @@ What is counted is a stream of gold rows with predictions; `_first` says where t
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -76,9 +76,26 @@ def _check(options: Mapping[str, Any]) -> None:
             hint = "write them to a file first"
             problem = Problem("V014", f"expected a file of {name}, got a pipe", hint=hint)
             raise GenieError(problem)
-    for target in (options["report"], options["output"]):
-        if target:
-            check_output(target)
+    targets = [target for target in (options["report"], options["output"]) if target]
+    for target in targets:
+        check_output(target)
+    _check_targets(options, targets)
+
+
+def _check_targets(options: Mapping[str, Any], targets: Sequence[str]) -> None:
+    """Refuse to write over what is read, or one file over the other (V015)."""
+    read = [options["gold"], options["predictions"], options["compare"], *options["training"]]
+    taken = {_place(name) for name in read if name}
+    for target in targets:
+        if _place(target) in taken:
+            hint = "name another file for --report and for --output, none that is read"
+            message = f"expected a file of its own, got {target!r}, which is named already"
+            raise GenieError(Problem("V015", message, hint=hint))
+        taken.add(_place(target))
+
+
+def _place(name: str) -> str:
+    return name if name == "-" or "://" in name else str(Path(name).resolve())
 
 
 def _viewer(options: Mapping[str, Any], language: str) -> Viewer:

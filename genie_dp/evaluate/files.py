@@ -11,16 +11,16 @@ from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import isfinite
 from typing import Any
 
 import numpy as np
 
-from genie_dp.dataset.formats import format_of, from_json, no_text, read_rows
+from genie_dp.dataset.formats import format_of, from_json, no_text, opened, read_rows
 from genie_dp.dataset.keys import hashed
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.evaluate.rows import Asked, Gold, Prediction
 from genie_dp.records import Example
+from genie_dp.texts import is_whole
 
 MOST_PROBLEMS = 20
 _SEVERAL = re.compile(r'"program"\s*:\s*\[')  # in a text, the quotes would have backslashes
@@ -100,7 +100,7 @@ def _programs(line: str, name: str, number: int) -> tuple[str, ...]:
     except (json.JSONDecodeError, TypeError, KeyError):
         found = [from_json(line, file=name, number=number).program]  # says what is wrong
     programs = found if isinstance(found, list) else [found]
-    if not programs or not all(isinstance(one, str) for one in programs):
+    if not programs or not _are_texts(programs):
         message = "expected a program, or a list of programs, as text"
         raise GenieError(Problem("V004", message, _line(name, number)))
     return tuple(programs)
@@ -237,11 +237,13 @@ def _from_json(line: str) -> Prediction | str:
         data = json.loads(line)
     except json.JSONDecodeError as error:
         return f"no JSON: {error.msg}"
-    if not isinstance(data, dict) or not isinstance(data.get("id"), str):
+    except (ValueError, RecursionError) as error:  # a number of too many digits; lists too deep
+        return f"no JSON that can be read: {error}"
+    if not isinstance(data, dict) or not _are_texts([data.get("id")]):
         return "expected an object with an id"
     programs, confidences = data.get("programs"), data.get("confidences") or []
-    if not isinstance(programs, list) or not all(isinstance(one, str) for one in programs):
-        return f"expected a list of programs, got {programs!r}"
+    if not isinstance(programs, list) or not _are_texts(programs):
+        return f"expected a list of programs, got {ascii(programs)}"
     if not isinstance(confidences, list) or not all(map(_is_share, confidences)):
         return f"expected confidences from 0 to 1, got {confidences!r}"
     if confidences and len(confidences) != len(programs):
@@ -249,21 +251,25 @@ def _from_json(line: str) -> Prediction | str:
     return Prediction(data["id"], tuple(programs), tuple(map(float, confidences)))
 
 
+def _are_texts(values: Iterable[Any]) -> bool:
+    """Tell whether all are texts that can be written: none has half a character."""
+    return all(isinstance(one, str) and is_whole(one) for one in values)
+
+
 def _is_share(value: Any) -> bool:
-    return type(value) in (int, float) and isfinite(value) and 0 <= value <= 1
+    return type(value) in (int, float) and 0 <= value <= 1
 
 
 def _from_tsv(line: str) -> Prediction | str:
-    parts = line.split("\t")
+    # Windows marks the beginning of a file, which is no part of the first id.
+    parts = line.removeprefix("\ufeff").split("\t")
     if len(parts) != 2:
         return f"expected id and program between a tab, got {len(parts)} columns"
     return Prediction(parts[0], (parts[1],) if parts[1] else ())
 
 
 def _lines(name: str) -> Iterator[tuple[int, str]]:
-    import smart_open
-
-    with smart_open.open(name, "rb") as lines:
+    with opened(name) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 yield number, line.decode().rstrip("\r\n")
