@@ -138,6 +138,17 @@ def test_graphs_are_equal_where_only_values_differ():
     assert one.graph == other.graph != SEXPR.read('( f ( h " tea " 1L ) )').graph
 
 
+def test_graphs_know_nothing_of_which_values_are_equal_or_said_first():
+    one, other = (SEXPR.read(f"( f ( g {a}L ) ( h 1L ) )") for a in (1, 2))
+    assert one.graph == other.graph
+    programs = Programs(get_language("thingtalk"), example_library())
+    send = "now => @com.example.mail.send param:subject:String = QUOTED_STRING_{} "
+    send += "param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0"
+    one, other = (programs.read(send.format(number)) for number in (0, 1))
+    assert one.kind == other.kind == "valid"
+    assert one.graph == other.graph
+
+
 def test_words_of_top_are_values_and_symbols_of_lispress_are_none():
     tops = [f"[ IN:ALARM [ SL:TIME {words} ] ]" for words in ("at six", "in the morning")]
     assert SEXPR.read(tops[0]).graph == SEXPR.read(tops[1]).graph

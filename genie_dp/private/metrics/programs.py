@@ -8,6 +8,7 @@ from typing import Any, Literal
 from genie_dp.errors import GenieError
 from genie_dp.languages import Language
 from genie_dp.languages.sexpr.ast import Atom, Node, Text, label_index
+from genie_dp.languages.thingtalk.slots import is_slot
 
 Kind = Literal["valid", "ill-typed", "unreadable"]
 _MOST_KEPT = 50_000
@@ -47,7 +48,7 @@ class Programs:
         >>> from genie_dp.languages import get_language
         >>> programs = Programs(get_language("sexpr"))
         >>> programs.read("( f ( g 4L ) )")
-        Read(kind='valid', functions=Counter({'f': 1, 'g': 1}), graph='( f ( g NUMBER_0 ) )')
+        Read(kind='valid', functions=Counter({'f': 1, 'g': 1}), graph='( f ( g NUMBER ) )')
         >>> programs.read("( f").kind
         'unreadable'
         """
@@ -71,7 +72,7 @@ class Programs:
             # Twice: what is equal without its values may stand in the order of the values.
             bare = language.anonymize(language.canonical(program, library))
             again = language.canonical(_without_words(bare), library)
-            return Read("valid", used, language.tokens(again, library))
+            return Read("valid", used, _unnumbered(language.tokens(again, library)))
         except GenieError:
             return Read("ill-typed", used)
 
@@ -81,6 +82,18 @@ class Programs:
         for text in texts:
             found.update(self.read(text).functions)
         return found
+
+
+def _unnumbered(text: str) -> str:
+    """Return a text whose placeholders have no numbers: which value is which is none of a graph's.
+
+    Those of a row are numbered as its sentence says them, and equal values share one in languages
+    without types.
+
+    >>> _unnumbered("now => @a.b param:x:String = QUOTED_STRING_1")
+    'now => @a.b param:x:String = QUOTED_STRING'
+    """
+    return " ".join(t.rpartition("_")[0] if is_slot(t) else t for t in text.split(" "))
 
 
 def _without_words(program: Any) -> Any:
