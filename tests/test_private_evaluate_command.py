@@ -220,10 +220,38 @@ def test_a_private_report_needs_a_file(real, made):
     evaluate(real, made, "--keep-private", public=False, code=2)
 
 
-def test_rows_with_a_ledger_are_not_public(tmp_path, real, made, capsys):
-    (tmp_path / "real.ledger.json").write_text("{}")
-    evaluate(real, made, code=1)
-    assert "J009" in capsys.readouterr().err
+@pytest.mark.parametrize("place", ["real", "made", "text"])
+def test_rows_with_a_ledger_are_not_public(place, tmp_path, real, made, capsys):
+    text = write(tmp_path / "text.jsonl", shop(4))
+    (tmp_path / f"{place}.ledger.json").write_text("{}", encoding="utf-8")
+    evaluate(real, made, "--lm-text", text, code=1)
+    captured = capsys.readouterr()
+    assert "J009" in captured.err
+    assert f"{place}.jsonl has a ledger" in captured.err
+    assert not captured.out
+
+
+@pytest.mark.parametrize("option", ["--output", "--report"])
+@pytest.mark.parametrize("name", ["real.jsonl", "made.jsonl", "text.jsonl", "../{}/made.jsonl"])
+def test_a_report_is_not_written_over_what_is_compared(option, name, tmp_path, real, made, capsys):
+    text = write(tmp_path / "text.jsonl", shop(4))
+    target = tmp_path / name.format(tmp_path.name)
+    before = target.read_bytes()
+    evaluate(real, made, "--lm-text", text, option, target, code=1)
+    assert "J010" in capsys.readouterr().err
+    assert target.read_bytes() == before
+
+
+def test_page_and_result_are_two_files(tmp_path, real, made, capsys):
+    both = tmp_path / "both"
+    evaluate(real, made, "--output", both, "--report", both, code=1)
+    assert "J010" in capsys.readouterr().err
+    assert not both.exists()
+
+
+def test_a_folder_is_no_rows(made, capsys):
+    evaluate(".", made, code=1)
+    assert "error[R" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("place", ["real", "made"])

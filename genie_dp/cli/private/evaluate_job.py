@@ -68,6 +68,14 @@ def _check(options: Mapping[str, Any]) -> None:
             raise click.UsageError(f"--{others[0]} does not go with --{name.replace('_', '-')}")
     if options["model"] and options["lm_text"]:
         raise click.UsageError("--lm-text makes a language model, --model is one: name one of them")
+    _check_targets(options)
+    if options["real_is_public"]:
+        _check_public(_inputs(options))
+    if not options["no_mauve"]:
+        check_mauve()
+
+
+def _check_targets(options: Mapping[str, Any]) -> None:
     targets = [options[name] for name in ("report", "output") if options[name]]
     for target in targets:
         check_output(target)
@@ -77,12 +85,29 @@ def _check(options: Mapping[str, Any]) -> None:
             raise GenieError(Problem("J008", message, hint=hint))
     if options["keep_private"] and not targets:
         raise click.UsageError("--keep-private prints nothing: name a --report or an --output")
-    if options["real_is_public"] and ledger_of(Path(options["real"])).exists():
-        message = f"{options['real']} has a ledger, so its rows are private"
-        hint = "add --keep-private instead of --real-is-public, or name public rows"
-        raise GenieError(Problem("J009", message, hint=hint))
-    if not options["no_mauve"]:
-        check_mauve()
+    taken = {_place(file) for file in _inputs(options)}
+    for target in targets:
+        if target != "-" and _place(target) in taken:
+            message = f"{target} is compared, or written already: it would be lost"
+            raise GenieError(Problem("J010", message, hint="name another file"))
+        taken.add(_place(target))
+
+
+def _inputs(options: Mapping[str, Any]) -> list[str]:
+    return [options["real"], *options["synthetic"], *options["lm_text"]]
+
+
+def _place(name: str) -> str:
+    return name if "://" in name else str(Path(name).resolve())
+
+
+def _check_public(files: Sequence[str]) -> None:
+    """Refuse files with a ledger: figures of private rows are private on either side."""
+    for file in files:
+        if Path(file).name and ledger_of(Path(file)).exists():
+            message = f"{file} has a ledger, so its rows are private"
+            hint = "add --keep-private instead of --real-is-public, or name public rows"
+            raise GenieError(Problem("J009", message, hint=hint))
 
 
 def _how(options: Mapping[str, Any]) -> Comparison:
