@@ -41,7 +41,8 @@ def synthesized():
 
 def said(programs):
     times = Counter(programs)
-    return list(numbered(times, map(renderer().say, times), renderer().sentences))
+    found = list(map(renderer().say, times))
+    return list(numbered(times, lambda: found, renderer().sentences))
 
 
 def test_every_sentence_is_read_back_as_its_program_alone():
@@ -98,9 +99,21 @@ def test_a_program_weighs_as_often_as_it_was_drawn_however_few_sentences_it_has(
         for program, count in (("often", 1), ("seldom", 4))
     ]
     weights = Counter()
-    for row in numbered(times, said, 4):
+    for row in numbered(times, lambda: said, 4):
         weights[row.program] += row.weight
     assert weights == {"often": 6.0, "seldom": 2.0}
+
+
+def test_programs_that_differ_in_values_alone_weigh_as_often_as_all_were_drawn():
+    others = [FREE.replace("secret", other) for other in ("own", "last")]
+    rows = said([FREE, *others, *others, HOME])
+    assert len({row.utterance for row in rows}) == len(rows)
+    weights = Counter()
+    for row in rows:
+        weights[row.program.split()[2]] += row.weight
+    post, home = (weights[f"@com.twitter.{name}"] for name in ("post", "home_timeline"))
+    assert post == pytest.approx(5 * home, rel=1e-3)
+    assert post + home == pytest.approx(2 * renderer().sentences, rel=1e-3)
 
 
 @pytest.mark.parametrize("program", [LACKED, "now => now", "( what is this"])

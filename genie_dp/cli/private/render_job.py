@@ -4,7 +4,7 @@ import json
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -77,7 +77,8 @@ def run(options: Mapping[str, Any]) -> None:
     leave_to_the_end()
     if job.output == "-":
         with _progress(job, tuple(job.times)) as said:
-            found = _written(job, said)
+            every = tuple(said)
+        found = _written(job, lambda: every)
     else:
         found = _to_file(job)
     _say(job, found, time.monotonic() - started)
@@ -121,13 +122,13 @@ def _to_file(job: Job) -> Found:
         rest = tuple(job.times)[whole_lines(kept) :]
         with _progress(job, rest) as said:
             append(kept, said)
-        found = _written(job, read(kept))
+        found = _written(job, partial(read, kept))
         write_json(manifest_of(job.output), _manifest(job, found))
     shutil.rmtree(job.work)
     return found
 
 
-def _written(job: Job, said: Iterable[Said]) -> Found:
+def _written(job: Job, said: Callable[[], Iterable[Said]]) -> Found:
     """Write the rows of what was said, and the list of what was not."""
     found = Found()
     rows = _kept(numbered(job.times, said, job.renderer.sentences), found)

@@ -5,7 +5,8 @@ one. Here the templates say it, so a pair of sentence and program cannot be corr
 post-processing: it costs no privacy.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from typing import Any, Protocol, TypeVar
@@ -84,29 +85,44 @@ class Renderer:
 
 
 def numbered(
-    times: Mapping[str, int], said: Iterable[tuple[Example, ...] | str], sentences: int
+    times: Mapping[str, int],
+    said: Callable[[], Iterable[tuple[Example, ...] | str]],
+    sentences: int,
 ) -> Iterator[Example | Unsaid]:
     """Yield the rows of programs with ids and weights, and what could not be said.
 
     The weights of a program's rows sum to as much as it was drawn, however few its rows are, so
     that learning sees programs as often as they are asked for. Rows of a program with all
-    `sentences` weigh 1 on average.
+    `sentences` weigh 1 on average. Programs that are said alike, such as those that differ in
+    values only, are one program: the first has the rows, and the draws of all.
 
     Args:
         times: program -> how often it was drawn.
-        said: what `Renderer.say` found for each of them, in order.
+        said: returns what `Renderer.say` found for each of them, in order; asked for twice.
         sentences: of a program, at most.
     """
-    mean = sum(times.values()) / max(1, len(times))
-    met: set[str] = set()
-    for number, ((program, drawn), rows) in enumerate(zip(times.items(), said, strict=True)):
+    firsts = tuple(_firsts(said()))
+    draws = Counter[int]()
+    for first, drawn in zip(firsts, times.values(), strict=True):
+        draws[first] += drawn
+    mean = sum(times.values()) / max(1, len(draws))
+    for number, ((program, drawn), rows) in enumerate(zip(times.items(), said(), strict=True)):
         if isinstance(rows, str):
             yield Unsaid(program, drawn, rows)
-            continue
-        new = [row for row in rows if row.utterance not in met]
-        met.update(row.utterance for row in new)
-        weight = round(drawn / mean * sentences / max(1, len(new)), 4)
-        yield from (replace(r, id=f"V{number}-{k}", weight=weight) for k, r in enumerate(new))
+        elif firsts[number] == number:
+            weight = round(draws[number] / mean * sentences / len(rows), 4)
+            yield from (replace(r, id=f"V{number}-{k}", weight=weight) for k, r in enumerate(rows))
+
+
+def _firsts(said: Iterable[tuple[Example, ...] | str]) -> Iterator[int]:
+    """Yield for each program the place of the first that is said alike: mostly its own."""
+    met: dict[str, int] = {}
+    for place, rows in enumerate(said):
+        texts = [] if isinstance(rows, str) else [row.utterance for row in rows]
+        # A sentence that is kept means one program: where one is known, all are.
+        first = next((met[text] for text in texts if text in met), place)
+        met.update((text, first) for text in texts)
+        yield first
 
 
 class _Said(Protocol):
