@@ -6,6 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.saved import SavedModel, load_model, save_model, write_weights  # noqa: E402
 from genie_dp.learn.seq2seq import ARCHITECTURES, Seq2Seq, build, take  # noqa: E402
 from genie_dp.learn.vocabulary import UNK  # noqa: E402
@@ -136,3 +137,44 @@ def test_weights_are_as_readable_as_other_files(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "weights").stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings"),
+    [
+        ("rnn", {"size": 3}),
+        ("rnn", {"size": "big"}),
+        ("rnn", {"size": 8.5}),
+        ("rnn", {"layers": 0}),
+        ("rnn", {"dropout": 2}),
+        ("rnn", {"dropout": -0.1}),
+        ("rnn", {"smoothing": float("nan")}),
+        ("transformer", {"size": 10, "heads": 3}),
+        ("transformer", {"heads": 0}),
+        ("mqan", {"size": -2}),
+        ("mqan", {"question": 5}),
+    ],
+)
+def test_a_value_that_no_network_can_have_is_a_mistake_of_the_settings(architecture, settings):
+    with pytest.raises(GenieError) as error:
+        build(architecture, VOCABULARY, settings)
+    (found,) = error.value.problems
+    assert found.code == "M002"
+    assert next(iter(settings)) in found.message
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("kind", ["bart", "t5"])
+def test_a_base_in_half_precision_is_learned_from_in_single_precision(tmp_path, kind, rank):
+    transformers = pytest.importorskip("transformers")
+    base = save_tiny_base(tmp_path / "base", kind)
+    half = transformers.AutoModel.from_pretrained(base, dtype=torch.bfloat16)
+    half.save_pretrained(base)
+    model, settings = build("pretrained", VOCABULARY, {"base": base, "lora_rank": rank})
+    model.eval()
+    first = model.loss(batch(PAIRS))
+    first.sum().backward()
+    save_model(SavedModel(model, VOCABULARY, "pretrained", settings, {}), tmp_path / "saved")
+    again = load_model(tmp_path / "saved").model
+    assert {p.dtype for p in (*model.parameters(), *again.parameters())} == {torch.float32}
+    assert torch.allclose(again.loss(batch(PAIRS)), first, atol=1e-5)

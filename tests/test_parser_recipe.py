@@ -62,6 +62,11 @@ def test_what_is_no_map_in_yaml_is_refused(tmp_path, text):
         ({"steps": 5, "lora_rank": 4}, "lora_rank"),
         ({"steps": 5, "language_model": "start", "architecture": "mqan"}, "language_model"),
         ({"steps": 5, "groups": {"simple": 2}}, "groups"),
+        ({"steps": 5, "groups": {"compound": -1}}, "groups"),
+        ({"steps": 5, "groups": {"compound": float("inf")}}, "groups"),
+        ({"epochs": float("inf")}, "epochs"),
+        ({"steps": 5, "rate": float("inf")}, "rate"),
+        ({"steps": 5, "curriculum": float("inf")}, "curriculum"),
         ({"steps": 5, "inputs": ()}, "inputs"),
     ],
 )
@@ -78,6 +83,8 @@ def test_settings_that_no_parser_can_have_are_named(settings, named):
     [
         ({"path": "a.jsonl", "source": "humn"}, "source"),
         ({"path": "a.jsonl", "ratio": -1}, "ratio"),
+        ({"path": "a.jsonl", "ratio": float("inf")}, "ratio"),
+        ({"path": "a.jsonl", "weight": float("inf")}, "weight"),
         ({"ratio": 1}, "inputs"),
         ({"path": "a.jsonl", "rati": 1}, "inputs: unknown setting 'rati'"),
         (5, "inputs"),

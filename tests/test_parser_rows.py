@@ -17,6 +17,7 @@ from genie_dp.parser.rows import (
     Style,
     grammar_texts,
     learn_reading,
+    locale,
     read_all,
     target_of,
 )
@@ -216,3 +217,10 @@ def test_a_line_without_program_is_refused_with_its_place(tmp_path):
         list(skill_rows([tmp_path], get_language("thingtalk"), load_library([HOME])))
     problem = error.value.problems[0]
     assert (problem.code, problem.span.line) == ("N021", 2)
+
+
+@pytest.mark.parametrize("wrong", [{"region": 5}, {"day_first": "yes"}, {"regoin": "GB"}])
+def test_a_locale_of_another_kind_is_a_mistake_of_the_recipe(wrong):
+    with pytest.raises(GenieError) as error:
+        locale(config("rows.jsonl", locale=wrong))
+    assert error.value.problems[0].code == "N002"

@@ -153,9 +153,10 @@ def _loaded(settings: PretrainedSettings) -> tuple[Any, Any]:
         tokenizer = AutoTokenizer.from_pretrained(settings.base)
         if not config.is_encoder_decoder:
             raise ValueError(f"a {config.model_type} has no encoder and decoder")
+        # Of a model in bfloat16, too: the new head has single precision, and so has AdamW.
         if settings.fresh:
-            return models.from_pretrained(settings.base), tokenizer
-        return models.from_config(config), tokenizer
+            return models.from_pretrained(settings.base, dtype=torch.float32), tokenizer
+        return models.from_config(config, dtype=torch.float32), tokenizer
     except (OSError, ValueError) as problem:
         message = (
             f"expected an encoder-decoder of Hugging Face in {settings.base!r}, got: {problem}"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 import torch
 
@@ -12,6 +12,7 @@ from genie_dp.learn.batches import Batch, Source
 from genie_dp.learn.module import Module
 from genie_dp.learn.pointer import Mixture, all_log_probabilities, target_log_probabilities
 from genie_dp.learn.vocabulary import PAD, UNK, Vocabulary
+from genie_dp.recipe import fits, said
 
 Tensors = tuple[torch.Tensor, ...]
 Taken = TypeVar("Taken", bound=Tensors)
@@ -172,7 +173,7 @@ def build(
     """Return a new network, drawn from torch's current random state, and its full settings.
 
     Raises:
-        GenieError: an unknown architecture or setting.
+        GenieError: an unknown architecture or setting, or a value that no network has (M002).
     """
     if architecture not in ARCHITECTURES:
         hint = did_you_mean(architecture, ARCHITECTURES)
@@ -180,9 +181,43 @@ def build(
         raise GenieError(Problem("M002", message, hint=hint))
     kind, network = ARCHITECTURES[architecture].load()
     given = dict(settings or {})
-    known = kind.__dataclass_fields__  # type: ignore[attr-defined]
-    for name in sorted(given.keys() - known):
-        message = f"the architecture {architecture!r} has no setting {name!r}"
-        raise GenieError(Problem("M002", message, hint=did_you_mean(name, known)))
-    chosen = kind(**given)
-    return network(vocabulary, chosen), asdict(chosen)
+    _check_settings(architecture, kind, given)
+    try:
+        chosen = kind(**given)
+        return network(vocabulary, chosen), asdict(chosen)
+    except ValueError as problem:
+        message = f"the architecture {architecture!r} cannot have these settings: {problem}"
+        raise GenieError(Problem("M002", message)) from problem
+
+
+_SHARES = ("dropout", "word_dropout", "smoothing")
+# Of these a network may have none.
+_FROM_ZERO = ("lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers")
+
+
+def _check_settings(architecture: str, kind: Any, given: Mapping[str, Any]) -> None:
+    """Refuse what is no setting of an architecture, or no value for it.
+
+    Raises:
+        GenieError: M002, the first of them.
+    """
+    known = get_type_hints(kind)
+    for name, value in sorted(given.items()):
+        if name not in known:
+            message = f"the architecture {architecture!r} has no setting {name!r}"
+            raise GenieError(Problem("M002", message, hint=did_you_mean(name, known)))
+        if known[name] not in (int, float, bool, str):
+            continue
+        if not fits(value, known[name]) or not _is_possible(name, value):
+            expected = "a share from 0 to 1" if name in _SHARES else said(known[name])
+            least = " above 0" if known[name] is int and name not in _FROM_ZERO else ""
+            message = f"{architecture} {name}: expected {expected}{least}, got {value!r}"
+            raise GenieError(Problem("M002", message))
+
+
+def _is_possible(name: str, value: Any) -> bool:
+    if name in _SHARES:
+        return bool(0 <= value < 1)
+    if isinstance(value, bool | str):
+        return True
+    return bool(value >= (0 if name in _FROM_ZERO else 1))

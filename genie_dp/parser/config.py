@@ -1,5 +1,6 @@
 """Settings of a parser: what it learns from, which network, how long, how sure it must be."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,9 +41,9 @@ class InputFile:
         if self.source and self.source not in SOURCES:
             hint = did_you_mean(self.source, SOURCES)
             raise wrong("source", f"one of {', '.join(SOURCES)}", self.source, hint)
-        if self.ratio is not None and not self.ratio >= 0:
+        if self.ratio is not None and not 0 <= self.ratio < math.inf:
             raise wrong("ratio", "a number of at least 0", self.ratio)
-        if not self.weight >= 0:
+        if not 0 <= self.weight < math.inf:
             raise wrong("weight", "a number of at least 0", self.weight)
 
 
@@ -163,11 +164,11 @@ def _field_problems(config: ParserConfig) -> list[Problem]:
     found = []
     for name, least in _AT_LEAST.items():
         value = getattr(config, name)
-        if value is not None and not value >= least:
+        if value is not None and not least <= value < math.inf:
             found.append(problem(name, f"at least {least:g}", value))
     for name in _POSITIVE:
         value = getattr(config, name)
-        if value is not None and not value > 0:
+        if value is not None and not 0 < value < math.inf:
             found.append(problem(name, "a positive number", value))
     for name in _SHARES:
         if not 0 <= getattr(config, name) <= 1:
@@ -196,6 +197,9 @@ def _together(config: ParserConfig) -> list[Problem]:
         found.append(problem("language_model", expected, config.language_model))
     unknown = sorted(config.groups.keys() - {"primitive", "compound"})
     found += [problem("groups", "primitive or compound", name) for name in unknown]
+    for name, share in sorted(config.groups.items()):
+        if not 0 <= share < math.inf:
+            found.append(problem("groups", f"a share of at least 0 for {name}", share))
     return found
 
 

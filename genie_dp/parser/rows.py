@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_type_hints
 
 import xxhash
 
@@ -30,6 +30,7 @@ from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phr
 from genie_dp.parser.reading.reading import Locale
 from genie_dp.parser.store import RowStore
 from genie_dp.private_prior import row_weight
+from genie_dp.recipe import fits, said
 from genie_dp.records import Example, PrivatePrior
 from genie_dp.rng import stream
 from genie_dp.synthesis.workers import in_processes
@@ -237,9 +238,12 @@ def locale(config: ParserConfig) -> Locale:
     """Return the locale of a configuration.
 
     Raises:
-        GenieError: N002, it has no such field.
+        GenieError: N002, it has no such field, or one of another kind.
     """
     try:
+        for name, value in config.locale.items():
+            if name in (kinds := get_type_hints(Locale)) and not fits(value, kinds[name]):
+                raise TypeError(f"expected {said(kinds[name])} for {name}, got {value!r}")
         return Locale(**config.locale)
     except TypeError as error:
         known = ", ".join(Locale.__dataclass_fields__)
