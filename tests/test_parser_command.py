@@ -27,6 +27,7 @@ from tests.parser_setup import (  # noqa: E402
     rows,
     train,
     trained,  # noqa: F401
+    write_rows,
 )
 
 ROOT = Path(__file__).parent.parent
@@ -137,6 +138,21 @@ def test_a_folder_that_is_no_parser_is_never_replaced(tmp_path, capsys):
     train(tmp_path, "--overwrite", code=1)
     assert "N007" in capsys.readouterr().err
     assert (tmp_path / "parser" / "diary.txt").exists()
+
+
+def test_a_base_model_is_never_replaced_by_a_parser(tmp_path, capsys):
+    (tmp_path / "parser").mkdir()
+    (tmp_path / "parser" / "config.json").write_text('{"model_type": "bart"}')
+    train(tmp_path, "--overwrite", code=1)
+    assert "N007" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "parser").iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("output", [".", ".."])
+def test_an_output_without_a_name_is_a_mistake(tmp_path, capsys, output):
+    words = ["train", write_rows(tmp_path), "--steps", 1, "--output", output]
+    assert run([str(word) for word in [*words, "--skills", MAIL, "--skills", HOME]]) == 1
+    assert "error[R004]" in capsys.readouterr().err
 
 
 def test_private_rows_need_their_guarantee(tmp_path, capsys):

@@ -27,10 +27,11 @@ class FolderKind:
     def has(self, folder: Path) -> bool:
         """Tell whether a folder is of this kind."""
         file = folder / self.file
-        return file.is_file() and self.mark in file.read_text(encoding="utf-8")
+        return file.is_file() and self.mark.encode() in file.read_bytes()
 
 
-PARSER = FolderKind("config.json", "", "parser", "N007")
+# Folders of Hugging Face have a config.json, too: a base model is none to replace.
+PARSER = FolderKind("config.json", '"parser": {', "parser", "N007")
 
 
 def refuse_output(

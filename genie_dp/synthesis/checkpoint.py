@@ -54,7 +54,15 @@ class WorkFolder:
 
 
 def work_folder_of(target: Path) -> Path:
-    """Return where the work of an output lies until it is complete."""
+    """Return where the work of an output lies until it is complete.
+
+    Raises:
+        GenieError: the output has no name beside which that could be (R004).
+    """
+    if target.name in ("", ".."):
+        hint = "give it a name, such as made/it"
+        message = f"expected an output with a name, got {str(target)!r}"
+        raise GenieError(Problem("R004", message, hint=hint))
     return target.with_name(f".{target.name}.work")
 
 
