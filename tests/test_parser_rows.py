@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 
 pytest.importorskip("phonenumbers")
 
+from genie_dp.dataset.keys import hashed
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.families import oldest_of
 from genie_dp.parser.held_out import HeldOut  # noqa: E402
 from genie_dp.parser.rows import (
     Reading,
@@ -96,6 +98,47 @@ def test_copies_of_a_row_are_held_out_together(tmp_path):
     assert held
     assert kept
     assert not held & kept
+
+
+@pytest.mark.parametrize("sources", [("",), ("synthetic", "paraphrase", "augmented")])
+def test_copies_of_paraphrases_are_held_out_with_the_rows_that_were_paraphrased(tmp_path, sources):
+    made = []
+    for one in rows():
+        said = replace(one, id=f"P{one.id}", parent=one.id, source="paraphrase")
+        copy = replace(one, id=f"A{one.id}", parent=said.id, source="augmented")
+        made += [
+            replace(copy, utterance=f"hey {one.utterance}"),
+            replace(said, utterance=f"please {one.utterance}"),
+            one,
+        ]
+    path = str(write(tmp_path / "a.jsonl", made))
+    inputs = tuple(InputFile(path, source) for source in sources)
+    chosen = ParserConfig(inputs, steps=1, held_out=0.4)
+    found = read_all(chosen, target(), Reading())
+
+    def family(said):
+        return said.removeprefix("hey ").removeprefix("please ")
+
+    held = {family(said) for said, _ in found.held_out}
+    kept = {family(" ".join(pair.sentence)) for part in found.parts for pair in part}
+    assert len(found.held_out) + sum(map(len, found.parts)) == len(made)
+    assert held
+    assert kept
+    assert not held & kept
+
+
+@given(st.dictionaries(st.sampled_from("abcdef"), st.sampled_from("abcdef"), max_size=6))
+def test_every_row_of_a_chain_of_parents_has_one_family_even_where_it_is_a_circle(parents):
+    made = [row(id, parent=parent) for id, parent in parents.items()]
+    oldest = oldest_of(made)
+    assert oldest_of(made[::-1]) == oldest
+
+    def family(id):
+        above = hashed(parents.get(id, id))
+        return oldest.get(above, above)
+
+    for id, parent in parents.items():
+        assert family(id) == family(parent)
 
 
 def test_rows_that_are_held_out_do_not_depend_on_the_order_of_files(tmp_path):

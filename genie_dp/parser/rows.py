@@ -21,6 +21,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.families import oldest_of
 from genie_dp.parser.held_out import HeldOut
 from genie_dp.parser.order import reordered
 from genie_dp.parser.reading.constants import literals
@@ -107,7 +108,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row in the form in which it is learned; `family` tells which rows were made of one."""
+    """A row in the form in which it is learned; `family` is the hash of the row it was made of."""
 
     utterance: str
     program: str
@@ -277,10 +278,12 @@ def read_all(
     """
     found = Rows(held_out=HeldOut(config.validation_rows), weighed=Weighed() if prior else None)
     share = config.held_out if hold_out else 0.0
+    oldest = oldest_of(_all_rows(config)) if share else {}
     for one in config.inputs:
         store = RowStore()
         for row in _made(one, config, target, reading, found.left, jobs, prior):
-            _keep(row, store, found, share, config)
+            family = oldest.get(row.family, row.family)
+            _keep(row, store, found, is_held_out=family % 1_000_000 < share * 1_000_000)
             if (count := found.counts.total()) % _BLOCK == 0:
                 tell(count)
         if not len(store) and one.ratio != 0:
@@ -292,11 +295,17 @@ def read_all(
     return found
 
 
-def _keep(row: Row, store: RowStore, found: Rows, share: float, config: ParserConfig) -> None:
+def _all_rows(config: ParserConfig) -> Iterator[Example]:
+    """Yield the rows of all inputs, of any source: those left out may be parents of others."""
+    for path in dict.fromkeys(one.path for one in config.inputs):
+        yield from read_rows(path)
+
+
+def _keep(row: Row, store: RowStore, found: Rows, *, is_held_out: bool) -> None:
     found.counts[row.source] += 1
     found.texts.update(row.texts)
     # Of a family that is held out no row is learned from, wanted or not.
-    if row.family % 1_000_000 >= share * 1_000_000:
+    if not is_held_out:
         store.add(row.utterance, row.program, weight=row.weight, group=row.group)
         if found.weighed is not None:
             found.weighed.add(row.weight)
