@@ -1,5 +1,7 @@
 """The nearest sentence, and the rows that Wang et al. would have trained on."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +109,18 @@ def test_each_part_of_the_methodology_can_be_left_out():
     assert kept(one_template=False) == [row.id for row in WANG[2:]]
     assert kept(no_expansion=False) == ["augmented", "first", "again", "compound"]
     assert kept(paraphrases_only=False) == ["synthetic", "first", "again", "compound"]
+
+
+def test_copies_of_synthesized_sentences_are_no_paraphrases():
+    copies = [
+        replace(made(f"copy of {id}", "command com.x.VP.1", source="augmented"), parent=id)
+        for id in ("synthetic", "first")
+    ]
+    rows = [*copies, *WANG]
+    found = [row.id for row in wang_rows(lambda: rows, Wang(no_expansion=False))]
+    assert found == ["copy of first", "augmented", "first", "again", "compound"]
+    everything = wang_rows(lambda: rows, Wang(paraphrases_only=False, no_expansion=False))
+    assert {row.id for row in copies} <= {row.id for row in everything}
 
 
 def test_templates_of_compound_commands_count_for_the_function_of_their_skill():

@@ -135,7 +135,8 @@ class Wang:
     """Which rows the methodology of Wang et al. has.
 
     Attributes:
-        paraphrases_only: the parser is trained on paraphrases, on no synthesized sentence.
+        paraphrases_only: the parser is trained on paraphrases, on no synthesized sentence, and on
+            no copy of one that is among the rows.
         one_template: each function is said by one primitive template, and each program (values
             aside) by one derivation: its canonical sentence.
         no_expansion: no row has other values, or other words, put in.
@@ -156,7 +157,7 @@ def wang_rows(
     and for each program without its values the shortest derivation.
 
     Args:
-        rows: reads the rows; called three times at most.
+        rows: reads the rows; called four times at most.
         settings: what of the methodology is applied [all].
 
     >>> said = dict(program="now => @com.x.f", source="paraphrase", functions=("@com.x.f",))
@@ -167,8 +168,12 @@ def wang_rows(
     """
     wanted = settings or Wang()
 
+    unsaid = frozenset[int]()
+    if wanted.paraphrases_only and not wanted.no_expansion:
+        unsaid = frozenset(hashed(row.id) for row in rows() if row.source == "synthetic")
+
     def admitted() -> Iterator[Example]:
-        return (row for row in rows() if _is_admitted(row, wanted))
+        return (row for row in rows() if _is_admitted(row, wanted, unsaid))
 
     if not wanted.one_template:
         yield from admitted()
@@ -179,9 +184,10 @@ def wang_rows(
             yield row
 
 
-def _is_admitted(row: Example, wanted: Wang) -> bool:
+def _is_admitted(row: Example, wanted: Wang, unsaid: frozenset[int]) -> bool:
+    """Tell whether a row is of a sort that is wanted; `unsaid` are ids of synthesized sentences."""
     if row.source == "augmented":
-        return not wanted.no_expansion
+        return not wanted.no_expansion and hashed(row.parent) not in unsaid
     return row.source == "paraphrase" or not wanted.paraphrases_only
 
 
