@@ -54,6 +54,25 @@ def test_half_a_character_cannot_be_written_so_it_is_no_row(tmp_path, name):
     assert getattr(from_json(emoji), name) == "b\U0001f600p"
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"weight": float("nan")},
+        {"weight": float("inf")},
+        {"weight": -1},
+        {"weight": "heavy"},
+        {"language": 5},
+        {"source": ["human"]},
+        {"parent": None},
+        {"functions": [3]},
+        {"derivation": [["x"]]},
+    ],
+)
+def test_a_field_of_another_kind_makes_no_row(wrong):
+    line = json.dumps({"id": "S0", "utterance": "beep", "program": "now => @c.f"} | wrong)
+    assert code_of(map(from_json, [line])) == "R011"
+
+
 def test_the_mark_at_the_beginning_of_a_tsv_file_is_no_part_of_an_id(tmp_path):
     path = tmp_path / "rows.tsv"
     path.write_text("S0\tbeep\tnow => @c.f\r\n", encoding="utf-8-sig", newline="")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
 from io import BytesIO, TextIOWrapper
-from math import isfinite
+from math import inf, isfinite
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -82,15 +82,24 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
         slots = {k: Slot(s["type"], s["parameter"]) for k, s in told.items()}
         row["derivation"] = tuple(row.get("derivation", ()))
         row["functions"] = tuple(row.get("functions", ()))
-        found = Example(**row, slots=slots)
-        check_texts(found.id, found.utterance, found.program)
-        return found
+        return _checked(Example(**row, slots=slots))
     except json.JSONDecodeError as error:
         span = Span(file, number, error.colno, number, error.colno + 1)
         raise GenieError(Problem("R010", f"no JSON: {error.msg}", span, stage="syntax")) from None
     except (AttributeError, KeyError, TypeError) as error:
         span = Span(file, number, 1, number, len(line) + 1)
         raise GenieError(Problem("R011", f"no row of a data set: {error}", span)) from None
+
+
+def _checked(row: Example) -> Example:
+    """Return a row as it is; raise TypeError where a field is of another kind than it should be."""
+    check_texts(row.id, row.utterance, row.program)
+    # These are many, and joining them is the fastest way to learn that all are texts.
+    "".join((row.language, row.source, row.parent, *row.derivation, *row.functions))
+    # A weight that is no number would go into the losses, and so into all weights of a network.
+    if type(row.weight) not in (int, float) or not 0 <= row.weight < inf:
+        raise TypeError(f"expected a weight of at least 0, got {row.weight!r}")
+    return row
 
 
 def check_texts(*values: object) -> None:
@@ -197,7 +206,7 @@ def _read_parquet(path: str) -> Iterator[Example]:
 def _from_record(row: dict[str, Any]) -> Example:
     slots = {s["token"]: Slot(s["type"], s["parameter"]) for s in row.pop("slots")}
     row["derivation"], row["functions"] = tuple(row["derivation"]), tuple(row["functions"])
-    return Example(**row, slots=slots)
+    return _checked(Example(**row, slots=slots))
 
 
 @contextmanager
