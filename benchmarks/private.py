@@ -13,10 +13,11 @@ in the CPU minutes of the run that makes it; others with the same public rows an
 """
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from measure import ROOT
 from parser_runs import OUTPUT, Results, Work, genie, told
@@ -58,13 +59,17 @@ class Script:
     def generated(self, table: str, cases: Mapping[str, Case]) -> None:
         """Measure generators, all with the first seed before the next, and print the table."""
         rows: dict[str, list[dict[str, float]]] = {name: [] for name in cases}
+        revisions = set()
         for seed in self.seeds:
             for name, case in cases.items():
-                rows[name].append(self._generated(case, seed))
+                line = self._generated(case, seed)
+                rows[name].append({**line["figures"], "cpu_minutes": line["cpu_minutes"]})
+                revisions.add(line["code"])
         show(table, rows, GENERATED)
+        warn(revisions)
         show(f"{table}, most frequent functions", rows, TOP)
 
-    def _generated(self, case: Case, seed: int) -> dict[str, float]:
+    def _generated(self, case: Case, seed: int) -> dict[str, Any]:
         key = {
             "world": case.world.name, "private": case.world.private.name, "case": case.name,
             "seed": seed, "sizes": repr(self.bench.sizes),
@@ -80,13 +85,14 @@ class Script:
             self.lines.add(key, values, self.bench.minutes(case, seed))
             line = self.lines.known(key)
             assert line is not None
-        return {**line["figures"], "cpu_minutes": line["cpu_minutes"]}
+        return line
 
     # ------------------------------------------------------------------------ rows of a parser
 
     def trained(self, table: str, rows: Mapping[str, Callable[[int], dict[str, float]]]) -> None:
         """Measure what parsers make of rows, and print the table."""
         found: dict[str, list[dict[str, float]]] = {name: [] for name in rows}
+        revisions = set()
         for seed in self.seeds:
             for name, measure in rows.items():
                 key = {"table": table, "row": name, "seed": seed, "sizes": repr(self.bench.sizes)}
@@ -96,10 +102,12 @@ class Script:
                     line = self.lines.known(key)
                     assert line is not None
                 found[name].append(line["figures"])
+                revisions.add(line["code"])
         columns = {key: title for key, title in PARSED.items() if any(
             key in one for figures in found.values() for one in figures
         )}  # fmt: skip
         show(table, found, columns)
+        warn(revisions)
 
     def tested(
         self, world: World, rows: Sequence[Path], parts: Mapping[str, Path], seed: int = 1
@@ -278,6 +286,12 @@ def show(
     """Print a table."""
     print(f"\n{title}\n")
     print("\n".join(table_of(rows, columns)), flush=True)
+
+
+def warn(revisions: Collection[str]) -> None:
+    """Say where the runs of a table are of several revisions: worlds may have changed between."""
+    if len(revisions) > 1:
+        print(f"\nThe runs are of several revisions: {', '.join(sorted(revisions))}.", flush=True)
 
 
 def tables(script: Script) -> dict[str, Callable[[], None]]:

@@ -107,6 +107,20 @@ def test_a_finished_row_is_not_made_again(script, world, commands, capsys):
     assert "0.500 ± 0.000" in out
 
 
+def test_runs_of_several_revisions_are_told(script, world, commands, monkeypatch, capsys):
+    cases = {"two": Case(world, "two-stage", 3.0, "2/8")}
+    for table in (
+        lambda each: each.generated("Table 0", cases),
+        lambda each: each.trained("Table 1", {"two": lambda seed: {"all recall": 0.5}}),
+    ):
+        monkeypatch.setattr(private_runs, "revision", lambda: "abc1234")
+        table(replace(script, seeds=(1,)))
+        assert "revisions" not in capsys.readouterr().out
+        monkeypatch.setattr(private_runs, "revision", lambda: "abc5678+")
+        table(script)
+        assert "several revisions: abc1234, abc5678+." in capsys.readouterr().out
+
+
 def test_each_generator_has_a_budget_of_its_own(script, world, commands):
     for epsilon in (3.0, 8.0):
         script.bench.generator(Case(world, "one-stage", epsilon), 1)
