@@ -182,6 +182,16 @@ def test_vectors_of_a_model_are_those_of_the_last_word(folder):
     assert folder.name in model.name
 
 
+def test_a_sentence_is_read_as_far_as_a_model_has_positions(folder):
+    from genie_dp.private.metrics.hugging_face import HuggingFaceModel
+
+    model = HuggingFaceModel(folder)
+    ((nats, tokens),) = model.losses(["wake " * 100])
+    assert tokens == 63  # behind the one that begins
+    assert np.isfinite(nats)
+    assert model.features(["wake " * 100]).shape == (1, 16)
+
+
 def test_a_folder_without_a_model_is_refused(tmp_path):
     pytest.importorskip("transformers")
     from genie_dp.private.metrics.hugging_face import HuggingFaceModel

@@ -45,6 +45,9 @@ class HuggingFaceModel:
             raise GenieError(Problem("J006", message, hint=hint)) from None
         self._model = model.eval()
         self._first = self._start()
+        self._most = min(
+            _MOST_TOKENS, getattr(model.config, "max_position_embeddings", _MOST_TOKENS)
+        )
         self.name = f"{folder.name}, last layer at the last token"
 
     def _start(self) -> int:
@@ -77,7 +80,7 @@ class HuggingFaceModel:
             texts = list(utterances[place : place + _BATCH])
             # Not verbose: it would tell how long a private sentence is.
             read = self._tokens(texts, add_special_tokens=False, verbose=False)["input_ids"]
-            rows = [[self._first, *ids][:_MOST_TOKENS] for ids in read]
+            rows = [[self._first, *ids][: self._most] for ids in read]
             wide = max(map(len, rows))
             tensor = self._torch.tensor([row + [0] * (wide - len(row)) for row in rows])
             mask = self._torch.tensor([[1] * len(r) + [0] * (wide - len(r)) for r in rows])
