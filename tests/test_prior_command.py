@@ -300,6 +300,43 @@ def test_what_is_private_is_not_read_as_public(option, name, private, capsys):
     assert not private.with_name("prior.json").exists()
 
 
+@pytest.mark.parametrize("name", ["private.jsonl", "linked.jsonl", "pairs.jsonl", "names.txt"])
+def test_a_prior_is_not_written_over_what_is_read(name, private, capsys):
+    folder = private.parent
+    (folder / "linked.jsonl").symlink_to(private)
+    (folder / "pairs.jsonl").write_text(f"{to_json(Example('S0', 'tweets', HOME))}\n")
+    (folder / "names.txt").write_text("@com.tickets.buy\n")
+    before = (folder / name).read_bytes()
+    read = ["--public", folder / "pairs.jsonl", "--candidates", folder / "names.txt"]
+    assert run(private, *read, "--output", folder / name, "--overwrite") == 1
+    assert "F011" in capsys.readouterr().err
+    assert (folder / name).read_bytes() == before
+    assert spends(private) == []
+
+
+def test_without_a_delta_the_hint_is_laplace_noise(tmp_path, capsys):
+    assert run(private_file(tmp_path, [HOME] * 10, delta=0.0)) == 1
+    assert "--mechanism laplace" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["public.jsonl", "public.tsv"])
+def test_public_programs_need_not_name_their_functions(name, tmp_path):
+    program = "( beep ( twice ) )"
+    private = private_file(tmp_path, [program] * 40)
+    lines = {
+        "public.jsonl": json.dumps(
+            {"id": "S0", "utterance": "beep", "program": program, "language": "sexpr"}
+        ),
+        "public.tsv": f"S0\tbeep\t{program}",
+    }
+    (tmp_path / name).write_text(f"{lines[name]}\n")
+    out = tmp_path / "prior.json"
+    options = ["--about", "40", "--public", str(tmp_path / name), "--output", str(out)]
+    command = ["private", "prior", str(private), "--epsilon", "1", "--language", "sexpr"]
+    assert cli.run([*command, *options]) == 0
+    assert set(load_prior(out).prior.functions) == {"beep", "twice"}
+
+
 ROWS = tuple(
     Example(f"P{number}", said, program, "thingtalk", "private")
     for number, (said, program) in enumerate([("tweets", HOME), ("post it", POST)])
@@ -399,7 +436,7 @@ def test_every_code_of_priors_is_explained():
     raised = {c for f in root.rglob("*.py") for c in re.findall(r'"(F\d{3})"', f.read_text())}
     page = (root.parent / "docs" / "prior.md").read_text(encoding="utf-8")
     assert raised == set(re.findall(r"^\| (F\d{3}) \|", page, re.MULTILINE))
-    assert len(raised) == 10
+    assert len(raised) == 11
 
 
 def test_the_page_names_every_option_of_its_own():

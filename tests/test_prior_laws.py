@@ -16,6 +16,7 @@ from genie_dp.private.prior.histogram import Released, count, release
 from genie_dp.private.prior.make import Made, Sampled, prior_of
 from genie_dp.private.prior.noise import Noise, leak, threshold
 from genie_dp.private.prior.support import ANY, Limits, Support, contribution
+from genie_dp.synthesis.steering import is_neutral
 from tests.prior_setup import FUNCTIONS, SPENT, plan, population
 
 NAMES = (*FUNCTIONS[:5], "@no.such.thing", "@no.such.other", "@nobody.has.it")
@@ -240,6 +241,20 @@ def test_pairs_that_noise_may_have_made_are_left_out():
         f"{FUNCTIONS[0]} {FUNCTIONS[1]}"
     ]
     assert replace(chosen, multiplier=1.0).noise.scale < chosen.noise.scale
+
+
+def test_pairs_of_noise_steer_nothing_where_noise_dominates():
+    chosen = plan(multiplier=100.0)
+    priors = [
+        prior_of(
+            release([], chosen, random.Random(seed)), chosen, SPENT,
+            about=10, made=Made(), sampled=Sampled(),
+        )
+        for seed in range(60)
+    ]  # fmt: skip
+    dominated = [one for one in priors if one.signal == 0]
+    assert any(one.pairs for one in dominated)
+    assert all(is_neutral(one) for one in dominated)
 
 
 def test_functions_that_nobody_asks_for_leave_the_weights_of_pairs_alone():

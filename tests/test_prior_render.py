@@ -228,3 +228,14 @@ def test_a_prior_without_programs_has_nothing_to_render(tmp_path, capsys):
     save_prior(prior(), tmp_path / "prior.json")
     assert cli.run(["private", "render", str(tmp_path / "prior.json"), *SKILLS]) == 1
     assert "F007" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("output", "unsaid"), [("prior", "a"), ("a", "prior"), ("a", "a")])
+def test_a_rendering_is_not_written_over_what_is_read(output, unsaid, tmp_path, capsys):
+    save_prior(prior(programs=(HOME,)), tmp_path / "prior")
+    before = (tmp_path / "prior").read_bytes()
+    places = ["-o", str(tmp_path / output), "--unsaid", str(tmp_path / unsaid), "--overwrite"]
+    assert cli.run(["private", "render", str(tmp_path / "prior"), *SKILLS, *places]) == 1
+    assert "F011" in capsys.readouterr().err
+    assert (tmp_path / "prior").read_bytes() == before
+    assert not (tmp_path / "a").exists()

@@ -11,6 +11,7 @@ import click
 from genie_dp.cli.row_files import manifest_of
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
 from genie_dp.private_prior import PriorFile, load_prior, row_weight, spent_of
 from genie_dp.records import Example, PrivatePrior, Spent
 
@@ -46,14 +47,22 @@ def unknown_to(prior: PrivatePrior, library: Any) -> tuple[str, ...]:
 
 
 def functions_of(row: Example) -> tuple[str, ...]:
-    """Return the functions of a row; rows of TSV do not name them.
+    """Return the functions of a row; rows of TSV, and those that people wrote, may not name them.
 
     >>> functions_of(Example("S0", "beep", "now => @c.beep"))
     ('@c.beep',)
+    >>> functions_of(Example("S0", "beep", "( beep ( twice ) )", "sexpr"))
+    ('beep', 'twice')
     """
-    if row.functions or row.language != "thingtalk":
+    if row.functions:
         return row.functions
-    return functions_in(row.program)
+    if row.language == "thingtalk":
+        return functions_in(row.program)
+    language = get_language(row.language)
+    try:
+        return tuple(language.functions(language.from_tokens(row.program)).elements())
+    except GenieError:
+        return ()  # no program, or none that can be read
 
 
 def priors_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,6 +93,29 @@ def guarantee_of(inputs: Iterable[str]) -> Spent | None:
     """
     found = list(priors_of(inputs).values())
     return spent_of(found[0]) if len(found) == 1 else None
+
+
+def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
+    """Refuse to write over what is read, or one file over another; --overwrite means older runs.
+
+    Args:
+        targets, inputs: names of files; None, URLs and "-" are no files.
+
+    Raises:
+        GenieError: F011.
+    """
+    taken = {path for name in inputs if (path := _file(name))}
+    for name in targets:
+        path = _file(name)
+        if path in taken:
+            message = f"{name} is read, or written already: it would be lost"
+            raise GenieError(Problem("F011", message, hint="name another file"))
+        taken |= {path} if path else set()
+
+
+def _file(name: object) -> Path | None:
+    is_none = name is None or name == "-" or "://" in str(name)
+    return None if is_none else Path(str(name)).resolve()
 
 
 def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:

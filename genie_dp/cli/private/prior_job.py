@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from random import SystemRandom
@@ -14,11 +14,11 @@ from genie_dp import __version__
 from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.priors import functions_of
+from genie_dp.cli.priors import functions_of, refuse_inputs
 from genie_dp.cli.private.ledgers import refuse_private
 from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.sampled_rows import drawn_rows
-from genie_dp.dataset.formats import read_rows
+from genie_dp.dataset.formats import format_of, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.ledger.book import Ledger, ledger_of
@@ -120,7 +120,10 @@ def job_of(options: Mapping[str, Any]) -> Job:
     path, sampled = options["candidates"], options["sampled"]
     said = [*options["public"], *(file for file in (path, sampled) if file)]
     refuse_private(said, options["private"], code="F008")
-    made = Made.of(functions_of(row) for name in options["public"] for row in _public(name))
+    refuse_inputs([options["output"]], [options["private"], *said, options["spent"], ledger.path])
+    made = Made.of(
+        functions_of(row) for name in options["public"] for row in _public(name, language)
+    )
     candidates = read_candidates(path, language) if path else ()
     sampled_spent = About(spent=options["spent"]).guarantee()
     rows: tuple[Example, ...] = ()
@@ -141,13 +144,14 @@ def job_of(options: Mapping[str, Any]) -> Job:
     )
 
 
-def _public(name: str) -> Iterator[Example]:
-    """Yield public rows; those of source private are none."""
+def _public(name: str, language: str) -> Iterator[Example]:
+    """Yield public rows; those of source private are none. TSV does not tell its language."""
+    is_told = format_of(name) != "tsv"
     for row in read_rows(name):
         if row.source == "private":
             message = f"{name} has rows of source private, so it is not public"
             raise GenieError(Problem("F008", message, hint="rows of a generator go to --sampled"))
-        yield row
+        yield row if is_told else replace(row, language=language)
 
 
 def _plan(options: Mapping[str, Any], ledger: Ledger, support: Any) -> Plan:
@@ -169,9 +173,12 @@ def _plan(options: Mapping[str, Any], ledger: Ledger, support: Any) -> Plan:
 def _gaussian(epsilon: float, ledger: Ledger, threshold_delta: float) -> float:
     """Return how wide Gaussian noise is that costs an epsilon by itself."""
     budget = ledger.budget
+    if budget.delta == 0:
+        message = "Gaussian noise has no epsilon at the budget's delta of 0"
+        raise GenieError(Problem("F002", message, hint="add --mechanism laplace"))
     if threshold_delta >= budget.delta:
         message = f"--threshold-delta {threshold_delta:g} leaves nothing of delta {budget.delta:g}"
         hint = f"take a part of it, such as {budget.delta / 10:g}"
-        raise GenieError(Problem("F002", message, hint=hint if budget.delta else None))
+        raise GenieError(Problem("F002", message, hint=hint))
     delta = budget.delta - threshold_delta
     return noise_multiplier_for(epsilon, delta, rate=1.0, steps=1, accountant=budget.accountant)

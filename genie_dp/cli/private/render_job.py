@@ -20,6 +20,7 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible, local_target, refuse_or_clear, rows_format
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.output import open_text, progress
+from genie_dp.cli.priors import refuse_inputs
 from genie_dp.cli.private.render_work import Said, append, read, whole_lines
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import read_rows, to_json
@@ -86,6 +87,7 @@ def run(options: Mapping[str, Any]) -> None:
 
 def _job_of(options: Mapping[str, Any]) -> Job:
     output = options["output"]
+    refuse_inputs((output, options["unsaid"]), (options["source"], options["spent"]))
     needs_file = ["resume"] if options["resume"] else []
     format = rows_format(output, options["format_"], what="rendered", needs_file=needs_file)
     work = _work_of(output)

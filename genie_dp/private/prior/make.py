@@ -74,11 +74,15 @@ def prior_of(
     wanted = {name: signal * found.get(name, 0) + (1 - signal) * own[name] for name in own}
     weights = multipliers(wanted, own)
     pairs = frequencies.pairs()
+    # Where noise dominates, a pair that is told may be noise, too: it is to steer nothing.
+    steering = pairs if signal else ()
     return PrivatePrior(
         spent,
         found,
         weights,
-        _pair_weights({name: released.pairs[name] for name in pairs}, released, weights, own, made),
+        _pair_weights(
+            {name: released.pairs[name] for name in steering}, released, weights, own, made
+        ),
         sampled.programs,
         sampled.utterances,
         frequencies.of(released.functions),
