@@ -68,9 +68,13 @@ def test_half_a_character_cannot_be_written_so_it_is_no_row(tmp_path, name):
         {"derivation": [["x"]]},
     ],
 )
-def test_a_field_of_another_kind_makes_no_row(wrong):
+def test_a_field_of_another_kind_makes_no_row(tmp_path, wrong):
     line = json.dumps({"id": "S0", "utterance": "beep", "program": "now => @c.f"} | wrong)
     assert code_of(map(from_json, [line])) == "R011"
+    if not wrong.keys() & {"weight", "derivation"}:  # which are not scanned
+        path = tmp_path / "rows.jsonl"
+        path.write_text(line + "\n")
+        assert code_of(scan(Input.of(str(path)))) == "R011"
 
 
 def test_the_mark_at_the_beginning_of_a_tsv_file_is_no_part_of_an_id(tmp_path):

@@ -85,6 +85,7 @@ def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
                     id, utterance, program, language, get("source", "synthetic"),
                     get("parent", ""), functions,
                 )  # fmt: skip
+                "".join((language, found.source, found.parent, *functions))  # all are texts
                 if text[end:].strip():
                     raise ValueError
             except UnicodeDecodeError as error:
