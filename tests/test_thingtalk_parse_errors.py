@@ -44,3 +44,9 @@ def test_reading_goes_on_after_the_most_mistakes_there_may_be() -> None:
         parse_library(text, file="skill.tt")
     assert 10 < len(error.value.problems) <= 20
     assert len({problem.span for problem in error.value.problems}) == len(error.value.problems)
+
+
+@pytest.mark.parametrize("text", ["{}", "now => @a.b(x = {})", "now => @a.b(x = 1.{}e)"])
+def test_the_time_for_a_number_does_not_grow_with_the_square_of_its_digits(text: str) -> None:
+    with pytest.raises(GenieError):  # of the square it would be hours
+        parse(text.format("9" * 300_000))
