@@ -81,8 +81,8 @@ class Maker:
     ) -> World:
         real = self._some("real", held_out, self.sizes.real)
         some = self._some("private", private, self.sizes.private)
-        schema, codes = self._schema(people, held_out)
-        grammar = self._grammar(people, held_out) if name.startswith("TOPv2") else None
+        schema, codes = self._schema(people)
+        grammar = self._grammar(people) if name.startswith("TOPv2") else None
         return World(
             name, some, (*public, schema), real, held_out, (people,), codes, SEXPR, grammar
         )
@@ -127,7 +127,7 @@ class Maker:
         """Return declarations: which labels stand in which, and which ones alone; no frequencies.
 
         Developers wrote the schema of their assistant before anybody spoke to it. It is read off
-        the rows here, those held out included, for the data sets come without it.
+        rows here, of which none is held out, for the data sets come without it.
         """
         programs: set[str] = set()
         held: dict[str, set[str]] = {}
