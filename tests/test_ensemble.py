@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("phonenumbers")
 
 from genie_dp.cli import run  # noqa: E402
+from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.search import search  # noqa: E402
 from genie_dp.learn.seq2seq import build  # noqa: E402
 from genie_dp.parser import scoring  # noqa: E402
@@ -63,7 +64,7 @@ def test_equal_networks_together_find_what_one_finds(models, beam):
 
 
 def test_an_ensemble_of_nobody_is_refused():
-    with pytest.raises(ValueError, match="members"):
+    with pytest.raises(GenieError, match="members"):
         build("ensemble", VOCABULARY, {"members": []})
 
 

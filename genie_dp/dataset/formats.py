@@ -94,12 +94,28 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
 def _checked(row: Example) -> Example:
     """Return a row as it is; raise TypeError where a field is of another kind than it should be."""
     check_texts(row.id, row.utterance, row.program)
-    # These are many, and joining them is the fastest way to learn that all are texts.
-    "".join((row.language, row.source, row.parent, *row.derivation, *row.functions))
+    try:
+        # These are many, and joining them is the fastest way to learn that all are texts.
+        "".join((row.language, row.source, row.parent, *row.derivation, *row.functions))
+    except TypeError:
+        raise TypeError(_not_text(row)) from None
     # A weight that is no number would go into the losses, and so into all weights of a network.
     if type(row.weight) not in (int, float) or not 0 <= row.weight < inf:
         raise TypeError(f"expected a weight of at least 0, got {row.weight!r}")
     return row
+
+
+def _not_text(row: Example) -> str:
+    """Return which field of a row should be of texts and is not."""
+    for name in ("language", "source", "parent"):
+        if not isinstance(found := getattr(row, name), str):
+            return f"expected text as {name}, got {found!r}"
+    name = next(
+        name
+        for name in ("derivation", "functions")
+        if not all(isinstance(part, str) for part in getattr(row, name))
+    )
+    return f"expected a list of texts as {name}, got {list(getattr(row, name))!r}"
 
 
 def check_texts(*values: object) -> None:
