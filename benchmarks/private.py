@@ -112,8 +112,11 @@ class Script:
     def tested(
         self, world: World, rows: Sequence[Path], parts: Mapping[str, Path], seed: int = 1
     ) -> dict[str, float]:
-        """Return what a parser of rows makes of parts of the real rows."""
-        learned = [self.make.unseen(world, path) for path in rows]
+        """Return what a parser of rows makes of parts of the real rows.
+
+        A generator may write no program, or none that the templates can say: then nothing is added.
+        """
+        learned = [path for path in (self.make.unseen(world, one) for one in rows) if size_of(path)]
         parser = self.bench.parser(learned, world.options, steps=self.bench.sizes.parser, seed=seed)
         return {
             f"{part} {name}": value
@@ -278,6 +281,14 @@ def prior(script: Script) -> None:
 
 
 # ------------------------------------------------------------------------------ small steps
+
+
+def size_of(rows: Path) -> int:
+    """Return the bytes of a file, and say so where there are none."""
+    size = rows.stat().st_size
+    if not size:
+        told(f"{rows.name} has no rows")
+    return size
 
 
 def show(

@@ -268,6 +268,15 @@ def test_each_row_of_a_table_has_a_parser_of_each_seed(script, world, commands):
     assert [c[c.index("--seed") + 1] for c in trained] == ["1", "2"]
 
 
+def test_a_generator_that_wrote_no_row_adds_nothing(script, world, commands, tmp_path, capsys):
+    nothing = written(tmp_path / "nothing.jsonl", [])
+    script.tested(world, [world.private, nothing], {"all": world.real})
+    (command,) = commands.named("train")
+    assert str(world.private) in command
+    assert str(nothing) not in command
+    assert "nothing.jsonl has no rows" in capsys.readouterr().err
+
+
 def test_rows_of_an_experiment_may_be_trained_on_as_public_ones(work, tmp_path):
     drawn = [Example("a", "buy", "[ IN:BUY ]", "sexpr", "private")]
     rows = as_public(work, written(tmp_path / "drawn.jsonl", drawn))
