@@ -160,7 +160,7 @@ def _programs(words: Sequence[_Word], problems: list[Problem]) -> Iterator[_Word
     """Yield the nodes of `program (A) | (B)`; the sign between them may be left out."""
     for part, span in _parts(words):
         match = _ELEMENT.fullmatch(part)
-        if match and match["sort"][0] in "([" and not match["arity"]:
+        if match and is_node(match["sort"]) and not match["arity"]:
             yield part, span
         elif part != "|":
             hint = "write the nodes that a program may be: program (A) | [B];"
