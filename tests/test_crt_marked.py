@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.private.crt.marked import MASK, mask_apart, open_marked, sensitive_words
+from genie_dp.private.ledger.budget import Budget
 
 
 def test_rows_are_public_only_if_marked_so_and_without_masks(tmp_path):
@@ -23,10 +24,10 @@ def test_private_rows_are_grouped_by_unit_and_public_ones_are_not(tmp_path):
     path = tmp_path / "rows.jsonl"
     row = '{{"utterance": "{}", "part": "{}", "user": "u"}}\n'
     path.write_text("".join(row.format(x, p) for x, p in (("a", "x"), ("b", "public"), ("c", "y"))))
-    found = open_marked(path, language="thingtalk", unit="user", cap=5)
+    found = open_marked(path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5))
     assert [len(unit) for unit in found.private] == [2]
     assert len(found.public) == 1
-    whole = open_marked(path, language="thingtalk", unit="user", cap=5, all_private=True)
+    whole = open_marked(path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5), all_private=True)
     assert [len(unit) for unit in whole.private] == [3]
     assert whole.public == ()
 

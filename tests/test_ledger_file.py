@@ -185,6 +185,9 @@ def test_a_link_leads_to_one_ledger_and_stays_a_link(three, tmp_path):
         ({"unit": "user"}, "a user needs a cap"),
         ({"unit": "dialogue", "cap": 0}, "a dialogue needs a cap"),
         ({"cap": 3}, "an utterance is one row"),
+        ({"unit_field": "user"}, "each utterance is a unit by itself"),
+        ({"unit": "user", "cap": 3, "unit_field": " "}, "unit_field must be the name of a field"),
+        ({"unit": "user", "cap": 3, "unit_field": 4}, "unit_field must be the name of a field"),
         ({"relation": "replace-one"}, "relation must be"),
         ({"accountant": "gdp"}, "accountant must be rdp or pld"),
     ],
@@ -207,6 +210,19 @@ def test_all_mistakes_of_a_budget_are_told_at_once():
     with pytest.raises(GenieError) as error:
         Budget(0.0, 2.0, "person")
     assert len(error.value.problems) == 3
+
+
+def test_the_field_of_the_units_is_promised_with_the_budget(tmp_path):
+    path = tmp_path / "rows.ledger.json"
+    Ledger.create(path, Budget(3.0, 1e-6, "user", cap=20, unit_field="who"))
+    assert Ledger.open(path).budget.unit_field == "who"
+    path.write_text(path.read_text().replace('"who"', '"age"'), encoding="utf-8")
+    with pytest.raises(GenieError, match="B011"):
+        Ledger.open(path)
+
+
+def test_a_budget_without_a_field_is_written_without_one():
+    assert "unit_field" not in BUDGET.as_dict()
 
 
 def test_a_budget_survives_json():

@@ -67,6 +67,14 @@ def test_a_budget_is_set_beside_the_rows_without_opening_them(capsys):
     assert Ledger.open(LEDGER).budget.cap == 20
 
 
+def test_the_field_of_the_users_is_promised_and_told(capsys):
+    assert budget("init", *PROMISE, "--unit-field", "who") == 0
+    assert "one user named by 'who' of at most 20 rows" in capsys.readouterr().err
+    assert Ledger.open(LEDGER).budget.unit_field == "who"
+    assert budget("show", "private.jsonl") == 0
+    assert "one user named by 'who'" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("missing", ["--epsilon", "--delta", "--unit"])
 def test_nothing_of_the_promise_has_a_default(missing, capsys, tmp_path):
     words = list(PROMISE)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from genie_dp.errors import GenieError, problems_as_json
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.source import PrivateRow, PrivateSource
 
 ROOT = Path(__file__).parent.parent
@@ -45,6 +46,17 @@ def test_the_field_of_the_unit_can_be_named(tmp_path):
     rows = [row("a", session="x"), row("b", session="x")]
     source = opened(write(tmp_path / "r.jsonl", rows), unit="dialogue", unit_field="session", cap=9)
     assert len(source.units) == 1
+
+
+def test_a_budget_says_how_rows_are_grouped(tmp_path):
+    rows = write(tmp_path / "r.jsonl", [row(name, who="u", user=name) for name in "abc"])
+    named = Budget(1.0, 1e-6, "user", cap=2, unit_field="who")
+    plain = Budget(1.0, 1e-6, "user", cap=2)
+    source = PrivateSource.promised(rows, named, language="sexpr")
+    assert (source.unit, [len(unit) for unit in source.units]) == ("user", [2])
+    assert len(PrivateSource.promised(rows, plain, language="sexpr").units) == 3
+    by_row = Budget(1.0, 1e-6, "utterance")
+    assert len(PrivateSource.promised(rows, by_row, language="sexpr").units) == 3
 
 
 def test_tsv_has_the_unit_in_the_fourth_column_and_may_be_compressed(tmp_path):

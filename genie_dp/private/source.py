@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.private.ledger.budget import UNITS, Unit
+from genie_dp.private.ledger.budget import UNITS, Budget, Unit
 from genie_dp.rng import stream
 
 # Mistakes told at once; more would tell how long a broken file is.
 MOST = 10
 # What redaction puts into the place of secrets (redact/spans.py).
 _MASK = "<MASK>"
+_NAMED = "which field names it is promised: genie-dp private budget init --unit-field"
 # The column of TSV that holds the unit, unless told: after id, utterance and program.
 _COLUMN = 4
 
@@ -61,6 +62,27 @@ class PrivateSource:
     units: tuple[tuple[PrivateRow, ...], ...]
     language: str
     unit: Unit
+
+    @classmethod
+    def promised(
+        cls,
+        path: Path | str,
+        budget: Budget,
+        *,
+        language: str,
+        where: Callable[[Mapping[str, Any]], bool] | None = None,
+        fields: Iterable[str] = (),
+    ) -> "PrivateSource":
+        """Read a file of rows by the units that a budget speaks of, as `open` does."""
+        return cls.open(
+            path,
+            language=language,
+            unit=budget.unit,
+            unit_field=budget.unit_field,
+            cap=budget.cap,
+            where=where,
+            fields=fields,
+        )
 
     def __repr__(self) -> str:
         return f"PrivateSource(unit={self.unit!r}, language={self.language!r}, ..)"
@@ -185,7 +207,7 @@ class _Reader:
         kept: Mapping[str, str] | None = None,
     ) -> "_Fault | None":
         if not name:
-            return "Q005", f"expected the row's unit in {self.key!r}", "name it with unit_field"
+            return "Q005", f"expected the row's unit in {self.key!r}", _NAMED
         if self.key is not None and _MASK in name:
             # Rows of many units would be one, and those of one unit two.
             hint = "before redaction, give units names that no detector finds, such as u_1"

@@ -48,6 +48,10 @@ def group() -> None:
     help="How many rows of a dialogue or user are looked at, at most.",
 )  # fmt: skip
 @click.option(
+    "--unit-field", metavar="NAME",
+    help="Field of a row that names its user or dialogue; of TSV, the column [user, dialogue; 4].",
+)  # fmt: skip
+@click.option(
     "--accountant", type=click.Choice(["rdp", "pld"]), default="rdp", show_default=True,
     help="Whose epsilon must stay within the budget; pld allows more and knows no zCDP.",
 )  # fmt: skip

@@ -19,9 +19,10 @@ def promised(budget: Budget) -> str:
     >>> promised(Budget(3.0, 1e-6, "user", cap=20))
     'epsilon 3 at delta 1e-06 for adding or removing one user of at most 20 rows; rdp decides'
     """
+    field = f" named by {budget.unit_field!r}" if budget.unit_field else ""
     rows = "" if budget.unit == "utterance" else f" of at most {budget.cap:,} rows"
     promise = f"epsilon {budget.epsilon:g} at delta {budget.delta:g}"
-    unit = f"adding or removing one {budget.unit}{rows}"
+    unit = f"adding or removing one {budget.unit}{field}{rows}"
     return f"{promise} for {unit}; {budget.accountant} decides"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.finite import POSITIVE
-from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -37,7 +37,6 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
 @click.option("--epochs", metavar="T|T1/T2", help="Whole epochs; of two stages T1 for programs and "
               "T2 for utterances [10, 2/8].")  # fmt: skip
 @ledger_option
-@unit_field_option
 @click.option("--report", type=_FILE, metavar="FILE",
               help="Measured shares of secrets that redaction misses.")  # fmt: skip
 @click.option("--gamma", metavar="SHARE[,LOW,HIGH]",

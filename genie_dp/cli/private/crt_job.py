@@ -50,7 +50,7 @@ STATEMENT = "confidentiality.json"
 _EPOCHS = {"one-stage": "10", "two-stage": "2/8"}
 # What a resumed run must share, beside its inputs; nothing of it is private.
 _SHARED = (
-    "method", "kind", "epsilon", "rest", "about", "batch", "epochs", "unit_field", "language",
+    "method", "kind", "epsilon", "rest", "about", "batch", "epochs", "language",
     "model", "size", "layers", "heads", "longest", "public_batch", "public_rate", "learning_rate",
     "optimizer", "clip", "engine", "chunk", "checkpoint_every", "seed", "noise_multiplier",
 )  # fmt: skip

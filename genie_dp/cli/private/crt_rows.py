@@ -53,9 +53,7 @@ def rows_for(
     parts = open_marked(
         options["rows"],
         language=language.name,
-        unit=budget.unit if budget else "utterance",
-        unit_field=options["unit_field"],
-        cap=budget.cap or 1 if budget else None,
+        budget=budget,
         # A person's rows are one unit, wherever redaction put them.
         all_private=method == "dp",
     )

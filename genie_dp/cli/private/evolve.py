@@ -7,7 +7,7 @@ import click
 
 from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.inputs import grammar_option, library_options
-from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -33,7 +33,6 @@ BACKENDS = ("numpy", "faiss")
               help="What votes and table cost together, at the budget's delta.")  # fmt: skip
 @click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
 @ledger_option
-@unit_field_option
 @click.option(
     "--public", multiple=True, metavar="FILE",
     help="Rows that may be published, JSONL: values of columns are taken from them, and weights of "

@@ -87,7 +87,6 @@ class Job(FolderJob):
             "version": __version__,
             "private": str(options["private"].resolve()),
             "ledger": str(self.ledger.path),
-            "unit_field": options["unit_field"],
             "epsilon": options["epsilon"],
             "rest": options["rest"],
             "language": self.language.name,
@@ -102,13 +101,10 @@ class Job(FolderJob):
 
     def source(self) -> PrivateSource:
         """Return the private rows by unit."""
-        budget = self.ledger.budget
-        return PrivateSource.open(
+        return PrivateSource.promised(
             self.options["private"],
+            self.ledger.budget,
             language=self.language.name,
-            unit=budget.unit,
-            unit_field=self.options["unit_field"],
-            cap=budget.cap,
             fields=fields_of(self.schema) if self.schema else (),
         )
 

@@ -24,15 +24,6 @@ def ledger_option(command: Command) -> Command:
     )(command)
 
 
-def unit_field_option(command: Command) -> Command:
-    """Add --unit-field, as `unit_field`."""
-    return click.option(
-        "--unit-field",
-        metavar="NAME",
-        help="Field of a row that names its user or dialogue; of TSV, the column.",
-    )(command)
-
-
 def private_argument(command: Command) -> Command:
     """Add the file of private rows, as `private`; it is not opened, and --ledger stands for it."""
     return click.argument(

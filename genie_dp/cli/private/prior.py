@@ -7,7 +7,7 @@ import click
 
 from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.inputs import library_options
-from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -29,7 +29,6 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "--about", type=click.IntRange(1), metavar="N",
     help="How many units there are, as far as anybody may know [counted with noise, too].",
 )  # fmt: skip
-@unit_field_option
 @click.option(
     "--mechanism", type=click.Choice(["gaussian", "laplace"]), default="gaussian",
     show_default=True, help="Noise. Laplace needs no delta, and is wider if a unit adds to much.",

@@ -45,7 +45,6 @@ class Job:
     private: Path
     output: Path
     language: str
-    unit_field: str | None
     about: int | None
     ledger: Ledger
     plan: Plan
@@ -65,7 +64,6 @@ class Job:
             "version": __version__,
             "private": str(self.private.resolve()),
             "ledger": str(self.ledger.path),
-            "unit_field": self.unit_field,
             "about": self.about,
             "limits": asdict(self.plan.limits),
             "noise": [self.plan.kind, self.plan.multiplier, self.plan.threshold_delta],
@@ -74,14 +72,7 @@ class Job:
 
     def units(self) -> list[Unit]:
         """Return the functions of the private units."""
-        budget = self.ledger.budget
-        rows = PrivateSource.open(
-            self.private,
-            language=self.language,
-            unit=budget.unit,
-            unit_field=self.unit_field,
-            cap=budget.cap or 1,
-        )
+        rows = PrivateSource.promised(self.private, self.ledger.budget, language=self.language)
         return units_of(rows, get_language(self.language))
 
     def spend(self, mechanisms: Sequence[Mechanism], run: str) -> Spent:
@@ -134,7 +125,6 @@ def job_of(options: Mapping[str, Any]) -> Job:
         options["private"],
         options["output"],
         language,
-        options["unit_field"],
         options["about"],
         ledger,
         _plan(options, ledger, support_of(library, made.functions, candidates, language)),

@@ -7,7 +7,7 @@ import click
 
 from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.inputs import library_options
-from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.private.table_asked import asking_options, check_asking
 from genie_dp.cli.run_options import paid_resume_options, seed_option
 
@@ -74,7 +74,6 @@ def schema(**options: Any) -> None:
 @_most
 @ledger_option
 @library_options
-@unit_field_option
 @click.option(
     "--method", type=click.Choice(["aim", "independent"]), default="aim", show_default=True,
     help="aim keeps what goes together; independent measures every column by itself.",

@@ -55,7 +55,6 @@ class Job:
     output: Path
     schema: Schema
     language: str
-    unit_field: str | None
     epsilon: float
     ledger: Ledger
     method: Method
@@ -73,7 +72,6 @@ class Job:
             "version": __version__,
             "private": str(self.private.resolve()),
             "ledger": str(self.ledger.path),
-            "unit_field": self.unit_field,
             "schema": sha256(json.dumps(self.schema.as_dict()).encode()).hexdigest(),
             "release": [self.epsilon, self.method, self.backend],
             "asked": self.model.settings() if self.model else None,
@@ -81,13 +79,10 @@ class Job:
 
     def units(self) -> list[list[Metadata]]:
         """Return the metadata of the private units."""
-        budget = self.ledger.budget
-        source = PrivateSource.open(
+        source = PrivateSource.promised(
             self.private,
+            self.ledger.budget,
             language=self.language,
-            unit=budget.unit,
-            unit_field=self.unit_field,
-            cap=budget.cap or 1,
             fields=fields_of(self.schema),
         )
         if self.model is not None:
@@ -142,9 +137,8 @@ def job_of(options: Mapping[str, Any]) -> Job:
     if fields and format_of(str(private)) == "tsv":
         message = f"rows of TSV have no field {fields[0]!r}"
         raise GenieError(Problem("T502", message, hint="give the private rows as JSONL"))
-    output, unit_field = options["output"], options["unit_field"]
     release = options["epsilon"], ledger, options["method"], options["backend"]
-    return Job(private, output, schema, language, unit_field, *release, model)
+    return Job(private, options["output"], schema, language, *release, model)
 
 
 def _fields_read(schema: Schema, asked: Sequence[str]) -> list[str]:

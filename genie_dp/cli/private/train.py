@@ -7,7 +7,7 @@ import click
 
 from genie_dp.cli.finite import POSITIVE
 from genie_dp.cli.inputs import library_options
-from genie_dp.cli.private.ledgers import ledger_option, unit_field_option
+from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
@@ -38,7 +38,6 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
     help="Epochs; of two stages T1 for programs and T2 for utterances [10, 2/8].",
 )  # fmt: skip
 @ledger_option
-@unit_field_option
 @click.option(
     "--public", multiple=True, metavar="FILE",
     help="Public rows, such as those of synthesize: vocabulary, grammar, and what is learned "

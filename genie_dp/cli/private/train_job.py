@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _EPOCHS = {"one-stage": "10", "control": "10", "two-stage": "2/8"}
 # What a resumed run must share, beside its inputs; nothing of it is private.
 _SHARED = (
-    "kind", "epsilon", "rest", "about", "batch", "epochs", "unit_field", "no_pretraining",
+    "kind", "epsilon", "rest", "about", "batch", "epochs", "no_pretraining",
     "pretraining_epochs", "pretraining_batch", "pretraining_rate", "language", "code_sets",
     "code_noise", "size", "layers", "heads", "longest", "model", "lora_rank", "tied", "clip",
     "learning_rate", "engine", "chunk", "checkpoint_every", "seed",
@@ -107,14 +107,10 @@ class Job(FolderJob):
 
     def units(self) -> tuple[tuple[PrivateRow, ...], ...]:
         """Return the private rows by unit."""
-        budget = self.ledger.budget
-        return PrivateSource.open(
-            self.options["private"],
-            language=self.language.name,
-            unit=budget.unit,
-            unit_field=self.options["unit_field"],
-            cap=budget.cap,
-        ).units
+        source = PrivateSource.promised(
+            self.options["private"], self.ledger.budget, language=self.language.name
+        )
+        return source.units
 
 
 def job_of(options: Mapping[str, Any]) -> Job:

@@ -9,10 +9,11 @@ the one world would be trained without noise and the other with it (appendix A.6
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from genie_dp.private.ledger.budget import Unit
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.source import PrivateRow, PrivateSource
 
 MASK = "<MASK>"
@@ -57,25 +58,22 @@ def open_marked(
     path: Path,
     *,
     language: str,
-    unit: Unit = "utterance",
-    unit_field: str | None = None,
-    cap: int | None = None,
+    budget: Budget | None = None,
     all_private: bool = False,
 ) -> Marked:
     """Return the two parts of a redacted file; <MASK> stands as a word of its own in both.
 
     Args:
-        path, language, unit, unit_field, cap: as for `PrivateSource.open`; units are those of the
-            private part.
+        path, language: as for `PrivateSource.open`.
+        budget: whose units are those of the private part; each row by itself without.
         all_private: whether marks are not looked at: then the unit holds for all rows.
 
     Raises:
         GenieError: those of `PrivateSource.open`.
     """
     where = None if all_private else is_private
-    private = PrivateSource.open(
-        path, language=language, unit=unit, unit_field=unit_field, cap=cap, where=where
-    )
+    opened = partial(PrivateSource.promised, budget=budget) if budget else PrivateSource.open
+    private = opened(path, language=language, where=where)
     if all_private:
         return Marked(tuple(tuple(map(_apart, rows)) for rows in private.units), ())
     public = PrivateSource.open(path, language=language, where=is_public)

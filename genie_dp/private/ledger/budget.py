@@ -26,6 +26,9 @@ class Budget:
             divided by the number of units.
         unit: what one neighbour differs by: an utterance, a dialogue, or all rows of a user.
         cap: how many rows of a dialogue or user are looked at, at most; the others are left out.
+        unit_field: field that names the dialogue or user of a row, in TSV the number of its column;
+            None for the field `dialogue` or `user`, or column 4. It is part of the promise: of two
+            releases by different fields nothing would be known together.
         relation: neighbouring data have one unit more or less.
         accountant: which accountant's epsilon must stay within the budget.
     """
@@ -36,6 +39,7 @@ class Budget:
     cap: int | None = None
     relation: Relation = "add-or-remove-one"
     accountant: Accountant = "rdp"
+    unit_field: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what promises nothing (B005), all mistakes at once."""
@@ -53,17 +57,25 @@ class Budget:
             yield f"unit must be one of {', '.join(UNITS)}, got {self.unit!r}", None
         elif self.unit == "utterance" and self.cap not in (None, 1):
             yield f"an utterance is one row, got cap {self.cap!r}", "leave the cap out"
+        elif self.unit == "utterance" and self.unit_field is not None:
+            message = f"each utterance is a unit by itself, got the field {self.unit_field!r}"
+            yield message, "promise for a user or a dialogue, or leave the field out"
         elif self.unit != "utterance" and not _is_positive_count(self.cap):
             hint = f"say how many rows of a {self.unit} are looked at, at most, such as 20"
             yield f"a {self.unit} needs a cap of 1 or more rows, got {self.cap!r}", hint
+        if not (self.unit_field is None or _is_name(self.unit_field)):
+            yield f"unit_field must be the name of a field, got {self.unit_field!r}", None
         if self.relation != "add-or-remove-one":
             yield f"relation must be add-or-remove-one, got {self.relation!r}", None
         if self.accountant not in get_args(Accountant):
             yield f"accountant must be rdp or pld, got {self.accountant!r}", None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
+        """Return the fields for JSON, that of the units only where one is named."""
+        found = asdict(self)
+        if self.unit_field is None:
+            del found["unit_field"]
+        return found
 
     def not_covered(self) -> tuple[str, ...]:
         """Return what the promise does not speak of, in plain words."""
@@ -102,6 +114,10 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and bool(value.strip())
+
+
 def _is_positive_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 1
 
@@ -116,7 +132,7 @@ def budget_from(facts: Mapping[str, Any]) -> Budget:
         GenieError: fields are missing, unknown or out of range (B005).
     """
     known = {field.name for field in fields(Budget)}
-    if set(facts) != known:
+    if not known - {"unit_field"} <= set(facts) <= known:
         message = f"a budget has {', '.join(sorted(known))}, got {', '.join(sorted(facts))}"
         raise GenieError(Problem("B005", message))
     return Budget(**facts)
