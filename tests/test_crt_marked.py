@@ -27,7 +27,9 @@ def test_private_rows_are_grouped_by_unit_and_public_ones_are_not(tmp_path):
     found = open_marked(path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5))
     assert [len(unit) for unit in found.private] == [2]
     assert len(found.public) == 1
-    whole = open_marked(path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5), all_private=True)
+    whole = open_marked(
+        path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5), all_private=True
+    )
     assert [len(unit) for unit in whole.private] == [3]
     assert whole.public == ()
 
