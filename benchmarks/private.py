@@ -190,7 +190,7 @@ def function(script: Script, name: str) -> None:
     def augmented(kind: str, seed: int) -> dict[str, float]:
         # The private rows' programs are those of the parser before; annotators write the others.
         case = Case(world, kind, 3.0, parser=before if kind == "two-stage" else None)
-        drawn = bench.drawn(case, seed)
+        drawn = bench.drawn(case, seed, rows=bench.sizes.added)
         again = annotated(bench.work, drawn, bench.annotator(whole))
         return script.tested(world, [*public, again], parts, seed)
 
@@ -217,7 +217,7 @@ def rendered(script: Script) -> None:
     world = replace(whole, name=f"{whole.name} without {name}", public=(base,))
 
     def drawn(kind: str, seed: int) -> Path:
-        return bench.drawn(Case(world, kind, 3.0), seed)
+        return bench.drawn(Case(world, kind, 3.0), seed, rows=bench.sizes.added)
 
     def labelled(kind: str, seed: int) -> dict[str, float]:
         again = annotated(bench.work, drawn(kind, seed), bench.annotator(whole))

@@ -29,6 +29,7 @@ class Sizes:
         seen: private rows in all batches of a generator together. With many rows and few of them
             seen, a row is seldom in a batch, and there is little noise.
         drawn: rows that a generator makes, and that are compared.
+        added: rows that a generator makes for a parser to learn from.
         annotated: steps of the parser that stands for annotators.
         parser: steps of parsers that are measured.
         model: options of the generators. The longest programs and sentences must fit: what is cut
@@ -40,10 +41,11 @@ class Sizes:
     private: int = 20_000
     public: int = 12_000
     real: int = 1_000
-    seen: int = 15_000
+    seen: int = 9_000
     drawn: int = 1_000
-    annotated: int = 1_200
-    parser: int = 600
+    added: int = 3_000
+    annotated: int = 2_400
+    parser: int = 1_200
     model: tuple[object, ...] = (
         "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 4,
         "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
@@ -53,7 +55,7 @@ class Sizes:
 
 
 SMOKE = Sizes(
-    120, 80, 60, 240, 30, 2, 2,
+    120, 80, 60, 240, 30, 30, 2, 2,
     ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--pretraining-epochs", 1,
      "--batch", 40),
     ("--longest", 12, "--program-longest", 24, "--width", 1),
