@@ -124,6 +124,24 @@ def test_work_of_other_settings_is_not_gone_on_with(tmp_path, capsys, monkeypatc
     train(tmp_path, "--resume")
 
 
+def test_work_is_not_gone_on_with_when_the_validation_file_has_changed(
+    tmp_path, capsys, monkeypatch
+):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    real = write(tmp_path / "real.jsonl", rows())
+    words = ("--validation", real)
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.cli.train_job.deliver", stop)
+        train(tmp_path, *words, code=130)
+    write(real, rows()[1:])
+    train(tmp_path, *words, "--resume", code=1)
+    assert "Y020" in capsys.readouterr().err
+    write(real, rows())
+    train(tmp_path, *words, "--resume")
+
+
 def test_a_parser_is_replaced_only_when_asked_and_only_by_a_whole_one(tmp_path, capsys):
     folder = train(tmp_path)
     train(tmp_path, code=1)

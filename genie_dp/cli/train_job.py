@@ -43,7 +43,7 @@ from genie_dp.parser.rows import (
     read_all,
     target_of,
 )
-from genie_dp.parser.validation import validation_rows
+from genie_dp.parser.validation import validation_files, validation_rows
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.records import Spent
 from genie_dp.resources import data_folder
@@ -64,6 +64,7 @@ class Job:
     Attributes:
         paths: the skills, or the declarations.
         digests: SHA-256 of each input file.
+        validated: SHA-256 of the files that are validated with.
         spent: the guarantee of private rows, and of a prior.
     """
 
@@ -71,6 +72,7 @@ class Job:
     target: Target
     paths: tuple[Path, ...]
     digests: Mapping[str, str]
+    validated: tuple[str, ...]
     output: Path
     licence: str
     prior: PriorFile | None
@@ -92,6 +94,7 @@ class Job:
             "language": self.target.language.name,
             "library": hashlib.sha256("\0".join(texts).encode()).hexdigest(),
             "inputs": dict(self.digests),
+            "validation": self.validated,
             "config": asdict(self.config),
             **({"prior": self.prior.told()} if self.prior else {}),
         }
@@ -136,6 +139,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
         target_of(style, language, library),
         tuple(options["skills"]) or shipped,
         {one.path: _digest(one.path) for one in config.inputs},
+        tuple(map(_digest, validation_files(config.validation))),
         Path(options["output"]),
         options["licence"],
         prior,

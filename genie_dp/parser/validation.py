@@ -10,7 +10,7 @@ from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.held_out import some_of
 from genie_dp.parser.reading.prepare import Left
 from genie_dp.parser.rows import Reading, RowMaker, Rows, Target, rows_in
-from genie_dp.parser.skill_rows import skill_rows
+from genie_dp.parser.skill_rows import evaluation_files, skill_rows
 from genie_dp.records import Example
 
 
@@ -48,6 +48,13 @@ def validation_rows(
         message = f"expected rows to validate with, got none in {config.validation}"
         raise GenieError(Problem("N005", message, hint=hint))
     return found
+
+
+def validation_files(name: str) -> list[str]:
+    """Return the files of a validation file, or of the skills in a folder; none of no name."""
+    if not name:
+        return []
+    return list(map(str, evaluation_files([Path(name)]))) if Path(name).is_dir() else [name]
 
 
 def named_rows(name: str, target: Target) -> Iterator[Example]:
