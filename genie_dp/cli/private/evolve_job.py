@@ -32,6 +32,7 @@ from genie_dp.languages.base import Language
 from genie_dp.private.evolution.embedding import Embedding
 from genie_dp.private.evolution.generator import Candidate, Generator
 from genie_dp.private.evolution.prior import prior_of
+from genie_dp.private.evolution.prompted import PromptedGenerator
 from genie_dp.private.evolution.recipe import Recipe, read_recipe
 from genie_dp.private.evolution.run import Electorate, Evolved, evolve
 from genie_dp.private.evolution.transformer import SentenceTransformer
@@ -249,20 +250,24 @@ def _generator(job: Job) -> Generator:
         work=job.work,
         options=job.options,
     )
-    _check_trained(found, job.ledger)
+    if job.recipe.generator.kind == "trained":
+        _check_trained(found, job.ledger)
     return found
 
 
 def _check_trained(generator: Generator, ledger: Ledger) -> None:
-    """Refuse a generator that was trained on private rows and is no entry of the ledger.
+    """Refuse a trained model whose training on private rows is no entry of the ledger.
 
     What comes of the run would say a guarantee that leaves its training out.
 
     Raises:
         GenieError: U009.
     """
-    saved = getattr(getattr(generator, "completer", None), "saved", None)
-    if saved is None or saved.facts.get(RUN) in [entry.run for entry in ledger.entries]:
+    from genie_dp.private.evolution.own_model import OwnModel
+
+    assert isinstance(generator, PromptedGenerator)
+    assert isinstance(generator.completer, OwnModel)
+    if generator.completer.saved.facts.get(RUN) in [entry.run for entry in ledger.entries]:
         return
     hint = "give a generator that was trained on this private file, with this ledger"
     message = f"{ledger.path} knows nothing of the training of the generator {generator.name!r}"
