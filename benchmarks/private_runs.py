@@ -97,8 +97,7 @@ class World:
     @property
     def about(self) -> int:
         """Return how many private rows there are."""
-        with self.private.open("rb") as rows:
-            return sum(1 for _ in rows)
+        return _count([self.private])
 
     @property
     def is_sexpr(self) -> bool:
@@ -202,11 +201,24 @@ class Bench:
         return self.work.made("drawn", [*command, *said, "--seed", seed, "--output", OUTPUT])
 
     def parser(
-        self, rows: Sequence[Path], options: Sequence[object], *, steps: int, seed: int = 1
+        self,
+        rows: Sequence[Path],
+        options: Sequence[object],
+        *,
+        steps: int,
+        seed: int = 1,
+        added: Sequence[Path] = (),
     ) -> Path:
-        """Return a parser of rows."""
-        command = ["train", *rows, *options, "--steps", steps, "--seed", seed, "--output", OUTPUT]
-        return self.work.made("parser", command, "")
+        """Return a parser of rows, and of others that are at most as much of what it learns."""
+        inputs: Sequence[object] = rows
+        if added:
+            ratio = min(1.0, _count(added) / _count(rows))
+            known = [f"{{path: {path}}}" for path in rows]
+            known += [f"{{path: {path}, ratio: {ratio:.4g}}}" for path in added]
+            lines = "".join(f"  - {one}\n" for one in known)
+            inputs = "--recipe", self.work.recipe(f"inputs:\n{lines}")
+        rest = ["--steps", steps, "--seed", seed, "--output", OUTPUT]
+        return self.work.made("parser", ["train", *inputs, *options, *rest], "")
 
     def annotator(self, world: World) -> Path:
         """Return the parser that stands for annotators: "a parser trained on a large amount"."""
@@ -239,6 +251,10 @@ class Bench:
         """Return the CPU minutes of a generator."""
         seconds: float = json.loads(self._cost(self.generator(case, seed)).read_text())
         return seconds / 60
+
+
+def _count(files: Sequence[Path]) -> int:
+    return sum(len(path.read_bytes().splitlines()) for path in files)
 
 
 # ---------------------------------------------------------------------------- lines and tables

@@ -13,8 +13,8 @@ from private_runs import Sizes, World
 
 from genie_dp.dataset.formats import read_rows
 from genie_dp.dataset.keys import hashed
-from genie_dp.languages.sexpr.ast import Expression, Node
-from genie_dp.languages.sexpr.canonical import label, sort_of
+from genie_dp.languages.sexpr.ast import Expression, Node, label
+from genie_dp.languages.sexpr.canonical import sort_of
 from genie_dp.languages.sexpr.reader import parse
 from genie_dp.records import Example
 
