@@ -24,6 +24,7 @@ from genie_dp.private.crt.accounting import (
 from genie_dp.private.crt.figure import amplification_svg
 from genie_dp.private.crt.replacement import replacing
 from genie_dp.private.crt.statements import (
+    NOTHING_PUBLIC,
     UNMEASURED,
     MissRate,
     Record,
@@ -299,6 +300,28 @@ def test_a_text_that_was_measured_later_or_again_has_the_larger_measured_share(t
     assert (statement_of(ledger).gamma, statement_of(ledger).missed_by_both) == (0.15, 0.015)
     spend(ledger, "c", Redaction("x", MissRate(0.01, 0.0, 0.02, "other rows"), BOTH))
     assert statement_of(ledger).gamma == 0.15
+
+
+@pytest.mark.parametrize("order", [(UNMEASURED, NOTHING_PUBLIC), (NOTHING_PUBLIC, UNMEASURED)])
+def test_a_run_without_public_rows_measures_nothing_for_one_that_had_them(tmp_path, order):
+    ledger = opened(tmp_path)
+    for run, both in zip("ab", order, strict=True):
+        spend(ledger, run, Redaction("x", GAMMA, both))
+    assert statement_of(ledger).missed_by_both == 1.0
+    spend(ledger, "c", Redaction("x", GAMMA, BOTH))
+    assert statement_of(ledger).missed_by_both == 0.015
+
+
+@pytest.mark.parametrize(
+    ("both", "told"), [(BOTH, "at most, 95 %"), (MissRate(0.0, 0.0, 0.0, "my word"), "as given")]
+)
+def test_a_share_without_an_interval_is_not_said_to_be_a_bound(tmp_path, both, told):
+    ledger = opened(tmp_path)
+    spend(ledger, "a", Redaction("x", GAMMA, both))
+    _, _, drawn, measured = statement_of(ledger).lines()
+    assert ("at most" in drawn) == both.has_interval
+    assert told in drawn
+    assert ("without an interval" in measured) != both.has_interval
 
 
 def test_a_record_that_was_changed_or_removed_is_noticed(tmp_path):

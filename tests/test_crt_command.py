@@ -261,10 +261,11 @@ def test_a_report_has_both_shares(tmp_path, budgeted):
     options = {"report": report, "rows": budgeted, "measured_on": None, "method": "crt"}
     found = shares_of(options)
     assert (found.gamma.estimate, found.missed_by_both.estimate) == (0.1, 0.15)
-    report.write_text(json.dumps({"gamma": share}))
-    with pytest.raises(GenieError) as caught:
-        shares_of(options)
-    assert caught.value.problems[0].code == "O011"
+    for wrong in ({"gamma": share}, {"gamma": share, "missed_by_both": 0}, [share], "gamma"):
+        report.write_text(json.dumps(wrong))
+        with pytest.raises(GenieError) as caught:
+            shares_of(options)
+        assert caught.value.problems[0].code == "O011"
 
 
 def test_every_code_is_explained_and_no_other():

@@ -132,8 +132,10 @@ def _share(text: str, where: str) -> MissRate:
     raise GenieError(Problem("O001", message, hint="such as 0.1,0.06,0.15"))
 
 
-def _measured(facts: Mapping[str, Any]) -> MissRate:
-    where = facts.get("measured_on") or f"{facts['of']} labelled secrets"
+def _measured(facts: Any) -> MissRate:
+    if not isinstance(facts, dict):
+        raise ValueError(f"a share without bounds: {facts!r}")
+    where = str(facts.get("measured_on") or f"{facts['of']} labelled secrets")
     return MissRate(facts.get("estimate", facts.get("value")), facts["low"], facts["high"], where)
 
 

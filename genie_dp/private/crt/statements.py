@@ -58,6 +58,11 @@ class MissRate:
             message = "expected one line that says where the share of missed secrets was measured"
             raise GenieError(Problem("O001", message, hint='such as "200 rows labelled by hand"'))
 
+    @property
+    def has_interval(self) -> bool:
+        """Return whether the upper bound is one: a share given alone may be less than the truth."""
+        return self.low < self.high or self in (UNMEASURED, NOTHING_PUBLIC)
+
 
 # Nothing is claimed of a policy that nobody measured.
 UNMEASURED = MissRate(1.0, 1.0, 1.0, "nowhere: nothing is claimed of the policy")
@@ -133,7 +138,7 @@ class Statement:
         return (
             f"one private row more or less: {_told(self.rows)}",
             f"one secret of a private row that redaction missed, or <MASK>: {_told(self.secret)}",
-            f"a secret like those of which redaction misses {self.gamma:g} (at most, 95 %): "
+            f"a secret like those of which redaction misses {self.gamma:g} ({self._sureness}): "
             f"{_told(self.bayesian)}",
             *(
                 f"measured: misses {_interval(one.gamma)}; in public rows "
@@ -141,6 +146,13 @@ class Statement:
                 for one in self.redactions
             ),
         )
+
+    @property
+    def _sureness(self) -> str:
+        rates = [rate for one in self.redactions for rate in (one.gamma, one.missed_by_both)]
+        if not all(rate.has_interval for rate in rates):
+            return "as given, without an interval"
+        return "at most, 95 %" if len(self.redactions) < 2 else "at most, 95 % for each text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +213,8 @@ def _told(one: Guarantee) -> str:
 
 
 def _interval(rate: MissRate) -> str:
-    return f"{rate.estimate:g} ({rate.low:g} to {rate.high:g}) on {rate.measured_on}"
+    bounds = f"({rate.low:g} to {rate.high:g})" if rate.has_interval else "(without an interval)"
+    return f"{rate.estimate:g} {bounds} on {rate.measured_on}"
 
 
 def book_of(ledger: Path) -> Path:
@@ -344,9 +357,12 @@ def _worse(one: Redaction, other: Redaction) -> Redaction:
 
 
 def _larger(*rates: MissRate) -> MissRate:
-    """Return the larger share of those that were measured."""
-    known = [rate for rate in rates if rate != UNMEASURED] or [UNMEASURED]
-    return max(known, key=lambda rate: (rate.high, rate.estimate))
+    """Return the larger share of those that were measured.
+
+    A run without public rows measured nothing: it cannot stand for one that had them.
+    """
+    known = [rate for rate in rates if rate not in (UNMEASURED, NOTHING_PUBLIC)]
+    return max(known or rates, key=lambda rate: (rate.high, rate.estimate))
 
 
 def _sum(shares: Sequence[float]) -> float:
