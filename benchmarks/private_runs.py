@@ -8,6 +8,7 @@ all runs on one set of rows share one.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -26,6 +27,7 @@ class Sizes:
 
     Attributes:
         private, public, real: rows of each sort, at most.
+        pretraining: epochs of the public rows, or as many as make `pretrained` rows.
         seen: private rows in all batches of a generator together. With many rows and few of them
             seen, a row is seldom in a batch, and there is little noise.
         drawn: rows that a generator makes, and that are compared.
@@ -41,13 +43,15 @@ class Sizes:
     private: int = 20_000
     public: int = 12_000
     real: int = 1_000
+    pretraining: int = 4
+    pretrained: int = 16_000
     seen: int = 9_000
     drawn: int = 1_000
     added: int = 3_000
     annotated: int = 2_400
     parser: int = 1_200
     model: tuple[object, ...] = (
-        "--size", 96, "--layers", 2, "--longest", 160, "--pretraining-epochs", 4,
+        "--size", 96, "--layers", 2, "--longest", 160,
         "--pretraining-rate", 0.004, "--batch", 256, "--learning-rate", 0.006, "--chunk", 32,
     )  # fmt: skip
     sampling: tuple[object, ...] = ("--longest", 30, "--width", 2)
@@ -55,9 +59,8 @@ class Sizes:
 
 
 SMOKE = Sizes(
-    120, 80, 60, 240, 30, 30, 2, 2,
-    ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--pretraining-epochs", 1,
-     "--batch", 40),
+    120, 80, 60, 1, 80, 240, 30, 30, 2, 2,
+    ("--size", 16, "--layers", 1, "--heads", 2, "--longest", 48, "--batch", 40),
     ("--longest", 12, "--program-longest", 24, "--width", 1),
     uses_shapes=True,  # after so few steps no program would be one otherwise
 )  # fmt: skip
@@ -175,9 +178,14 @@ class Bench:
             *(["--codes", world.codes] if case.kind == "control" else []),
             *(["--code-noise", 0.1] if (case.kind, case.epsilon) == ("control", NONE) else []),
             *(["--parser", case.parser] if case.parser else []),
-            *self.sizes.model, "--pretrained", self.work.folder / "pretrained",
+            *self.sizes.model, "--pretraining-epochs", self._pretraining(world),
+            "--pretrained", self.work.folder / "pretrained",
             "--seed", seed, "--ledger", LEDGER, "--output", OUTPUT,
         ]  # fmt: skip
+
+    def _pretraining(self, world: World) -> int:
+        least = ceil(self.sizes.pretrained / _count(world.public))
+        return max(self.sizes.pretraining, least)
 
     def _epochs(self, case: Case) -> str:
         shares = [float(part) for part in (case.split or "2/8").split("/")]
