@@ -35,7 +35,7 @@ def command(**options: Any) -> None:
     """Measure policies on rows whose secrets are labelled: precision, recall, and gamma.
 
     LABELLED is JSONL with `utterance` and `spans`, [[start, end, kind], ..] in characters. Gamma is
-    the share of secrets that are not wholly masked, with an exact interval: what a statement of
+    the share of secrets that are not wholly masked, with its interval: what a statement of
     confidentiality needs.
 
     \b

@@ -41,7 +41,8 @@ from genie_dp.cli.run_options import resume_options
     "--near",
     type=Finite(),
     metavar="SHARE",
-    help="Take rows of that Jaccard similarity for duplicates, too, such as 0.8.",
+    help="Take rows of that Jaccard similarity for duplicates, too, such as 0.8. One secret may "
+    "then decide about many other rows, which no guarantee counts.",
 )
 @click.option("--keep-duplicates", is_flag=True, help="Do not mask rows that came before.")
 @click.option(

@@ -4,7 +4,7 @@
 recall 1 - gamma and 1 - delta_2 under a distribution of secrets, training that is
 (epsilon, delta)-DP on the private part is (log(1 + gamma (e^epsilon - 1)), gamma delta + delta_2)
 Bayesian confidential under it. The distribution here is that of the labelled secrets, one after
-another; intervals are exact (Clopper and Pearson, 1934).
+another; intervals are those of Clopper and Pearson (1934), by texts.
 """
 
 import json
@@ -23,6 +23,7 @@ from genie_dp.private.redact.tagging.generated import Labelled
 SCHEMA = "genie-dp.redaction-policies/1"
 # The conservative policy that takes each text as a whole.
 ALL = Policy("all", 0.0, every_text=True)
+_RATES = ("recall", "gamma", "precision", "letters", "exact", "exposed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,34 @@ def rate(found: int, of: int, *, level: float = 0.95) -> Rate:
     # The probability of at least `found`, and of at most `found`, is `rest` at the bounds.
     low = 0.0 if found == 0 else _where(lambda p: _above(found, of, p), rest)
     high = 1.0 if found == of else _where(lambda p: _above(found + 1, of, p), 1 - rest)
+    return Rate(found, of, low, high)
+
+
+def clustered(counts: Iterable[tuple[int, int]], *, level: float = 0.95) -> Rate:
+    """Return a share of what comes in texts, with its interval by texts.
+
+    Secrets of one text are missed together, or not: a hundred in one text tell no more than one. So
+    the interval is that of as many as are independent in the worst case, n^2 / (the sum of squares
+    of those of each text) (Kish, 1965, section 8.2; Korn and Graubard, 1998). Where each text has
+    as many, it is exact.
+
+    Args:
+        counts: (how many, of how many) of each text.
+        level: of the interval.
+
+    >>> clustered([(0, 1)] * 100) == rate(0, 100)
+    True
+    >>> found = clustered([(0, 100)])
+    >>> found.of, round(found.high, 3)
+    (100, 0.975)
+    """
+    pairs = [pair for pair in counts if pair[1]]
+    found, of = sum(some for some, _ in pairs), sum(n for _, n in pairs)
+    if not of:
+        return rate(0, 0, level=level)
+    apart = of * of // sum(n * n for _, n in pairs)
+    low = rate(found * apart // of, apart, level=level).low
+    high = rate(-(-found * apart // of), apart, level=level).high
     return Rate(found, of, low, high)
 
 
@@ -123,13 +152,12 @@ class Measured:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
-        rates = ("recall", "gamma", "precision", "letters", "exact", "exposed")
         return {
             "name": self.policy.name,
             "threshold": self.policy.threshold,
             "every_text": self.policy.every_text,
             "kinds": None if self.policy.kinds is None else sorted(self.policy.kinds),
-            **{name: getattr(self, name).as_dict() for name in rates},
+            **{name: getattr(self, name).as_dict() for name in _RATES},
             "recall_by_kind": {k: r.as_dict() for k, r in self.recall_by_kind.items()},
         }
 
@@ -169,35 +197,36 @@ def _places(
 def _measured(
     policy: Policy, rows: Sequence[Labelled], taken: Sequence[Sequence[Place]], level: float
 ) -> Measured:
-    covered: dict[str, list[int]] = {}
-    exact = exposed = secrets = useful = pieces = good = letters = 0
-    for row, places in zip(rows, taken, strict=True):
-        own = merged(row.text, [Found(a, b, kind, 1.0, "label") for a, b, kind in row.spans])
-        for start, end, kind in row.spans:
-            whole = any(a <= start and end <= b for a, b in places)
-            covered.setdefault(kind, []).append(whole)
-            exact += (start, end) in places
-            exposed += not places
-            secrets += 1
-        for a, b in places:
-            common = sum(max(0, min(b, y) - max(a, x)) for x, y in own)
-            pieces, useful = pieces + 1, useful + (common > 0)
-            letters, good = letters + b - a, good + common
-    found = sum(map(sum, covered.values()))
+    counted = [_counted(row, places) for row, places in zip(rows, taken, strict=True)]
+    kinds = sorted({kind for row in rows for _, _, kind in row.spans})
 
-    def share(some: int, of: int) -> Rate:
-        return rate(some, of, level=level)
+    def share(name: str) -> Rate:
+        return clustered([one.get(name, (0, 0)) for one in counted], level=level)
 
+    figures = {name: share(name) for name in _RATES}
     return Measured(
-        policy,
-        share(found, secrets),
-        share(secrets - found, secrets),
-        share(useful, pieces),
-        share(good, letters),
-        share(exact, secrets),
-        share(exposed, secrets),
-        {kind: share(sum(hits), len(hits)) for kind, hits in sorted(covered.items())},
+        policy, **figures, recall_by_kind={kind: share(f"kind {kind}") for kind in kinds}
     )
+
+
+def _counted(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int]]:
+    """Return the figures of one text by name: how many, and of how many."""
+    own = merged(row.text, [Found(a, b, kind, 1.0, "label") for a, b, kind in row.spans])
+    whole = [any(a <= start and end <= b for a, b in places) for start, end, _ in row.spans]
+    common = [sum(max(0, min(b, y) - max(a, x)) for x, y in own) for a, b in places]
+    secrets = len(row.spans)
+    found = {
+        "recall": (sum(whole), secrets),
+        "gamma": (secrets - sum(whole), secrets),
+        "precision": (sum(map(bool, common)), len(places)),
+        "letters": (sum(common), sum(b - a for a, b in places)),
+        "exact": (sum((start, end) in places for start, end, _ in row.spans), secrets),
+        "exposed": (0 if places else secrets, secrets),
+    }
+    for (_, _, kind), hit in zip(row.spans, whole, strict=True):
+        some, of = found.get(f"kind {kind}", (0, 0))
+        found[f"kind {kind}"] = (some + hit, of + 1)
+    return found
 
 
 def read_labelled(path: Path) -> list[Labelled]:

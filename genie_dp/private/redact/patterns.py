@@ -23,6 +23,7 @@ _MONTH = (
 )
 _DAY = r"(?:3[01]|[12]\d|0?[1-9])(?:st|nd|rd|th)?"
 _YEAR = r"(?:1[89]|20)\d\d"
+_MONTH_NUMBER = r"(?:1[0-2]|0?[1-9])"
 _STREET = (
     r"(?:street|st|avenue|ave|av|road|rd|lane|ln|drive|dr|boulevard|blvd|terrace|parkway|pkwy"
     r"|highway|hwy|alley|crescent|mews)"
@@ -48,6 +49,13 @@ _CUE = (
     r"(?:ship)?|passport|licen[cs]e|serial|invoice|reservation|pin|id|code|card|record|number)"
 )
 
+# No letter or digit beside it: the signs of "_4111_" and "-4111-" are none. And beside a code with
+# hyphens, or a date, no further part of it.
+_BEFORE, _AFTER = r"(?<![^\W_])", r"(?![^\W_])"
+_BEFORE_CODE, _AFTER_CODE = rf"{_BEFORE}(?<![A-Za-z0-9]-)", r"(?!-?[^\W_])"
+_BEFORE_DATE, _AFTER_DATE = rf"{_BEFORE}(?<!\d[-/.])", r"(?![^\W_]|[-/.]\d)"
+_TIME = r"T\d\d(?::?\d\d){1,2}(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?"
+
 
 def _rule(
     pattern: str, kind: str, score: float, *, flags: int = re.IGNORECASE, group: int = 0
@@ -63,7 +71,7 @@ def _rule(
     return rule
 
 
-_DIGITS = re.compile(r"(?<!\w)\d+(?:[ -]\d+)*(?!\w)")
+_DIGITS = re.compile(rf"{_BEFORE}\d++(?:(?: {{1,3}}|[-._/])\d++)*{_AFTER}")
 
 
 def cards(text: str) -> Iterator[Piece]:
@@ -78,7 +86,7 @@ def cards(text: str) -> Iterator[Piece]:
         ]
         for i, (start, _) in enumerate(groups):
             digits = ""
-            for _, end in groups[i:]:
+            for _, end in groups[i : i + CARD_LENGTHS[-1]]:
                 digits = re.sub(r"\D", "", text[start:end])
                 if len(digits) > CARD_LENGTHS[-1]:
                     break
@@ -86,35 +94,38 @@ def cards(text: str) -> Iterator[Piece]:
                     yield start, end, "card", 0.99
 
 
-_IBAN_START = re.compile(r"(?<!\w)([A-Za-z]{2})\d\d(?=[ A-Za-z0-9])", re.ASCII)
+_IBAN_START = re.compile(rf"{_BEFORE}([A-Za-z]{{2}})\d\d(?=[ A-Za-z0-9-])", re.ASCII)
 
 
 def ibans(text: str) -> Iterator[Piece]:
-    """Yield international bank account numbers, with or without single spaces inside."""
+    """Yield international bank account numbers, with or without spaces or hyphens inside."""
     for match in _IBAN_START.finditer(text):
         length = IBAN_LENGTHS.get(match[1].upper())
         if length is None:
             continue
-        whole = re.compile(rf"(?:[A-Za-z0-9] ?){{{length - 1}}}[A-Za-z0-9](?!\w)", re.ASCII)
-        piece = whole.match(text, match.start())
-        if piece and is_iban(piece.group().replace(" ", "")):
+        parts = rf"(?:[A-Za-z0-9](?: {{0,2}}|-)){{{length - 1}}}[A-Za-z0-9]"
+        piece = re.compile(parts + _AFTER, re.ASCII).match(text, match.start())
+        if piece and is_iban(re.sub("[ -]", "", piece.group())):
             yield piece.start(), piece.end(), "iban", 0.99
 
 
-_SSN = re.compile(r"(?<![\w-])(\d{3})([- ]?)(\d{2})\2(\d{4})(?![\w-])")
+_SSN = re.compile(
+    rf"{_BEFORE_CODE}(?<!\d\.)(\d{{3}})([-._]| {{0,2}})(\d{{2}})\2(\d{{4}}){_AFTER_CODE}(?!\.\d)"
+)
 
 
 def social_security(text: str) -> Iterator[Piece]:
-    """Yield US social security numbers; nine digits without hyphens are but possible."""
+    """Yield US social security numbers; nine digits in one piece are but possible."""
     for match in _SSN.finditer(text):
         if is_ssn(match[1] + match[3] + match[4]):
             yield match.start(), match.end(), "ssn", 0.9 if match[2] else 0.4
 
 
-_IPV4 = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
+_IPV4 = re.compile(rf"{_BEFORE}(?<!\w\.)\d{{1,3}}(?:\.\d{{1,3}}){{3}}{_AFTER}(?!\.\d)")
+_ZEROS = re.compile(r"\b0+(?=\d)")
 # All of a row of such characters, never a part of it: else each colon is tried as an end. A single
 # colon before it is that of a label.
-_IPV6 = re.compile(r"(?:(?<![\w.:])|(?<=\w):(?!:(?!:)))([0-9a-fA-F:.]++)(?!\w)")
+_IPV6 = re.compile(rf"(?:{_BEFORE}(?<![.:])|(?<=\w):(?!:(?!:)))([0-9a-fA-F:.]++){_AFTER}")
 _STOP = re.compile(r"(?:(?<!:):|(?<=::):|\.)$")
 
 
@@ -129,7 +140,8 @@ def ip_addresses(text: str) -> Iterator[Piece]:
     # "::", which is nobody's, is more often a sign of something else.
     for start, found in (*fours, *(one for one in sixes if ":" in one[1] and one[1] != "::")):
         try:
-            ip_address(found)
+            # Zeros before a number are refused there, since some read them as octal.
+            ip_address(found if ":" in found else _ZEROS.sub("", found))
         except ValueError:
             continue
         yield start, start + len(found), "ip", 0.95
@@ -137,7 +149,7 @@ def ip_addresses(text: str) -> Iterator[Piece]:
 
 # ---------------------------------------------------------------------- numbers by their form
 
-_CODE = re.compile(r"(?<![\w-])(?=[A-Za-z0-9-]*\d)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*(?![\w-])")
+_CODE = re.compile(rf"{_BEFORE_CODE}(?=[A-Za-z0-9-]*\d)[A-Za-z0-9]+(?:-[A-Za-z0-9]+)*{_AFTER_CODE}")
 _AFTER_CUE = re.compile(
     rf"\b{_CUE}(?:'s)?(?: (?:number|no|code|id|is|was|of|for|which)\b| ?[#:.,])*[ ,:]*$",
     re.IGNORECASE,
@@ -183,6 +195,13 @@ def _reference_score(token: str) -> float:
 
 _RULES: tuple[Rule, ...] = (
     _rule(r"(?<![\w.+'%-])[\w.+'%-]+@[\w-]+(?:\.[\w-]+)+", "email", 0.95),
+    _rule(r"(?:(?<![\w.+'%-])[\w.+'%-]+|\"[^\"@\n]{1,64}\")@\w[\w.-]*\w", "email", 0.6),
+    _rule(
+        r"(?<![\w.+-])[\w.+-]+ ?[\[({<] ?(?:at|@) ?[\])}>] ?[\w-]+"
+        r"(?: ?[\[({<] ?(?:dot|\.) ?[\])}>] ?\w+|\.\w+)+",
+        "email",
+        0.9,
+    ),
     _rule(rf"(?<![\w.+-])[\w.+-]+ ?@ ?[\w-]+(?: ?\. ?[\w-]+)* ?\. ?{_TLD}\b", "email", 0.9),
     _rule(rf"(?<![\w.])[\w.]+(?: dot \w+)? at \w+ dot {_TLD}\b", "email", 0.8),
     _rule(r"\b(?:https?|ftp)://[^\s<>\"]+[^\s<>\".,;:!?)'\]]", "url", 0.95),
@@ -190,17 +209,23 @@ _RULES: tuple[Rule, ...] = (
     _rule(rf"(?<![\w@.-])(?:[a-z0-9-]+\.)+{_TLD}(?:/[^\s<>\"]*[\w/=&#-])?(?![\w@])", "url", 0.6),
     _rule(r"(?<![\w@])@[A-Za-z_]\w{2,}(?![\w.])", "username", 0.6),
     # Dates.
-    _rule(rf"(?<![\w-]){_YEAR}[-/.](?:1[0-2]|0?[1-9])[-/.]{_DAY}(?![\w-])", "date", 0.8),
-    _rule(r"(?<![\w/.-])\d{1,2}([-/.])\d{1,2}\1(?:\d{4}|\d\d)(?![\w/-])", "date", 0.8),
+    _rule(
+        rf"{_BEFORE_DATE}{_YEAR}[-/.]{_MONTH_NUMBER}[-/.]{_DAY}(?:{_TIME})?{_AFTER_DATE}",
+        "date",
+        0.8,
+    ),
+    _rule(rf"{_BEFORE_DATE}\d{{1,2}}([-/.])\d{{1,2}}\1(?:\d{{4}}|\d\d){_AFTER_DATE}", "date", 0.8),
+    _rule(rf"{_BEFORE_DATE}{_DAY}/{_MONTH_NUMBER}{_AFTER_DATE}", "date", 0.4),
+    _rule(rf"{_BEFORE_DATE}{_MONTH_NUMBER}/{_DAY}{_AFTER_DATE}", "date", 0.4),
     _rule(rf"\b{_MONTH}\.? {_DAY}(?:,? {_YEAR})\b", "date", 0.8),
-    _rule(rf"\b{_DAY}(?: of)? {_MONTH}\.?,? {_YEAR}\b", "date", 0.8),
+    _rule(rf"\b{_DAY}(?: of)?[ /.-]{_MONTH}\.?,?[ /.-]{_YEAR}\b", "date", 0.8),
     _rule(rf"\b{_MONTH}\.? {_DAY}\b", "date", 0.4),
     _rule(rf"\b{_DAY}(?: of)? {_MONTH}\b", "date", 0.4),
     _rule(rf"\bborn (?:on|in) (?:the )?([\w ,/.-]*?{_YEAR})\b", "date", 0.9, group=1),
     # Addresses of houses.
     _rule(
-        rf"(?<![\w-])\d{{1,6}}[a-z]?(?: (?!{_LIGHT}\b)[\w.'-]+){{1,5}}? {_STREET}"
-        rf"\b\.?{_UNIT}?(?:(?:,? [A-Za-z][\w.'-]*){{1,4}}?,? {_ZIP})?(?![\w-])",
+        rf"{_BEFORE_CODE}\d{{1,6}}[a-z]?(?: (?!{_LIGHT}\b)[\w.'-]+){{1,5}}? {_STREET}"
+        rf"\b\.?{_UNIT}?(?:(?:,? [A-Za-z][\w.'-]*){{1,4}}?,? {_ZIP})?{_AFTER_CODE}",
         "address",
         0.8,
     ),
@@ -255,6 +280,8 @@ _RULES: tuple[Rule, ...] = (
     social_security,
     ip_addresses,
     references,
+    # Digits wherever they stand, also inside of words: possible numbers.
+    _rule(r"\d{3,}", "reference", 0.3),
 )
 
 
@@ -273,7 +300,9 @@ class Patterns:
 
 
 # How word processors write spaces, hyphens and apostrophes; one sign for one, so places stay.
-_PLAIN = str.maketrans("\u00a0\u2007\u202f\u2010\u2011\u2012\u2013\u2212\u2019", "   -----'")
+_SPACES = "\t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
+_HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
+_PLAIN = str.maketrans(f"{_SPACES}{_HYPHENS}\u2019", " " * len(_SPACES) + "-" * len(_HYPHENS) + "'")
 
 
 def _found(text: str) -> Iterator[Found]:
