@@ -89,6 +89,23 @@ def test_an_untrained_model_passes_with_any_claim(here, capsys):
     assert json.loads((here / "audit.json").read_text())["passed"] is True
 
 
+def test_where_no_bound_is_set_beside_a_claim_nothing_is_passed(here, capsys):
+    options = ["--training", "in.txt", "--samples", "8", "--report", "audit.html"]
+    assert attack("fresh", *options) == 0
+    assert "neither passed nor failed" in capsys.readouterr().out
+    assert json.loads((here / "audit.json").read_text())["passed"] is None
+    assert "no bound was set beside the claim" in (here / "audit.html").read_text()
+
+
+def test_intervals_have_the_level_that_is_asked_for(here):
+    def width(level):
+        assert attack("fresh", "--canaries", "canaries.json", "--level", level, "--overwrite") == 0
+        mean = json.loads((here / "audit.json").read_text())["canaries"]["mean"]
+        return mean["high"] - mean["low"]
+
+    assert width("0.99") > width("0.6")
+
+
 def test_the_same_seed_gives_the_same_bytes(here):
     options = [*SIDES, "--canaries", "canaries.json", "--claim", "50", "--delta", "0"]
     assert attack("leaking", *options) == 0

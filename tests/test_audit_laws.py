@@ -1,5 +1,7 @@
 """Laws of attacks: ranks, intervals and bounds hold for mechanisms whose truth is known."""
 
+import gzip
+import json
 import math
 
 import numpy as np
@@ -12,10 +14,10 @@ pytest.importorskip("scipy")
 from genie_dp.errors import GenieError
 from genie_dp.private.audit import epsilon, exposure, extraction, lira, membership, statistics
 from genie_dp.private.audit.canaries import WORDS, Canaries, Template, new_canaries, places
-from genie_dp.private.audit.claims import Claim
+from genie_dp.private.audit.claims import Claim, claim_of
 from genie_dp.private.audit.exposure import Exposure
 from genie_dp.private.audit.membership import Attack
-from genie_dp.private.audit.sides import sides_of
+from genie_dp.private.audit.sides import rows_of, sides_of
 from genie_dp.private.audit.verdict import check, proved
 from genie_dp.private.crt.accounting import amplified
 from genie_dp.private.source import PrivateRow
@@ -210,13 +212,33 @@ def test_shadows_that_share_the_rows_out_tell_as_much_as_those_without():
 
 def test_a_row_counts_for_one_side_and_once():
     rows = [PrivateRow(f"row {i}") for i in range(30)]
-    found = sides_of([*rows[:14], rows[0]], rows[13:])
+    found = sides_of([*rows[:14], rows[0]], [*rows[13:], rows[29]])
     assert len(found.members) == 12
-    assert len(found.others) == 16
+    assert len(found.others) == 15
     assert set(found.left.values()) == {1}
     with pytest.raises(GenieError) as caught:
         sides_of(rows[:5], rows[5:])
     assert caught.value.problems[0].code == "N058"
+
+
+def test_what_is_said_often_is_on_neither_side():
+    # Parted by chance, both sides lose as much; else the others would keep what is likeliest.
+    rng = np.random.default_rng(11)
+    rows = [PrivateRow(f"row {i}") for i in rng.integers(0, 300, 400)]
+    one, other = sides_of(rows[:200], rows[200:]), sides_of(rows[200:], rows[:200])
+    assert (one.members, one.others) == (other.others, other.members)
+
+
+def test_texts_are_read_compressed_or_not(tmp_path):
+    lines = b"hello there\nmy friend\n"
+    (tmp_path / "rows.txt").write_bytes(lines)
+    (tmp_path / "rows.txt.gz").write_bytes(gzip.compress(lines))
+    plain, packed = (rows_of(tmp_path / f"rows.txt{end}", "thingtalk") for end in ("", ".gz"))
+    assert plain == packed == [PrivateRow("hello there"), PrivateRow("my friend")]
+    (tmp_path / "rows.txt.gz").write_bytes(b"hello there")
+    with pytest.raises(GenieError) as caught:
+        rows_of(tmp_path / "rows.txt.gz", "thingtalk")
+    assert caught.value.problems[0].code == "Q001"
 
 
 # ------------------------------------------------------------------------ bounds of epsilon
@@ -324,6 +346,26 @@ def test_a_claim_of_a_secret_drawn_at_random_is_none_of_several_copies(epsilon_,
     assert not found.refutes
 
 
+def test_an_attack_that_knows_the_secret_refutes_no_claim_for_those_who_do_not(tmp_path):
+    # Of randomized response, a tenth of the secrets was missed, and an attack sees which.
+    true, gamma = 3.0, 0.1
+    members, others = responses(true, 4000, 3)
+    members[400:] = others[400:] = 0.5
+    (tmp_path / "confidentiality.json").write_text(
+        json.dumps(
+            {
+                "secret": {"epsilon": true, "delta": 0.0},
+                "bayesian": {"epsilon": amplified(true, gamma), "delta": 0.0},
+            }
+        )
+    )
+    claim = claim_of(tmp_path, "bayesian")
+    found = proved([Attack("x", members, others)], [], claim)
+    assert max(one.epsilon for one in found) > amplified(true, gamma)
+    assert claim.epsilon == true
+    check(found, claim)
+
+
 # -------------------------------------------------------------------------------- extraction
 
 TEXTS = st.lists(st.sampled_from("abc"), max_size=9).map(tuple)
@@ -339,7 +381,10 @@ def test_the_longest_copy_is_that_of_looking_everywhere(training, text, n):
     found = extraction.TrainingText(training, n).copied(text)
     assert found.words == longest
     if longest:
-        assert stands(text[found.start : found.start + longest])
+        piece = text[found.start : found.start + longest]
+        assert stands(piece)
+        whole = {row for row in training for i in range(len(text)) if text[i : i + longest] == row}
+        assert found.is_whole == any(len(row) == longest for row in whole)
 
 
 def test_samples_are_counted_and_texts_kept_only_when_asked():
@@ -360,7 +405,9 @@ def test_canaries_survive_their_file(tmp_path):
     made = Canaries(Template("{word} {digits:2}"), (3, 77), 4, "now", {"user": "x"}, 9)
     made.save(tmp_path / "canaries.json")
     assert load_canaries(tmp_path / "canaries.json") == made
-    (tmp_path / "canaries.json").write_text("{}")
-    with pytest.raises(GenieError) as caught:
-        load_canaries(tmp_path / "canaries.json")
-    assert caught.value.problems[0].code == "N052"
+    facts = json.loads((tmp_path / "canaries.json").read_text())
+    for wrong in ({"texts": [1]}, {"repeats": 0}, {"program": 7}, {"schema": ""}):
+        (tmp_path / "canaries.json").write_text(json.dumps(facts | wrong))
+        with pytest.raises(GenieError) as caught:
+            load_canaries(tmp_path / "canaries.json")
+        assert caught.value.problems[0].code == "N052"

@@ -43,7 +43,7 @@ ABOUT = ("rows", "secret", "bayesian")
               help="Of --claim.")  # fmt: skip
 @click.option("--about", type=click.Choice(ABOUT), default="rows", show_default=True,
               help="Which claim of train crt: rows, secrets that redaction missed, or secrets "
-              "drawn at random.")  # fmt: skip
+              "drawn at random, if the attack knows which.")  # fmt: skip
 @click.option("--level", type=Finite(0.5, 1, max_open=True), default=0.95,
               show_default=True, help="Of intervals, and of all bounds together.")  # fmt: skip
 @click.option("--language", metavar="NAME", help="Of the rows' programs [that of MODEL].")

@@ -191,8 +191,9 @@ class _Audit:
             attacks, exposed, self.claim, copies=copies, level=options["level"], seed=self.seed
         )
         result["epsilon"] = [one.as_dict() for one in self.bounds]
-        is_any = self.claim is not None and self.claim.is_any
-        result["passed"] = not any(one.refutes for one in self.bounds) if is_any else None
+        # Where no bound was set beside a claim, nothing was passed.
+        compared = [one for one in self.bounds if one.claimed is not None]
+        result["passed"] = not any(one.refutes for one in compared) if compared else None
         return result
 
     # ----------------------------------------------------------------------------- membership
@@ -305,7 +306,8 @@ class _Audit:
         fit = exposure.fitted(losses, canaries.numbers, seed=self.seed)
         found = exposure.exposures(losses, canaries.numbers, fit)
         told = {"template": canaries.template.text, "repeats": canaries.repeats}
-        return found, {**told, **exposure.described(found, fit, seed=self.seed)}
+        level = self.options["level"]
+        return found, {**told, **exposure.described(found, fit, seed=self.seed, level=level)}
 
     def _extraction(self, sides: Sides | None) -> dict[str, Any]:
         scorer: Any = self.scorer

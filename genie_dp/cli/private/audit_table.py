@@ -5,6 +5,12 @@ from typing import Any
 
 from genie_dp.private.audit.page import around
 
+_VERDICTS = {
+    True: "passed: no bound is above the claim",
+    False: "FAILED",
+    None: "neither passed nor failed: no bound was set beside the claim",
+}
+
 
 def table(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines."""
@@ -69,4 +75,4 @@ def _bounds(result: Mapping[str, Any]) -> Iterator[str]:
     if not result["epsilon"]:
         yield "  no bound: neither rows nor canaries were given"
     if is_any:
-        yield "FAILED" if result["passed"] is False else "passed: no bound is above the claim"
+        yield _VERDICTS[result["passed"]]

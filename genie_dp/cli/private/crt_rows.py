@@ -136,7 +136,8 @@ def _measured(facts: Any) -> MissRate:
     if not isinstance(facts, dict):
         raise ValueError(f"a share without bounds: {facts!r}")
     where = str(facts.get("measured_on") or f"{facts['of']} labelled secrets")
-    return MissRate(facts.get("estimate", facts.get("value")), facts["low"], facts["high"], where)
+    estimate: Any = facts.get("estimate", facts.get("value"))
+    return MissRate(estimate, facts["low"], facts["high"], where)
 
 
 def _report(path: Path) -> tuple[MissRate, MissRate]:

@@ -167,7 +167,7 @@ def new_canaries(
 
 
 def load_canaries(path: Path) -> Canaries:
-    """Return the canaries of a file, or of one candidate a line with their template.
+    """Return the canaries of a file.
 
     Raises:
         GenieError: it is none that `save` wrote (N052).
@@ -179,6 +179,8 @@ def load_canaries(path: Path) -> Canaries:
         found = canaries_of(facts["template"], facts["texts"])
         repeats, seed = int(facts["repeats"]), int(facts["seed"])
         program, fields = facts["program"], dict(facts["fields"])
+        if repeats < 1 or not isinstance(program, str | None):
+            raise ValueError(f"{repeats} repeats, and the program {program!r}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"expected canaries in {path}, got: {error}"
         hint = "name a file that genie-dp private canaries wrote with --record"
@@ -193,7 +195,7 @@ def canaries_of(template: str, texts: Sequence[str], *, repeats: int = 20) -> Ca
         ValueError: a text is no candidate of the template, or there are none.
     """
     made = Template(template)
-    numbers = [made.number(" ".join(text.split())) for text in texts]
+    numbers = [made.number(" ".join(str(text).split())) for text in texts]
     if not numbers or None in numbers or len(set(numbers)) < len(numbers):
         raise ValueError(f"texts that are not all different ones of {template!r}")
     return Canaries(made, tuple(number for number in numbers if number is not None), repeats)

@@ -74,7 +74,8 @@ def claim_of(folder: Path, about: About = "rows") -> Claim | None:
     """Return what a folder claims, None where it says nothing.
 
     Of rows: spent.json of a generator, or the manifest of a parser. Of secrets: what the file
-    confidentiality.json of `genie-dp private train crt` says of them.
+    confidentiality.json of `genie-dp private train crt` says of them; of those drawn at random, to
+    somebody who knows which: epsilon of one that was missed, with delta of one that was drawn.
 
     Raises:
         GenieError: its files say nothing of secrets, or cannot be read (N057).
@@ -82,8 +83,12 @@ def claim_of(folder: Path, about: About = "rows") -> Claim | None:
     statement = folder / STATEMENT
     if about != "rows":
         facts = _read(statement)
-        said = _claim({"unit": "utterance", **_part(facts, about, statement)}, statement)
-        return replace(said, about=about)
+        part = {"unit": "utterance", **_part(facts, about, statement)}
+        if about == "bayesian":
+            # The amplified epsilon is for who does not know the secret (definition 4); attacks look
+            # for one that they know, and may see that it is of a sort that is always missed.
+            part["epsilon"] = _part(facts, "secret", statement).get("epsilon")
+        return replace(_claim(part, statement), about=about)
     if (folder / SPENT).exists():
         return _claim(_read(folder / SPENT), folder / SPENT)
     if (folder / MANIFEST).exists():

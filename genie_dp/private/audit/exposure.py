@@ -121,7 +121,9 @@ def exposures(losses: Floats, places: Sequence[int], fit: Fit) -> list[Exposure]
     ]
 
 
-def described(found: Sequence[Exposure], fit: Fit, *, seed: int = 0) -> dict[str, Any]:
+def described(
+    found: Sequence[Exposure], fit: Fit, *, seed: int = 0, level: float = LEVEL
+) -> dict[str, Any]:
     """Return what is told of canaries: highest (the paper's figure 3) and mean, with intervals."""
     bits = np.array([one.bits for one in found])
     more = np.array([one.extrapolated for one in found])
@@ -130,10 +132,10 @@ def described(found: Sequence[Exposure], fit: Fit, *, seed: int = 0) -> dict[str
         "candidates": found[0].size,
         "most": math.log2(found[0].size),
         "highest": float(bits.max()),
-        "mean": resampled([bits], np.mean, name="exposure", seed=seed),
+        "mean": resampled([bits], np.mean, name="exposure", seed=seed, level=level),
         "extrapolated": {
             "highest": float(more.max()),
-            "mean": resampled([more], np.mean, name="extrapolated", seed=seed),
+            "mean": resampled([more], np.mean, name="extrapolated", seed=seed, level=level),
             "distance": fit.distance,
         },
         "each": [

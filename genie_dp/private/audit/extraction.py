@@ -61,15 +61,19 @@ class TrainingText:
         self._places = (np.arange(len(keys)) - firsts).astype(np.int64)[order]
 
     def copied(self, text: Words) -> Copied:
-        """Return the longest piece of a text that is training text; of equal ones the first."""
+        """Return the longest piece of a text that is training text.
+
+        Of equal ones a whole row, else the first.
+        """
         best = Copied(0)
         for start, key in enumerate(_hashes(text, self.n)):
             for row, place in self._known(key):
-                if len(text) - start <= best.words:
+                if len(text) - start < best.words + best.is_whole:
                     return best
                 length = _common(text, start, self.rows[row], place)
-                if length >= self.n and length > best.words:
-                    best = Copied(length, start, row, length == len(self.rows[row]))
+                is_whole = length == len(self.rows[row])
+                if length >= self.n and (length, is_whole) > (best.words, best.is_whole):
+                    best = Copied(length, start, row, is_whole)
         return best
 
     def _known(self, key: int) -> Iterator[tuple[int, int]]:

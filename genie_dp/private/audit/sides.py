@@ -1,5 +1,7 @@
 """The two sides of a membership test: rows that were trained on, and others like them."""
 
+import lzma
+import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +46,7 @@ def rows_of(path: Path, language: str, *, private_only: bool = False) -> list[Pr
     """
     if ".txt" in path.suffixes[-2:]:
         # What is no UTF-8 is replaced: a message about it would show the line.
-        text = path.read_bytes().decode("utf-8-sig", errors="replace")
+        text = _bytes(path).decode("utf-8-sig", errors="replace")
         lines = (" ".join(line.split()) for line in text.splitlines())
         return [PrivateRow(mask_apart(line)) for line in lines if line]
     where = is_private if private_only else None
@@ -57,13 +59,27 @@ def rows_of(path: Path, language: str, *, private_only: bool = False) -> list[Pr
     ]
 
 
+def _bytes(path: Path) -> bytes:
+    import smart_open
+
+    try:
+        with smart_open.open(path, "rb") as file:
+            found: bytes = file.read()
+    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+        why = getattr(error, "strerror", None) or "it is broken, or not compressed as its name says"
+        raise GenieError(
+            Problem("Q001", f"cannot read {path}: {why}", hint="give another file")
+        ) from None
+    return found
+
+
 def sides_of(
     members: Sequence[PrivateRow], others: Sequence[PrivateRow], *, with_programs: bool = False
 ) -> Sides:
     """Return rows that can be told apart.
 
-    A row that members have several times is left out, since guarantees are for one of it; so is a
-    row that is on both sides.
+    A row that comes several times is left out: guarantees are for one of it, and what is said often
+    is likelier, so that neither side may keep more of it. So is a row that is on both sides.
 
     Args:
         members: rows that were trained on.
@@ -78,15 +94,18 @@ def sides_of(
         return row if with_programs else row.utterance
 
     rows = {key(row): row for row in members}
-    counts = Counter(map(key, members))
+    counts, counts_there = Counter(map(key, members)), Counter(map(key, others))
     there = {key(row): row for row in others}
     once = [name for name, count in counts.items() if count == 1]
     chosen = tuple(rows[name] for name in once if name not in there)
     left = {
         "members that come several times": len(counts) - len(once),
+        "others that come several times": sum(count > 1 for count in counts_there.values()),
         "rows on both sides": len(once) - len(chosen),
     }
-    rest = tuple(row for name, row in there.items() if name not in counts)
+    rest = tuple(
+        row for name, row in there.items() if counts_there[name] == 1 and name not in counts
+    )
     if min(len(chosen), len(rest)) < LEAST:
         message = f"expected {LEAST} different rows of each side or more, that are on one side only"
         hint = "members were trained on, each once; the others are like them and were not"

@@ -293,8 +293,8 @@ class Patterns:
     def find(self, texts: Sequence[str]) -> list[tuple[Found, ...]]:
         """Return what is found in each text.
 
-        >>> [(one.kind, one.place) for one in Patterns().find(["mail jo@example.org!"])[0]]
-        [('email', (5, 19)), ('email', (5, 19))]
+        >>> {(one.kind, one.place) for one in Patterns().find(["mail jo@example.org!"])[0]}
+        {('email', (5, 19))}
         """
         return [tuple(_found(text)) for text in texts]
 
