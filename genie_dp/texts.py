@@ -1,11 +1,16 @@
 """Reads the text files that users write."""
 
 import codecs
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span
+
+# Control characters, but for those that are space to Python; and characters of private use, which
+# stand for placeholders while sentences are made (synthesis/placeholders.py).
+_NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ue000-\uf8ff]")
 
 
 def read_text(path: Path | str, *, code: str = "R003") -> str:
@@ -25,6 +30,25 @@ def read_text(path: Path | str, *, code: str = "R003") -> str:
     except UnicodeDecodeError as error:
         raise _undecodable(str(path), data, error.start, code) from None
     return _lines(text)
+
+
+def read_source(path: Path | str, *, code: str) -> str:
+    """Return a file of skills or templates as text: `read_text` without what no text holds.
+
+    Raises:
+        GenieError: the bytes are no UTF-8, or hold a control character or one of private use.
+        OSError: the file cannot be read.
+    """
+    text = read_text(path, code=code)
+    found = _NO_TEXT.search(text)
+    if found is None:
+        return text
+    before = text[: found.start()]
+    line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+    span = Span(str(path), line, column, line, column + 1)
+    message = f"expected text, got the character U+{ord(found.group()):04X}"
+    problem = Problem(code, message, span, "nobody sees it: delete it", stage="syntax")
+    raise GenieError(problem, sources={str(path): text})
 
 
 def lines_of(path: Path | str) -> Iterator[str]:

@@ -79,8 +79,33 @@ BROKEN: dict[str, tuple[dict[str, str | bytes], str, str]] = {
     ),
     "a guard with a null character": (
         {"main.genie": f"{GRAMMAR}NP := 'x' q:NP -> q if q.num == '\0';"},
-        "G004",
-        "main.genie:6:24",
+        "G007",
+        "main.genie:6:34",
+    ),
+    "words with a character that stands for placeholders": (
+        {"main.genie": f"{GRAMMAR}NP := 'caf\ue000' -> @com.x.q();"},
+        "G007",
+        "main.genie:6:11",
+    ),
+    "a phrase with a control character": (
+        {"skills/com.x/skill.tt": SKILL.replace('["a"]', '["a\x07"]')},
+        "K003",
+        "skills/com.x/skill.tt:2:68",
+    ),
+    "a placeholder that stands twice": (
+        {"skills/com.x/templates.genie": TEMPLATES.replace("do $s", "do $s and $s")},
+        "G015",
+        "skills/com.x/templates.genie:2:18",
+    ),
+    "two parameters of one name": (
+        {"main.genie": GRAMMAR + r"NP := 'x $y' -> \(y : String, y : String) -> @com.x.q(a = y);"},
+        "G015",
+        "main.genie:6:17",
+    ),
+    "a number that no noun has": (
+        {"main.genie": f"{GRAMMAR}COMMAND := q:NP -> now => q => notify if q.num == 'plural';"},
+        "G020",
+        "main.genie:6:42",
     ),
     "too many ways to say it": (
         {"main.genie": f"{GRAMMAR}NP := {MANY_WAYS} q:NP -> q;"},

@@ -178,3 +178,18 @@ def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys
         "shipped list song",
     ]
     assert lines[-1].endswith(" 0 errors, 3 warnings")
+
+
+def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsys) -> None:
+    """A template that could not be read may speak of the function, or derive the category."""
+    templates = project / "skills/com.example.notes/templates.genie"
+    templates.write_text("")
+    assert run(CHECK) == 0
+    shown = capsys.readouterr().err
+    assert "warning[K100]" in shown
+    assert "warning[G102]" in shown
+    templates.write_bytes(TEMPLATES.encode() + b"// caf\xe9")
+    assert run(CHECK) == 1
+    out, shown = capsys.readouterr()
+    assert "error[G007]" in shown
+    assert "1 error, 0 warnings" in out

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from genie_dp.errors import GenieError, render_problem
-from genie_dp.skills.load import load_library, read_text
+from genie_dp.skills.load import load_library
+from genie_dp.texts import read_text
 from tests.conftest import Golden
 from tests.golden import Case, cases
 from tests.skill_files import write_library

@@ -13,6 +13,9 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
 from genie_dp.resources import data_folder
 
+# What is missing; where skills or statements could not be read, it may stand in those.
+_MISSING = frozenset(("G102", "G109", "K100"))
+
 
 @dataclass(slots=True)
 class Findings:
@@ -84,11 +87,14 @@ def find(
     else:
         library = load_library_of(language.name, skills, skip_broken=skip_broken)
     read, problems = read_grammar(files, language, extra=extra)
+    is_whole = not any(p.severity == "error" for p in (*findings.problems, *problems))
     problems += check_grammar(read, language, library)
     findings.sources |= read.sources
     if language.name == "thingtalk":
         _find_gaps(library, read, findings)
     findings.problems += problems
+    if not is_whole:
+        findings.problems = [p for p in findings.problems if p.code not in _MISSING]
     findings.looked_at.append(_some(len(read.templates), "template"))
     return findings
 

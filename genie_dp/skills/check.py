@@ -6,6 +6,7 @@
 | K108 phrase without place for its value | K109 phrase with a place it cannot have |
 | K110 part of speech that does not go with the type | K111 entity type that nobody declares |
 | K112 function without phrase | K113 misspelt annotation | K114 several unique outputs |
+| K115 braces in a phrase that are no inflection |
 """
 
 import re
@@ -55,6 +56,8 @@ _ANNOTATIONS = frozenset(
 _BOOLEAN_PARTS = frozenset(
     ("adjective_true", "adjective_false", "predicate_true", "predicate_false")
 )
+_INFLECTION = re.compile(r"\{[^{}/]*/[^{}/]*(?:/[^{}/]*)?\}")
+_BRACE = re.compile("[{}]")
 _NO_WORD = re.compile(r"\d|[a-z][A-Z]|^[^aeiouyAEIOUY]*$")
 
 
@@ -220,6 +223,9 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
         if ours in WITH_VALUE and ours == part and not has_place(phrase):
             message = f"{part} phrase {phrase!r} has no place for the value"
             yield _warning("K108", message, span, f'write "{phrase} #"')
+        if _BRACE.search(_INFLECTION.sub("", phrase)):
+            message = f"{part} phrase {phrase!r} has a brace that would be said"
+            yield _warning("K115", message, span, "forms are written {singular/plural}")
         if ours not in WITH_VALUE and has_place(phrase):
             message = f"{part} phrase {phrase!r} has a place for a value, which {part} has not"
             yield _warning("K109", message, span, 'take "#" away, or call it property')

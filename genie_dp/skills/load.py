@@ -22,7 +22,7 @@ from genie_dp.skills.entities import entity_types
 from genie_dp.skills.inherit import link
 from genie_dp.skills.model import Example, Library, Skill, Skipped, ValueList
 from genie_dp.skills.values import parse_values
-from genie_dp.texts import read_text
+from genie_dp.texts import read_source
 
 SKILL_FILE, MANIFEST_FILE, DATASET_FILE = "skill.tt", "manifest.tt", "dataset.tt"
 TEMPLATES_FILE, EVALUATION_FILE, VALUES_FOLDER = "templates.genie", "eval.tsv", "values"
@@ -140,7 +140,7 @@ class _Read:
     def text(self, path: Path) -> str | None:
         """Return the text of a file and keep it; None, with its problem noted, if it has none."""
         try:
-            text = read_text(path, code="K003")
+            text = read_source(path, code="K003")
         except GenieError as error:
             self.note(error)
             return None

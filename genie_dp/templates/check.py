@@ -3,11 +3,11 @@
 | code | mistake |
 |---|---|
 | G012 | unknown category |
-| G015 | a name given to two children |
+| G015 | a name given to two children, places or parameters |
 | G016 | no such child here: in a body, a guard, `x.det`, `{..}`; or missing in one alternative |
 | G017, G018 | placeholder without a lambda parameter; parameter that the utterance does not say |
 | G019 | the body's kind is not the category's |
-| G020 | unknown request or feature, or an unknown value of one |
+| G020 | unknown request or feature, or an unknown value of one, in a guard as well |
 | G021 | unknown attribute in a guard |
 | G022 | a gap is asked of a table or of VALUE, which never have one |
 | G023 | no root category |
@@ -42,6 +42,7 @@ from genie_dp.templates.expand import (
     plain_utterances,
 )
 from genie_dp.templates.grammar import BUILT_IN, Grammar, Table
+from genie_dp.templates.guard import compared_with
 from genie_dp.templates.warnings import warnings
 
 MOST_ALTERNATIVES = 256
@@ -56,6 +57,8 @@ REQUESTS: Mapping[str, tuple[str, ...]] = {
     "own": _SORTS,
     "form": _FORMS,
 }
+# Attributes of every child that have few values: a guard compares them with these.
+GUARDED: Mapping[str, tuple[str, ...]] = {"num": _NUMBERS, "own": _SORTS, "form": _FORMS}
 # Requests that hold words: what is expected.
 TEXTS: Mapping[str, str] = {
     "gap": "one text or one child in the gap",
@@ -228,6 +231,12 @@ class _Checker:
                 message = f"{name} has no attribute {attribute!r}"
                 hint = did_you_mean(attribute, known) or f"it has {', '.join(sorted(known))}"
                 yield Problem("G021", message, template.guard_span or template.span, hint)
+            elif attribute in GUARDED and not children[name].table:
+                compared = compared_with(template.guard.tests, name, attribute) or ()
+                for value in sorted({str(v) for v in compared if v} - {*GUARDED[attribute]}):
+                    hint = did_you_mean(value, GUARDED[attribute]) or _one_of(GUARDED[attribute])
+                    message = f"{name}.{attribute} is never {value!r}"
+                    yield Problem("G020", message, template.guard_span or template.span, hint)
 
     def _attributes(self, child: Child) -> frozenset[str] | None:
         """Return what guards may ask of a child; None where that is not known."""
@@ -332,11 +341,13 @@ def _children(template: Template) -> Iterator[Problem]:
                 yield Problem("G016", f"no child {name!r}", template.python.span, hint)
     reported: set[str] = set()
     for items in plain_utterances(template.utterance):
-        names = [child.name for child in children_of(items)]
-        for name in names:
-            if names.count(name) > 1 and name not in reported:
-                reported.add(name)
-                yield Problem("G015", f"two children are called {name!r}", template.span)
+        here = list(children_of(items))
+        names = [child.name for child in here]
+        for place, child in enumerate(here):
+            if child.name in names[:place] and child.name not in reported:
+                reported.add(child.name)
+                message = f"two children are called {child.name!r}"
+                yield Problem("G015", message, child.span, "give each a name of its own")
         for name in sorted((everywhere & used) - set(names) - reported):
             reported.add(name)
             message = f"{name!r} is missing in one of the alternatives, and the body needs it"
@@ -384,6 +395,7 @@ def _placeholders(template: Template, fragment: Fragment) -> Iterator[Problem]:
             hint = known or rf"give it a type: \({name} : String) -> .."
             message = f"${name} is no parameter of the body"
             yield Problem("G017", message, placeholder.span, hint)
+    yield from _said_twice(template, fragment)
     missing: dict[str, None] = {}
     for items in plain_utterances(template.utterance):
         here = {p.name for p in placeholders_of(items)}
@@ -393,3 +405,24 @@ def _placeholders(template: Template, fragment: Fragment) -> Iterator[Problem]:
         message = f"parameter {name!r} has no place ${name} {where}"
         other = did_you_mean(name, set(said) - set(types))
         yield Problem("G018", message, template.body_span, other)
+
+
+def _said_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
+    """Yield names of two parameters, and parameters with two places in one utterance.
+
+    One value goes to the program: what is said in the other place would be lost.
+    """
+    names = [name for name, _ in fragment.parameters]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        message = f"two parameters are called {name!r}"
+        yield Problem("G015", message, template.body_span, "give each a name of its own")
+    twice: dict[str, Span | None] = {}
+    for items in plain_utterances(template.utterance):
+        met: set[str] = set()
+        for placeholder in placeholders_of(items):
+            if placeholder.name in met:
+                twice.setdefault(placeholder.name, placeholder.span)
+            met.add(placeholder.name)
+    for name, span in twice.items():
+        hint = "its value is said once; another value needs a parameter of its own"
+        yield Problem("G015", f"${name} stands twice in one utterance", span, hint)

@@ -5,6 +5,7 @@ sampler indexes; every other conjunct is a *test* of the attributes that it name
 """
 
 import ast
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import assert_never
@@ -219,7 +220,8 @@ class _Reader:
         except SyntaxError as error:
             line, column = min(error.lineno or 1, text.count("\n") + 1), (error.offset or 2) - 2
             place = self._place(line, max(column, 0), line, max(column, 0) + 1)
-            problem = Problem("G004", f"the guard cannot be read: {error.msg}", place)
+            hint = "write and, or, not" if re.search(r"&&|\|\||!(?!=)", text) else None
+            problem = Problem("G004", f"the guard cannot be read: {error.msg}", place, hint)
             raise GenieError(_as_syntax(problem)) from None
         except ValueError as error:  # a null character; of a lone surrogate, that it is one
             place = self._place(1, 0, 1, 1)

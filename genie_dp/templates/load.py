@@ -19,7 +19,7 @@ from genie_dp.templates.grammar import BUILT_IN, Grammar, Row, Table
 from genie_dp.templates.source import Source
 from genie_dp.templates.syntax import beside, parse_file
 from genie_dp.templates.words import parse_words
-from genie_dp.texts import read_text
+from genie_dp.texts import read_source
 
 
 class PrimitiveTemplate(Protocol):
@@ -160,7 +160,7 @@ class _Loader:
 
     def _read(self, name: str, span: Span | None, code: str) -> str | None:
         try:
-            text = read_text(name, code=code)
+            text = read_source(name, code=code)
         except GenieError as error:
             self.problems += error.problems
             self.sources |= error.sources

@@ -7,7 +7,7 @@ from typing import cast
 from lark import Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from genie_dp.errors import Problem
+from genie_dp.errors import Problem, did_you_mean
 from genie_dp.templates.source import Source
 
 _TERMINALS = {
@@ -57,6 +57,12 @@ def _listing(terminals: Collection[str]) -> str:
 
 def _hint(text: str, start: int, expected: set[str]) -> str | None:
     before, rest = text[:start].rstrip(), text[start:]
+    if "__ANON_0" in expected:
+        keyword = did_you_mean(text.split()[0], ("category", "import", "using"))
+        is_near = not rest.startswith((":", "=")) and keyword is not None
+        return keyword if is_near else "a template is CATEGORY := utterance -> body"
+    if rest[0:1] in tuple("‘’“”"):
+        return "these quotes are of a word processor: write ' or \""
     if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before):
         return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
     if {"COLON", "DOT"} <= expected:
