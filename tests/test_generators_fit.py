@@ -130,6 +130,9 @@ def test_the_rest_of_a_budget_is_used_up():
         ("one-stage", Amount((2, 8), 50, 1000), "H001"),
         ("one-stage", Amount((0,), 50, 1000), "H001"),
         ("one-stage", Amount((3,), 50, 20), "H002"),
+        ("one-stage", Amount((1e300,), 50, 1e10), "H001"),
+        ("one-stage", Amount((3,), 1e-300, 1e300), "H002"),
+        ("one-stage", Amount((1e6,), 1, 1e6), "B002"),
     ],
 )
 def test_a_plan_that_cannot_be_is_refused(kind, amount, code):
@@ -262,7 +265,9 @@ def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
     assert all(torch.equal(before[name], after[name]) for name in before)
 
 
-@pytest.mark.parametrize("wrong", [{"clip": math.inf}, {"learning_rate": math.nan}])
+@pytest.mark.parametrize(
+    "wrong", [{"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}]
+)
 def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, wrong):
     generator, units = made(tmp_path)
     paid = []

@@ -309,6 +309,14 @@ def test_less_noise_and_more_steps_cost_more(mechanism, delta):
     assert epsilon_of([PoissonGaussian(noise, rate, steps + 1)], delta) >= here - 1e-12
 
 
+def test_great_noise_takes_nothing_off_other_spends(capfd):
+    nearly_free = PoissonGaussian(1e9, 0.0153, 10**7)
+    assert renyi_curve(nearly_free).min() >= 0
+    assert epsilon_of([Gaussian(1.0), nearly_free], 1e-6) >= epsilon_of([Gaussian(1.0)], 1e-6)
+    assert epsilon_of([nearly_free], 1e-6) >= 0
+    assert "Negative" not in capfd.readouterr().err
+
+
 def test_without_privacy_to_speak_of_pld_takes_the_bound_of_rdp():
     hopeless = [PoissonGaussian(0.05, 0.015, 660)]
     assert epsilon_of(hopeless, 1e-6, "pld") == epsilon_of(hopeless, 1e-6, "rdp") > 1000
@@ -413,6 +421,11 @@ def test_an_event_costs_what_we_reckon_or_more(mechanism, delta):
         (lambda: Exponential(math.inf), "epsilon"),
         (lambda: ZeroConcentrated(-0.1), "rho"),
         (lambda: Threshold(1.1), "delta"),
+        # Accountants divide by 0 or overflow with these.
+        (lambda: Gaussian(1e-300), "noise_multiplier"),
+        (lambda: PoissonGaussian(1e300, 0.1, 1), "noise_multiplier"),
+        (lambda: PoissonGaussian(1.0, 5e-324, 1), "rate"),
+        (lambda: PoissonGaussian(1.0, 0.1, 10**400), "steps"),
     ],
 )
 def test_what_is_no_mechanism_is_refused_by_field_and_value(build, field):

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.run_options import paid_resume_options
 
@@ -71,7 +71,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="Highest learning rate on private rows.")  # fmt: skip
 @click.option("--optimizer", type=click.Choice(("adamw", "sgd")), default="adamw",
               show_default=True, help="Of both parts; sgd is the paper's.")  # fmt: skip
-@click.option("--clip", type=POSITIVE, default=0.1, show_default=True,
+@click.option("--clip", type=Finite(1e-9, 1e9), default=0.1, show_default=True,
               help="Largest norm of a private row's gradient.")  # fmt: skip
 @click.option("--engine", type=click.Choice(ENGINES), default="vmap", show_default=True,
               help="How gradients of single rows are made.")  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.inputs import library_options
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.run_options import paid_resume_options
@@ -82,7 +82,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
     "--tied", is_flag=True,
     help="Leave the model's head tied to its embeddings; not with the engine ghost.",
 )  # fmt: skip
-@click.option("--clip", type=POSITIVE, default=0.1, show_default=True,
+@click.option("--clip", type=Finite(1e-9, 1e9), default=0.1, show_default=True,
               help="Largest norm of a row's gradient.")  # fmt: skip
 @click.option("--learning-rate", type=POSITIVE, default=2e-3, show_default=True,
               help="Highest learning rate on private rows.")  # fmt: skip

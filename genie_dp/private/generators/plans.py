@@ -4,7 +4,6 @@ Nothing here needs torch.
 """
 
 import json
-import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -18,6 +17,8 @@ from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGauss
 from genie_dp.private.training.settings import DPSettings, EngineName, rate_of, steps_of
 
 NAME = "plan.json"
+# More give no number of steps.
+_MOST_EPOCHS = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Amount:
         """
         stages = STAGES[kind]
         if len(self.epochs) != len(stages) or not all(
-            0 < epochs < math.inf for epochs in self.epochs
+            0 < epochs <= _MOST_EPOCHS for epochs in self.epochs
         ):
             names = " and ".join(stage.name for stage in stages)
             message = f"expected epochs of {kind} for {names}, got {self.epochs}"

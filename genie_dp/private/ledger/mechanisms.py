@@ -12,6 +12,10 @@ from typing import Any, ClassVar, get_type_hints
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
+# Nobody means numbers beyond these, and with them accountants divide by 0, or never end.
+_SMALLEST, _LARGEST = 1e-12, 1e12
+_MOST_TIMES = 10_000_000
+
 
 def dp_accounting() -> Any:
     """Return the module dp_accounting, which describes and composes mechanisms.
@@ -54,10 +58,16 @@ def _fault(name: str, value: Any, kind: type) -> str | None:
         return f"{name} must be a whole number, got {value!r}"
     if isinstance(value, bool) or not isinstance(value, int | float):
         return f"{name} must be a number, got {value!r}"
-    if not (math.isfinite(value) and value > 0):
+    # Compared, since a whole number may be too large to be told as another one.
+    if not 0 < value < math.inf:
         return f"{name} must be greater than 0 and finite, got {value!r}"
-    if name in ("rate", "delta") and value > 1:
-        return f"{name} must be at most 1, got {value!r}"
+    if name == "delta":
+        return None if value <= 1 else f"delta must be at most 1, got {value!r}"
+    most = 1 if name == "rate" else _MOST_TIMES if kind is int else _LARGEST
+    if value > most:
+        return f"{name} must be at most {most:,g}, got {value!r}"
+    if value < _SMALLEST:
+        return f"{name} must be at least {_SMALLEST:g}, got {value!r}"
     return None
 
 

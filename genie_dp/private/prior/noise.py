@@ -63,7 +63,8 @@ class Noise:
     def draw(self, rng: Random) -> float:
         """Return noise from a generator, which is the system's unless a test says otherwise."""
         if self.kind == "gaussian":
-            # Twice a half of the variance: no draw hangs on the low bits of one logarithm.
+            # Both of a pair of Box and Muller's: none is left in the generator, where it would be
+            # noise that is known. What low bits tell, those who draw round away.
             return self.scale * (rng.gauss(0, 1) + rng.gauss(0, 1)) / math.sqrt(2)
         return self.scale * (rng.expovariate(1.0) - rng.expovariate(1.0))
 

@@ -16,7 +16,7 @@ from genie_dp.private.training.engines import engine_of, row_gradients
 from genie_dp.private.training.optimizer import PrivateOptimizer
 from genie_dp.private.training.randomness import secure_bytes
 from genie_dp.private.training.rows import size_of
-from genie_dp.private.training.settings import DPSettings, EngineName
+from genie_dp.private.training.settings import CLIPS, DPSettings, EngineName
 
 Collate = Callable[[Sequence[Any]], Any]
 Sums = dict[str, torch.Tensor]
@@ -57,7 +57,7 @@ def check_engine(model: Any, engine: EngineName, *, collate: Collate = collate) 
         for batch in batches:
             norms = _norms(model, trained, batch)
             for clip in (norms[0] / 2, norms[len(norms) // 2]):
-                _compare(model, engine, batch, max(clip, 1e-9))
+                _compare(model, engine, batch, min(max(clip, CLIPS[0]), CLIPS[1]))
     if any(_shares(model)):
         _try_dropout(model, engine, batches[0])
 

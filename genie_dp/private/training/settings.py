@@ -7,6 +7,10 @@ from typing import Any, Literal, get_args
 EngineName = Literal["vmap", "ghost", "hooks", "loop"]
 Schedule = Literal["linear", "constant"]
 ENGINES: tuple[str, ...] = get_args(EngineName)
+# Smaller rates no accountant knows (`ledger.mechanisms`).
+_SMALLEST_RATE = 1e-12
+# Far beyond, single precision has no numbers left between which clipped gradients are rounded.
+CLIPS = (1e-9, 1e9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class DPSettings:
         for name in ("steps", "batch", "clip", "learning_rate", "chunk", "checkpoint_every"):
             value = getattr(self, name)
             _expect(0 < value < math.inf, f"{name} > 0", value)
+        _expect(CLIPS[0] <= self.clip <= CLIPS[1], "clip from 1e-9 to 1e9", self.clip)
         _expect(0 <= self.warmup < 1, "warmup in [0, 1)", self.warmup)
         _expect(self.engine in ENGINES, f"engine one of {', '.join(ENGINES)}", self.engine)
         _expect(self.schedule in get_args(Schedule), "schedule linear or constant", self.schedule)
@@ -81,8 +86,9 @@ def rate_of(batch: float, about: float) -> float:
     >>> rate_of(64, 10_000)
     0.0064
     """
-    if not 0 < batch <= about:
-        raise ValueError(f"expected a batch in (0, {about}], got {batch}")
+    least = _SMALLEST_RATE * about
+    if not 0 < least <= batch <= about:
+        raise ValueError(f"expected a batch from {least:g} to {about:g}, got {batch:g}")
     return batch / about
 
 
