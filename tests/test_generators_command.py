@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from hashlib import sha256
 
 import pytest
 
@@ -278,6 +279,29 @@ def test_the_private_file_and_others_with_a_ledger_are_not_public(tmp_path, caps
     assert told.count("H008") == 3
     assert CANARY not in told
     assert not ledger(tmp_path).entries
+
+
+def learned_of(folder, name, digest):
+    """A folder that says of itself what genie-dp train says of a parser: its files."""
+    folder.mkdir(exist_ok=True)
+    (folder / "manifest.json").write_text(json.dumps({"inputs": {str(name): digest}}))
+    return folder
+
+
+def test_a_parser_that_learned_of_private_rows_writes_no_programs(tmp_path, capsys):
+    private = prepare(tmp_path)
+    digest = sha256(private.read_bytes()).hexdigest()
+    renamed = learned_of(tmp_path / "parser", tmp_path / "elsewhere.jsonl", digest)
+    assert train(tmp_path, "two-stage", "--parser", renamed) == 1
+    beside = learned_of(tmp_path / "parser", private, "0")
+    assert train(tmp_path, "two-stage", "--parser", beside) == 1
+    output = ("--output", tmp_path / "rows.jsonl")
+    assert command("sample", tmp_path, "--parser", beside, *output) == 1
+    assert capsys.readouterr().err.count("H008") == 3
+    assert not ledger(tmp_path).entries
+    public = learned_of(tmp_path / "parser", tmp_path / "public.jsonl", "0")
+    assert command("sample", tmp_path, "--parser", public, *output) == 1
+    assert "H003" in capsys.readouterr().err  # what comes next: there is no generator
 
 
 def test_private_rows_without_programs_need_a_parser(tmp_path, capsys):

@@ -1,5 +1,6 @@
 """Which private rows and which ledger a command means: that beside them, or one that is named."""
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -84,3 +85,29 @@ def refuse_private(files: Iterable[str | Path], private: Path, *, code: str) -> 
             why = "it is the private file itself" if is_same else "it has a ledger"
             hint = "give rows of synthesize, or others that may be published"
             raise GenieError(Problem(code, f"{file} is not public: {why}", hint=hint))
+
+
+def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> None:
+    """Refuse a parser that learned of private rows: what it writes tells of them, without noise.
+
+    Args:
+        parser: a folder of genie-dp train, whose manifest has the files that it learned of.
+        private: the private rows, where they are known.
+        code: of the error.
+
+    Raises:
+        GenieError: one of these files has a ledger beside it, or holds what the private file holds.
+    """
+    from genie_dp.cli.private.train_files import digest_of
+    from genie_dp.private.ledger.book import ledger_of
+
+    manifest = None if parser is None else parser / "manifest.json"
+    if manifest is None or not manifest.is_file():
+        return
+    learned: dict[str, str] = json.loads(manifest.read_text(encoding="utf-8")).get("inputs", {})
+    digest = None if private is None else digest_of(str(private))
+    for file, known in learned.items():
+        if known == digest or (Path(file).name and ledger_of(Path(file)).exists()):
+            message = f"{parser} has learned of private rows, without noise: of {file}"
+            hint = "give a parser of rows that may be published, or of those that a generator drew"
+            raise GenieError(Problem(code, message, hint=hint))

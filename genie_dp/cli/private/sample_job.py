@@ -13,6 +13,7 @@ from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress
 from genie_dp.cli.parser_predictor import BestProgram
+from genie_dp.cli.private.ledgers import refuse_learned
 from genie_dp.cli.private.sampled_rows import COMMAND, Fingerprint
 from genie_dp.cli.private.train_files import RUN
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
@@ -38,6 +39,7 @@ def run(options: Mapping[str, Any]) -> None:
     if target is not None and target.exists() and not options["overwrite"]:
         hint = "give another --output, or --overwrite"
         raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+    refuse_learned(options["parser"], None, code="H008")
     prepare_torch(options["device"], options["threads"])
     saved = load_generator(options["generator"], device=options["device"])
     tally, settings, drawn = Tally(), _settings(options), Fingerprint()

@@ -14,7 +14,7 @@ from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output_folder import put_in_place
-from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.ledgers import refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
@@ -122,6 +122,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
     )
     said = [*options["public"], *([options["codes"]] if options["codes"] else [])]
     refuse_private(said, options["private"], code="H008")
+    refuse_learned(options["parser"], options["private"], code="H008")
     public = tuple(row for name in options["public"] for row in rows_in(name, language))
     amount = Amount(
         _epochs(options["epochs"] or _EPOCHS[options["kind"]]),
