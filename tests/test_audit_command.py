@@ -195,6 +195,15 @@ def test_an_output_that_exists_stays(here):
     assert (here / "audit.json").read_bytes() == before
 
 
+@pytest.mark.parametrize("report", ["out.jsonl", "in.txt", "audit.json"])
+def test_no_report_takes_the_place_of_another_file(here, report):
+    rows = (here / "in.txt").read_bytes(), (here / "out.jsonl").read_bytes()
+    assert attack("fresh", *SIDES, "--report", report) == 1
+    assert attack("fresh", *SIDES, "--report", report, "--overwrite") == 1
+    assert ((here / "in.txt").read_bytes(), (here / "out.jsonl").read_bytes()) == rows
+    assert not (here / "audit.json").exists()
+
+
 def test_canaries_are_put_between_the_lines_and_no_line_is_changed(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     lines = [f'{{"utterance": "row {n}",  "program": "p"}}' for n in range(50)]
@@ -223,4 +232,8 @@ def test_texts_get_canaries_as_lines(tmp_path, monkeypatch):
     assert run([*words, "--seed", "1", "--count", "2", "--repeats", "1"]) == 0
     found = (tmp_path / "with.txt").read_text().splitlines()
     assert len(found) == 4
+    for output, record in (("x.txt", "x.txt"), ("rows.txt", "x.json"), ("x.txt", "rows.txt")):
+        words = ["private", "canaries", "rows.txt", "-o", output, "--record", record]
+        assert run([*words, "--seed", "1", "--overwrite"]) == 1
+    assert (tmp_path / "rows.txt").read_text() == "one\ntwo"
     assert [line for line in found if line in ("one", "two")] == ["one", "two"]

@@ -201,6 +201,10 @@ def policies(*arguments, code=0):
 def test_figures_of_private_text_are_written_and_not_printed(tmp_path, labelled, capsys):
     policies(labelled, code=2)
     policies(labelled, "-o", "-", code=1)
+    before = labelled.read_bytes()
+    policies(labelled, "-o", labelled, code=1)
+    assert labelled.read_bytes() == before
+    policies(labelled, "--is-public", "--policy", "pi=0.5", "--policy", "pi=0.1", code=2)
     capsys.readouterr()
     out = tmp_path / "policies.json"
     policies(labelled, "-o", out)

@@ -39,6 +39,7 @@ _SHARED = (
     "samples", "words", "show", "group", "claim", "delta", "about", "level", "language", "longest",
     "with_end", "seed",
 )  # fmt: skip
+_INPUTS = ("members", "others", "canaries", "training")
 _AT_ONCE = 256
 _NO_SAMPLES = (
     "left out, for a parser writes no text, and values of its programs come from the sentence that "
@@ -53,16 +54,10 @@ def run(options: Mapping[str, Any]) -> None:
     Raises:
         GenieError: N060, a lower bound is above the claim; all files are written then.
     """
-    for name in ("output", "report"):
-        if options[name] is not None:
-            check_output(str(options[name]))
-    output: Path = options["output"]
-    work = work_folder_of(output)
+    work = work_folder_of(options["output"])
+    _check_targets(options, work)
     if options["overwrite"]:
         shutil.rmtree(work, ignore_errors=True)
-    elif output.exists():
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{output} exists already", hint=hint))
     prepare_torch(options["device"], options["threads"])
     with for_the_owner_alone():
         audit = _Audit.of(options, work)
@@ -87,6 +82,22 @@ def run(options: Mapping[str, Any]) -> None:
     where = [str(options[name]) for name in ("output", "report") if options[name]]
     click.echo(f"audited {options['model']} -> {', '.join(where)}", err=True)
     check(audit.bounds, audit.claim)
+
+
+def _check_targets(options: Mapping[str, Any], work: Path) -> None:
+    """Refuse outputs that exist already, or that would take the place of something else (Y022)."""
+    # An audit that was let in goes on, even if some of its files are there.
+    may_exist = options["overwrite"] or (options["resume"] and work.exists())
+    targets: list[Path] = [options[name] for name in ("output", "report") if options[name]]
+    inputs = [options[name] for name in _INPUTS if options[name]]
+    for path in targets:
+        check_output(str(path))
+        same = [other for other in (*inputs, *targets) if other.resolve() == path.resolve()]
+        if len(same) > 1:
+            raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another file"))
+        if path.exists() and not may_exist:
+            hint = "give another name, or --overwrite"
+            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
 
 
 def _write(options: Mapping[str, Any], result: Mapping[str, Any]) -> None:
@@ -147,7 +158,7 @@ class _Audit:
     def shared(self) -> dict[str, Any]:
         """Return all that an audit which goes on must share; files by their hashes."""
         options = self.options
-        files = [options[name] for name in ("members", "others", "canaries", "training")]
+        files = [options[name] for name in _INPUTS]
         folders = [options["model"], *options["references"], *(s.folder for s in self.shadows)]
         return {
             "version": __version__,

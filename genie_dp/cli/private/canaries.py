@@ -50,6 +50,8 @@ def _run(options: Mapping[str, Any]) -> None:
     rows, output, record = options["rows"], options["output"], options["record"]
     for path in (output, record):
         check_output(str(path))
+        if [one.resolve() for one in (rows, output, record)].count(path.resolve()) > 1:
+            raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another name"))
         if path.exists() and not options["overwrite"]:
             hint = "give another name, or --overwrite"
             raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))

@@ -63,6 +63,9 @@ def _run(options: Mapping[str, Any]) -> None:
         if output == "-" or "://" in output:
             message = f"figures of private text are written to local files only, got {output}"
             raise GenieError(Problem("E015", message, hint="name a file beside the private rows"))
+    if output and Path(output).resolve() == options["labelled"].resolve():
+        message = f"{output} is the labelled text itself"
+        raise GenieError(Problem("E016", message, hint="give another file"))
     detectors = detectors_of(options)
     policies = _policies(options["policy"])
     rows = read_labelled(options["labelled"])
@@ -116,6 +119,8 @@ def _policies(named: Sequence[str]) -> list[Any]:
             raise click.BadParameter(
                 f"expected NAME=SCORE, got {one!r}", param_hint="--policy"
             ) from None
+    if len({one.name for one in out}) < len(out):
+        raise click.BadParameter("two policies of one name", param_hint="--policy")
     return out
 
 
