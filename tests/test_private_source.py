@@ -161,6 +161,22 @@ def test_a_file_cut_off_is_told_without_its_text(tmp_path):
     assert CANARY not in everything(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"), [("rows.jsonl.zst", "unpack"), ("rows.parquet", "convert")]
+)
+def test_a_file_of_a_kind_that_is_not_read_is_told(name, told, tmp_path, monkeypatch):
+    def lacking(*_):
+        raise ImportError("no library unpacks it")
+
+    monkeypatch.setattr("smart_open.open", lacking)
+    path = tmp_path / name
+    path.write_bytes(b"(\xb5/\xfd")
+    with pytest.raises(GenieError) as caught:
+        opened(path)
+    assert caught.value.problems[0].code == "Q001"
+    assert told in str(caught.value)
+
+
 def test_a_missing_file_is_told(tmp_path):
     with pytest.raises(GenieError, match="No such file") as caught:
         opened(tmp_path / "none.jsonl")

@@ -178,7 +178,7 @@ class _Reader:
             return (
                 "Q004",
                 f"expected a row of the language {self.language!r}",
-                "one language a file",
+                "one language a file, which --language names",
             )
         if self.where is not None and not self.where(row):
             return None
@@ -223,12 +223,19 @@ def _read(reader: _Reader) -> Problem | None:
     """Read a file into a reader; return what is wrong with the file as a whole."""
     import smart_open
 
+    if Path(reader.file).suffix == ".parquet":
+        hint = "genie-dp convert writes the others"
+        return Problem("Q001", f"private rows are JSONL or TSV, got {reader.file}", hint=hint)
     try:
         with smart_open.open(reader.file, "rb") as lines:
             reader.read(lines)
     except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
         why = getattr(error, "strerror", None) or "it is broken, or not compressed as its name says"
         return Problem("Q001", f"cannot read {reader.file}: {why}", hint="give another file")
+    except ImportError:
+        # Only for .zst does smart_open need a library that is not there always.
+        message = f"cannot read {reader.file}: nothing is installed that unpacks it"
+        return Problem("Q001", message, hint="pip install 'smart-open[zst]', or unpack it before")
     return None
 
 

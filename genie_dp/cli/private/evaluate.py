@@ -78,7 +78,8 @@ def command(**options: Any) -> None:
     """Compare synthetic rows with real ones that were held out.
 
     Words, functions and their distribution, MAUVE, the loss of a language model, valid programs.
-    REAL and SYNTHETIC are rows as JSONL, TSV or Parquet; several SYNTHETIC stand side by side.
+    REAL and SYNTHETIC are rows as JSONL, TSV or, if REAL is public, Parquet; several SYNTHETIC
+    stand side by side.
 
     The figures are NOT differentially private. Say what REAL is: --real-is-public, or
     --keep-private, then the report must stay where the private rows are.
