@@ -78,6 +78,12 @@ def test_what_does_not_end_is_cut():
     assert {each.ended for each in found} == {True, False}
 
 
+@pytest.mark.parametrize("width", [1, 5])
+def test_a_model_whose_scores_are_no_numbers_draws_nothing(width):
+    broken = Bigrams(torch.full((5, 5), torch.nan))
+    assert {(each.ids, each.ended) for each in drawn(3, model=broken, width=width)} == {((), False)}
+
+
 def test_wide_beams_find_the_likeliest_sequence_per_token():
     [found] = drawn(1, width=200, longest=6)
     quality = {ids: math.log(p) / (len(ids) + 1) for ids, p in enumerated(6).items()}

@@ -235,7 +235,7 @@ class _Sampler:
     def _read(self, drawn: Drawn, program: Checked | None = None) -> tuple[tuple[str, ...], str]:
         """Return the words of a draw, and why it is none; "" where it is one."""
         if not drawn.ended:
-            return (), TOO_LONG
+            return (), TOO_LONG if drawn.ids else NO_TEXT
         try:
             words = decode(drawn.ids, self.generator.tokenizer)
         except ValueError:

@@ -1,5 +1,6 @@
 """Multinomial sampling and multinomial beams from a causal language model, in batches."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -97,8 +98,14 @@ class _Beam:
     cut: list[Drawn] = field(default_factory=list)
 
     def result(self) -> Drawn:
-        """Return the likeliest per id of those that ended, or of those that were cut."""
-        return max(self.ended or self.cut, key=_quality)
+        """Return the likeliest per id of those that ended, or of those that were cut.
+
+        There is none where nothing could come next: scores of broken weights are no numbers.
+        """
+        return max(self.ended or self.cut, key=_quality, default=_NOTHING)
+
+
+_NOTHING = Drawn((), -math.inf, ended=False)
 
 
 def _quality(drawn: Drawn) -> float:
