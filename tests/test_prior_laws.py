@@ -196,6 +196,16 @@ def test_the_signal_is_nothing_where_counts_differ_as_noise_does():
     assert fmean(drawn) < 0.1
 
 
+@pytest.mark.parametrize("bins", [2, 3])
+def test_of_few_functions_too_noise_is_no_signal(bins):
+    rng = random.Random("few")
+    import numpy as np
+
+    faint = [np.array([rng.gauss(5, 10) for _ in range(bins)]) for _ in range(400)]
+    assert fmean(signal(counts, 10.0) for counts in faint) < 0.5
+    assert signal(100 * np.arange(bins), 10.0) > 0.97
+
+
 @given(st.dictionaries(st.sampled_from(FUNCTIONS), st.floats(0, 1), min_size=1))
 def test_multipliers_stay_within_bounds_and_are_one_where_nothing_changes(wanted):
     even = dict.fromkeys(wanted, 1 / len(wanted))

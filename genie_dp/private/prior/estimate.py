@@ -45,15 +45,16 @@ def signal(counts: F64, deviation: float) -> float:
     """Return which share of what counts differ by is more than noise, between 0 and 1.
 
     The factor by which the positive-part James-Stein estimator keeps the differences from the mean
-    (Efron and Morris, 1973): 0 where counts differ as noise would make them, 1 without noise.
+    (Efron and Morris, 1973): 0 where counts differ as noise would make them, 1 without noise. For
+    three counts or less there is no such estimator: noise is taken off as for four.
 
     >>> signal(np.array([5.0, -3.0, 1.0, 0.0]), 10.0), signal(np.array([500.0, 0.0, 3.0, 1.0]), 0.0)
     (0.0, 1.0)
     """
-    freedom = len(counts) - 3
+    freedom = max(1, len(counts) - 3)
     spread = float(((counts - counts.mean()) ** 2).sum()) if len(counts) else 0.0
-    if freedom <= 0 or spread == 0:
-        return 0.0 if spread == 0 else 1.0
+    if spread == 0:
+        return 0.0
     return max(0.0, 1 - freedom * deviation**2 / spread)
 
 
