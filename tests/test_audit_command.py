@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import pytest
 
@@ -116,12 +117,17 @@ def test_the_same_seed_gives_the_same_bytes(here):
 
 def test_references_and_shadows_are_attacks_of_their_own(here):
     shadows = [f"--shadow=shadow{n}=learned{n}.txt" for n in range(2)]
-    options = ["--reference", "fresh", *shadows, "--claim", "50", "--delta", "0"]
+    (here / "more").mkdir(exist_ok=True)
+    shutil.copytree(here / "shadow0", here / "more" / "fresh", dirs_exist_ok=True)
+    references = ["--reference", "fresh", "--reference", "more/fresh"]
+    options = [*references, *shadows, "--claim", "50", "--delta", "0"]
     assert attack("leaking", *SIDES, *options) == 0
     found = json.loads((here / "audit.json").read_text())
     names = {one["attack"] for one in found["membership"]}
-    assert names == {"perplexity", "reference fresh", "shadows"}
-    assert all(one["auc"]["value"] > 0.6 for one in found["membership"])
+    assert names == {"perplexity", "reference fresh", "reference more/fresh", "shadows"}
+    of_shadow = "reference more/fresh"
+    others = [one for one in found["membership"] if one["attack"] != of_shadow]
+    assert all(one["auc"]["value"] > 0.6 for one in others)
 
 
 def test_an_interrupted_audit_goes_on_and_ends_the_same(here, monkeypatch):

@@ -102,6 +102,12 @@ def test_the_words_of_a_language_are_not_masked():
     assert [program[a:b] for a, b in leaves(program, "thingtalk")] == ["NUMBER_0"]
 
 
+def test_a_listed_value_is_found_however_its_signs_are_written():
+    names = Gazetteer("person", ["O'Neil", "Jos\u00e9 Lee", "Jean-Luc"])
+    for text in ("O\u2019NEIL", "Jose\u0301\u00a0lee", "jean\u2011luc"):
+        assert [one.place for one in names.find([f"so {text}."])[0]] == [(3, 3 + len(text))]
+
+
 def test_a_gazetteer_file_is_read_and_its_mistakes_tell_no_value(tmp_path):
     (tmp_path / "n.tsv").write_text("value\tweight\n# some\nzanzibar jones\t2\n\n")
     names = Gazetteer.read("person", tmp_path / "n.tsv")

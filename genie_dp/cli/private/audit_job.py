@@ -252,8 +252,8 @@ class _Audit:
             parted(losses[0].tolist()),
             parted(words),
             {
-                folder.name: parted(losses[1 + number].tolist())
-                for number, folder in enumerate(options["references"])
+                name: parted(losses[1 + number].tolist())
+                for number, name in enumerate(_names(options["references"]))
             },
             group=options["group"],
             seed=self.seed,
@@ -336,6 +336,15 @@ class _Audit:
         self.shown = found.texts
         others = [row.utterance.split() for row in sides.others] if sides else ()
         return extraction.described(found, text, others, level=options["level"])
+
+
+def _names(folders: Sequence[Path]) -> list[str]:
+    """Return the names of folders; of two of one name, their whole paths."""
+    names = [folder.name for folder in folders]
+    return [
+        name if names.count(name) == 1 else str(folder)
+        for name, folder in zip(names, folders, strict=True)
+    ]
 
 
 def _digest(folder: Path) -> dict[str, str]:

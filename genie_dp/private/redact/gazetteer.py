@@ -3,12 +3,14 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from unicodedata import normalize
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.redact.spans import Found
+from genie_dp.private.redact.spans import PLAIN, Found
 from genie_dp.texts import read_text
 
-_WORD = re.compile(r"\w+|[^\w\s]")
+# A letter may be followed by its accents.
+_WORD = re.compile(r"(?:\w[\u0300-\u036f]*)+|[^\w\s]")
 
 
 class Gazetteer:
@@ -58,7 +60,8 @@ class Gazetteer:
         return [tuple(self._found(text)) for text in texts]
 
     def _found(self, text: str) -> Iterator[Found]:
-        words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(text)]
+        plain = text.translate(PLAIN)
+        words = [(_key(m.group()), m.start(), m.end()) for m in _WORD.finditer(plain)]
         at = 0
         while at < len(words):
             for length in self._lengths.get(words[at][0], ()):
@@ -72,4 +75,9 @@ class Gazetteer:
 
 
 def _folded(value: str) -> tuple[str, ...]:
-    return tuple(word.casefold() for word in _WORD.findall(value))
+    return tuple(map(_key, _WORD.findall(value.translate(PLAIN))))
+
+
+def _key(word: str) -> str:
+    """Return what is equal for all ways to write a word, its accents and its case."""
+    return normalize("NFC", normalize("NFC", word).casefold())

@@ -10,7 +10,7 @@ from functools import lru_cache
 from ipaddress import ip_address
 
 from genie_dp.private.redact.checksums import CARD_LENGTHS, IBAN_LENGTHS, is_iban, is_luhn, is_ssn
-from genie_dp.private.redact.spans import Found
+from genie_dp.private.redact.spans import PLAIN, Found
 
 NAME = "patterns"
 # (start, end, kind, score)
@@ -299,14 +299,8 @@ class Patterns:
         return [tuple(_found(text)) for text in texts]
 
 
-# How word processors write spaces, hyphens and apostrophes; one sign for one, so places stay.
-_SPACES = "\t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
-_HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
-_PLAIN = str.maketrans(f"{_SPACES}{_HYPHENS}\u2019", " " * len(_SPACES) + "-" * len(_HYPHENS) + "'")
-
-
 def _found(text: str) -> Iterator[Found]:
-    text = text.translate(_PLAIN)
+    text = text.translate(PLAIN)
     for rule in _RULES:
         for start, end, kind, score in rule(text):
             yield Found(start, end, kind, score, NAME)

@@ -10,6 +10,11 @@ from genie_dp.errors import GenieError, Problem
 # would differ from its neighbour ("Provably Confidential Language Modelling", appendix A.6, 4).
 MASK = "<MASK>"
 
+# How word processors write spaces, hyphens and apostrophes; one sign for one, so places stay.
+_SPACES = "\t\u00a0\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u202f\u3000"
+_HYPHENS = "\u2010\u2011\u2012\u2013\u2212"
+PLAIN = str.maketrans(f"{_SPACES}{_HYPHENS}\u2019", " " * len(_SPACES) + "-" * len(_HYPHENS) + "'")
+
 # A place in a text: characters, the end exclusive.
 Place = tuple[int, int]
 
