@@ -25,6 +25,8 @@ from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of
 from private_worlds import Maker, annotated, as_public
 
 EPSILONS = (3.0, 8.0, NONE)
+# Of generators that parsers learn from: what few people ask for takes many steps to learn.
+PATIENCE = 3.0
 GENERATED = {
     "word_overlap": "W. overlap ↑",
     "mauve": "MAUVE ↑",
@@ -200,7 +202,8 @@ def function(script: Script, name: str) -> None:
 
     def augmented(kind: str, seed: int) -> dict[str, float]:
         # The private rows' programs are those of the parser before; annotators write the others.
-        case = Case(world, kind, 3.0, parser=before if kind == "two-stage" else None)
+        source = before if kind == "two-stage" else None
+        case = Case(world, kind, 3.0, parser=source, patience=PATIENCE)
         drawn = bench.drawn(case, seed, rows=bench.sizes.added)
         again = annotated(bench.work, drawn, bench.annotator(whole))
         return script.tested(world, public, parts, seed, added=again)
@@ -227,8 +230,11 @@ def rendered(script: Script) -> None:
     parts = {"missing": make.rows_with(whole.real, name), "all": whole.real}
     world = replace(whole, name=f"{whole.name} without {name}", public=(base,))
 
+    def case(kind: str) -> Case:
+        return Case(world, kind, 3.0, patience=PATIENCE)
+
     def drawn(kind: str, seed: int) -> Path:
-        return bench.drawn(Case(world, kind, 3.0), seed, rows=bench.sizes.added)
+        return bench.drawn(case(kind), seed, rows=bench.sizes.added)
 
     def labelled(kind: str, seed: int) -> dict[str, float]:
         again = annotated(bench.work, drawn(kind, seed), bench.annotator(whole))
@@ -239,8 +245,7 @@ def rendered(script: Script) -> None:
         return script.tested(world, [base], parts, seed, added=again)
 
     def said_again(seed: int) -> dict[str, float]:
-        case = Case(world, "two-stage", 3.0)
-        guarantee = bench.generator(case, seed) / "spent.json"
+        guarantee = bench.generator(case("two-stage"), seed) / "spent.json"
         command = ["private", "render", drawn("two-stage", seed), "--spent", guarantee]
         rows = bench.work.made("rendered", [*command, "--output", OUTPUT])
         return script.tested(world, [base], parts, seed, added=as_public(bench.work, rows))

@@ -116,6 +116,7 @@ class Case:
         kind: "one-stage", "control" or "two-stage".
         split: shares of the rows seen for programs / for utterances; 2/8 is the paper's best.
         parser: a parser for the private rows; None for their own programs.
+        patience: how many times `Sizes.seen` rows it sees.
     """
 
     world: World
@@ -123,6 +124,7 @@ class Case:
     epsilon: float
     split: str = ""
     parser: Path | None = None
+    patience: float = 1.0
 
     @property
     def name(self) -> str:
@@ -189,7 +191,7 @@ class Bench:
 
     def _epochs(self, case: Case) -> str:
         shares = [float(part) for part in (case.split or "2/8").split("/")]
-        epochs = self.sizes.seen / case.world.about
+        epochs = case.patience * self.sizes.seen / case.world.about
         if case.kind != "two-stage":
             return f"{epochs:.4g}"
         return "/".join(f"{epochs * share / sum(shares):.4g}" for share in shares)
