@@ -181,8 +181,9 @@ def test_a_head_that_is_changed_missing_or_of_another_ledger_is_noticed(three, t
     for text in ("", "{", "[]", '{"id": "x"}', json.dumps({**facts, "more": 1})):
         head_of(three).write_text(text)
         assert codes(three.path) == ["B017"], text
-    head_of(three).write_bytes(b"\xff\xfe")
-    assert codes(three.path) == ["B017"]
+    for data in (b"\xff\xfe", b"[" * 100_000):
+        head_of(three).write_bytes(data)
+        assert codes(three.path) == ["B017"]
     head_of(three).unlink()
     assert codes(three.path) == ["B017"]
 
@@ -200,6 +201,13 @@ def test_a_changed_ledger_takes_no_spend(three):
 @pytest.mark.parametrize("text", ["", "{", "[]", "null", "{}", '{"format": "other"}', "\ufeff"])
 def test_what_is_no_ledger_is_told(three, text):
     three.path.write_text(text)
+    assert codes(three.path) == ["B010"]
+
+
+def test_json_that_python_does_not_read_is_no_ledger(three):
+    three.path.write_text(f'{{"format": {"9" * 5000}}}')  # more digits than it takes
+    assert codes(three.path) == ["B010"]
+    three.path.write_text("[" * 100_000)
     assert codes(three.path) == ["B010"]
 
 

@@ -86,6 +86,11 @@ def test_the_whole_budget_can_be_spent_and_nothing_more(ledger):
         ledger.spend([Laplace(20.0)], purpose="more", run="b")
 
 
+def test_no_noise_is_enough_for_an_epsilon_of_nothing(ledger):
+    with pytest.raises(GenieError, match="B004"):
+        ledger.noise_multiplier_for(rate=0.01, steps=100, epsilon=0.0)
+
+
 def test_pure_mechanisms_fit_into_a_budget_without_delta(tmp_path):
     ledger = Ledger.create(tmp_path / "pure.json", Budget(1.0, 0.0, "utterance"))
     ledger.spend([Laplace(2.0)], purpose="counts", run="a")
@@ -178,6 +183,7 @@ def test_a_link_leads_to_one_ledger_and_stays_a_link(three, tmp_path):
     [
         ({"epsilon": 0.0}, "epsilon must be greater than 0"),
         ({"epsilon": float("inf")}, "epsilon must be greater than 0 and finite"),
+        ({"epsilon": 10**400}, "epsilon must be greater than 0 and finite"),
         ({"epsilon": True}, "epsilon must be"),
         ({"delta": 1.0}, "delta must lie in"),
         ({"delta": -1e-9}, "delta must lie in"),

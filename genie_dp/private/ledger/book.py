@@ -140,7 +140,7 @@ class Ledger:
         """
         budget = self.budget
         return noise_multiplier_for(
-            min(budget.epsilon, epsilon or budget.epsilon),
+            budget.epsilon if epsilon is None else min(budget.epsilon, epsilon),
             budget.delta,
             rate=rate,
             steps=steps,

@@ -1,6 +1,6 @@
 """What was promised to the people whose rows are private."""
 
-import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
@@ -48,7 +48,8 @@ class Budget:
             raise GenieError(problems)
 
     def _faults(self) -> Iterator[tuple[str, str | None]]:
-        if not (_is_number(self.epsilon) and 0 < self.epsilon < math.inf):
+        # Whole numbers of any size are less than infinity, and no float.
+        if not (_is_number(self.epsilon) and 0 < self.epsilon <= sys.float_info.max):
             yield f"epsilon must be greater than 0 and finite, got {self.epsilon!r}", None
         if not (_is_number(self.delta) and 0 <= self.delta < 1):
             hint = "choose one far below 1 / number of units, such as 1e-6"

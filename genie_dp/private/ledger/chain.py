@@ -130,7 +130,7 @@ def read_head(text: bytes) -> Head | None:
         match json.loads(text):
             case {"id": str(id), "entries": int(entries), "hash": str(hash)} as facts:
                 return Head(id, entries, hash) if len(facts) == 3 and entries >= 0 else None
-    except ValueError:  # neither JSON nor UTF-8
+    except (ValueError, RecursionError):  # neither JSON nor UTF-8
         pass
     return None
 
@@ -160,6 +160,9 @@ def _facts(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         message = f"the ledger is no JSON: {error.msg} in line {error.lineno}"
         raise GenieError(Problem("B010", message, hint=hint)) from None
+    except (ValueError, RecursionError):
+        # A number of thousands of digits, or thousands of brackets.
+        raise GenieError(Problem("B010", "the ledger is no JSON of ours", hint=hint)) from None
     match facts:
         case {"format": format, "entries": [*entries]} if format == FORMAT:
             if all(isinstance(entry, dict) for entry in entries):
