@@ -20,7 +20,7 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
-_KEEPS_CASE = re.compile(r"\$|\{|[A-Z]+[A-Z_]*(?:_\S+)?_\d+$")
+_KEEPS_CASE = re.compile(r"\$(?!\d)|\{|[A-Z]+[A-Z_]*(?:_\S+)?_\d+$")
 
 
 def tokenize(text: str) -> tuple[str, ...]:
