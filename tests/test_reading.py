@@ -2,13 +2,14 @@
 
 import importlib.util
 from collections.abc import Iterator
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from genie_dp.augment.written.dates import MONTHS
+from genie_dp.augment.written.dates import MONTHS, WEEKDAYS
 from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.fill import constant
 from genie_dp.languages.thingtalk.slots import slot_type
@@ -199,6 +200,9 @@ MORNINGS = st.dates(date(1950, 1, 1), date(2150, 12, 31)).map(
 )
 
 
+RANGES = ("from {} to {}", "{} through {}", "between {} and {}", "{} at 8 pm until {}")
+
+
 def dates(text: str, now: datetime) -> list[datetime]:
     found = said(GRAMMAR.read(text, now=now))
     return [datetime.fromisoformat(value.removeprefix("date:")) for value in found]
@@ -230,6 +234,46 @@ def test_a_leap_day_is_the_next_one_however_it_is_written(now: datetime):
 def test_a_range_of_days_begins_before_it_ends(now: datetime, one: int, other: int, month: str):
     first, last = dates(f"from the {nth(one)} to the {nth(other)} of {month}", now)
     assert timedelta(0) <= last - first < timedelta(days=31)
+
+
+@given(MORNINGS, st.sampled_from(WEEKDAYS), st.sampled_from(WEEKDAYS), st.sampled_from(RANGES))
+def test_a_range_of_days_of_the_week_is_less_than_a_week(
+    now: datetime, one: str, other: str, form: str
+):
+    assume(one != other)
+    first, last = dates(form.format(one, other), now)
+    assert timedelta(0) < last - first < timedelta(days=7)
+    assert (first.weekday(), last.weekday()) == (WEEKDAYS.index(one), WEEKDAYS.index(other))
+
+
+@given(st.lists(st.sampled_from(WEEKDAYS), min_size=1, max_size=7), st.integers(1, 12))
+def test_no_day_of_a_recurrence_is_a_date(names: list[str], hour: int):
+    found = GRAMMAR.read(f"every {', '.join(names)} and {names[0]} at {hour} pm", now=NOW)
+    assert said(found) == (f"time:{hour % 12 + 12}:00:00",)
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["am", "pm"]), st.booleans())
+def test_both_hours_of_a_range_are_times_of_which_one_tells_the_half(
+    one: int, other: int, half: str, is_first: bool
+):
+    text = f"from {one} {half} to {other}" if is_first else f"from {one} to {other} {half}"
+    first, last = (int(value.split(":")[1]) for value in said(GRAMMAR.read(text, now=NOW)))
+    assert (first % 12, last % 12) == (one % 12, other % 12)
+    assert 0 < (last - first) % 24 <= 12
+    told = first if is_first else last
+    assert (told >= 12) == (half == "pm")
+
+
+@given(st.datetimes(datetime(2026, 3, 20), datetime(2026, 11, 10)), st.integers(1, 600))
+@example(datetime(2026, 3, 29, 0, 30), 60)
+@example(datetime(2026, 10, 25, 0, 30), 90)
+def test_minutes_from_now_are_as_long_when_clocks_are_changed(now: datetime, minutes: int):
+    pytest.importorskip("tzdata")
+    here = ZoneInfo("Europe/Berlin")
+    then = now.replace(second=0, microsecond=0, tzinfo=UTC).astimezone(here)
+    (found,) = said(GRAMMAR.read(f"in {minutes} minutes", now=then))
+    later = (then.astimezone(UTC) + timedelta(minutes=minutes)).astimezone(here)
+    assert found == f"date:{later.replace(tzinfo=None).isoformat()}"
 
 
 def nth(day: int) -> str:

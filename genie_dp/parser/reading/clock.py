@@ -9,6 +9,8 @@ from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import Sentence, words_of
 
 _CLOCK = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::(\d{2}))?(am|pm|a\.m|p\.m)?")
+_POINTED = re.compile(r"(\d{1,2})\.([0-5]\d)")
+_HOURS = re.compile(r"([01]\d|2[0-3])([0-5]\d)")
 _DOTTED = re.compile(r"(\d{1,2})\.(\d{2})(am|pm)")
 _JOINED = re.compile(r"(\d{1,2})([0-5]\d)(am|pm)")
 _HALVES = {"am": 0, "pm": 12, "a.m": 0, "p.m": 12}
@@ -68,7 +70,7 @@ def _digits(s: Sentence, at: int) -> Time | None:
     if match is None:
         dotted = _DOTTED.fullmatch(word) or _JOINED.fullmatch(word)
         if dotted is None:
-            return None
+            return _written(s, at, word)
         return _made(int(dotted[1]), int(dotted[2]), 0, at + 1, dotted[3])
     hour, minute, second = int(match[1]), int(match[2] or 0), int(match[3] or 0)
     if match[4] is not None:
@@ -85,6 +87,17 @@ def _digits(s: Sentence, at: int) -> Time | None:
     return _made(hour, minute, second, end, half)
 
 
+def _written(s: Sentence, at: int, word: str) -> Time | None:
+    """Return "7.30 pm", "at 0800 hours"."""
+    if (match := _POINTED.fullmatch(word)) is not None:
+        half, end = _half(s, at + 1)
+        return _made(int(match[1]), int(match[2]), 0, end, half) if half is not None else None
+    match = _HOURS.fullmatch(word) if s.word(at + 1) in ("hours", "hrs") else None
+    if match is None or not (word[0] == "0" or s.word(at - 1) == "at"):
+        return None
+    return Time(int(match[1]), int(match[2]), at + 2)
+
+
 def _half(s: Sentence, at: int) -> tuple[str | None, int]:
     """Return ("am" or "pm", next place) of what follows an hour."""
     word = s.word(at)
@@ -94,9 +107,10 @@ def _half(s: Sentence, at: int) -> tuple[str | None, int]:
         return word, at + 1 + (s.word(at + 1) == ".")
     if word in ("a", "p") and (s.has(at + 1, "m") or s.has(at + 1, ".", "m")):
         return f"{word}m", at + (2 if s.has(at + 1, "m") else 3)
-    if word in _OCLOCK:
-        half, end = _half(s, at + 1)
-        return (half, end) if half is not None else (None, at + 1)
+    if word in _OCLOCK or s.has(at, "o", "clock"):
+        after = at + (1 if word in _OCLOCK else 2)
+        half, end = _half(s, after)
+        return (half, end) if half is not None else (None, after)
     return _part(s, at)
 
 
@@ -170,25 +184,28 @@ def guessed(hour: int, minute: int, end: int) -> Time | None:
 
 def _past(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Time | None:
     """Return "half past eight (in the evening)", "a quarter to 9", "ten past eight"."""
-    place = at + (s.word(at) == "a" and s.word(at + 1) == "quarter")
+    place = at + (s.word(at) == "a" and s.word(at + 1).startswith("quarter"))
     number = found[place] if place < len(found) else None
-    minutes = _MINUTES_PAST.get(s.word(place))
-    place += 1
+    name, hyphen, joined = s.word(place).partition("-")  # "half-past"
+    minutes = _MINUTES_PAST.get(name)
+    is_named = minutes is not None
+    place += not hyphen
     if minutes is None:
         if number is None or not 0 < number.value < 30:
             return None
         minutes, place = int(number.value), number.end
         place += s.word(place) in ("minutes", "mins")
-    way = s.word(place)
+    way = joined or s.word(place)
+    has_unit = s.word(place - 1) in ("minutes", "mins")
     # "2 to 3 pm" is a range, as is "from 10 to 3 pm".
     is_span = minutes % 5 or s.word(at - 1) in ("from", "between")
-    if way == "to" and is_span and s.word(place - 1) not in ("minutes", "mins"):
+    if way == "to" and is_span and not has_unit:
         return None
     if way not in ("past", "to", "after", "before", "till", "of") or (
         minutes == 30 and way != "past"
     ):
         return None
-    if way in ("after", "before", "of") and s.word(place - 1) != "quarter":
+    if way in ("after", "before", "of") and not is_named:
         return None
     hour = found[place + 1] if place + 1 < len(found) else None
     named = _NAMED.get(s.word(place + 1))
@@ -198,7 +215,8 @@ def _past(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Time | None
         return None
     else:
         half, end = _half(s, hour.end)
-        is_clear = half is not None or s.word(at) in ("half", "quarter", "a") or end > hour.end
+        is_told = s.word(at - 1) == "at" and s.word(end) in _AFTER_BARE  # "at ten to nine"
+        is_clear = half is not None or is_named or end > hour.end or is_told
         if way == "to" and not is_clear:
             return None  # "ten to eight" is as well a range
         full = (
@@ -230,15 +248,37 @@ def hour_of(s: Sentence, part: str) -> int:
 
 
 def bare_time(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Time | None:
-    """Return the 8 of "at 8", or None."""
+    """Return the 8 of "at 8", the "seven thirty" of "at seven thirty", or None."""
     number = found[at]
     if number is None or number.value % 1 or not 0 < number.value <= 24:
         return None
-    following = s.word(number.end)
+    is_spoken = number.is_said and number.value <= 12
+    minute, end = _minute(s, number.end, found) if is_spoken else (0, number.end)
+    following = s.word(end)
     is_dated = s.word(at - 1) == "for" and following in ("tomorrow", "tonight")
     if not is_dated and (s.word(at - 1) not in _BEFORE_BARE or following not in _AFTER_BARE):
         return None
-    return guessed(int(number.value) % 24, 0, number.end)
+    return guessed(int(number.value) % 24, minute, end)
+
+
+def is_after_bare(s: Sentence, at: int) -> bool:
+    """Tell whether a number that ends before a token counts nothing that is named there."""
+    return s.word(at) in _AFTER_BARE
+
+
+def bare_end(
+    s: Sentence, at: int, found: tuple[Number | None, ...], first: Time
+) -> Candidate | None:
+    """Return the 1 of "from 11 am to 1": the hour that is next after the first one."""
+    number = found[at]
+    if number is None or number.value % 1 or not 1 <= number.value <= 12:
+        return None
+    if not is_after_bare(s, number.end):
+        return None
+    begun = first.hour * 60 + first.minute
+    hours = (int(number.value) % 12, int(number.value) % 12 + 12)
+    hour = min(hours, key=lambda h: (h * 60 - begun) % (24 * 60) or 24 * 60)
+    return s.candidate(at, number.end, "TIME", f"time:{hour}:00:00")
 
 
 def times(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
@@ -251,5 +291,5 @@ def times(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
             continue
         bare = bare_time(s, at, found)
         if bare is not None:
-            weak = s.word(at - 1) not in ("at", "for")
+            weak = s.word(at - 1) not in ("at", "for") and not bare.minute
             yield s.candidate(at, bare.end, "TIME", bare.value, weak=weak, soft=True)

@@ -1,6 +1,7 @@
 """Dates: "march 14", "the 14th of march 2027", "3/14/2027", "next friday at half past 8"."""
 
 import re
+from bisect import bisect_left
 from calendar import isleap
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from genie_dp.augment.written.dates import HOLIDAYS, MONTHS, SHORT_MONTHS, WEEKDAYS, next_day
 from genie_dp.parser.reading.clock import DAWN, Time, bare_time, hour_of, time_at
 from genie_dp.parser.reading.measures import amount_at
-from genie_dp.parser.reading.numbers import Number, ordinal_at
+from genie_dp.parser.reading.numbers import ORDINALS, Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import Sentence, words_of
 
@@ -26,9 +27,8 @@ _NEAR = {"today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "tomorow": 1, "yesterda
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DOTTED = re.compile(r"(\d{1,2})[.-](\d{1,2})[.-](\d{4}|\d{2})")
 _DAY = re.compile(r"(\d{1,2})(?:st|nd|rd|th)?")
-_YEAR = re.compile(r"(?:19|20|21)\d{2}")
+_YEAR = re.compile(r"(?:1[789]|2[01])\d{2}")
 _UNITS = {"day": 1, "week": 7}
-_SECONDS = {"s": 1, "min": 60, "h": 3600}
 _PRONOUNS = words_of("i you we they he she it who that which this people one")
 _BEFORE_DAY = frozenset(("on", "by", "until", "till", "before", "after", "since", "from", "for"))
 _AFTER_DAY = frozenset(
@@ -41,6 +41,10 @@ _HOLIDAYS = {tuple(name.split()): day for name, day in HOLIDAYS.items()} | {
 }  # fmt: skip
 _PARTS = ("morning", "afternoon", "evening", "night")
 _RECURS = frozenset(("every", "each"))
+_MOST_MONTHS = 12 * 12  # the 31st is one of each day of the week in less
+_MOST_DAYS = 20  # tokens of "every monday, tuesday and friday"
+_RECUR_TOO = frozenset((",", "and", "or", "to", "through", "-", "other", *ORDINALS))
+_LINKS = frozenset(("to", "through", "until", "till", "-", "–"))
 
 
 class Day(NamedTuple):
@@ -55,21 +59,53 @@ class Day(NamedTuple):
 
 def days(s: Sentence, found: tuple[Number | None, ...], now: datetime) -> Iterator[Candidate]:
     """Yield the candidates that are dates, with and without a time of day."""
+    begun: dict[int, tuple[date, bool]] = {}  # token after a date -> it, whether "between" stands
     for at in range(len(s.words)):
-        if s.word(at - 1) in _RECURS:
+        if recurs(s, at):
             continue
-        try:
-            yield from _at(s, at, found, now)
-        except (ValueError, OverflowError):
-            continue  # no such day, or none that a calendar has
+        first, is_between = begun.get(at - 1, (None, False))
+        dates = _dates(s, at, found, now)
+        is_last = s.word(at - 1) in _LINKS or (is_between and s.word(at - 1) == "and")
+        is_early = first is not None and any(_day_of(one) < first for one in dates)
+        if first is not None and is_early and is_last and s.word(at) not in _NEAR:
+            # "from monday to friday": the friday after that monday.
+            dates = _dates(s, at, found, datetime.combine(first, now.time()))
+        for one in dates:
+            end = bisect_left(s.ends, one.end) + 1
+            if s.word(at) != "the" or s.word(end - 1) in _MONTHS:  # `ranges` has "the 3rd"
+                begun[end] = _day_of(one), s.word(at - 1) == "between"
+            yield one
+
+
+def _day_of(one: Candidate) -> date:
+    return datetime.fromisoformat(one.value.removeprefix("date:")).date()
+
+
+def recurs(s: Sentence, at: int) -> bool:
+    """Tell whether a day is one of "every monday and friday", "every first monday"."""
+    if s.word(at - 1) in _RECURS:
+        return True
+    if s.word(at) not in _DAYS:
+        return False
+    for place in range(at - 1, max(at - _MOST_DAYS, -1), -1):
+        word = s.word(place)
+        if word in _RECURS or (word not in _DAYS and word not in _RECUR_TOO):
+            return word in _RECURS
+    return False
+
+
+def _dates(
+    s: Sentence, at: int, found: tuple[Number | None, ...], now: datetime
+) -> list[Candidate]:
+    try:
+        return list(_at(s, at, found, now))
+    except (ValueError, OverflowError):
+        return []  # no such day, or none that a calendar has
 
 
 def _at(
     s: Sentence, at: int, found: tuple[Number | None, ...], now: datetime
 ) -> Iterator[Candidate]:
-    moment = _moment(s, at, found, now)
-    if moment is not None:
-        yield moment
     day = day_at(s, at, found, now.date())
     if day is not None:
         yield from _with_time(s, at, day, found)
@@ -130,46 +166,6 @@ def _on(s: Sentence, day: Day, time: Time) -> tuple[date, Time]:
     return day.day + timedelta(days=is_night and time.hour < DAWN), time
 
 
-def _moment(
-    s: Sentence, at: int, found: tuple[Number | None, ...], now: datetime
-) -> Candidate | None:
-    """Return "in 5 minutes", "2 hours ago", "an hour from now": points of time, to the second."""
-    start = at + (s.word(at) == "in")
-    seconds, end = _seconds(s, start, found)
-    if seconds is None:
-        return None
-    if s.word(at) == "in":
-        if s.word(at - 1) in ("than", "per") or s.word(end) in ("or", "a", "one", "each"):
-            return None
-        sign = 1
-    elif s.has(end, "ago"):
-        sign, end = -1, end + 1
-    elif s.has(end, "from", "now"):
-        sign, end = 1, end + 2
-    else:
-        return None
-    then = now.replace(microsecond=0, tzinfo=None) + timedelta(seconds=sign * seconds)
-    return s.candidate(at, end, "DATE", f"date:{then.isoformat()}")
-
-
-def _seconds(s: Sentence, at: int, found: tuple[Number | None, ...]) -> tuple[float | None, int]:
-    total, end, met = 0.0, at, False
-    for _ in range(3):
-        place = end + (met and s.word(end) == "and")
-        amount = amount_at(s, place, found) if place < len(s.words) else None
-        if amount is None or amount.unit not in _SECONDS or s.word(place).endswith("c"):
-            break
-        total += float(amount.value) * _SECONDS[amount.unit]
-        end, met = amount.end, True
-    if met:
-        return total, end
-    if s.has(at, "half", "an", "hour"):
-        return 1800, at + 3
-    if s.word(at) in ("an", "a") and s.word(at + 1) in ("hour", "minute"):
-        return (3600 if s.word(at + 1) == "hour" else 60), at + 2
-    return None, at
-
-
 def day_at(s: Sentence, at: int, found: tuple[Number | None, ...], today: date) -> Day | None:
     """Return the longest date that begins at a token, or None.
 
@@ -206,7 +202,7 @@ def _near(s: Sentence, at: int, day: date) -> Day:
 
 
 def _numeric(s: Sentence, at: int, today: date) -> Day | None:
-    """Return "2027-03-14", "14.3.2027", "3/14/2027", "3/14"."""
+    """Return "2027-03-14", "2027/3/14", "14.3.2027", "3/14/2027", "3/14"."""
     word = s.word(at)
     if not word[:1].isdigit():
         return None
@@ -220,6 +216,8 @@ def _numeric(s: Sentence, at: int, today: date) -> Day | None:
     if not (s.word(at + 1) == "/" and word.isdigit() and s.word(at + 2).isdigit()):
         return None
     first, second = int(word), int(s.word(at + 2))
+    if _YEAR.fullmatch(word) and s.word(at + 3) == "/" and _DAY.fullmatch(s.word(at + 4)):
+        return Day(date(first, second, int(s.word(at + 4))), at + 5)
     if s.word(at + 3) == "/" and s.word(at + 4).isdigit() and len(s.word(at + 4)) in (2, 4):
         year = _century(int(s.word(at + 4)))
         return _of_numbers(first, second, year, at + 5, day_first=s.locale.day_first)
@@ -227,10 +225,10 @@ def _numeric(s: Sentence, at: int, today: date) -> Day | None:
     found = _of_numbers(first, second, 2000, at + 3, day_first=s.locale.day_first)
     if found is None:
         return None
-    is_fraction = (
-        first < second and second in (2, 3, 4, 5, 8, 10) and s.word(at - 1) not in _BEFORE_DAY
-    )
-    return found._replace(day=_next(found.day.day, found.day.month, today), weak=is_fraction)
+    is_fraction = first < second and second in (2, 3, 4, 5, 8, 10)
+    is_other = is_fraction or (first, second) == (24, 7)
+    is_weak = is_other and s.word(at - 1) not in _BEFORE_DAY
+    return found._replace(day=_next(found.day.day, found.day.month, today), weak=is_weak)
 
 
 def _of_numbers(first: int, second: int, year: int, end: int, *, day_first: bool) -> Day | None:
@@ -252,7 +250,7 @@ def _month_first(s: Sentence, at: int, today: date) -> Day | None:
     if month is None or (s.word(at) in ("may", "march") and s.word(at - 1) in _PRONOUNS):
         return None
     place = at + 1
-    place += s.word(place) == "." and s.word(at) in SHORT_MONTHS
+    place += s.word(place) == "." and s.word(at) in (*SHORT_MONTHS, "sept")
     if _YEAR.fullmatch(s.word(place)):
         return Day(date(int(s.word(place)), month, 1), place + 1)
     the = s.word(place) == "the"
@@ -307,20 +305,29 @@ def _day_first(s: Sentence, at: int, today: date) -> Day | None:
             )
         )
         return _with_year(s, number[0], month, after, today)
-    if the and s.word(at - 1) in _BEFORE_DAY and s.word(number[1]) in _AFTER_DAY:
+    is_told = s.word(at - 1) in _BEFORE_DAY or _is_between(s, at, number[1])
+    if the and is_told and s.word(number[1]) in _AFTER_DAY:
         return _of_month(number[0], number[1], today)
     return None
 
 
-def _of_month(number: int, end: int, today: date) -> Day | None:
-    """Return the next such day of a month: "on the 2nd"."""
-    for months in range(3):
+def _is_between(s: Sentence, at: int, end: int) -> bool:
+    """Tell whether a number begins "between the 3rd and the 5th", of nothing that is named."""
+    if s.word(at - 1) != "between" or s.word(end) != "and" or s.word(at + 1)[:1].isalpha():
+        return False
+    last = _day_number(s, end + 1 + (s.word(end + 1) == "the"))
+    return last is not None and s.word(last[1]) in _AFTER_DAY
+
+
+def _of_month(number: int, end: int, today: date, weekday: int | None = None) -> Day | None:
+    """Return the next such day of a month: "on the 2nd", "friday the 13th"."""
+    for months in range(_MOST_MONTHS):
         year, month = divmod(today.year * 12 + today.month - 1 + months, 12)
         try:
             found = date(year, month + 1, number)
         except ValueError:
             continue
-        if found >= today:
+        if found >= today and weekday in (None, found.weekday()):
             return Day(found, end)
     return None
 
@@ -343,8 +350,9 @@ def _weekday(s: Sentence, at: int, today: date) -> Day | None:
     if number is None:
         return None
     is_told = place > at or s.word(at - 1) in _BEFORE_DAY
+    named = _named(s, place + 1, today, number)
     if name in _SHORT_DAYS and not (is_told and s.word(place - 1) != "the"):
-        return None
+        return named if named is not None and s.word(place + 1) != "the" else None
     ahead = (number - today.weekday() - 1) % 7 + 1
     if way in ("last", "past"):
         ahead -= 7
@@ -355,18 +363,23 @@ def _weekday(s: Sentence, at: int, today: date) -> Day | None:
         day, end = monday + timedelta(days=7 + number), end + 2
     if s.word(end) in _PARTS:
         return Day(day, end + 1, hour=hour_of(s, s.word(end)))
-    return _named(s, end, today) or Day(day, end, soft=not is_told)
+    is_next = end == place + 1
+    return (named if is_next else None) or Day(day, end, soft=not is_told)
 
 
-def _named(s: Sentence, end: int, today: date) -> Day | None:
-    """Return the date that follows its day of the week: "thursday the 14th", "friday, march 5"."""
+def _named(s: Sentence, end: int, today: date, weekday: int) -> Day | None:
+    """Return the date after its day of the week: "thursday the 14th", "friday, march 5"."""
     place = end + (s.word(end) == ",")
     if s.word(place) in _MONTHS:
         return _month_first(s, place, today)
     number = _day_number(s, place + 1) if s.word(place) == "the" else None
+    if s.word(place)[:1].isdigit():
+        return _day_first(s, place, today)
     if number is None or not s.word(place + 1)[:1].isdigit():
         return None
-    return _day_first(s, place, today) or _of_month(number[0], number[1], today)
+    is_whole = s.word(number[1]) == "of" or s.word(number[1]) in _MONTHS
+    whole = _day_first(s, place, today) if is_whole else None
+    return whole or _of_month(number[0], number[1], today, weekday)
 
 
 def _counted(s: Sentence, at: int, found: tuple[Number | None, ...], today: date) -> Day | None:

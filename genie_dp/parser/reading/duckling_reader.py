@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from genie_dp.augment.written.dates import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.parser.reading.choose import chosen
+from genie_dp.parser.reading.days import recurs
 from genie_dp.parser.reading.duckling_process import DucklingProcess
 from genie_dp.parser.reading.grammar_reader import GrammarReader, checked_sentence, read_choices
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
@@ -88,16 +90,20 @@ class DucklingReader:
         for (first, end), found in zip(spans, answers or (), strict=False):
             for entity in found:
                 candidate = _candidate(s, entity, s.starts[first], s.ends[end - 1])
-                if candidate is None or _recurs(s, candidate):
+                if candidate is None or not _is_whole(s, candidate) or _recurs(s, candidate):
                     continue
                 if not _is_known(candidate, known) and not _is_several(candidate, known):
                     yield candidate
 
 
+def _is_whole(s: Sentence, one: Candidate) -> bool:
+    """Tell whether a time begins and ends where tokens do: "5 yesterday" of "$5 yesterday" not."""
+    return one.start in s.starts and one.end in s.ends
+
+
 def _recurs(s: Sentence, one: Candidate) -> bool:
     """Tell whether "every" stands before a time: then it is no date."""
-    before = s.text[: one.start].casefold().split()
-    return bool(before) and before[-1] in ("every", "each")
+    return recurs(s, bisect_left(s.starts, one.start))
 
 
 def windows(s: Sentence) -> tuple[tuple[int, int], ...]:

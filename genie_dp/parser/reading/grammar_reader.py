@@ -10,11 +10,12 @@ from genie_dp.parser.reading.clock import times
 from genie_dp.parser.reading.days import days
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures
+from genie_dp.parser.reading.moments import moments
 from genie_dp.parser.reading.money import money
 from genie_dp.parser.reading.numbers import number_at, numbers
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
-from genie_dp.parser.reading.ranges import ranges
+from genie_dp.parser.reading.ranges import ranges, with_scales
 from genie_dp.parser.reading.reading import LOCALE, Candidate, Locale, Reading, ReadValue
 from genie_dp.parser.reading.sentence import Sentence, sentence
 from genie_dp.skills.words import token_places, tokenize
@@ -52,13 +53,14 @@ class GrammarReader:
 
     def candidates(self, s: Sentence, now: datetime) -> Iterator[Candidate]:
         """Yield all that may be a value."""
-        found = tuple(number_at(s, at) for at in range(len(s.words)))
+        found = with_scales(s, tuple(number_at(s, at) for at in range(len(s.words))))
         yield from marks(s)
         yield from numbers(s, found)
         yield from measures(s, found)
         yield from money(s, found)
+        yield from ranges(s, found, now.date())  # first, for of equal ones the first counts
         yield from times(s, found)
-        yield from ranges(s, found, now.date())  # before days: of equal ones the first counts
+        yield from moments(s, found, now)
         yield from days(s, found, now)
         yield from places(s)
 

@@ -11,11 +11,12 @@ _QUOTES = re.compile(
     r'(?<!\w)"([^"\n]{1,500})"|“([^“”\n]{1,500})”|«([^«»\n]{1,500})»'
     r"|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^‘’\n]{1,200})’(?!\w)"
 )
-_MAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}", re.IGNORECASE)
+_MAIL = re.compile(r"[\w.+'-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,6}", re.IGNORECASE)
 _DOMAINS = "com|org|net|edu|gov|io|ai|app|dev|info|biz|tv|me|co|us|uk|de|fr|es|it|nl|ca|au|jp|eu|ch"
 _LINK = re.compile(
     r"(?:https?://|www\.)[^\s\"<>]{1,500}"
-    rf"|(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,4}}(?:{_DOMAINS})(?![\w@-])(?:/[^\s\"<>]{{0,500}})?",
+    rf"|(?:[a-z0-9][a-z0-9-]{{0,62}}\.){{1,4}}(?:{_DOMAINS})(?![\w@-])"
+    r"(?::\d{2,5}(?!\w))?(?:[/?#][^\s\"<>]{0,500})?",
     re.IGNORECASE,
 )
 _AFTER_LINK = ".,;:!?)'’"
@@ -30,6 +31,7 @@ _PATH = re.compile(
     rf"|(?:[\w.+-]{{1,100}}/){{0,20}}[\w+-][\w.+-]{{0,100}}\.(?:{_FILES})(?![\w@/-])",
     re.IGNORECASE,
 )
+_INITIALS = re.compile(r"[a-z]\.[a-z] ?\.(?!\w)", re.IGNORECASE)
 _NAME = re.compile(r"@(\w+(?:[.-]\w+)*)")
 _TAG = re.compile(r"#(\w*[^\W\d]\w*(?:-\w+)*)")
 _NORTH_AMERICAN = re.compile(
@@ -76,7 +78,10 @@ def _quotes(s: Sentence) -> Iterator[Candidate]:
 def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
     start = s.starts[at]
     first = word[:1]
-    if first == "@" and (match := _NAME.match(s.text, start)) is not None:
+    if first == "@" and (match := _mail_around(s, at)) is not None:
+        value = entity(match[0], "tt:email_address")
+        yield Candidate(match.start(), match.end(), "EMAIL_ADDRESS", value)
+    elif first == "@" and (match := _NAME.match(s.text, start)) is not None:
         yield Candidate(start, match.end(), "USERNAME", entity(match[1], "tt:username"))
     elif first == "#" and (match := _TAG.match(s.text, start)) is not None:
         yield Candidate(start, match.end(), "HASHTAG", entity(match[1], "tt:hashtag"))
@@ -84,15 +89,31 @@ def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
         value = entity(match[0], "tt:email_address")
         yield Candidate(start, match.end(), "EMAIL_ADDRESS", value)
     elif "." in word and (match := _LINK.match(s.text, start)) is not None and "@" not in word:
-        text = match[0].rstrip(_AFTER_LINK)
+        text = _trimmed(match[0])
         if len(text) > 4:
             yield Candidate(start, start + len(text), "URL", entity(text, "tt:url"))
     if (first in "~./" or "." in word or _follows(s, at)) and (
         (match := _PATH.match(s.text, start)) is not None and _is_alone(s, start)
     ):
         text = match[0].rstrip(".")
+        if _INITIALS.match(s.text, start) is not None:
+            return  # "washington, d.c."
         if any(c.isalpha() for c in text):
             yield Candidate(start, start + len(text), "PATH_NAME", entity(text, "tt:path_name"))
+
+
+def _mail_around(s: Sentence, at: int) -> re.Match[str] | None:
+    """Return the match of "o'brien@example.com" at its second token, "@example.com"."""
+    return _MAIL.match(s.text, s.starts[at - 1]) if at and s.ends[at - 1] == s.starts[at] else None
+
+
+def _trimmed(link: str) -> str:
+    """Return a link without the punctuation after it; a bracket that it opened is its own."""
+    while link[-1:] in tuple(_AFTER_LINK):
+        if link[-1] == ")" and link.count("(") >= link.count(")"):
+            break
+        link = link[:-1]
+    return link
 
 
 def _follows(s: Sentence, at: int) -> bool:

@@ -30,13 +30,16 @@ _ALSO = {
 }  # fmt: skip
 _PHRASES = {
     "kmph": (
+        "kilometers / hour",
+        "kilometres / hour",
+        "km / hour",
         "kilometers an hour",
         "kilometres an hour",
         "km per hour",
         "km / h",
         "kilometer an hour",
     ),
-    "mph": ("miles an hour", "mile an hour", "mi / h"),
+    "mph": ("miles an hour", "mile an hour", "mi / h", "miles / hour"),
     "mps": ("meters a second", "metres a second", "m / s"),
     "C": ("degrees c", "degree c", "° c", "degrees centigrade", "deg c"),
     "F": ("degrees f", "degree f", "° f", "deg f"),
@@ -111,11 +114,22 @@ def amount_at(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Amount 
     """Return a number with its unit that begins at a token, "5 km", "5km", or None."""
     number = found[at] if at < len(found) else None
     if number is not None:
+        number = _fraction(s, at) or number
         unit = unit_at(s, number.end)
         if unit is None or not _is_unit(s, number, unit[0]):
             return None
         return Amount(number.value, *unit)
     return _attached(s, at)
+
+
+def _fraction(s: Sentence, at: int) -> Number | None:
+    """Return the half of "1/2 mile", "1/2 an hour", "3/4 of a mile", or None."""
+    below = {"2": 2, "3": 3, "4": 4, "8": 8}.get(s.word(at + 2))
+    above = digits(s.word(at))
+    if s.word(at + 1) != "/" or below is None or above is None or not 0 < above < below:
+        return None
+    end = at + 3 + (s.word(at + 3) == "of")
+    return Number(round(above / below, 9), end + (s.word(end) in ("a", "an")))
 
 
 def _is_unit(s: Sentence, number: Number, unit: str) -> bool:
@@ -132,7 +146,7 @@ def _attached(s: Sentence, at: int) -> Amount | None:
         return _hyphened(s, at, word)
     match = _ATTACHED.fullmatch(word)
     value = digits(match[1]) if match is not None else None
-    if match is None or value is None:
+    if match is None or value is None or (match[2] == "s" and _is_decade(s, at)):
         return None
     name = match[2]
     if name in ("km", "m") and s.has(at + 1, "/"):
@@ -145,6 +159,14 @@ def _attached(s: Sentence, at: int) -> Amount | None:
         if len(words) == 1:
             return Amount(value, unit, at + 1)
     return None
+
+
+def _is_decade(s: Sentence, at: int) -> bool:
+    """Tell whether "1990s" is no duration, nor is the "90s" of "the 90s"."""
+    number = s.word(at)[:-1]
+    return number.endswith("0") and (
+        number[:2] in ("18", "19", "20") if len(number) == 4 else s.word(at - 1) == "the"
+    )
 
 
 def _hyphened(s: Sentence, at: int, word: str) -> Amount | None:
@@ -179,7 +201,7 @@ def measures(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidat
             yield from _with_smaller(s, at, amount, found)
         elif s.word(at) in ("a", "an") and (one := _one_and(s, at, found)) is not None:
             yield from _with_smaller(s, at, one, found)
-        elif s.word(at) in ("a", "an", "half", "three", "1", "one"):
+        elif s.word(at) in ("a", "an", "half", "half-hour", "quarter", "three", "1", "one"):
             yield from _idiom(s, at)
         if s.word(at)[:1].isdigit():
             yield from _feet(s, at)
@@ -205,12 +227,17 @@ def _with_smaller(
     s: Sentence, at: int, amount: Amount, found: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield "6 feet 3 inches", "2 hours and a half", "5 foot 10", else the amount alone."""
+    after = amount_at(s, amount.end, found) if _is_written(s, amount, "m") else None
+    if after is not None and _is_written(s, after, "s"):
+        amount = amount._replace(unit="min")
     end, parts, last = amount.end, [_value(amount)], amount
     is_range = s.word(at - 1) in ("between", "from")
     for _ in range(3):
         # "between 50 minutes and 5 seconds" are two.
         following = end + (s.word(end) == "," or (s.word(end) == "and" and not is_range))
         smaller = amount_at(s, following, found)
+        if smaller is not None and last.unit == "h" and _is_written(s, smaller, "m"):
+            smaller = smaller._replace(unit="min")
         if smaller is None or (last.unit, smaller.unit) not in _PAIRS:
             break
         parts.append(_value(smaller))
@@ -223,14 +250,26 @@ def _with_smaller(
         yield s.candidate(at, end + 3, stem_of(amount.unit), _value(half))
         return
     name = s.word(amount.end - 1)
-    soft = name in ("second", "seconds", "minute", "day", "days") and s.word(at) in (
-        "one",
-        "1",
-        "first",
+    is_decade = name[2:] == "s" and name[1:2] == "0"  # "play 80s music"
+    soft = (
+        is_decade
+        or name in ("second", "seconds", "minute", "day", "days")
+        and s.word(at)
+        in (
+            "one",
+            "1",
+            "first",
+        )
     )
-    # "40k" is forty thousand; `numbers` has it.
-    weak = amount.unit == "K" and name.endswith("k")
+    # "40k" is forty thousand, "3M" three million; `numbers` has them.
+    is_million = amount.unit == "m" and s.text[s.ends[at] - 1] == "M" and end == at + 1
+    weak = is_million or (amount.unit == "K" and name.endswith("k"))
     yield s.candidate(at, end, stem_of(amount.unit), " ".join(parts), soft=soft, weak=weak)
+
+
+def _is_written(s: Sentence, amount: Amount, sign: str) -> bool:
+    """Tell whether a sign is the unit: "m" are minutes after hours and before seconds."""
+    return s.word(amount.end - 1).lstrip("+-.,0123456789") == sign
 
 
 def _inches(s: Sentence, feet: Amount, found: tuple[Number | None, ...]) -> Number | None:
@@ -264,9 +303,14 @@ def _idiom(s: Sentence, at: int) -> Iterator[Candidate]:
     if halved is not None:
         yield halved
         return
-    quarters = {"a": 15, "three": 45}.get(word)
-    if quarters and s.word(at + 1) in ("quarter", "quarters") and s.has(at + 2, "of", "an", "hour"):
-        yield s.candidate(at, at + 5, "DURATION", f"{quarters} unit:min")
+    quarters = {"a": 15, "quarter": 15, "three": 45}.get(word)
+    place = at + (word != "quarter")
+    if (
+        quarters
+        and s.word(place) in ("quarter", "quarters")
+        and s.has(place + 1, "of", "an", "hour")
+    ):
+        yield s.candidate(at, place + 4, "DURATION", f"{quarters} unit:min")
         return
     if word not in ("a", "an", "one"):
         return
@@ -289,8 +333,10 @@ _HALF_MORE = {"h": "90 unit:min", "day": "36 unit:h", "year": "18 unit:mon", "mi
 def _halved(s: Sentence, at: int) -> Candidate | None:
     """Return "half an hour", "a half hour", "half-hour"."""
     place = at
-    if s.word(place) in ("a", "an") and s.word(place + 1) == "half":
+    if s.word(place) in ("a", "an") and s.word(place + 1) in ("half", "half-hour"):
         place += 1
+    if s.word(place) == "half-hour":
+        return s.candidate(at, place + 1, "DURATION", _HALVED["h"])
     if s.word(place) != "half":
         return None
     place += 1

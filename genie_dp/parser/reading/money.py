@@ -13,6 +13,8 @@ from genie_dp.parser.reading.sentence import Sentence
 
 _SIGNS = {"$": "", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw"}
 _SIGNED = re.compile(r"([$€£])([-+]?\d.*)")
+# What stands right before the "$" of other countries.
+_DOLLARS = {"us": "usd", "c": "cad", "ca": "cad", "a": "aud", "au": "aud", "nz": "nzd"}
 _CENTS = {
     ("cents",): "", ("cent",): "", ("¢",): "", ("euro", "cents"): "eur", ("euro", "cent"): "eur",
     ("pence",): "gbp", ("penny",): "gbp", ("pennies",): "usd",
@@ -61,8 +63,15 @@ def money(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
             yield from _named(s, at, number, found)
         else:
             yield from _signed(s, at, found)
-        if number is None and s.word(at) in ("a", "one", "1"):
-            yield from _one(s, at)
+        if number is None and s.word(at) in ("a", "an", "one", "1", "half"):
+            yield from _one(s, at, found)
+
+
+def money_at(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Candidate | None:
+    """Return the amount of money that begins at a token, or None."""
+    number = found[at] if at < len(found) else None
+    made = _signed(s, at, found) if number is None else _named(s, at, number, found)
+    return next(iter(made), None)
 
 
 def _candidate(
@@ -84,7 +93,7 @@ def _named(
 ) -> Iterator[Candidate]:
     """Yield "5 dollars (and 20 cents)", "50 cents"."""
     currency = currency_at(s, number.end)
-    cents = _cent_name(s, number.end)
+    cents = cents_at(s, number.end)
     if currency is not None and (cents is None or cents[1] <= currency[1]):
         code, end = currency
         amount = number.value
@@ -95,12 +104,13 @@ def _named(
         if not (soft and number.is_said and number.value == 1):
             yield _candidate(s, at, end, amount, code, soft=soft)
         return
-    if cents is not None and number.value < 100:
+    if cents is not None:
         code, end = cents
         yield _candidate(s, at, end, number.value / 100, code or s.locale.currency)
 
 
-def _cent_name(s: Sentence, at: int) -> tuple[str, int] | None:
+def cents_at(s: Sentence, at: int) -> tuple[str, int] | None:
+    """Return (code or "", next place) of the name of a hundredth at a token, or None."""
     for words in ((s.word(at), s.word(at + 1)), (s.word(at),)):
         if words in _CENTS:
             return _CENTS[words], at + len(words)
@@ -113,7 +123,7 @@ def _cents_after(
     """Return (amount, next place) of "and 20 cents"."""
     at = end + (s.word(end) == "and")
     number = found[at] if at < len(found) else None
-    cents = _cent_name(s, number.end) if number is not None and number.value < 100 else None
+    cents = cents_at(s, number.end) if number is not None and number.value < 100 else None
     if number is None or cents is None or cents[0] not in ("", code):
         return None
     return number.value / 100, cents[1]
@@ -132,6 +142,9 @@ def _bare_cents(
 def _signed(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
     """Yield "$5", "$ 5", "$1.5k", "$2 million", "eur 5"."""
     word = s.word(at)
+    if word in ("-", *_DOLLARS) and s.starts[at + 1 : at + 2] == (s.ends[at],):
+        yield from _prefixed(s, at, found)
+        return
     match = _SIGNED.fullmatch(word)
     if match is not None:
         amount = digits(match[2])
@@ -155,8 +168,36 @@ def _signed(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Iterator[
             yield _candidate(s, at, following.end, following.value, code, soft=word in _RARE)
 
 
-def _one(s: Sentence, at: int) -> Iterator[Candidate]:
-    """Yield "a dollar", "a buck"."""
-    currency = currency_at(s, at + 1)
-    if currency is not None and s.word(at + 1) not in _RARE | {"pound", "quid"}:
-        yield _candidate(s, at, currency[1], Decimal(1), currency[0], soft=True)
+def _prefixed(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield "-$5", "C$5": what stands right before the sign says more."""
+    word, sign = s.word(at), s.word(at + 1)[:1]
+    is_inside = at > 0 and s.ends[at - 1] == s.starts[at]
+    if is_inside or sign not in _SIGNS or (word != "-" and sign != "$"):
+        return
+    if word in ("a", "c") and s.text[s.starts[at]] == word:
+        return  # "a$5 tip"
+    for one in _signed(s, at + 1, found):
+        _, amount, code = one.value.split(":")
+        if word == "-":
+            amount = plain(-Decimal(amount))
+        else:
+            code = _DOLLARS[word]
+        start = s.starts[at]
+        yield one._replace(start=start, value=f"currency:{amount}:{code}")
+
+
+def _one(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield "a dollar", "a buck fifty", "a dollar and fifty cents", "half a dollar"."""
+    is_half = s.word(at) == "half"
+    place = at + 1 + (is_half and s.word(at + 1) in ("a", "an"))
+    currency = currency_at(s, place)
+    if currency is None or s.word(place) in _RARE | {"pound", "quid"}:
+        return
+    if is_half or s.word(at - 1) == "half":
+        if is_half and place > at + 1:
+            yield _candidate(s, at, currency[1], Decimal("0.5"), currency[0])
+        return
+    code, end = currency
+    extra = _cents_after(s, end, code, found) or _bare_cents(s, end, found)
+    amount, end = (1 + extra[0], extra[1]) if extra is not None else (Decimal(1), end)
+    yield _candidate(s, at, end, amount, code, soft=extra is None)

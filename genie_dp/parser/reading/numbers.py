@@ -10,6 +10,7 @@ from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import Sentence, words_of
 
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_SIZES = SCALES | {"hundred": 100, "dozen": 12}
 _SUFFIXES = {"k": 10**3, "m": 10**6, "mil": 10**6, "mio": 10**6, "bn": 10**9, "b": 10**9}
 _UNITS = {cardinal(n): n for n in range(20)}
 _TENS = {cardinal(n): n for n in range(20, 100, 10)}
@@ -86,7 +87,8 @@ def number_at(s: Sentence, at: int) -> Number | None:
 def _unsigned(s: Sentence, at: int) -> Number | None:
     word = s.word(at)
     if word in ("a", "an", "half"):
-        return _idiom(s, at, word)
+        idiom = _idiom(s, at, word)
+        return _with_fraction(s, idiom) if idiom is not None else None
     value = digits(word)
     if value is not None:
         return _with_fraction(s, _scaled(s, Number(value, at + 1)))
@@ -194,10 +196,12 @@ def _dozens(s: Sentence, found: Number) -> Number:
 
 
 def _with_fraction(s: Sentence, found: Number) -> Number:
-    """Return "two and a half", "2 1/2" as one number."""
+    """Return "two and a half (million)", "two million and a half", "2 1/2" as one number."""
     value, end, said = found
     if s.has(end, "and", "a") and s.word(end + 2) in ("half", "quarter"):
-        return Number(value + _HALVES[s.word(end + 2)], end + 3, said)
+        size = _SIZES.get(s.word(end - 1), 1)
+        more = Number(value + _HALVES[s.word(end + 2)] * size, end + 3, said)
+        return _scaled(s, more) if size == 1 else more
     if s.word(end) in _FRACTIONS and value == value.to_integral_value():
         return Number(value + _FRACTIONS[s.word(end)], end + 1, said)
     if s.has(end + 1, "/") and s.word(end) in ("1", "3") and s.word(end + 2) in ("2", "4"):
@@ -219,7 +223,9 @@ def numbers(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate
     """Yield the candidates that are numbers; `found` has the number that begins at each token."""
     for at, number in enumerate(found):
         word = s.word(at)
-        if number is not None:
+        if number is not None and word in _TENS and ORDINALS.get(s.word(at + 1), 99) < 10:
+            yield from _ordinal(s, at)
+        elif number is not None:
             yield from _plain(s, at, number)
             year = _year(s, at) if number.is_said else None
             if year is not None:
@@ -233,7 +239,7 @@ def numbers(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate
             if share is not None:
                 yield s.candidate(at, at + 1, "NUMBER", plain(share), after="percent")
         else:
-            yield from _ordinal(s, at, word)
+            yield from _ordinal(s, at)
 
 
 def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
@@ -294,9 +300,8 @@ def ordinal_at(s: Sentence, at: int) -> tuple[int, int] | None:
     return None
 
 
-def _ordinal(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
-    """Yield "third" as a candidate that is words unless a caller asks for more."""
-    if word in ORDINALS or word in _ORDINALS_HYPHENED:
-        found = ordinal_at(s, at)
-        if found is not None:
-            yield s.candidate(at, found[1], "NUMBER", str(found[0]), weak=True)
+def _ordinal(s: Sentence, at: int) -> Iterator[Candidate]:
+    """Yield "third", "twenty first" as candidates that are words unless a caller asks for more."""
+    found = ordinal_at(s, at)
+    if found is not None:
+        yield s.candidate(at, found[1], "NUMBER", str(found[0]), weak=True)

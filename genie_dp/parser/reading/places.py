@@ -1,5 +1,6 @@
 """Places by list: the shipped cities with their positions, and home, work, here."""
 
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -24,6 +25,7 @@ _BEFORE = words_of(
 # A name that goes on with these is another place, or none: "the new york times".
 _AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "college", "street"))
 _MOST_WORDS = 5
+_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 # What people call some cities of the list.
 _SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": "washington"}
 
@@ -48,7 +50,8 @@ def gazetteer() -> tuple[dict[str, Place], dict[str, int]]:
         found.setdefault(row.value, Place(f'" {row.value} " at:{latitude}:{longitude}', row.weight))
         words = row.value.split(" ")
         longest[words[0]] = max(longest.get(words[0], 0), min(len(words), _MOST_WORDS))
-    for name, full in _SHORT.items():
+    short = {name.replace(" . ", " "): name for name in found if name.startswith("st . ")}
+    for name, full in (*_SHORT.items(), *short.items()):
         found.setdefault(name, found[full])
         longest[name.split()[0]] = max(longest.get(name.split()[0], 0), len(name.split()))
     return found, longest
@@ -67,10 +70,11 @@ _OWN = {tuple(name.split()): value for name, value in HERE}
 def places(s: Sentence) -> Iterator[Candidate]:
     """Yield the candidates that are places."""
     found, longest = gazetteer()
-    for at, word in enumerate(s.words):
+    words_ = tuple(word if word.isascii() else without_accents(word) for word in s.words)
+    for at, word in enumerate(words_):
         most = longest.get(word, 0)
         for length in range(min(most, len(s.words) - at), 0, -1):
-            name = " ".join(s.words[at : at + length])
+            name = " ".join(words_[at : at + length])
             place = found.get(name)
             if place is not None:
                 yield _candidate(s, at, length, name, place)
@@ -78,6 +82,16 @@ def places(s: Sentence) -> Iterator[Candidate]:
         for words, value in _OWN.items():
             if s.has(at, *words):
                 yield s.candidate(at, at + len(words), "LOCATION", value, weak=True)
+
+
+def without_accents(word: str) -> str:
+    """Return a word in the letters of the list of cities.
+
+    >>> without_accents("são"), without_accents("łódź")
+    ('sao', 'lodz')
+    """
+    letters = unicodedata.normalize("NFKD", word.translate(_LETTERS))
+    return "".join(c for c in letters if not unicodedata.combining(c))
 
 
 def _candidate(s: Sentence, at: int, length: int, name: str, place: Place) -> Candidate:

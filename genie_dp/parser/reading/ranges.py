@@ -1,23 +1,47 @@
 """Ranges: the first number of "between 2 and 4 pm" is a time, that of "5 to 10 dollars" money."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, timedelta
 
 from genie_dp.augment.written.numerals import plain
-from genie_dp.parser.reading.clock import guessed, time_at
+from genie_dp.parser.reading.clock import bare_end, guessed, is_after_bare, time_at
 from genie_dp.parser.reading.days import day_at
 from genie_dp.parser.reading.measures import amount_at, stem_of
-from genie_dp.parser.reading.money import currency_at
-from genie_dp.parser.reading.numbers import Number, ordinal_at
+from genie_dp.parser.reading.money import cents_at, money_at
+from genie_dp.parser.reading.numbers import SCALES, Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import Sentence
 
 _LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
 _BARE_LINKS = ("to", "through", "-", "–")
+_ANY = frozenset(("and", "or", "until", "till", *_BARE_LINKS))
+_OF_TIMES = (*_BARE_LINKS, "until", "till")
+
+
+def with_scales(s: Sentence, found: tuple[Number | None, ...]) -> tuple[Number | None, ...]:
+    """Return the numbers; the 1 of "1 to 2 million" is a million."""
+    if SCALES.keys().isdisjoint(s.words):
+        return found
+    return tuple(
+        _scaled(s, at, number, found) if number is not None else None
+        for at, number in enumerate(found)
+    )
+
+
+def _scaled(s: Sentence, at: int, number: Number, found: tuple[Number | None, ...]) -> Number:
+    links = (*_LINKS.get(s.word(at - 1), _BARE_LINKS), "or")
+    last = found[number.end + 1] if number.end + 1 < len(found) else None
+    if last is None or s.word(number.end) not in links or s.word(number.end - 1) in SCALES:
+        return number
+    value = number.value * SCALES.get(s.word(last.end - 1), 1)
+    return number._replace(value=value) if value < last.value else number
 
 
 def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
     """Yield candidates for the end of a range that borrows its unit from the other end."""
+    if _ANY.isdisjoint(s.words):
+        return
     for at in range(len(s.words)):
         links = _LINKS.get(s.word(at - 1), _BARE_LINKS)
         number = found[at]
@@ -25,10 +49,13 @@ def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterat
             link = number.end
             if s.word(link) in links and link + 1 < len(s.words):
                 yield from _first(s, at, number, link + 1, found)
+            if s.word(at - 1) == "at" and s.word(link) in ("and", "or"):
+                yield from _also(s, at, number, link + 1, found)
         else:
             yield from _second_day(s, at, links, found, today)
             if s.word(at) == "the" and s.word(at - 1) in _LINKS:
                 yield from _first_day(s, at, links, found, today)
+        yield from _last(s, at, links, found)
 
 
 def _first(
@@ -47,9 +74,50 @@ def _first(
     if amount is not None:
         value = f"{plain(number.value)} unit:{amount.unit}"
         yield s.candidate(at, number.end, stem_of(amount.unit), value)
-    if second is not None and (currency := currency_at(s, second.end)) is not None:
-        value = f"currency:{plain(number.value)}:{currency[0]}"
-        yield s.candidate(at, number.end, "CURRENCY", value)
+    money = money_at(s, other, found)
+    if money is not None:
+        is_cents = second is not None and cents_at(s, second.end) is not None
+        share = number.value / 100 if is_cents else number.value
+        code = money.value.rpartition(":")[2]
+        yield s.candidate(at, number.end, "CURRENCY", f"currency:{plain(share)}:{code}")
+
+
+def _also(
+    s: Sentence, at: int, number: Number, other: int, found: tuple[Number | None, ...]
+) -> Iterator[Candidate]:
+    """Yield the 8 of "at 8 and 9 pm"."""
+    time = time_at(s, other, found) if other < len(s.words) else None
+    is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
+    if time is not None and is_hour and not time.is_part and time.half_is_known:
+        yield from _hour(s, at, number, time.hour * 60 + time.minute)
+
+
+def _last(
+    s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...]
+) -> Iterator[Candidate]:
+    """Yield the bare end of "from 11 am to 1", "between $5 and 10", "5 km - 10"."""
+    time = time_at(s, at, found)
+    if time is not None and not time.is_part:
+        if s.word(time.end) in (*links, *_OF_TIMES) and time.end + 1 < len(s.words):
+            last = bare_end(s, time.end + 1, found, time)
+            yield from () if last is None else (last,)
+        return
+    amount, money = amount_at(s, at, found), money_at(s, at, found)
+    end = amount.end if amount is not None else 0
+    if money is not None and not money.is_soft:
+        end = bisect_left(s.ends, money.end) + 1
+    is_range = s.word(at - 1) in _LINKS or s.word(end) in ("-", "–")
+    number = found[end + 1] if 0 < end < len(found) - 1 else None
+    if number is None or not is_range or s.word(end) not in links:
+        return
+    if not is_after_bare(s, number.end):
+        return
+    if money is not None and cents_at(s, end - 1) is None:
+        value = f"currency:{plain(number.value)}:{money.value.rpartition(':')[2]}"
+        yield s.candidate(end + 1, number.end, "CURRENCY", value)
+    elif amount is not None:
+        value = f"{plain(number.value)} unit:{amount.unit}"
+        yield s.candidate(end + 1, number.end, stem_of(amount.unit), value)
 
 
 def _hour(s: Sentence, at: int, number: Number, other: int) -> Iterator[Candidate]:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from genie_dp.augment.written.dates import MONTHS, SHORT_MONTHS
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.parser.reading.reading import Candidate, Locale
 from genie_dp.skills.words import token_places
@@ -12,13 +13,13 @@ from genie_dp.skills.words import token_places
 # stay. Private characters mark placeholders elsewhere.
 _UNCLEAN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ue000-\uf8ff]")
 _RANGE = re.compile(
-    r"([$€£]?\d{1,6}(?:[.,:]\d+)*(?:am|pm)?)-([$€£]?\d{1,6}(?:[.,:]\d+)*)(am|pm|[a-z]{1,4}|%)?"
+    r"([$€£]?\d{1,6}(?:[.,:]\d+)*(?:[a-z]{1,4})?)-"
+    r"([$€£]?\d{1,6}(?:[.,:]\d+)*)([a-z]{1,4}|%)?"
 )
-_UNIT_LIKE = frozenset(
-    ("am", "pm", "dollars", "bucks", "euros", "pounds", "percent", "%", "minutes", "hours", "days")
-    + ("weeks", "months", "years", "seconds", "miles", "km", "kilometers", "meters", "feet", "kg")
-    + ("degrees", "mb", "gb", "mph", "min", "mins", "inches", "a.m", "p.m", "cents", "yen")
-)
+_BEHIND = re.compile(r"\d{1,12}(?:%|(?!am|pm|st|nd|rd|th)[a-z]+)?")
+_SIGNS = ("$", "€", "£")
+_MONTHS = frozenset(name for name in (*MONTHS, *SHORT_MONTHS, "sept") if name)
+Token = tuple[str, int, int]
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -28,6 +29,15 @@ def words_of(text: str) -> frozenset[str]:
     ['at', 'by']
     """
     return frozenset(text.split())
+
+
+_UNIT_LIKE = _MONTHS | words_of(
+    """
+    am pm a.m p.m dollars bucks euros pounds cents yen percent % seconds minutes min mins hours days
+    weeks months years miles km kilometers meters feet inches kg degrees c f mb gb mph
+    thousand million billion
+    """
+)
 
 
 def clean(text: str) -> str:
@@ -90,7 +100,7 @@ class Sentence:
 def sentence(text: str, locale: Locale) -> Sentence:
     """Return a text cut into tokens."""
     text = clean(text)
-    places = tuple(_opened(tuple(token_places(text))))
+    places = tuple(_opened(_pointed(tuple(token_places(text)))))
     words = tuple(token for token, _, _ in places)
     return Sentence(
         text,
@@ -102,14 +112,42 @@ def sentence(text: str, locale: Locale) -> Sentence:
     )
 
 
-def _opened(
-    tokens: tuple[tuple[str, int, int], ...],
-) -> Iterator[tuple[str, int, int]]:
-    """Yield the tokens with ranges taken apart: "2-4pm", "5-10" before a unit."""
+def _pointed(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """Return the tokens with "0.5" for ".5", "$0.5" for "$.5"."""
+    found: list[Token] = []
+    for token, start, end in tokens:
+        if _BEHIND.fullmatch(token) and found and found[-1][0] == "." and found[-1][2] == start:
+            point = found.pop()
+            if found and found[-1][2] == point[1] and found[-1][0] in (*_SIGNS, "-", "+"):
+                sign, begin, _ = found.pop()
+                found.append((f"{sign}0.{token}", begin, end))
+                continue
+            if not found or found[-1][2] < point[1]:
+                found.append((f"0.{token}", point[1], end))
+                continue
+            found.append(point)  # the full stop of a word
+        found.append((token, start, end))
+    return tuple(found)
+
+
+def _opened(tokens: tuple[Token, ...]) -> Iterator[Token]:
+    """Yield the tokens with ranges taken apart: "2-4pm", "5-10" before a unit, "5%-10%"."""
     for index, (token, start, end) in enumerate(tokens):
-        match = _RANGE.fullmatch(token) if "-" in token else None
+        before, _, last = tokens[index - 1] if index else ("", 0, -1)
+        if token[0] == "-" and len(token) > 1 and before in ("%", "°") and last == start:
+            yield "-", start, start + 1
+            yield token[1:], start + 1, end
+            continue
         following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
-        if match is None or not (match[3] or match[1][0] in "$€£" or following in _UNIT_LIKE):
+        is_told = before in _MONTHS or (before in _SIGNS and last == start)
+        match = _RANGE.fullmatch(token) if "-" in token else None
+        if match is None or not (
+            is_told
+            or match[3]
+            or match[1].startswith(_SIGNS)
+            or match[1].endswith(("am", "pm"))
+            or following in _UNIT_LIKE
+        ):
             yield token, start, end
             continue
         middle = start + match.end(1)
