@@ -273,6 +273,15 @@ def test_mistakes_in_recipes_have_a_code_and_a_place(folder, capsys, text, code,
     assert not entries()
 
 
+def test_a_parser_that_learned_of_private_rows_writes_no_programs(folder, capsys):
+    Path("parser").mkdir()
+    Path("parser/manifest.json").write_text(json.dumps({"inputs": {"private.jsonl": "0"}}))
+    Path("bad.yaml").write_text("generator: {kind: trained, model: generator, parser: parser}\n")
+    assert evolve(recipe="bad.yaml") == 1
+    assert "error[U007]: parser has learned of private rows" in capsys.readouterr().err
+    assert not entries()
+
+
 def test_a_model_that_is_not_there_leaves_nothing_behind(folder, capsys):
     text = RECIPE.replace("field:intent", "intent").replace("fractions: ", "# ")
     text += "metadata: {schema: schema.json}\n"

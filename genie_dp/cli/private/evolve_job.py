@@ -21,7 +21,7 @@ from genie_dp.cli.private.evolve_plan import (
     plan_of,
     save_plan,
 )
-from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.ledgers import refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, begun
 from genie_dp.cli.private.table_job import adapted, public_rows
 from genie_dp.cli.private.train_files import RUN, digest_of, write_over
@@ -116,6 +116,8 @@ def job_of(options: Mapping[str, Any]) -> Job:
     ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
     said = [*options["public"], *public_files(recipe)]
     refuse_private([name for name in said if name], options["private"], code="U007")
+    if parser := getattr(recipe.generator, "parser", None):
+        refuse_learned(Path(parser), options["private"], code="U007")
     language = get_language(options["language"])
     path = recipe.metadata.table if recipe.metadata else None
     known = load_table(Path(path)) if path else None
