@@ -215,6 +215,8 @@ def test_figures_of_private_text_are_written_and_not_printed(tmp_path, labelled,
     pi, careful = json.loads(out.read_text())["policies"]
     assert (pi["gamma"]["found"], pi["gamma"]["of"]) == (1, 5)
     assert pi["gamma"]["low"] < 0.2 < pi["gamma"]["high"]
+    assert json.loads(out.read_text())["gamma"] == pi["differs"]
+    assert json.loads(out.read_text())["missed_by_both"] == careful["exposed"]
     assert careful["name"] == "pi_c"
     assert CANARY not in out.read_text()
 

@@ -10,7 +10,7 @@ import torch
 from genie_dp.errors import GenieError
 from genie_dp.learn.tagger import TaggerSettings
 from genie_dp.private.redact.gazetteer import Gazetteer
-from genie_dp.private.redact.measure import compared, read_labelled
+from genie_dp.private.redact.measure import ALL, compared, read_labelled
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.phones import Phones
 from genie_dp.private.redact.plugins import Presidio, Spacy
@@ -172,7 +172,29 @@ def test_policies_are_measured_by_whole_secrets(tmp_path):
     assert pi.exposed.found == 1  # bob stands in a text of which nothing is taken
     assert pi.exact.found == 1
     assert careful.gamma.found == 1
+    # The careful one masks spaces behind "ann", too.
+    assert (pi.differs.found, careful.differs.found) == (2, 2)
     assert careful.letters.value < pi.letters.value + 1e-9
+
+
+def test_a_mask_that_takes_a_word_beside_the_secret_leaves_a_trace():
+    class Titles:
+        name = "titles"
+
+        def find(self, texts):
+            pieces = [re.finditer(r"(?:dr\. )?ann", text) for text in texts]
+            return [tuple(Found(*m.span(), "person", 0.9, "x") for m in one) for one in pieces]
+
+    rows = [
+        Labelled("ask dr. ann now", ((8, 11, "person"),)),
+        Labelled("ask ann now", ((4, 7, "person"),)),
+        Labelled("ann, call ann", ((0, 3, "person"), (10, 13, "person"))),
+    ]
+    (found,) = compared(rows, [Titles()], [Policy("pi", 0.5)])
+    assert (found.gamma.found, found.exact.found) == (0, 3)
+    assert (found.differs.found, found.differs.of) == (1, 4)
+    (every,) = compared(rows, [Titles()], [ALL])
+    assert every.differs.found == 0
 
 
 def test_mistakes_of_labelled_rows_tell_no_text(tmp_path):

@@ -35,8 +35,8 @@ def command(**options: Any) -> None:
     """Measure policies on rows whose secrets are labelled: precision, recall, and gamma.
 
     LABELLED is JSONL with `utterance` and `spans`, [[start, end, kind], ..] in characters. Gamma is
-    the share of secrets that are not wholly masked, with its interval: what a statement of
-    confidentiality needs.
+    the share of secrets that are not wholly masked; differs has those, too, whose mask takes a word
+    beside them: what a statement of confidentiality needs. All have intervals.
 
     \b
     genie-dp private policies labelled.jsonl --output policies.json
@@ -92,8 +92,8 @@ def _run(options: Mapping[str, Any]) -> None:
 def _shares(measured: Sequence[Any]) -> dict[str, Any]:
     """Return the shares that `genie-dp private train crt --report` reads, of pi and pi_c.
 
-    Gamma is that of pi. A row is public if neither policy takes anything of it, which is what pi_c
-    alone says where it takes all that pi takes.
+    Gamma is what differs by pi. A row is public if neither policy takes anything of it, which is
+    what pi_c alone says where it takes all that pi takes.
     """
     named = {one.policy.name: one for one in measured}
     pi, conservative = named.get("pi"), named.get("pi_c")
@@ -102,7 +102,7 @@ def _shares(measured: Sequence[Any]) -> dict[str, Any]:
     if conservative.policy.threshold > pi.policy.threshold:
         return {}
     return {
-        "gamma": pi.gamma.as_dict(),
+        "gamma": pi.differs.as_dict(),
         "missed_by_both": conservative.exposed.as_dict(),
     }
 
@@ -124,7 +124,7 @@ def _policies(named: Sequence[str]) -> list[Any]:
     return out
 
 
-_COLUMNS = ("recall", "gamma", "precision", "letters", "exact", "exposed")
+_COLUMNS = ("recall", "gamma", "differs", "precision", "letters", "exact", "exposed")
 
 
 def _table(policies: Sequence[Mapping[str, Any]]) -> Iterator[str]:

@@ -17,13 +17,13 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import MOST, Point
-from genie_dp.private.redact.spans import Detector, Found, Place, Policy, merged
+from genie_dp.private.redact.spans import Detector, Found, Place, Policy, masked, merged
 from genie_dp.private.redact.tagging.generated import Labelled
 
 SCHEMA = "genie-dp.redaction-policies/1"
 # The conservative policy that takes each text as a whole.
 ALL = Policy("all", 0.0, every_text=True)
-_RATES = ("recall", "gamma", "precision", "letters", "exact", "exposed")
+_RATES = ("recall", "gamma", "differs", "precision", "letters", "exact", "exposed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,12 @@ class Measured:
         policy: it.
         recall: of the secrets, the share that is taken wholly.
         gamma: of the secrets, the share of which at least a letter is left; 1 - recall.
+        differs: of the secrets, the share of which the redacted text is not that of a text with a
+            mask in the secret's place: the miss rate that propositions 5 and 6 need. It counts what
+            gamma does, and secrets whose mask takes what stands beside them.
         precision: of the pieces taken, the share that has a letter of a secret.
         letters: of the letters taken, the share that is a secret's.
-        exact: of the secrets, the share taken with nothing beside them. Propositions 5 and 6 speak
-            of a data set where exactly the secret is masked.
+        exact: of the secrets, the share taken with nothing beside them.
         exposed: of the secrets, the share that is left and stands in a text of which nothing is
             taken at all: with the policy as the conservative one it would be in the public part.
         recall_by_kind: kind of the label -> recall.
@@ -144,6 +146,7 @@ class Measured:
     policy: Policy
     recall: Rate
     gamma: Rate
+    differs: Rate
     precision: Rate
     letters: Rate
     exact: Rate
@@ -179,25 +182,48 @@ def compared(
     """
     out = []
     for policy in policies:
-        taken = _places(rows, detectors, policy)
-        out.append(_measured(policy, rows, taken, level))
+        taken, differing = _redacted(rows, detectors, policy)
+        out.append(_measured(policy, rows, taken, differing, level))
     return out
 
 
-def _places(
+def _redacted(
     rows: Sequence[Labelled], detectors: Sequence[Detector], policy: Policy
-) -> list[tuple[Place, ...]]:
-    """Return where the policy puts masks, as redaction does."""
+) -> tuple[list[tuple[Place, ...]], list[int]]:
+    """Return for each text where redaction puts masks, and how many secrets leave a trace."""
     if policy.every_text:
-        return [((0, len(row.text)),) if row.text else () for row in rows]
+        return [((0, len(row.text)),) if row.text else () for row in rows], [0] * len(rows)
     redactor = Redactor(tuple(detectors), policy, ALL)
-    return [one.places[0] for one in redactor.redact([Point(row.text) for row in rows])]
+    made = redactor.redact([Point(row.text) for row in rows])
+    asked = [(i, text) for i, row in enumerate(rows) for text in _without_each(row)]
+    differing = [0] * len(rows)
+    others = redactor.redact([Point(text) for _, text in asked])
+    for (i, _), one in zip(asked, others, strict=True):
+        differing[i] += one.point.utterance != made[i].point.utterance
+    return [one.places[0] for one in made], differing
+
+
+def _without_each(row: Labelled) -> Iterator[str]:
+    """Yield the text with a mask in place of each secret, wherever it stands (definition 2)."""
+    for start, end, _ in row.spans:
+        secret = row.text[start:end]
+        same = [
+            Found(a, b, kind, 1.0, "label") for a, b, kind in row.spans if row.text[a:b] == secret
+        ]
+        yield masked(row.text, merged(row.text, same))
 
 
 def _measured(
-    policy: Policy, rows: Sequence[Labelled], taken: Sequence[Sequence[Place]], level: float
+    policy: Policy,
+    rows: Sequence[Labelled],
+    taken: Sequence[Sequence[Place]],
+    differing: Sequence[int],
+    level: float,
 ) -> Measured:
-    counted = [_counted(row, places) for row, places in zip(rows, taken, strict=True)]
+    counted = [
+        _counted(row, places) | {"differs": (traces, len(row.spans))}
+        for row, places, traces in zip(rows, taken, differing, strict=True)
+    ]
     kinds = sorted({kind for row in rows for _, _, kind in row.spans})
 
     def share(name: str) -> Rate:
