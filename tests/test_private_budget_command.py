@@ -75,6 +75,16 @@ def test_the_field_of_the_users_is_promised_and_told(capsys):
     assert "one user named by 'who'" in capsys.readouterr().out
 
 
+def test_the_column_of_a_table_is_promised_by_its_number(tmp_path, capsys):
+    Path("rows.tsv").write_text("")
+    words = ("rows.tsv", *PROMISE[1:], "--unit-field")
+    before = contents(tmp_path)
+    assert budget("init", *words, "who") == 1
+    assert "Q006" in capsys.readouterr().err
+    assert contents(tmp_path) == before
+    assert budget("init", *words, "2") == 0
+
+
 @pytest.mark.parametrize("missing", ["--epsilon", "--delta", "--unit"])
 def test_nothing_of_the_promise_has_a_default(missing, capsys, tmp_path):
     words = list(PROMISE)

@@ -119,7 +119,7 @@ class PrivateSource:
             GenieError: the file cannot be read (Q001), rows are not as said above (Q002 to Q005),
                 or the unit or the cap is none (Q006).
         """
-        key = _key_of(str(path), unit, unit_field)
+        key = key_of(str(path), unit, unit_field)
         reader = _Reader(str(path), language, key, where, tuple(fields))
         most = _cap_of(unit, cap)
         fault = _read(reader)
@@ -267,8 +267,12 @@ def _name(value: Any) -> str | None:
     return str(value)
 
 
-def _key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
-    """Return the field or column that names units, None where each row is one."""
+def key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
+    """Return the field or column that names units, None where each row is one; nothing is opened.
+
+    Raises:
+        GenieError: there is no such unit, or a table is to have names (Q006).
+    """
     if unit not in UNITS:
         message = f"expected the unit utterance, dialogue or user, got {unit!r}"
         raise GenieError(Problem("Q006", message))

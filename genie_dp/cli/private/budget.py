@@ -70,10 +70,14 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
     from genie_dp.cli.private.budget_tables import promised
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.budget import Budget, doubts
+    from genie_dp.private.source import key_of
 
     budget = Budget(**promise)
     if ledger is None:
         check_is_there(private)
+    if private is not None:
+        # Later it would be too late: a promise is made once.
+        key_of(str(private), budget.unit, budget.unit_field)
     made = Ledger.create(ledger_path(private, ledger), budget)
     show_problems(doubts(budget))
     click.echo(f"{made.path}: {promised(budget)}", err=True)
