@@ -35,7 +35,8 @@ class Made:
         """Return what rows have, each given by its functions."""
         found = cls()
         for functions in rows:
-            found.functions.update(set(functions))
+            # In their order: a resumed run must find its settings again, and a set has none.
+            found.functions.update(tuple(dict.fromkeys(functions)))
             found.pairs.update(pairs_of(functions))
         return found
 
