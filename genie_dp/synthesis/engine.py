@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -101,8 +102,9 @@ def _planned(
     weights = _root_weights(found, config)
     steered = None if prior is None else _steering(found, weights, config, prior)
     draws = 1.0 if steered is None else 1 / steered.kept
-    quotas = _quotas(found, config, lambda room: _root_shares(weights, room, config, draws))
-    planned = plan(found, quotas, config.seed, "root")
+    seed = child_seed(config.seed, "root", "shares")
+    shares = partial(_root_shares, weights, config=config, draws=draws, seed=seed)
+    planned = plan(found, _quotas(found, config, shares, "root"), config.seed, "root")
     return Engine(compiled, config, pools, planned, found, lexicon, steered)
 
 
@@ -157,8 +159,10 @@ def _level(
     if not found:
         return []
     weights = np.array([found[a].rule.template.weight for a, _ in found.spans])
-    quotas = _quotas(found, config, lambda room: fill(config.pool_size, weights, room))
-    chosen = plan(found, quotas, config.seed, "pool", category, depth)
+    names = ("pool", category, depth)
+    seed = child_seed(config.seed, *names, "shares")
+    shares = partial(fill, config.pool_size, weights, seed=seed)
+    chosen = plan(found, _quotas(found, config, shares, *names), config.seed, *names)
     return list(_pieces(chosen, compiled, pools, config))
 
 
@@ -217,7 +221,8 @@ def _steering(
     found: Cells, weights: F64, config: SynthesisConfig, prior: PrivatePrior
 ) -> Steering | None:
     """Return how the draws of the root are to be thinned, from a sample of them."""
-    quotas = _quotas(found, config, lambda room: fill(PILOT, weights, room))
+    seed = child_seed(config.seed, "pilot", "shares")
+    quotas = _quotas(found, config, partial(fill, PILOT, weights, seed=seed), "pilot")
     sample = plan(found, quotas, config.seed, "pilot")
     pilot = []
     for cell, pieces in sample.draws(0, sample.total):
@@ -230,24 +235,29 @@ def _steering(
     return steering(prior, pilot, child_seed(config.seed, "steering"), config.weights)
 
 
-def _root_shares(weights: F64, room: F64, config: SynthesisConfig, draws: float) -> I64:
+def _root_shares(
+    weights: F64, room: F64, *, config: SynthesisConfig, draws: float, seed: int
+) -> I64:
     """Return how many draws each template gets at each depth; `room` is how many it has.
 
     `draws` are made for each row.
     """
     if config.target_size is None:
         total = int(((config.size or 0) * _MARGIN + 100) * draws)
-        return fill(total, weights, room)
+        return fill(total, weights, room, seed)
     shares = np.minimum(np.ceil(config.target_size * draws * weights), room).astype(np.int64)
     if config.size is not None and shares.sum() > config.size * _MARGIN * draws:
-        return fill(int(config.size * _MARGIN * draws), shares.astype(float), room)
+        return fill(int(config.size * _MARGIN * draws), shares.astype(float), room, seed)
     return shares
 
 
-def _quotas(found: Cells, config: SynthesisConfig, shares: Callable[[F64], I64]) -> I64:
+def _quotas(
+    found: Cells, config: SynthesisConfig, shares: Callable[[F64], I64], *names: object
+) -> I64:
     """Return the quota of each cell: templates first, then cells by count ** balance.
 
-    `shares` tells from the room that templates have what each of them gets.
+    `shares` tells from the room that templates have what each of them gets; `names` name the
+    random stream by which fractions are rounded.
     """
     boost = np.ones(len(found))
     if config.weights:
@@ -257,5 +267,6 @@ def _quotas(found: Cells, config: SynthesisConfig, shares: Callable[[F64], I64])
     pull = sizes**config.balance * boost
     quotas = np.zeros(len(found), np.int64)
     for (a, b), share in zip(found.spans, shares(room), strict=True):
-        quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b])
+        seed = child_seed(config.seed, *names, "cells", a)
+        quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b], seed)
     return quotas

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from genie_dp.rng import child_seed
 from genie_dp.synthesis.cells import Cell, cells
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.pieces import Piece
@@ -43,7 +44,8 @@ def samples(engine: Engine, count: int) -> Iterator[Sample]:
 def _pairs(engine: Engine, found: list[Cell], count: int, name: str) -> Iterator[tuple[str, str]]:
     if not found:
         return
-    quotas = even(count * _TRIES, [cell.size for cell in found])
+    seed = child_seed(engine.config.seed, "preview", name, "cells")
+    quotas = even(count * _TRIES, [cell.size for cell in found], seed)
     chosen = plan(found, quotas, engine.config.seed, "preview", name)
     met: set[str] = set()
     for cell, pieces in chosen.draws(0, chosen.total):

@@ -5,15 +5,18 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
+from genie_dp.synthesis.permutation import permute
+
 F64 = npt.NDArray[np.float64]
 I64 = npt.NDArray[np.int64]
 
 
-def fill(total: int, weights: F64, capacity: F64) -> I64:
+def fill(total: int, weights: F64, capacity: F64, seed: int = 0) -> I64:
     """Return shares of `total`, proportional to weights and at most capacity, shape (cells,).
 
-    The shares sum to min(total, sum of capacity over positive weights); fractions go to the cells
-    with the largest remainders, first ones first.
+    The shares sum to min(total, sum of capacity over positive weights). Each is its exact share,
+    rounded up or down; `seed` chooses which way, up with a probability of the fraction. So of more
+    cells than rows every one has its chance, by its weight.
 
     >>> fill(10, np.array([1.0, 1.0, 1.0]), np.array([2.0, 100.0, 100.0])).tolist()
     [2, 4, 4]
@@ -32,25 +35,37 @@ def fill(total: int, weights: F64, capacity: F64) -> I64:
         share[is_full] = capacity[is_full]
         is_open &= ~is_full
         left = target - share.sum()
-    return _whole(share, int(round(target)), capacity)
+    return _whole(share, int(round(target)), seed)
 
 
-def even(total: int, capacity: Sequence[int]) -> I64:
+def even(total: int, capacity: Sequence[int], seed: int = 0) -> I64:
     """Return equal shares of `total`, at most capacity.
 
     >>> even(10, [2, 100]).tolist()
     [2, 8]
     """
     room = np.array(capacity, float)
-    return fill(total, np.ones(len(room)), room)
+    return fill(total, np.ones(len(room)), room, seed)
 
 
-def _whole(share: F64, target: int, capacity: F64) -> I64:
-    whole = np.floor(share + 1e-9)
+def _whole(share: F64, target: int, seed: int) -> I64:
+    """Return the shares rounded so that they sum to `target`, each as often up as its fraction.
+
+    Systematic sampling (Madow, 1949): the fractions are laid end to end, and those that hold one
+    of `missing` marks at equal distances are rounded up. They lie in a random order: in that of the
+    cells, the marks could keep step with functions that take turns in it.
+    """
+    whole = np.floor(share + 1e-9).astype(np.int64)
     missing = target - int(whole.sum())
     if missing > 0:
-        room = whole < capacity
-        order = np.argsort(-(share - whole) * room, kind="stable")
-        order = order[room[order]][:missing]
-        whole[order] += 1
-    return whole.astype(np.int64)
+        fractions = np.maximum(share - whole, 0.0)
+        places = np.flatnonzero(fractions)
+        count = np.full(len(places), len(places), np.uint64)
+        keys = np.full(len(places), seed & 0xFFFFFFFFFFFFFFFF, np.uint64)
+        order = places[permute(np.arange(len(places), dtype=np.uint64), count, keys)]
+        line = np.concatenate([[0.0], np.cumsum(fractions[order])])
+        line *= missing / line[-1]
+        line[-1] = missing
+        first = (seed % 0x10000) / 0x10000  # where the first mark is
+        whole[order] += np.diff(np.floor(line + first)).astype(np.int64)
+    return whole
