@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from measure import ROOT
-from parser_runs import OUTPUT, Results, Work, genie, told
+from parser_runs import OUTPUT, Results, Work, told
 from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of
 from private_worlds import Maker, annotated, as_public
 
@@ -250,6 +250,12 @@ def rendered(script: Script) -> None:
         rows = bench.work.made("rendered", [*command, "--output", OUTPUT])
         return script.tested(world, [base], parts, seed, added=as_public(bench.work, rows))
 
+    def steered(seed: int) -> dict[str, float]:
+        file = bench.prior(world, 3.0, seed)
+        size = ("--size", bench.sizes.added)
+        rows = make.synthesized("steered", *size, "--seed", seed, "--prior", file)
+        return script.tested(world, [base], parts, seed, added=rows)
+
     script.trained(
         f"Table 3, shipped skills without {name}",
         {
@@ -258,6 +264,7 @@ def rendered(script: Script) -> None:
             "and two-stage": partial(labelled, "two-stage"),
             "and two-stage with its own programs": own_pairs,
             "and two-stage programs, said by the templates": said_again,
+            "and rows of the templates, steered by a prior": steered,
             "and private rows": lambda seed: script.tested(
                 world, [base, whole.private], parts, seed
             ),
@@ -274,12 +281,7 @@ def prior(script: Script) -> None:
     size = ("--size", bench.sizes.public)
 
     def steered(epsilon: float, seed: int) -> dict[str, float]:
-        file = bench.work.place("prior", ["prior", world.private, epsilon, seed], ".json")
-        if not file.exists():
-            ledger = bench.budget(file, world.private, epsilon)
-            command = ["private", "prior", world.private, "--epsilon", epsilon, "--ledger", ledger]
-            rest = ["--about", world.about, "--public", base, "--output", file]
-            genie([*map(str, [*command, *rest]), "--overwrite"])
+        file = bench.prior(world, epsilon, seed)
         rows = make.synthesized("steered", *size, "--seed", 1, "--prior", file)
         return script.tested(world, [rows], parts, seed)
 

@@ -234,6 +234,17 @@ class Bench:
         """Return the parser that stands for annotators: "a parser trained on a large amount"."""
         return self.parser(world.annotated, world.options, steps=self.sizes.annotated)
 
+    def prior(self, world: World, epsilon: float, seed: int) -> Path:
+        """Return what is released of the functions that people use."""
+        base = world.public[0]
+        file = self.work.place("prior", ["prior", world.private, base, epsilon, seed], ".json")
+        if not file.exists():
+            ledger = self.budget(file, world.private, epsilon)
+            command = ["private", "prior", world.private, "--epsilon", epsilon, "--ledger", ledger]
+            rest = ["--about", world.about, "--public", base, "--output", file, "--overwrite"]
+            genie([*map(str, [*command, *rest])])
+        return file
+
     # ----------------------------------------------------------------------- what is measured
 
     def compared(self, world: World, rows: Path, parser: Path | None, seed: int) -> dict[str, Any]:
