@@ -230,9 +230,14 @@ def test_a_leap_day_is_the_next_one_however_it_is_written(now: datetime):
     assert timedelta(days=-1) < written - now < timedelta(days=8 * 366)
 
 
-@given(MORNINGS, st.integers(1, 28), st.integers(1, 28), st.sampled_from(MONTHS))
-def test_a_range_of_days_begins_before_it_ends(now: datetime, one: int, other: int, month: str):
-    first, last = dates(f"from the {nth(one)} to the {nth(other)} of {month}", now)
+@given(MORNINGS, st.integers(1, 28), st.integers(1, 28), st.sampled_from(MONTHS), st.booleans())
+@example(datetime(2000, 7, 2, 11), 1, 2, "july", True)
+def test_a_range_of_days_begins_before_it_ends(
+    now: datetime, one: int, other: int, month: str, is_long: bool
+):
+    long = f"from the {nth(one)} to the {nth(other)} of {month}"
+    first, last = dates(long if is_long else f"{one}-{other} {month}", now)
+    assert (first.day, last.day) == (one, other)
     assert timedelta(0) <= last - first < timedelta(days=31)
 
 

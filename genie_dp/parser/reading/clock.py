@@ -91,7 +91,8 @@ def _written(s: Sentence, at: int, word: str) -> Time | None:
     """Return "7.30 pm", "at 0800 hours"."""
     if (match := _POINTED.fullmatch(word)) is not None:
         half, end = _half(s, at + 1)
-        return _made(int(match[1]), int(match[2]), 0, end, half) if half is not None else None
+        is_time = half in _HALVES or (half is not None and s.word(at - 1) == "at")
+        return _made(int(match[1]), int(match[2]), 0, end, half) if is_time else None
     match = _HOURS.fullmatch(word) if s.word(at + 1) in ("hours", "hrs") else None
     if match is None or not (word[0] == "0" or s.word(at - 1) == "at"):
         return None

@@ -254,13 +254,13 @@ def _month_first(s: Sentence, at: int, today: date) -> Day | None:
     if _YEAR.fullmatch(s.word(place)):
         return Day(date(int(s.word(place)), month, 1), place + 1)
     the = s.word(place) == "the"
-    number = _day_number(s, place + the)
+    number = day_number(s, place + the)
     if number is None:
         return None
     return _with_year(s, number[0], month, number[1], today)
 
 
-def _day_number(s: Sentence, at: int) -> tuple[int, int] | None:
+def day_number(s: Sentence, at: int) -> tuple[int, int] | None:
     """Return (1 to 31, next place) of "14", "14th", "fourteenth", "twenty first"."""
     match = _DAY.fullmatch(s.word(at))
     if match is not None:
@@ -288,7 +288,7 @@ def _next(number: int, month: int, today: date) -> date:
 def _day_first(s: Sentence, at: int, today: date) -> Day | None:
     """Return "14 march", "the 14th of march 2027", "on the 2nd"."""
     the = s.word(at) == "the"
-    number = _day_number(s, at + the)
+    number = day_number(s, at + the)
     if number is None:
         return None
     place = number[1] + (s.word(number[1]) == "of")
@@ -315,7 +315,7 @@ def _is_between(s: Sentence, at: int, end: int) -> bool:
     """Tell whether a number begins "between the 3rd and the 5th", of nothing that is named."""
     if s.word(at - 1) != "between" or s.word(end) != "and" or s.word(at + 1)[:1].isalpha():
         return False
-    last = _day_number(s, end + 1 + (s.word(end + 1) == "the"))
+    last = day_number(s, end + 1 + (s.word(end + 1) == "the"))
     return last is not None and s.word(last[1]) in _AFTER_DAY
 
 
@@ -372,7 +372,7 @@ def _named(s: Sentence, end: int, today: date, weekday: int) -> Day | None:
     place = end + (s.word(end) == ",")
     if s.word(place) in _MONTHS:
         return _month_first(s, place, today)
-    number = _day_number(s, place + 1) if s.word(place) == "the" else None
+    number = day_number(s, place + 1) if s.word(place) == "the" else None
     if s.word(place)[:1].isdigit():
         return _day_first(s, place, today)
     if number is None or not s.word(place + 1)[:1].isdigit():

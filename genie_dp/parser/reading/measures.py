@@ -231,7 +231,7 @@ def _with_smaller(
     if after is not None and _is_written(s, after, "s"):
         amount = amount._replace(unit="min")
     end, parts, last = amount.end, [_value(amount)], amount
-    is_range = s.word(at - 1) in ("between", "from")
+    is_range = s.word(at - 1) == "between"
     for _ in range(3):
         # "between 50 minutes and 5 seconds" are two.
         following = end + (s.word(end) == "," or (s.word(end) == "and" and not is_range))
@@ -303,7 +303,7 @@ def _idiom(s: Sentence, at: int) -> Iterator[Candidate]:
     if halved is not None:
         yield halved
         return
-    quarters = {"a": 15, "quarter": 15, "three": 45}.get(word)
+    quarters = {"a": 15, "one": 15, "quarter": 15, "three": 45}.get(word)
     place = at + (word != "quarter")
     if (
         quarters

@@ -6,12 +6,12 @@ from datetime import date, timedelta
 
 from genie_dp.augment.written.numerals import plain
 from genie_dp.parser.reading.clock import bare_end, guessed, is_after_bare, time_at
-from genie_dp.parser.reading.days import day_at
+from genie_dp.parser.reading.days import day_at, day_number
 from genie_dp.parser.reading.measures import amount_at, stem_of
 from genie_dp.parser.reading.money import cents_at, money_at
 from genie_dp.parser.reading.numbers import SCALES, Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import Sentence
+from genie_dp.parser.reading.sentence import MONTH_NAMES, Sentence
 
 _LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
 _BARE_LINKS = ("to", "through", "-", "–")
@@ -53,8 +53,7 @@ def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterat
                 yield from _also(s, at, number, link + 1, found)
         else:
             yield from _second_day(s, at, links, found, today)
-            if s.word(at) == "the" and s.word(at - 1) in _LINKS:
-                yield from _first_day(s, at, links, found, today)
+        yield from _first_day(s, at, links, found, today)
         yield from _last(s, at, links, found)
 
 
@@ -164,16 +163,21 @@ def _second_day(
 def _first_day(
     s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...], today: date
 ) -> Iterator[Candidate]:
-    """Yield the 3rd of "from the 3rd to the 5th of may"."""
-    number = ordinal_at(s, at + 1)
+    """Yield the 3rd of "from the 3rd to the 5th of may", the 3 of "3-5 may"."""
+    the = s.word(at) == "the"
+    number = day_number(s, at + the)
     if number is None or s.word(number[1]) not in links or number[1] + 1 >= len(s.words):
         return
+    other = number[1] + 1
     try:
-        last = day_at(s, number[1] + 1, found, today)
+        last = day_at(s, other, found, today)
         first = _before(last.day, number[0]) if last is not None else None
     except (ValueError, OverflowError):
         return
-    if first is not None:
+    if last is None or first is None:
+        return
+    is_month = not MONTH_NAMES.isdisjoint(s.words[other + 1 : last.end])
+    if is_month or (the and s.word(at - 1) in _LINKS):
         yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")
 
 

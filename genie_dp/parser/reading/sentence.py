@@ -18,7 +18,7 @@ _RANGE = re.compile(
 )
 _BEHIND = re.compile(r"\d{1,12}(?:%|(?!am|pm|st|nd|rd|th)[a-z]+)?")
 _SIGNS = ("$", "€", "£")
-_MONTHS = frozenset(name for name in (*MONTHS, *SHORT_MONTHS, "sept") if name)
+MONTH_NAMES = frozenset(name for name in (*MONTHS, *SHORT_MONTHS, "sept") if name)
 Token = tuple[str, int, int]
 
 
@@ -31,7 +31,7 @@ def words_of(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_UNIT_LIKE = _MONTHS | words_of(
+_UNIT_LIKE = MONTH_NAMES | words_of(
     """
     am pm a.m p.m dollars bucks euros pounds cents yen percent % seconds minutes min mins hours days
     weeks months years miles km kilometers meters feet inches kg degrees c f mb gb mph
@@ -139,7 +139,7 @@ def _opened(tokens: tuple[Token, ...]) -> Iterator[Token]:
             yield token[1:], start + 1, end
             continue
         following = tokens[index + 1][0] if index + 1 < len(tokens) else ""
-        is_told = before in _MONTHS or (before in _SIGNS and last == start)
+        is_told = before in MONTH_NAMES or (before in _SIGNS and last == start)
         match = _RANGE.fullmatch(token) if "-" in token else None
         if match is None or not (
             is_told
