@@ -19,7 +19,7 @@ REPEATED = (
     "one ", "an hour and a half ", "new york ", "$5 and 20 cents ", "half past ", "in the ",
     "the 2nd of may ", "between 2 and 4 ", "2 minutes ", "minus ", "a dozen ", "march the ",
     "thousand million ", "from monday to ", "every monday and ", "at 5 and ", "1 to 2 million ",
-    "friday the 31st ", "3 - 5 march ", "$5 - ", "-$5 ", "2m 30s ",
+    "friday the 31st ", "3 - 5 march ", "$5 - ", "-$5 and ", "2m 30s ",
 )  # fmt: skip
 needs_duckling = pytest.mark.skipif(
     importlib.util.find_spec("duckling") is None, reason="Duckling is not installed"
