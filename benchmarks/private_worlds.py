@@ -23,6 +23,7 @@ TOPV2 = ("alarm", "event", "messaging", "music", "navigation", "timer")
 ONE_OF_TEN = 10
 # Functions that the templates under-represent, as many as the experiment names.
 RARE = 2
+NAMED = 5  # programs that tell the name of a function
 SKEW = 30.0  # how much more often people ask for these
 
 
@@ -244,6 +245,16 @@ class Maker:
         learned = tuple(self.unseen(world, rows) for rows in world.annotated)
         world = replace(world, annotated=learned)
         return world, weights, rare(self.labels(base))[0]
+
+    def named(self, function: str) -> Path:
+        """Return some programs of a function, of which its name alone says what they do."""
+        rows = self.synthesized("named", "--size", NAMED, "--seed", 1, "--include", function)
+        words = function.rpartition(".")[2].replace("_", " ")
+
+        def choose() -> Iterator[Example]:
+            return (replace(row, utterance=words) for row in read_rows(str(rows)))
+
+        return self.work.chosen("named", rows, choose, "words")
 
     def written(self, weights: Mapping[str, float]) -> Path:
         """Return a file of weights for `genie-dp synthesize`."""
