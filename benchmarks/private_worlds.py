@@ -247,12 +247,14 @@ class Maker:
         return world, weights, rare(self.labels(base))[0]
 
     def named(self, function: str) -> Path:
-        """Return some programs of a function, of which its name alone says what they do."""
+        """Return some programs of a function; their sentences are its name and placeholders."""
         rows = self.synthesized("named", "--size", NAMED, "--seed", 1, "--include", function)
         words = function.rpartition(".")[2].replace("_", " ")
 
         def choose() -> Iterator[Example]:
-            return (replace(row, utterance=words) for row in read_rows(str(rows)))
+            for row in read_rows(str(rows)):
+                held = [word for word in row.utterance.split() if word in row.slots]
+                yield replace(row, utterance=" ".join([words, *held]))
 
         return self.work.chosen("named", rows, choose, "words")
 
