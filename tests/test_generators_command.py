@@ -304,6 +304,16 @@ def test_a_parser_that_learned_of_private_rows_writes_no_programs(tmp_path, caps
     assert "H003" in capsys.readouterr().err  # what comes next: there is no generator
 
 
+@pytest.mark.parametrize("text", ["{", "[]", '{"inputs": 1}'])
+def test_a_parser_that_cannot_tell_what_it_learned_of_writes_no_programs(text, tmp_path, capsys):
+    prepare(tmp_path)
+    parser = learned_of(tmp_path / "parser", "public.jsonl", "0")
+    (parser / "manifest.json").write_text(text)
+    assert train(tmp_path, "two-stage", "--parser", parser) == 1
+    assert "is broken" in capsys.readouterr().err
+    assert not ledger(tmp_path).entries
+
+
 def test_private_rows_without_programs_need_a_parser(tmp_path, capsys):
     prepare(tmp_path)
     path = tmp_path / "private.jsonl"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.texts import read_text
 
 if TYPE_CHECKING:
     from genie_dp.private.ledger.book import Ledger
@@ -96,7 +97,8 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
         code: of the error.
 
     Raises:
-        GenieError: one of these files has a ledger beside it, or holds what the private file holds.
+        GenieError: one of these files has a ledger beside it, or holds what the private file holds;
+            or the manifest is broken.
     """
     from genie_dp.cli.private.train_files import digest_of
     from genie_dp.private.ledger.book import ledger_of
@@ -104,10 +106,23 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
     manifest = None if parser is None else parser / "manifest.json"
     if manifest is None or not manifest.is_file():
         return
-    learned: dict[str, str] = json.loads(manifest.read_text(encoding="utf-8")).get("inputs", {})
+    learned = _inputs_of(manifest, code)
     digest = None if private is None else digest_of(str(private))
     for file, known in learned.items():
         if known == digest or (Path(file).name and ledger_of(Path(file)).exists()):
             message = f"{parser} has learned of private rows, without noise: of {file}"
             hint = "give a parser of rows that may be published, or of those that a generator drew"
             raise GenieError(Problem(code, message, hint=hint))
+
+
+def _inputs_of(manifest: Path, code: str) -> dict[str, str]:
+    """Return the files that a manifest names, with their digests."""
+    try:
+        found = json.loads(read_text(manifest, code=code))
+    except ValueError:
+        found = None
+    inputs = found.get("inputs", {}) if isinstance(found, dict) else None
+    if not isinstance(inputs, dict):
+        message = f"{manifest} is broken: it does not tell what the parser has learned of"
+        raise GenieError(Problem(code, message, hint="train the parser again"))
+    return inputs
