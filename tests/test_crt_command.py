@@ -248,6 +248,7 @@ def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
         ["--method", "s-dp", "--without-guarantee"], [*PAY, "--without-guarantee"],
         [*PAY, "--gamma", "0.1"], [*PAY, "--measured-on", "x"], [*PAY, "--resume", "--overwrite"],
         [*PAY, "--model", "decoder", "--heads", "3"],
+        [*PAY, "--noise-multiplier", "2"],
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together_are_wrong_usage(budgeted, options):

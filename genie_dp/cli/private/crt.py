@@ -51,7 +51,7 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="For s-dp: the rows before redaction, line by line.")  # fmt: skip
 @click.option("--without-guarantee", is_flag=True,
               help="Needed for the baselines: what they learn is not protected.")  # fmt: skip
-@click.option("--noise-multiplier", type=POSITIVE, default=1.0, show_default=True,
+@click.option("--noise-multiplier", type=POSITIVE, show_default="1",
               help="For s-dp: of gradients and states, in clipping norms.")  # fmt: skip
 @click.option("--language", default="thingtalk", show_default=True,
               help="Of the rows' programs.")  # fmt: skip
@@ -109,7 +109,9 @@ def command(**options: Any) -> None:
         raise click.UsageError("--gamma and --delta-2 go with --measured-on: where they come from")
     if options["model"] == "decoder" and options["size"] % options["heads"]:
         raise click.UsageError("--size must be a multiple of --heads")
-    run(options)
+    if options["noise_multiplier"] and options["method"] != "s-dp":
+        raise click.UsageError("--noise-multiplier goes with s-dp: other noise follows --epsilon")
+    run({**options, "noise_multiplier": options["noise_multiplier"] or 1.0})
 
 
 def _check_paid(options: dict[str, Any]) -> None:
