@@ -202,12 +202,24 @@ def test_every_program_is_well_typed_also_of_a_network_that_learned_nothing(sent
 
 
 def test_the_confidence_of_a_network_is_brought_to_how_often_it_is_right():
-    scores = (-1.0,) * 4
+    scores = (-1.0,) * 400
     always, seldom = (
-        calibrated(Score(4, hits.count(True), scores, hits))[0].confidence(-1.0)
-        for hits in ((True, True, True, False), (True, False, False, False))
+        calibrated(Score(400, hits.count(True), scores, hits))[0].confidence(-1.0)
+        for hits in ((True, True, True, False) * 100, (True, False, False, False) * 100)
     )
     assert (always, seldom) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_rows_that_are_all_right_or_all_wrong_leave_a_doubt_that_fewer_rows_make_larger(count):
+    confidences = []
+    for rows in (count, 10 * count):
+        for hit in (True, False):
+            found = Score(rows, rows * hit, (-1.0,) * rows, (hit,) * rows)
+            confidences.append(calibrated(found)[0].confidence(-1.0))
+    sure, unsure, surer, more_unsure = confidences
+    assert 0.5 < sure < surer < 1
+    assert 0 < more_unsure < unsure < 0.5
 
 
 def test_rows_without_any_program_are_no_reason_to_fail():
