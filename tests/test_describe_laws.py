@@ -59,6 +59,16 @@ def test_every_program_of_synthesis_is_described_and_read_back(name, count):
     assert lost == []
 
 
+def test_four_values_that_templates_say_themselves_are_said():
+    describer, _ = both("shipped")
+    found = describer.describe(
+        "timer(base = now, interval = 1week) => (@org.thingpedia.camera.events())"
+        " filter date >= start_of(day) - 1day && date < start_of(day) => notify"
+    )
+    assert found.complete
+    assert "yesterday" in found.sentence
+
+
 def test_the_program_of_a_description_is_the_one_given():
     describer, _ = both("few")
     for program in programs("few")[:300]:

@@ -23,7 +23,7 @@ from genie_dp.languages.thingtalk.types import (
     Type,
 )
 
-MOST_CHOICES = 3  # values that a template may say itself: each doubles the readings
+MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
 _FOUR_DIGITS = 10_000  # from here on numbers are written with commas
 
 _TYPES: Mapping[type, Type] = {
