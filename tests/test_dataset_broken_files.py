@@ -16,6 +16,7 @@ COMMANDS = [
     ("augment", "{file}", "--output", "{folder}/out.jsonl"),
     ("split", "{file}", "--output", "{folder}/parts"),
     ("stats", "{file}"),
+    ("paraphrase", "auto", "{file}", "--output", "{folder}/out.jsonl"),
     ("convert", "{file}", "{folder}/out.tsv"),
     ("convert", "--from", "thingtalk2", "{file}", "{folder}/out.jsonl"),
     ("convert", "--from", "conll", "{file}", "{folder}/out.jsonl"),

@@ -87,6 +87,18 @@ def test_lines_are_copied_as_they_are(tmp_path):
     assert sorted(sum(lines, [])) == sorted(file.read_text().splitlines())
 
 
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\tanother column\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_lines_of_tsv_are_copied_however_they_end(tmp_path, mark, ending):
+    lines = [f"{one.id}\t{one.utterance}\t{one.program}" for one in families(30)]
+    text = mark + (ending or "\n").join(lines) + ending
+    file = tmp_path / "rows.tsv"
+    file.write_bytes(text.encode())
+    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 0
+    copied = [p.read_bytes().splitlines() for p in (tmp_path / "out").glob("*.tsv")]
+    assert sorted(sum(copied, [])) == sorted(text.encode().splitlines())
+
+
 def test_more_rows_move_no_old_ones_when_sizes_are_shares(tmp_path):
     rows = families(200)
     some = [one for one in rows if one.source != "augmented" and len(one.id) <= 3]

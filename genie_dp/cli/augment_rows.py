@@ -96,15 +96,7 @@ def _row(line: bytes, name: str, number: int) -> Example:
     except UnicodeDecodeError:
         raise GenieError(Problem("R003", "expected UTF-8 text", span)) from None
     read = from_tsv if format_of(name) == "tsv" else from_json
-    row = read(text, file=name, number=number)
-    if not (type(row.id) is type(row.utterance) is type(row.program) is str) or (
-        not isinstance(row.depth, int) or not isinstance(row.weight, int | float)
-    ):
-        message = (
-            "no row of a data set: id, utterance and program are text, depth and weight numbers"
-        )
-        raise GenieError(Problem("R011", message, span))
-    return row
+    return read(text, file=name, number=number)
 
 
 def _repeated(inputs: Sequence[Input]) -> Problem:

@@ -76,22 +76,34 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
     """
     try:
         row = json.loads(line)
+        if type(row) is not dict:
+            raise TypeError(f"expected an object, got {row if row is None else type(row).__name__}")
         told = row.pop("slots", {})
         if type(told) is list:  # as `as_record` gives them, for columns of one type
             told = {slot["token"]: slot for slot in told}
         slots = {k: Slot(s["type"], s["parameter"]) for k, s in told.items()}
-        row["derivation"] = tuple(row.get("derivation", ()))
-        row["functions"] = tuple(row.get("functions", ()))
-        return _checked(Example(**row, slots=slots))
+        for name in ("derivation", "functions"):
+            row[name] = tuple_of(row.get(name, ()), name)
+        return checked(Example(**row, slots=slots))
     except json.JSONDecodeError as error:
         span = Span(file, number, error.colno, number, error.colno + 1)
         raise GenieError(Problem("R010", f"no JSON: {error.msg}", span, stage="syntax")) from None
+    except (ValueError, RecursionError) as error:  # numbers and brackets beyond what Python reads
+        span = Span(file, number, 1, number, len(line) + 1)
+        raise GenieError(Problem("R010", f"no JSON: {error}", span, stage="syntax")) from None
     except (AttributeError, KeyError, TypeError) as error:
         span = Span(file, number, 1, number, len(line) + 1)
         raise GenieError(Problem("R011", f"no row of a data set: {error}", span)) from None
 
 
-def _checked(row: Example) -> Example:
+def tuple_of(found: object, name: str) -> tuple[Any, ...]:
+    """Return the parts of a list; of a text they would be its letters, so it raises TypeError."""
+    if not isinstance(found, (list, tuple)):
+        raise TypeError(f"expected a list of texts as {name}, got {found!r}")
+    return tuple(found)
+
+
+def checked(row: Example) -> Example:
     """Return a row as it is; raise TypeError where a field is of another kind than it should be."""
     check_texts(row.id, row.utterance, row.program)
     try:
@@ -99,6 +111,11 @@ def _checked(row: Example) -> Example:
         "".join((row.language, row.source, row.parent, *row.derivation, *row.functions))
     except TypeError:
         raise TypeError(_not_text(row)) from None
+    for slot in row.slots.values():
+        if not type(slot.type) is type(slot.parameter) is str:
+            raise TypeError(f"expected texts as a slot, got {slot.type!r} and {slot.parameter!r}")
+    if type(row.depth) is not int:
+        raise TypeError(f"expected a whole number as depth, got {row.depth!r}")
     # A weight that is no number would go into the losses, and so into all weights of a network.
     if type(row.weight) not in (int, float) or not 0 <= row.weight < inf:
         raise TypeError(f"expected a weight of at least 0, got {row.weight!r}")
@@ -222,7 +239,7 @@ def _read_parquet(path: str) -> Iterator[Example]:
 def _from_record(row: dict[str, Any]) -> Example:
     slots = {s["token"]: Slot(s["type"], s["parameter"]) for s in row.pop("slots")}
     row["derivation"], row["functions"] = tuple(row["derivation"]), tuple(row["functions"])
-    return _checked(Example(**row, slots=slots))
+    return checked(Example(**row, slots=slots))
 
 
 @contextmanager

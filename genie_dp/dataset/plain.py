@@ -3,6 +3,7 @@
 from dataclasses import fields
 from typing import Any
 
+from genie_dp.dataset.formats import checked, tuple_of
 from genie_dp.records import Example, Slot
 
 
@@ -34,6 +35,6 @@ def unplain(found: dict[str, Any], **more: Any) -> Example:
     """
     values = {**more, **found}
     for name in ("derivation", "functions"):
-        values[name] = tuple(values.get(name, ()))
+        values[name] = tuple_of(values.get(name, ()), name)
     values["slots"] = {k: Slot(*s) for k, s in values.get("slots", {}).items()}
-    return Example(**values)
+    return checked(Example(**values))

@@ -4,11 +4,20 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import inf
 from typing import NamedTuple
 
 import xxhash
 
-from genie_dp.dataset.formats import check_texts, format_of, from_json, no_text, opened, read_rows
+from genie_dp.dataset.formats import (
+    check_texts,
+    format_of,
+    from_json,
+    from_tsv,
+    no_text,
+    opened,
+    read_rows,
+)
 from genie_dp.dataset.traits import functions_in
 from genie_dp.records import Example
 
@@ -59,7 +68,7 @@ def scan(source: Input, *, wanted: Wanted | None = None) -> Iterator[Row]:
     source.rows, source.digest = 0, xxhash.xxh3_128()
     if source.format == "jsonl":
         return _scan_json(source, wanted)
-    return _scan_others(source)
+    return _scan_tsv(source) if source.format == "tsv" else _scan_parquet(source)
 
 
 _ID = re.compile(rb'\{"id": ?"([^"\\]*)"')
@@ -86,17 +95,30 @@ def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
                     get("parent", ""), functions,
                 )  # fmt: skip
                 "".join((language, found.source, found.parent, *functions))  # all are texts
-                if text[end:].strip():
+                is_list = type(functions) in (list, tuple)
+                if text[end:].strip() or not is_list or not 0 <= get("weight", 1) < inf:
                     raise ValueError
             except UnicodeDecodeError as error:
                 raise no_text(error, source.name, number) from None
-            except (ValueError, KeyError, TypeError, AttributeError):
+            except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 # Says what is wrong; or reads what is unusual, such as space before the object.
                 found = as_row(from_json(text.rstrip("\n"), file=source.name, number=number))
             yield found
 
 
-def _scan_others(source: Input) -> Iterator[Row]:
+def _scan_tsv(source: Input) -> Iterator[Row]:
+    with opened(source.name) as lines:
+        for number, line in enumerate(lines, 1):
+            source.digest.update(line)  # as it is: line ends, marks and further columns count
+            source.rows = number
+            try:
+                text = line.decode().rstrip("\r\n")
+            except UnicodeDecodeError as error:
+                raise no_text(error, source.name, number) from None
+            yield as_row(from_tsv(text, file=source.name, number=number))
+
+
+def _scan_parquet(source: Input) -> Iterator[Row]:
     for row in read_rows(source.name):
         source.digest.update(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
         source.rows += 1

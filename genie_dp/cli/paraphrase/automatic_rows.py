@@ -57,7 +57,7 @@ def _shown(line: str, file: str, number: int) -> Shown:
     if '"values"' in line:
         try:
             has_values = "values" in json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             has_values = False
         if has_values:
             return from_line(line, file=file, number=number)

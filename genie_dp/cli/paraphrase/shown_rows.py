@@ -7,7 +7,7 @@ A line is a row of a data set as JSON, with two more keys: `sentence`, what peop
 import json
 from collections.abc import Iterator
 
-from genie_dp.dataset.formats import from_json, no_text, to_json
+from genie_dp.dataset.formats import from_json, no_text, opened, to_json
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.paraphrase.shown import Shown, ShownValue, placeholders
 
@@ -29,7 +29,7 @@ def from_line(line: str, *, file: str = "<rows>", number: int = 1) -> Shown:
     span = Span(file, number, 1, number, len(line) + 1)
     try:
         read = json.loads(line)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):
         read = None
     if not isinstance(read, dict):
         from_json(line, file=file, number=number)  # says what is wrong
@@ -57,11 +57,9 @@ def numbered_lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of a file or URL that are not empty, with their numbers from 1.
 
     Raises:
-        GenieError: R003, a line that is no UTF-8.
+        GenieError: R001, a file that cannot be unpacked; R003, a line that is no UTF-8.
     """
-    import smart_open
-
-    with smart_open.open(path, "rb") as lines:
+    with opened(path) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 text = line.decode()

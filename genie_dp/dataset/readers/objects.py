@@ -20,6 +20,8 @@ def objects(path: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, A
                 found = json.loads(line)
             except json.JSONDecodeError as error:
                 raise _problem(path, number, f"no JSON: {error.msg}", error.colno) from None
+            except (ValueError, RecursionError) as error:  # beyond what Python reads
+                raise _problem(path, number, f"no JSON: {error}") from None
             lost = [key for key in needed if not isinstance(found, dict) or key not in found]
             if lost:
                 raise _problem(path, number, f"expected {', '.join(map(repr, lost))} in the object")
