@@ -12,6 +12,7 @@ from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import from_tokens, piece_from_tokens
 from genie_dp.languages.thingtalk.parser import parse, parse_fragment
+from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.token_values import (
     escape_word,
     literal_tokens,
@@ -20,6 +21,7 @@ from genie_dp.languages.thingtalk.token_values import (
     value_tokens,
 )
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, query_tokens, tokens
+from genie_dp.languages.thingtalk.typecheck import check
 from tests import strategies
 from tests.golden import cases
 from tests.thingtalk_library import example_library
@@ -226,6 +228,97 @@ def test_policies_read_back_equal(rng: Random):
     assert from_tokens(tokens(policy, library)) == policy
 
 
+WORDS = [
+    r"(",
+    r")",
+    r"{",
+    r"}",
+    r"[",
+    r"]",
+    r'"',
+    r"\"",
+    r"=",
+    r"==",
+    r">",
+    r"in_array",
+    r"=>",
+    r"on",
+    r"new",
+    r"null",
+    r"+",
+    r"-",
+    r",",
+    r";",
+    r":",
+    r"1",
+    r"-2.5",
+    r"unit:h",
+    r"unit:MB",
+    r"currency:5:USD",
+    r"currency:5:5",
+    r"date:2026-11-20",
+    r"date:2026-02-30",
+    r"date:x",
+    r"time:8:30:00",
+    r"time:25:00:00",
+    r"location:home",
+    r"location:1:2",
+    r"at:1:2",
+    r"context:a",
+    r"context:",
+    r"enum:on",
+    r"enum:a)",
+    r"^^tt:url",
+    r"^^a:b-c",
+    r"id:a",
+    r"undefined",
+    r"event",
+    r"now",
+    r"true",
+    r"false",
+    r"not",
+    r"and",
+    r"or",
+    r"filter",
+    r"join",
+    r"monitor",
+    r"edge",
+    r"aggregate",
+    r"sum",
+    r"count",
+    r"of",
+    r"policy",
+    r"notify",
+    r"*",
+    r"@com.example.*",
+    r"NUMBER_0",
+    r"start_of",
+    r"unit:day",
+    r"param:size:Measure(byte)",
+    r"word",
+]
+
+
+def damaged(rng: Random) -> str:
+    """Return the token form of an example in which some tokens are other ones."""
+    words = tokens(example(rng.choice(CASES).input), example_library()).split(" ")
+    for _ in range(rng.randint(1, 3)):
+        at = rng.randrange(len(words))
+        words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS)] * rng.randint(0, 1)
+    return " ".join(words)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.randoms(use_true_random=False).map(damaged))
+def test_what_is_read_and_well_typed_can_be_written_as_people_do(text):
+    try:
+        program = from_tokens(text)
+    except GenieError:
+        return
+    if not check(program, example_library()):
+        assert parse(render(program)) == program
+
+
 @given(st.text())
 def test_any_word_is_one_token_and_comes_back(word):
     token = escape_word(word)
@@ -274,7 +367,8 @@ def test_any_place_comes_back(latitude, longitude, display):
         | st.sampled_from(
             (ast.DateNow(), ast.Undefined(), ast.EventValue(), ast.DateEdge("end_of", "mon"))
         )
-        | st.builds(ast.DateValue, st.text())
+        | st.dates().map(lambda day: ast.DateValue(day.isoformat()))
+        | st.datetimes().map(lambda moment: ast.DateValue(str(moment)))
         | st.builds(ast.VarRef, st.sampled_from(("a", "query", "filter"))),
         lambda inner: st.builds(lambda items: ast.ArrayValue(tuple(items)), st.lists(inner)),
         max_leaves=8,

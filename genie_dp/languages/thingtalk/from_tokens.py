@@ -168,7 +168,7 @@ class _Reader(TokenReader):
         else:
             class_name, function = self.function()
         predicate: Predicate = _TRUE
-        if self.word == "filter":
+        if self.word == "filter" and function is not None:
             self.advance()
             predicate = self.predicate()
         return PolicyFunction(class_name, function, predicate)

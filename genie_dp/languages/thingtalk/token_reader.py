@@ -1,6 +1,7 @@
 """Reads names, calls and values of the token form."""
 
 import re
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 
@@ -47,10 +48,10 @@ _TYPE = re.compile(
 _CALL = re.compile(r"@((?:[A-Za-z_][\w-]*\.)*[A-Za-z_][\w-]*)\.([A-Za-z_]\w*)")
 _PLAIN_NAME = re.compile(_NAME)
 _IS_NUMBER = re.compile(_NUMBER)
-_KIND = re.compile(r"\^\^([\w.-]+:[\w.-]+)")
+_KIND = re.compile(r"\^\^([\w.-]+:\w+)")
 _PLACE = re.compile(rf"({_NUMBER}):({_NUMBER})")
-_TIME = re.compile(r"(\d\d?):(\d\d):(\d\d)")
-_MONEY = re.compile(rf"({_NUMBER}):(\w+)")
+_TIME = re.compile(r"([01]?\d|2[0-3]):([0-5]\d):([0-5]\d)")
+_MONEY = re.compile(rf"({_NUMBER}):({_NAME})")
 _EDGES = ("start_of", "end_of")
 
 
@@ -128,7 +129,7 @@ def is_number_token(token: str) -> bool:
 def _prefixed(prefix: str, rest: str) -> Value | None:
     match prefix:
         case "enum":
-            return EnumValue(rest) if rest else None
+            return EnumValue(rest) if _PLAIN_NAME.fullmatch(rest) else None
         case "location" if rest in PLACES:
             return ContextValue(("location", rest))
         case "location":
@@ -136,15 +137,23 @@ def _prefixed(prefix: str, rest: str) -> Value | None:
         case "context":
             return ContextValue(tuple(rest.split("."))) if rest else None
         case "date":
-            return DateValue(unescape_word(rest))
+            return _date(unescape_word(rest))
         case "time":
             found = _TIME.fullmatch(rest)
             return TimeValue(int(found[1]), int(found[2]), int(found[3])) if found else None
         case "currency":
             found = _MONEY.fullmatch(rest)
-            return CurrencyValue(Decimal(found[1]), found[2]) if found else None
+            return CurrencyValue(Decimal(found[1]), found[2].lower()) if found else None
         case _:
             return None
+
+
+def _date(iso: str) -> DateValue | None:
+    try:
+        datetime.fromisoformat(iso)
+    except ValueError:
+        return None
+    return DateValue(iso)
 
 
 def _location(place: str, display: str | None) -> LocationValue | None:
