@@ -32,7 +32,9 @@ ROWS = [
 
 words = st.text(alphabet=string.ascii_letters + string.digits + "._?=~<>&+-!'é", min_size=1)
 atoms = words.map(Atom)
-texts = st.text(max_size=8).map(Text)
+texts = st.text(st.characters() | st.sampled_from(' "\\eu\n\t\x1c\x85\xa0\u2028'), max_size=8).map(
+    Text
+)
 
 
 def nodes(children):
@@ -94,7 +96,7 @@ def test_from_tokens_undoes_tokens(expression):
 
 @given(expressions)
 def test_tokens_are_separated_by_one_space(expression):
-    assert all(token and not set(token) & set(" \t\r\n") for token in tokens(expression).split(" "))
+    assert tokens(expression).split() == tokens(expression).split(" ")
 
 
 @given(trees, declared)
@@ -132,6 +134,12 @@ def test_an_anonymized_program_has_no_strings_and_stays_so(expression):
     once = anonymize(expression)
     assert '"' not in tokens(once).split(" ")
     assert anonymize(once) == once
+
+
+@pytest.mark.parametrize("space", ["\xa0", "\x85", "\u2028", "\f"])
+@pytest.mark.parametrize("row", ["(a b)", "[a b ]"])
+def test_white_space_of_any_sort_parts_items(row, space):
+    assert parse(row.replace(" ", space)) == parse(row)
 
 
 def test_words_between_square_brackets_may_be_quotes_and_round_brackets():

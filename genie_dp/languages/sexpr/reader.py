@@ -12,12 +12,12 @@ DEEPEST = 200
 # In round brackets quotes and both brackets have a meaning; in square ones (TOP) every other
 # character belongs to the words of a sentence: [SL:TODO call mum ( work ) ].
 _ROUND = re.compile(
-    r"(?P<space>[ \t\r\n]+)|(?P<open>[\^#]?\(|\[)|(?P<close>[)\]])"
-    r'|(?P<text>"(?:[^"\\]|\\.)*")|(?P<quote>")|(?P<atom>[^ \t\r\n()\[\]"]+)',
+    r"(?P<space>\s+)|(?P<open>[\^#]?\(|\[)|(?P<close>[)\]])"
+    r'|(?P<text>"(?:[^"\\]|\\.)*")|(?P<quote>")|(?P<atom>[^\s()\[\]"]+)',
     re.DOTALL,
 )
 _SQUARE = re.compile(
-    r"(?P<space>[ \t\r\n]+)|(?P<open>\[)|(?P<close>\])|(?P<atom>[^ \t\r\n\[\]]+)",
+    r"(?P<space>\s+)|(?P<open>\[)|(?P<close>\])|(?P<atom>[^\s\[\]]+)",
 )
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _UNESCAPED = {'"': '"', "\\": "\\", "/": "/", "n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}

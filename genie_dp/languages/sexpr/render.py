@@ -11,7 +11,8 @@ from genie_dp.languages.sexpr.reader import DEEPEST
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _ESCAPED = re.compile(r'[\\"\n\t\r]')
 _UNESCAPES = {escape: char for char, escape in _ESCAPES.items()}
-_UNESCAPED = re.compile(r'\\[\\"ntr]')
+_UNESCAPED = re.compile(r'\\(?:[\\"ntr]|u[0-9a-f]{4})')
+_OTHER_SPACE = re.compile(r"\s")  # such as U+00A0: what splits tokens at white space splits there
 _EMPTY = "\\e"  # a word of no letters: two spaces side by side, or one at an end
 
 
@@ -61,7 +62,7 @@ def _tokens(expression: Expression) -> Iterator[str]:
         case Text(value):
             yield '"'
             if value:
-                yield from (_escape(word) or _EMPTY for word in value.split(" "))
+                yield from (_escape_word(word) for word in value.split(" "))
             yield '"'
         case Node(items, bracket, prefix):
             yield f"{prefix}{bracket}"
@@ -120,8 +121,8 @@ def _node(opener: str, items: list[Expression]) -> Node:
 
 
 def _checked_atom(token: str, in_square: bool, text: str, column: int) -> str:
-    forbidden = "[] \t\r\n" if in_square else '()[]" \t\r\n'
-    if not token or any(c in forbidden for c in token):
+    forbidden = "[]" if in_square else '()[]"'
+    if not token or any(c in forbidden or c.isspace() for c in token):
         raise _token_error("expected one token between two spaces", text, column, token)
     return token
 
@@ -130,8 +131,12 @@ def _escape(text: str) -> str:
     return _ESCAPED.sub(lambda m: _ESCAPES[m[0]], text)
 
 
+def _escape_word(word: str) -> str:
+    return _OTHER_SPACE.sub(lambda m: f"\\u{ord(m[0]):04x}", _escape(word)) or _EMPTY
+
+
 def _unescape(word: str) -> str:
-    return _UNESCAPED.sub(lambda m: _UNESCAPES[m[0]], word)
+    return _UNESCAPED.sub(lambda m: _UNESCAPES.get(m[0]) or chr(int(m[0][2:], 16)), word)
 
 
 def _token_error(message: str, text: str, column: int, token: str) -> GenieError:
