@@ -16,6 +16,7 @@ LAYERS = {
     "resources": 0,
     "records": 0,
     "texts": 0.5,
+    "opening": 0.5,
     "yaml_text": 0.5,
     "markdown": 0.6,
     "private_prior": 0.5,

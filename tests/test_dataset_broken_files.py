@@ -3,6 +3,7 @@
 import bz2
 import gzip
 import lzma
+import sys
 
 import pytest
 
@@ -41,7 +42,7 @@ def test_a_file_that_was_cut_off_is_named(tmp_path, capsys, rows, suffix, comman
     packed = PACK[suffix](rows)
     file.write_bytes(packed[: len(packed) // 2])
     assert call(command, file, tmp_path) == 1
-    assert f"error[R001]: cannot unpack {file}" in capsys.readouterr().err
+    assert f"error[R001]: cannot read {file}" in capsys.readouterr().err
     assert not [path for path in tmp_path.iterdir() if path.name.startswith("out")]
 
 
@@ -51,7 +52,7 @@ def test_a_file_that_is_not_compressed_as_it_says_is_named(tmp_path, capsys, row
     file = tmp_path / f"plain.jsonl{suffix}"
     file.write_bytes(rows)
     assert call(command, file, tmp_path) == 1
-    assert f"error[R001]: cannot unpack {file}" in capsys.readouterr().err
+    assert f"error[R001]: cannot read {file}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda words: "-".join(words[:3:2]))
@@ -81,3 +82,19 @@ def test_a_list_that_is_no_csv_is_named(tmp_path):
     with pytest.raises(GenieError) as caught:
         read_own_lists(tmp_path / "values.tsv")
     assert [problem.code for problem in caught.value.problems] == ["A007"]
+
+
+@pytest.mark.parametrize(
+    ("url", "why", "hint"),
+    [
+        ("nobody://rows.jsonl", "nothing reads nobody:// URLs", "smart-open reads http"),
+        ("s3://bucket/rows.jsonl", "a library that reads it", "pip install 'smart-open[s3]'"),
+    ],
+)
+def test_urls_that_nothing_here_reads_are_told(url, why, hint, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    monkeypatch.setitem(sys.modules, "smart_open.s3", None)
+    assert run(["stats", url]) == 1
+    told = capsys.readouterr().err
+    assert f"error[R001]: cannot read {url}: {why}" in told
+    assert hint in told

@@ -4,24 +4,19 @@ import csv
 import hashlib
 import io
 import json
-import lzma
 import math
 import re
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.opening import UNREADABLE, hint_unreadable, is_url, why_unreadable
 from genie_dp.skills.words import spoken
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
-# What gzip and xz say of a file that is cut off, or not theirs.
-_BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 _MOST_SHOWN = 20
 _PLAIN = re.compile(r"[a-z]+(?: [a-z]+)*")
-# What smart-open needs beside itself, by scheme.
-_EXTRAS = {"http": "http", "https": "http", "s3": "s3", "gs": "gcs", "azure": "azure", "ssh": "ssh"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,15 +44,6 @@ class _Value:
     line: int
     weight_cell: str = ""
     weight_column: int = 1
-
-
-def is_url(path: str) -> bool:
-    """Tell whether a path is a URL, for smart-open.
-
-    >>> is_url("https://example.com/songs.tsv"), is_url("lists/songs.tsv")
-    (True, False)
-    """
-    return "://" in path
 
 
 def ending_of(path: str) -> str:
@@ -96,9 +82,9 @@ def read_list(path: str, place: Span, column: str | None = None, form: str = "ow
         message = f"{path} is no UTF-8 text: byte 0x{error.object[error.start]:02X}"
         problem = Problem("A010", message, place, "save the list as UTF-8")
         return ReadList(path, problems=(problem,))
-    except (OSError, ImportError, NotImplementedError, *_BROKEN) as error:
-        message = f"cannot read the list {path}: {_reason(error)}"
-        return ReadList(path, problems=(Problem("A004", message, place, _read_hint(path, error)),))
+    except UNREADABLE as error:
+        message = f"cannot read the list {path}: {why_unreadable(path, error)}"
+        return ReadList(path, problems=(Problem("A004", message, place, _hint(path, error)),))
     except csv.Error as error:
         return ReadList(path, problems=(Problem("A007", f"{path} is no CSV: {error}", place),))
     except GenieError as error:
@@ -114,21 +100,10 @@ def _bytes(path: str) -> bytes:
     return data
 
 
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error).split("\n")[0] or type(error).__name__
-
-
-def _read_hint(path: str, error: Exception) -> str:
-    if path.endswith(".zst") and isinstance(error, ImportError):
-        return "pip install 'smart-open[zst]'"
-    if isinstance(error, _BROKEN):
-        return "its name says how it is compressed; it may be incomplete: fetch it again"
-    if not is_url(path):
+def _hint(path: str, error: Exception) -> str:
+    if isinstance(error, FileNotFoundError) and not is_url(path):
         return "paths are relative to the file that names them"
-    extra = _EXTRAS.get(path.partition("://")[0])
-    if extra and isinstance(error, ImportError):
-        return f"pip install 'smart-open[{extra}]'"
-    return "look whether the URL opens; smart-open reads http, https, s3, gs, azure, ssh and file"
+    return hint_unreadable(path, error)
 
 
 def _checked(values: Sequence[_Value], path: str, place: Span, data: bytes, text: str) -> ReadList:

@@ -1,8 +1,6 @@
 """Rows on disk: JSON lines, TSV as genienlp reads it, Parquet with the extra `parquet`."""
 
 import json
-import lzma
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -13,14 +11,13 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.opening import BROKEN, UNREADABLE, unreadable
 from genie_dp.records import Example, Slot
 from genie_dp.texts import is_whole
 
 FORMATS = ("jsonl", "tsv", "parquet")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_BATCH = 10_000
-# What gzip and xz say of a file that is cut off or none of theirs; bzip2 an OSError without number.
-BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 _NAMES = tuple(f.name for f in fields(Example))
 _text = json.encoder.encode_basestring
 
@@ -149,18 +146,26 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     """Open a file or URL for reading bytes, unpacked by its suffix.
 
     Raises:
-        GenieError: it was cut off, or is not compressed as its name says (R001), now or later.
+        GenieError: it was cut off, is not compressed as its name says, or is a URL that does not
+            open (R001), now or later.
+        OSError: a local file cannot be read.
     """
     import smart_open
 
+    with _told(path, UNREADABLE):
+        lines = smart_open.open(path, "rb")
+    with lines, _told(path, (*BROKEN, OSError)):
+        yield lines
+
+
+@contextmanager
+def _told(path: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
     try:
-        with smart_open.open(path, "rb") as lines:
-            yield lines
-    except (*BROKEN, OSError) as error:
+        yield
+    except errors as error:
         if getattr(error, "errno", None) is not None:
             raise
-        hint = "its name says how it is compressed; it may be incomplete: fetch or write it again"
-        raise GenieError(Problem("R001", f"cannot unpack {path}: {error}", hint=hint)) from None
+        raise GenieError(unreadable(path, error, code="R001")) from None
 
 
 @contextmanager

@@ -8,14 +8,13 @@ There is no way to count rows or words, and so none to build a vocabulary.
 """
 
 import json
-import lzma
-import zlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.ledger.budget import UNITS, Budget, Unit
 from genie_dp.rng import stream
 
@@ -229,13 +228,8 @@ def _read(reader: _Reader) -> Problem | None:
     try:
         with smart_open.open(reader.file, "rb") as lines:
             reader.read(lines)
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        why = getattr(error, "strerror", None) or "it is broken, or not compressed as its name says"
-        return Problem("Q001", f"cannot read {reader.file}: {why}", hint="give another file")
-    except ImportError:
-        # Only for .zst does smart_open need a library that is not there always.
-        message = f"cannot read {reader.file}: nothing is installed that unpacks it"
-        return Problem("Q001", message, hint="pip install 'smart-open[zst]', or unpack it before")
+    except UNREADABLE as error:
+        return unreadable(reader.file, error, code="Q001")
     return None
 
 

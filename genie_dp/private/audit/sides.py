@@ -1,7 +1,5 @@
 """The two sides of a membership test: rows that were trained on, and others like them."""
 
-import lzma
-import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.crt.marked import is_private, mask_apart
 from genie_dp.private.source import PrivateRow, PrivateSource
 
@@ -65,11 +64,8 @@ def _bytes(path: Path) -> bytes:
     try:
         with smart_open.open(path, "rb") as file:
             found: bytes = file.read()
-    except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-        why = getattr(error, "strerror", None) or "it is broken, or not compressed as its name says"
-        raise GenieError(
-            Problem("Q001", f"cannot read {path}: {why}", hint="give another file")
-        ) from None
+    except UNREADABLE as error:
+        raise GenieError(unreadable(str(path), error, code="Q001")) from None
     return found
 
 

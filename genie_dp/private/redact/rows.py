@@ -4,14 +4,13 @@ As there, nothing here shows a row: mistakes name the place and the rule alone.
 """
 
 import json
-import lzma
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.redact.points import POINTS, Points, is_cut, points
 from genie_dp.private.redact.spans import MASK
 
@@ -115,9 +114,8 @@ class Reading:
                     yield from self._text(lines, problems)
                 else:
                     yield from self._rows(lines, problems)
-        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-            why = getattr(error, "strerror", None) or "broken, or not compressed as its name says"
-            problems = [Problem("E008", f"cannot read {self.path}: {why}")]
+        except UNREADABLE as error:
+            problems = [unreadable(str(self.path), error, code="E008")]
         if problems:
             raise GenieError(problems)
 
