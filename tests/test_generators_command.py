@@ -220,8 +220,10 @@ def test_a_run_that_was_interrupted_goes_on_and_costs_once(tmp_path, monkeypatch
     assert CANARY.encode() not in all_bytes(tmp_path)
     assert train(tmp_path, "two-stage") == 1
     assert "Y021" in capsys.readouterr().err
-    assert train(tmp_path, "two-stage", "--resume", "--seed", 3) == 1
-    assert "Y020" in capsys.readouterr().err
+    skill = generator_rows.SKILLS / "com.example.words"
+    for other in (("--seed", 3), ("--skills", skill)):
+        assert train(tmp_path, "two-stage", "--resume", *other) == 1
+        assert "Y020" in capsys.readouterr().err
     assert train(tmp_path, "two-stage", "--resume") == 0
     assert len(ledger(tmp_path).entries) == 1
     assert (tmp_path / "made" / "spent.json").exists()

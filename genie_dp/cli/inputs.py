@@ -124,6 +124,18 @@ def load_library_of(language: str, skills: Sequence[Path], *, skip_broken: bool)
     return library
 
 
+def library_fingerprint(library: Any, skills: Sequence[Path]) -> str:
+    """Return a hash of the texts of a library, wherever its files lie.
+
+    Args:
+        library: as `load_library_of` returns it.
+        skills: its files, where the library does not hold its texts.
+    """
+    sources = getattr(library, "sources", None)
+    texts = [read_text(path) for path in skills] if sources is None else sources.values()
+    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()
+
+
 def _read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
     if language == "sexpr":
         return _declarations(skills)

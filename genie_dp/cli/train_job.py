@@ -18,7 +18,7 @@ from genie_dp import __version__
 from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.inputs import library_fingerprint, load_library_of
 from genie_dp.cli.output_folder import PARSER, put_in_place, refuse_output
 from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
 from genie_dp.cli.row_files import write_json
@@ -87,12 +87,10 @@ class Job:
 
     def settings(self) -> dict[str, Any]:
         """Return all that the weights depend on; resuming with other settings is refused."""
-        library = self.target.library
-        texts = sorted(library.sources.values()) if hasattr(library, "sources") else []
         found = {
             "version": __version__,
             "language": self.target.language.name,
-            "library": hashlib.sha256("\0".join(texts).encode()).hexdigest(),
+            "library": library_fingerprint(self.target.library, self.paths),
             "inputs": dict(self.digests),
             "validation": self.validated,
             "config": asdict(self.config),

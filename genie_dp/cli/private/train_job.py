@@ -12,7 +12,7 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.inputs import library_fingerprint, load_library_of
 from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.ledgers import refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
@@ -79,6 +79,7 @@ class Job(FolderJob):
             "private": str(options["private"].resolve()),
             "ledger": str(self.ledger.path),
             "public": [digest_of(name) for name in options["public"]],
+            "library": library_fingerprint(self.library, options["skills"]),
             "parser": str(options["parser"].resolve()) if options["parser"] else None,
             "codes": list(self.codes.names) if self.codes else None,
             **{name: options[name] for name in _SHARED},
