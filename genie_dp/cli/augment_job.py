@@ -41,6 +41,7 @@ from genie_dp.cli.delivery import (
 )
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import open_bytes, progress
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.priors import priors_of, read_prior, refuse_twice
 from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.errors import GenieError, Problem, render_problem
@@ -236,6 +237,7 @@ def preview(job: Job, count: int) -> None:
 def run(job: Job) -> None:
     """Make the rows and say what was made."""
     started = time.monotonic()
+    refuse_overlap([job.output], job.inputs)
     if job.output != "-":
         refuse_or_clear(
             local_target(job.output), job.work_folder, resume=job.resume, overwrite=job.overwrite

@@ -22,8 +22,10 @@ from genie_dp.cli.dataset_folder import (
     told_in,
     write_card,
 )
+from genie_dp.cli.delivery import local_target
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_bytes, open_text, progress
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.dataset.card import Card, Split, counts_of
 from genie_dp.dataset.formats import check_parquet, read_rows
 from genie_dp.dataset.groups import Groups
@@ -143,7 +145,8 @@ def _check_input(name: str) -> None:
 
 def _check(options: Mapping[str, Any], from_: str, to: str) -> None:
     """Refuse what could not be written, or would be read wrong, before the work."""
-    name, output = options["input"], options["output"]
+    output = options["output"]
+    refuse_overlap((output, options["rejects"]), [options["input"]])
     if "parquet" in (from_, to) or to == "hf-parquet":
         check_parquet()
     if options["rejects"]:
@@ -162,12 +165,10 @@ def _check(options: Mapping[str, Any], from_: str, to: str) -> None:
     if to == "parquet" and output == "-":
         hint = "name a file, such as rows.parquet"
         raise GenieError(Problem("D026", "Parquet cannot be written to a pipe", hint=hint))
-    if "://" not in output and output != "-" and Path(output).exists():
-        if Path(name).exists() and Path(name).samefile(output):
-            raise GenieError(Problem("D027", f"{output} is the input", hint="name another OUTPUT"))
-        if not options["overwrite"]:
-            hint = "give another OUTPUT, or --overwrite"
-            raise GenieError(Problem("D005", f"{output} exists already", hint=hint))
+    target = local_target(output)
+    if target is not None and target.exists() and not options["overwrite"]:
+        hint = "give another OUTPUT, or --overwrite"
+        raise GenieError(Problem("D005", f"{output} exists already", hint=hint))
 
 
 def _format(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:

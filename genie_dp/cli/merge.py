@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem
@@ -35,6 +36,7 @@ def command(parts: Sequence[str], output: str, overwrite: bool) -> None:
     """
     from genie_dp.synthesis.merge import Merged, check_shards, merged
 
+    refuse_overlap([output], parts)
     if "://" not in output and Path(output).exists() and not overwrite:
         hint = "give another --output, or --overwrite"
         raise GenieError(Problem("Y022", f"{output} exists already", hint=hint))

@@ -23,6 +23,7 @@ from genie_dp.cli.dataset_folder import (
     write_card,
 )
 from genie_dp.cli.output import progress
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
 from genie_dp.dataset.families import Tangled, as_array
 from genie_dp.dataset.formats import check_parquet, opened, read_rows, to_json, write_parquet
@@ -50,6 +51,7 @@ def run(options: Mapping[str, Any]) -> None:
     inputs = [_input(name) for name in options["inputs"]]
     config = _config(options)
     folder: Path = options["output"]
+    refuse_overlap([folder], options["inputs"])
     check_folder(folder, overwrite=options["overwrite"])
     about = About.of(options)
     spent = about.guarantee()

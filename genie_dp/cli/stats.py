@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.run_options import output_option
 from genie_dp.errors import GenieError, Problem
 
@@ -35,6 +36,7 @@ def command(inputs: Sequence[str], output: str, html: str | None, title: str | N
     for target in (output, *([html] if html else [])):
         check_output(target)
     sources = [Input.of(name) for name in _files(inputs)]
+    refuse_overlap((output, html), (source.name for source in sources))
 
     def rows(wanted: Wanted | None) -> Iterator[Row]:
         read = chain.from_iterable(scan(source, wanted=wanted) for source in sources)

@@ -15,6 +15,7 @@ import xxhash
 
 from genie_dp import __version__
 from genie_dp.cli.output import progress
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.automatic_makers import (
     check_options,
     config_of,
@@ -74,6 +75,7 @@ def run(options: Mapping[str, Any], *, predictor: Predictor | None = None) -> No
     """
     started = time.monotonic()
     check_options(options)
+    refuse_overlap((options["output"], options["rejects"]), options["rows"])
     for name in ("output", "rejects"):
         if options[name]:
             refuse_existing(options[name], overwrite=options["overwrite"])

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from genie_dp import __version__
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.check_options import config_of
 from genie_dp.cli.paraphrase.results import (
@@ -27,12 +28,15 @@ from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, colle
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.paraphrase.votes import Counted, VoteConfig, apply_votes, count_votes
 
+_OUTPUTS = ("output", "rejects", "review", "review_votes", "report")
 REJECT_COLUMNS = ("id", "row", "sentence", "paraphrase", "reasons", "messages")
 
 
 def run(options: Mapping[str, Any]) -> None:
     """Read, check, write, and say what came of it."""
-    for name in ("output", "rejects", "review", "review_votes", "report"):
+    read = (*options["results"], *options["votes"], options["chosen"])
+    refuse_overlap((options[name] for name in _OUTPUTS), read)
+    for name in _OUTPUTS:
         if options[name]:
             refuse_existing(options[name], overwrite=options["overwrite"])
     if options["review_votes"] and not options["votes"]:

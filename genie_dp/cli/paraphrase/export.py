@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.selection import refuse_existing
 
 _WRITTEN = ("Answer.", "Input.sentence")  # columns with what people and rows say
@@ -29,6 +30,7 @@ def command(database: str, overwrite: bool, output: str) -> None:
     from genie_dp.serve.answer_store import read_store
     from genie_dp.serve.answer_table import result_columns, results
 
+    refuse_overlap([output], [database])
     refuse_existing(output, overwrite=overwrite)
     store = read_store(Path(database))
     try:

@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.selection import refuse_existing
 
 
@@ -44,6 +45,7 @@ def command(**options: Any) -> None:
     from genie_dp.paraphrase.tasks import paraphrase_columns, paraphrase_tasks
 
     output, page, size = options["output"], options["page"], options["sentences"]
+    refuse_overlap((output, page), [options["rows"]])
     for target in (output, page):
         if target:
             refuse_existing(target, overwrite=options["overwrite"])

@@ -11,6 +11,7 @@ from genie_dp import __version__
 from genie_dp.cli.delivery import local_target
 from genie_dp.cli.inputs import Inputs, load_inputs
 from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.function_lists import read_categories, read_functions
 from genie_dp.cli.paraphrase.shown_rows import to_line
 from genie_dp.cli.row_files import manifest_of, write_json
@@ -81,6 +82,7 @@ _PLAIN = (
 
 def run(job: Job) -> None:
     """Choose, put example values in, write, and say what was done."""
+    refuse_overlap([job.output], job.rows)
     refuse_existing(job.output, overwrite=job.overwrite)
     inputs = load_inputs(job.language, job.skills, job.grammar, skip_broken=job.skip_broken)
     rules = rules_of(job, inputs)

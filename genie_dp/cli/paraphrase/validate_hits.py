@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.check_options import check_options, config_of
 from genie_dp.cli.paraphrase.selection import refuse_existing
 
@@ -48,6 +49,7 @@ def command(**options: Any) -> None:
     from genie_dp.paraphrase.tasks import Candidate, validation_columns, validation_tasks
 
     output, page, size = options["output"], options["page"], options["sentences"]
+    refuse_overlap((output, page), [*options["results"], options["chosen"]])
     for target in (output, page):
         if target:
             refuse_existing(target, overwrite=options["overwrite"])
