@@ -86,6 +86,22 @@ def test_words_of_another_part_of_speech_and_names_stay(sentence):
     assert everything(sentence) == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("do not set up a list", True),
+        ("you can not set up a list", True),
+        ("when a list is not set up by me", False),
+        ("lists not set up by me", False),
+        ("not set up by me", False),
+    ],
+)
+def test_a_participle_after_not_is_no_base_form(sentence, said):
+    # Its forms are one: "lists not set up by me" would become "lists not create by me".
+    lexicon = lexicon_of([("set up", "v", "create", "own")])
+    assert bool(everything(sentence, lexicon=lexicon)) is said
+
+
 def test_values_are_never_touched():
     program = 'now => @c.post param:text:String = " big photo " param:kind:Enum(new,old) = enum:new'
     tokens = ["post", "big", "photo", "of", "a", "big", "dog", "that", "is", "new"]

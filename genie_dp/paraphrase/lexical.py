@@ -29,6 +29,8 @@ def _words(text: str) -> frozenset[str]:
 _BEFORE_VERB = _words(
     "to please i you we they can could would will may must should not don't didn't can't"
 )
+# "Do not put it together"; in "a list not put together by me" it is a participle.
+_BEFORE_NOT = _words("to do does did can could would will may must should please")
 _BEGINS_AGAIN = _words("please , and then or")
 _INDIRECT = _words("me us him")
 _PARTICLES = _words("on off up down out in back away over aside")
@@ -188,6 +190,8 @@ def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
 
 def _is_base_verb(tokens: Sequence[str], start: int) -> bool:
     before = tokens[start - 1] if start else ""
+    if before == "not" and tokens[max(start - 2, 0)] not in _BEFORE_NOT:
+        return False
     if before in _BEFORE_VERB:
         return True
     if before in ("me", "them") and start > 1:
