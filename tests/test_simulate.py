@@ -1,6 +1,6 @@
 """The reference interpreter, construct by construct, on tables that one can check by eye."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
@@ -264,6 +264,20 @@ def test_a_daily_timer_is_not_missed_when_steps_are_days_apart() -> None:
     assert [e.step for e in simulate(program, TABLES, steps=steps)] == [1, 2]
 
 
+def test_a_daily_timer_may_be_given_a_date() -> None:
+    assert run("attimer(time=makeTime(9, 30)) => @light.set(level=1)") == run(
+        "attimer(time=start_of(day) + 570min) => @light.set(level=1)"
+    )
+
+
+@pytest.mark.parametrize("hours", [0, 5, -8])
+def test_timers_fire_at_the_same_moments_in_every_zone(hours: int) -> None:
+    zone = timezone(timedelta(hours=hours))
+    steps = [step.replace(tzinfo=UTC).astimezone(zone) for step in HOURLY]
+    program = parse("timer(base=makeDate(2026, 11, 20), interval=2h) => @light.set(level=1)")
+    assert simulate(program, TABLES, steps=steps) == simulate(program, TABLES, steps=HOURLY)
+
+
 def test_a_timer_fires_from_its_base_on_at_intervals() -> None:
     assert run("timer(base=now, interval=2h) => @light.set(level=1)") == [
         "0 @light.set level=1",
@@ -343,6 +357,14 @@ TRUE = [
     ("end_of(h)", "==", 'new Date("2026-11-20T10:00:00")'),
     ("start_of(min)", "==", 'new Date("2026-11-20T09:30:00")'),
     ("now - 1day", "<", "start_of(day)"),
+    ("makeTime(9, 30, 15)", "==", "now"),
+    ("end_of(day) - 1h", ">", "makeTime(22, 59, 59)"),
+    ("makeTime(9, 30)", "in_array", "[makeTime(9, 0), now - 15s]"),
+    ("makeCurrency(5, usd)", "==", "5"),
+    ("3", "<", "makeCurrency(5, usd)"),
+    ('"b"', ">", '"a17"^^tt:contact("Alice")'),
+    ("start_of(ms)", "==", "now"),
+    ("end_of(ms)", "==", "now + 1ms"),
     ('new Date("2026-11-20T10:00:00+01:00")', "==", 'new Date("2026-11-20T09:00:00Z")'),
 ]
 FALSE = [

@@ -152,10 +152,18 @@ def as_date(value: Value) -> datetime:
     if not isinstance(value, DateValue):
         raise _incomparable("a date", value)
     try:
-        found = datetime.fromisoformat(value.iso)
-        return found if found.tzinfo is None else found.astimezone(UTC).replace(tzinfo=None)
+        return utc(datetime.fromisoformat(value.iso))
     except (ValueError, OverflowError):  # the zone may lead out of the years 1 to 9999
         raise _incomparable("a date of the calendar", value) from None
+
+
+def utc(moment: datetime) -> datetime:
+    """Return a moment without its zone, in UTC; one without a zone as it is.
+
+    >>> utc(datetime.fromisoformat("2026-11-20T10:00:00+01:00"))
+    datetime.datetime(2026, 11, 20, 9, 0)
+    """
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
 def as_duration(value: Value) -> timedelta:
@@ -174,6 +182,7 @@ def as_duration(value: Value) -> timedelta:
 
 
 _STARTS: dict[str, Callable[[datetime], datetime]] = {
+    "ms": lambda d: d.replace(microsecond=d.microsecond // 1000 * 1000),
     "s": lambda d: d.replace(microsecond=0),
     "min": lambda d: d.replace(second=0, microsecond=0),
     "h": lambda d: d.replace(minute=0, second=0, microsecond=0),
@@ -184,9 +193,9 @@ _STARTS: dict[str, Callable[[datetime], datetime]] = {
 }
 # At least one and less than two of the unit, from its start.
 _MORE_THAN_ONE = {
-    "s": timedelta(seconds=1), "min": timedelta(minutes=1), "h": timedelta(hours=1),
-    "day": timedelta(days=1), "week": timedelta(weeks=1), "mon": timedelta(days=31),
-    "year": timedelta(days=366),
+    "ms": timedelta(milliseconds=1), "s": timedelta(seconds=1), "min": timedelta(minutes=1),
+    "h": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(weeks=1),
+    "mon": timedelta(days=31), "year": timedelta(days=366),
 }  # fmt: skip
 
 
@@ -238,6 +247,38 @@ def comparable(value: Value) -> tuple[str, Any]:
             assert_never(value)
 
 
+def as_time(value: Value) -> TimeValue | None:
+    """Return the time of day of a time or a date, None for other values.
+
+    >>> as_time(DateValue("2026-11-20T10:30:00+01:00"))
+    TimeValue(hour=9, minute=30, second=0)
+    """
+    match value:
+        case TimeValue():
+            return value
+        case DateValue():
+            moment = as_date(value)
+            return TimeValue(moment.hour, moment.minute, moment.second, span=value.span)
+        case _:
+            return None
+
+
+def _alike(left: Value, right: Value) -> tuple[Value, Value]:
+    """Return both, with the one in place of the other's type that the type checker lets stand so.
+
+    A date stands for its time of day, a number for an amount of the other's money.
+    """
+    match left, right:
+        case (TimeValue(), DateValue()) | (DateValue(), TimeValue()):
+            return as_time(left) or left, as_time(right) or right
+        case CurrencyValue(_, code), NumberValue(amount):
+            return left, CurrencyValue(amount, code, span=right.span)
+        case NumberValue(amount), CurrencyValue(_, code):
+            return CurrencyValue(amount, code, span=left.span), right
+        case _:
+            return left, right
+
+
 def _plain(value: StringValue | NumberValue | BooleanValue | EnumValue) -> tuple[str, Any]:
     match value:
         case StringValue(text):
@@ -274,6 +315,7 @@ def equal(left: Value, right: Value) -> bool:
     >>> equal(alice, StringValue("alice")), equal(alice, EntityValue("a18", "tt:contact", "Alice"))
     (True, False)
     """
+    left, right = _alike(left, right)
     (kind, ours), (other, theirs) = comparable(left), comparable(right)
     if kind == other == "entity":
         if ours.value is not None and theirs.value is not None:
@@ -308,7 +350,10 @@ _ORDERED = frozenset(("text", "number", "date", "time")) | frozenset(UNITS.value
 
 
 def _order(left: Value, right: Value) -> int:
+    left, right = _alike(left, right)
     (kind, ours), (other, theirs) = comparable(left), comparable(right)
+    if {kind, other} == {"entity", "text"}:
+        return _order(StringValue(_text(left)), StringValue(_text(right)))
     if kind != other or (kind not in _ORDERED and not isinstance(left, CurrencyValue)):
         raise _incomparable(f"a value that {kind} is less or more than", right)
     return int(ours > theirs) - int(ours < theirs)
@@ -339,7 +384,8 @@ def compare(left: Value, operator: str, right: Value) -> bool:
     """Tell whether a comparison of two constants holds; operators as in ast.OPERATORS.
 
     Text is contained, begins and ends without regard to case; measures and dates are compared
-    across units and zones.
+    across units and zones. A date is compared with a time as its time of day, a number with an
+    amount of money as one of that currency, the name of an entity with text.
 
     >>> kilometre, metres = (MeasureValue(((Decimal(n), u),)) for n, u in ((1, "km"), (999, "m")))
     >>> compare(kilometre, ">", metres), compare(StringValue("Hello"), "=~", StringValue("ELL"))

@@ -53,7 +53,6 @@ from genie_dp.languages.thingtalk.ast import (
     StreamJoin,
     StringValue,
     Timer,
-    TimeValue,
     TrueP,
     Undefined,
     Value,
@@ -62,11 +61,13 @@ from genie_dp.languages.thingtalk.operators import (
     Moment,
     as_date,
     as_duration,
+    as_time,
     comparable,
     compare,
     equal,
     evaluate,
     lookup,
+    utc,
 )
 from genie_dp.languages.thingtalk.token_values import value_tokens
 
@@ -395,9 +396,10 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
     last = world.moments[step - 1].now if step else now - timedelta.resolution
     match timer:
         case AtTimer(time):
-            at = evaluate(time, {}, world.moments[step])
-            if not isinstance(at, TimeValue):
-                raise GenieError(Problem("C004", f"expected a time, got {at}", timer.span))
+            given = evaluate(time, {}, world.moments[step])
+            at = as_time(given)
+            if at is None:
+                raise GenieError(Problem("C004", f"expected a time, got {given}", timer.span))
             today = now.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
             return any(last < day <= now for day in (today, today - timedelta(days=1)))
         case Timer(base, interval):
@@ -405,6 +407,7 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
             every = as_duration(evaluate(interval, {}, world.moments[0]))
             if every <= timedelta(0):
                 raise GenieError(Problem("C004", "expected a positive interval", timer.span))
+            now, last = utc(now), utc(last)
             latest = start + (now - start) // every * every
             return start <= now and last < latest
         case _:
