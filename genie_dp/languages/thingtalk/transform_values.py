@@ -74,6 +74,22 @@ def _unescape(match: re.Match[str]) -> str:
     return _ESCAPED.get(escaped, escaped)
 
 
+def named_value(name: str, span: Span | None = None) -> ast.Value | None:
+    """Return the value that a bare name stands for; None for one that is the name of an output.
+
+    >>> named_value("end_of_week"), named_value("week")
+    (DateEdge(edge='end_of', unit='week'), None)
+    """
+    if is_slot(name):
+        return ast.SlotValue(name, span=span)
+    if name == "currentlocation":
+        return ast.ContextValue(("location", "current_location"), span=span)
+    edge = _EDGE.fullmatch(name)
+    if edge and _UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
+        return ast.DateEdge(edge[1], _UNIT_ALIASES.get(edge[2], edge[2]), span=span)
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class TypeName:
     """A type as written, before its names are looked up."""
@@ -166,14 +182,7 @@ class ValueReader(Transformer[Token, Any]):
 
     def variable(self, meta: Meta, children: list[Token]) -> ast.Value:
         name, span = str(children[0]), self.span(meta)
-        if is_slot(name):
-            return ast.SlotValue(name, span=span)
-        if name == "currentlocation":
-            return ast.ContextValue(("location", "current_location"), span=span)
-        edge = _EDGE.fullmatch(name)
-        if edge and _UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
-            return ast.DateEdge(edge[1], _UNIT_ALIASES.get(edge[2], edge[2]), span=span)
-        return ast.VarRef(name, span=span)
+        return named_value(name, span) or ast.VarRef(name, span=span)
 
     # ----------------------------------------------------------------------------- measures
 

@@ -1,9 +1,10 @@
 """Mistakes in a class (Genie, Fig. 3) that can be seen without the rest of the library.
 
 Codes: T030 declared twice, T031 parameter declared twice, T032 action with outputs (a warning:
-ThingTalk 1.11 reads them), T033 action monitorable or list, T022 unknown unit, T035 poll_interval,
-T036 annotation of the wrong type, T037 facet imported twice or where it has no place, T038 class or
-function that extends itself, T039 enum value listed twice.
+ThingTalk 1.11 reads them), T033 action monitorable or list, T034 parameter whose name stands for
+something else in programs, T022 unknown unit, T035 poll_interval, T036 annotation of the wrong type
+or given twice, T037 facet imported twice or where it has no place, T038 class or function that
+extends itself, T039 enum value listed twice.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -19,11 +20,15 @@ from genie_dp.languages.thingtalk.declarations import (
     ImportDecl,
     ParamDecl,
 )
+from genie_dp.languages.thingtalk.transform_values import named_value
 from genie_dp.languages.thingtalk.typecheck_report import name_hint
 from genie_dp.languages.thingtalk.types import UNITS, Array, Enum, Measure, Type
 
+# What begins no comparison, and what is a value wherever one may stand (grammar.lark).
+_NEVER_COMPARED = frozenset({"false", "not", "true"})
+_NEVER_PASSED = frozenset({"false", "now", "null", "true"})
 _TEXTS = frozenset({"doc", "url", "string_values", "confirmation", "confirmation_remote"})
-_BOOLEANS = frozenset({"unique", "easily_understood", "hard_understand"})
+_BOOLEANS = frozenset({"additive", "unique", "easily_understood", "hard_understand"})
 _FACETS = ("loader", "config")
 
 
@@ -64,7 +69,8 @@ def _entities(entities: Iterable[EntityDecl]) -> Iterator[Problem]:
 
 
 def _again(code: str, what: str, name: str, span: Span | None) -> Problem:
-    return _problem(code, f"expected a new {what}, got '{name}' again", span, "rename one of them")
+    hint = "keep one of them" if code == "T036" else "rename one of them"
+    return _problem(code, f"expected a new {what}, got '{name}' again", span, hint)
 
 
 # ------------------------------------------------------------------------------------ imports
@@ -113,6 +119,7 @@ def _function(function: FunctionDecl) -> Iterator[Problem]:
         if param.name in seen:
             yield _again("T031", "parameter", param.name, param.span)
         seen.add(param.name)
+        yield from _name(param)
         yield from _type(param.type, param)
         yield from _annotations(param.annotations)
     yield from _annotations(function.annotations)
@@ -141,6 +148,18 @@ def _action(function: FunctionDecl) -> Iterator[Problem]:
                 "programs cannot use it: drop it, or declare a query",
                 severity="warning",
             )
+
+
+def _name(param: ParamDecl) -> Iterator[Problem]:
+    """Report a name that programs cannot say: it would be read as another thing."""
+    is_value = param.name in _NEVER_PASSED or named_value(param.name) is not None
+    if param.name in _NEVER_COMPARED or (param.direction == "out" and is_value):
+        yield _problem(
+            "T034",
+            f"expected a name for '{param.name}' that means nothing else in programs",
+            param.span,
+            f"call it {param.name}_value, or the like",
+        )
 
 
 def _type(type_: Type, param: ParamDecl) -> Iterator[Problem]:
@@ -187,7 +206,11 @@ def _is_duration(value: MeasureValue) -> bool:
 
 
 def _annotations(annotations: tuple[Annotation, ...]) -> Iterator[Problem]:
+    seen: set[str] = set()
     for annotation in annotations:
+        if annotation.name in seen:
+            yield _again("T036", "annotation", annotation.name, annotation.span)
+        seen.add(annotation.name)
         wanted = _wanted(annotation)
         if wanted is not None and not wanted[1](annotation.value):
             yield _problem(
@@ -206,6 +229,10 @@ def _wanted(annotation: Annotation) -> tuple[str, Callable[[object], bool], str]
         return "true or false", _is_boolean, "true"
     if annotation.name == "formatted":
         return "a list", _is_list, "[..]"
+    if annotation.name == "accepts":
+        return "a text or a list of texts", _is_texts, '["tt:song_title"]'
+    if annotation.name == "enum":
+        return "a table", _is_table, '{name="words"}'
     return None
 
 
@@ -219,6 +246,14 @@ def _is_boolean(value: object) -> bool:
 
 def _is_list(value: object) -> bool:
     return isinstance(value, tuple)
+
+
+def _is_texts(value: object) -> bool:
+    return _is_text(value) or (isinstance(value, tuple) and all(map(_is_text, value)))
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 def _said(value: object) -> str:
