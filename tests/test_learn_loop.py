@@ -128,6 +128,13 @@ def test_of_scores_as_good_as_the_best_the_last_weights_are_kept(scores, best, k
     assert same(weights(model), seen[kept - 1])
 
 
+@pytest.mark.parametrize("rate", [1e6, 1e30])
+def test_training_that_diverges_is_a_mistake(rate):
+    settings = replace(SETTINGS, rate=rate, budget=Budget(steps=60))
+    with pytest.raises(GenieError, match="M008.*diverged"):
+        trained(settings)
+
+
 def test_checkpoints_of_another_run_are_refused(tmp_path):
     trained(folder=tmp_path)
     with pytest.raises(GenieError, match="other settings"):

@@ -1,5 +1,6 @@
 """One training loop for all networks: steps, averages, validation, checkpoints, exact resume."""
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
@@ -141,6 +142,9 @@ class Run:
 
         Args:
             folder: where checkpoints go, and where a run that was interrupted goes on from.
+
+        Raises:
+            GenieError: M003, the folder's checkpoint is of another run; M008, the loss diverged.
         """
         if folder is not None:
             self.resume(folder)
@@ -182,6 +186,8 @@ class Run:
         total = sum(tokens for _, tokens in drawn) or 1.0
         loss = sum(self._backward(batch, total) for batch, _ in drawn)
         loss, seconds = group.sum_gradients(self.trained, loss=loss, seconds=now.seconds)
+        if not math.isfinite(loss):
+            raise _diverged(now.step + 1)
         rate = learning_rate(self._used(seconds), peak=settings.rate, warmup=settings.warmup)
         for options in self.optimizer.param_groups:
             options["lr"] = rate
@@ -284,6 +290,12 @@ class Run:
             states.setdefault(int(number), {})[key] = x
         groups = self.optimizer.state_dict()["param_groups"]
         self.optimizer.load_state_dict({"state": states, "param_groups": groups})
+
+
+def _diverged(step: int) -> GenieError:
+    """Return the error of a run whose weights are of no use: they answer with no numbers."""
+    message = f"expected a loss that is a number, got none at step {step}: training diverged"
+    return GenieError(Problem("M008", message, hint="start again with a lower learning rate"))
 
 
 def _comparable(settings: TrainSettings) -> dict[str, Any]:
