@@ -278,6 +278,26 @@ def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):
     assert all(len(reply["answers"]) > 1 for reply in replies)
 
 
+@pytest.mark.parametrize("lines", [(2,), (1, 3), (40,)])
+def test_a_line_that_no_reader_takes_is_told_with_its_place_and_the_others_are_parsed(
+    trained,  # noqa: F811
+    tmp_path,
+    capsys,
+    lines,
+):
+    said = ["", *["show mail about lunch"] * 40]
+    for number in lines:
+        said[number] = "x" * 5000
+    file = tmp_path / "said.txt"
+    file.write_text("\n".join(said[1:]))
+    found = parse(capsys, trained, "--input", file, "--json", "--no-english", code=1)
+    assert len(found.out.splitlines()) == 40 - len(lines)
+    assert [line for line in found.err.splitlines() if "I002" in line] == [
+        f"{file}:{number}:1: error[I002]: expected at most 4,000 characters, got 5,000"
+        for number in lines
+    ]
+
+
 def test_the_prompt_answers_until_the_end_of_input(trained):  # noqa: F811
     words = ["parse", "--parser", str(trained), "--no-english"]
     done = subprocess.run(

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from functools import cached_property
@@ -15,7 +15,7 @@ import click
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.tables import Tables, effects, read_tables
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.parser.answers import Answer, Reply
 from genie_dp.texts import lines_of, lines_of_stdin
 
@@ -98,17 +98,39 @@ class ParseJob:
     # ------------------------------------------------------------------------- where they come from
 
     def file(self, path: Path) -> None:
-        """Parse the lines of a file in batches; of standard input each at once."""
+        """Parse the lines of a file in batches; of standard input each at once.
+
+        Raises:
+            GenieError: at the end, what is wrong with lines that no reader takes.
+        """
         is_pipe = str(path) == "-"
-        sentences = (line.strip() for line in lines_of(path))
-        waiting = (line for line in sentences if line)
+        numbered = ((n, line.strip()) for n, line in enumerate(lines_of(path), start=1))
+        waiting = ((number, line) for number, line in numbered if line)
         known = total = 0
+        problems: list[Problem] = []
         while some := list(islice(waiting, 1 if is_pipe else _BATCH)):
-            replies = self.parser.parse(some, count=self.options["count"])
+            replies = self._replies(some, "<stdin>" if is_pipe else str(path), problems)
             self.show(replies)
-            total += len(replies)
+            total += len(some)
             known += sum(reply.is_known for reply in replies)
         click.echo(f"{total:,} sentences, {known:,} known", err=True)
+        if problems:
+            raise GenieError(problems)
+
+    def _replies(
+        self, lines: Sequence[tuple[int, str]], file: str, problems: list[Problem]
+    ) -> list[Reply]:
+        """Return the replies to numbered lines; add what is wrong with those that have none."""
+        try:
+            return self.parser.parse([line for _, line in lines], count=self.options["count"])
+        except GenieError as error:
+            if len(lines) == 1:
+                number, line = lines[0]
+                place = Span(file, number, 1, number, len(line) + 1)
+                problems += (problem_at(problem, place) for problem in error.problems)
+                return []
+        # One line is at fault: the others are answered by themselves.
+        return [reply for one in lines for reply in self._replies([one], file, problems)]
 
     def prompt(self) -> None:
         """Answer what is typed, until the end of input."""
