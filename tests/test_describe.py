@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp import cli
+from genie_dp.cli.new import write_files
+from genie_dp.cli.skeletons import project_files
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk import ast
@@ -272,6 +274,19 @@ def test_a_part_is_noted_on_standard_error(run):
     assert code == 0
     assert "(in plain words: caption is the caption)" in out
     assert "note: no template says all of this program" in err
+
+
+def test_values_of_types_that_no_function_has_are_said(tmp_path, capsys):
+    write_files(tmp_path / "small", project_files("small"))
+    folders = [
+        "--skills",
+        f"{tmp_path}/small/thingpedia",
+        "--grammar",
+        f"{tmp_path}/small/grammars/en",
+    ]
+    program = "timer(base = now, interval = 90min) => @com.example.diary.notes() => notify"
+    assert cli.run(["describe", *folders, program]) == 0
+    assert "every is 90 minutes)" in capsys.readouterr().out
 
 
 def test_a_file_is_described_line_by_line(run, tmp_path):

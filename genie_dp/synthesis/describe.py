@@ -271,9 +271,11 @@ class Describer:
         text: str,
     ) -> Description:
         names, values = self._numbered(text), _values(reading, target)
+        # Placeholders of types that no function of the library has have no character.
+        told = {token: said(value) for token, value in reading.values.items()} | values
         runs = left_out(target.tokens, chart.values[root.part].text.split())
-        rest = tuple(plain(run, lambda token: values.get(token, token)) for run in runs)
-        rest = rest or (plain(target.tokens, lambda token: values.get(token, token)),)
+        rest = tuple(plain(run, lambda token: told.get(token, token)) for run in runs)
+        rest = rest or (plain(target.tokens, lambda token: told.get(token, token)),)
         return Description(
             _with_rest(surface(text, values), rest),
             _renamed(text, names),
