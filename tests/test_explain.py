@@ -49,6 +49,22 @@ def test_the_expected_program_may_be_written_or_in_tokens(explain):
         assert explain("get my unread emails", "--expect", program)[0] == 0
 
 
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        ("now => @com.example.mail.inbx() => notify", "did you mean 'inbox'?"),
+        ("now => @com.example.mail.inbx => notify", "did you mean 'inbox'?"),
+        ("now => @com.example.mail.inbox() filter is_unread == 5 => notify", "expected Boolean"),
+    ],
+)
+def test_an_expected_program_that_means_nothing_is_a_mistake(
+    folder, monkeypatch, capsys, program, message
+):
+    monkeypatch.chdir(folder)
+    assert cli.run(["explain", *OPTIONS, "get my emails", "--expect", program]) == 1
+    assert message in capsys.readouterr().err
+
+
 def test_another_program_than_the_expected_one_is_a_failure(explain):
     code, said = explain(
         "get my emails", "--expect", "now => @com.example.lights.state() => notify"

@@ -72,7 +72,7 @@ def as_tokens(text: str, inputs: Inputs) -> str:
     """Return the token form of a program: it is given so, or as people write it.
 
     Raises:
-        GenieError: it is neither.
+        GenieError: it is neither, or means nothing in the library.
     """
     language = inputs.language
     try:
@@ -82,6 +82,9 @@ def as_tokens(text: str, inputs: Inputs) -> str:
             program = language.from_tokens(text)
         except GenieError:
             raise error from None
+    problems = [p for p in language.check(program, inputs.library) if p.severity == "error"]
+    if problems:
+        raise GenieError(problems, sources={"<program>": text})
     return language.tokens(language.canonical(program, inputs.library), inputs.library)
 
 
