@@ -1,6 +1,7 @@
 """Laws of expansion: sentence and program stay in step, and programs canonical."""
 
 import json
+import re
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from genie_dp.augment.expand_places import placeholder
 from genie_dp.augment.expand_values import is_fit, is_telling
 from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError
+from genie_dp.paraphrase.daytime import is_then
 from genie_dp.records import Example, Slot
 from tests.augment_rows import (
     PEOPLE,
@@ -438,3 +440,34 @@ def test_no_article_stands_before_that_of_a_value():
     values = Lists({"String": ("the end", "a song", "loud")})
     said = {copy.utterance for copy in made(row, values, primitive=40, **SILENT, quoted=0)}
     assert said == {"open the end mail", "open a song mail", "open the loud mail"}
+
+
+@pytest.mark.parametrize("part", ["morning", "afternoon", "evening", "night"])
+@pytest.mark.parametrize("said", ["every {} at TIME_0 lock it", "lock it at TIME_0 each {}"])
+def test_times_that_are_written_out_are_of_the_part_of_the_day_beside_them(part, said):
+    program = "attimer time = TIME_0 => @c.lock"
+    one = Example("S0", said.format(part), program, functions=("@c.lock",))
+    copies = made(one, primitive=60, **SILENT, written=1.0)
+    assert len(copies) >= 20
+    hours = {int(re.search(r"time:(\d+)", copy.program)[1]) for copy in copies}
+    assert all(is_then(part, hour) for hour in hours)
+    assert len(hours) > 1
+    assert all(copy.utterance.split(" ").count(part) == 1 for copy in copies)
+
+
+def test_no_second_article_follows_every():
+    program = "timer base = now , interval = DURATION_0 => @c.lock"
+    one = Example("S0", "every DURATION_0 lock it", program, functions=("@c.lock",))
+    copies = made(one, primitive=400, **SILENT, written=1.0)
+    assert any("unit:h" in copy.program for copy in copies)
+    assert not [c.utterance for c in copies if c.utterance.startswith(("every a ", "every an "))]
+
+
+def test_no_preposition_stands_before_a_day_that_has_its_own():
+    program = "now => @c.lock param:day:Date = DATE_0"
+    slots = {"DATE_0": Slot("Date", "@c.lock:day")}
+    for word, wrong in (("on", ("on today", "on tomorrow", "on a ")), ("after", ("after in ",))):
+        one = Example("S0", f"lock it {word} DATE_0", program, functions=("@c.lock",), slots=slots)
+        said = [copy.utterance for copy in made(one, primitive=300, **SILENT, written=1.0)]
+        assert len(said) > 100
+        assert not [text for text in said if any(part in text for part in wrong)]

@@ -56,10 +56,9 @@ def test_the_share_of_articles_is_left_out():
 
 
 def test_articles_of_amounts_stay():
-    words = "send the list once a day for half an hour to a few friends".split(" ")  # noqa: SIM905
-    assert noisy(carrier(words), rates(drop_article=1), Random(0)) == " ".join(
-        word for word in words if word != "the"
-    )
+    said = "send the list once a day for half an hour to a few friends the moment it rains"
+    found = noisy(carrier(said.split(" ")), rates(drop_article=1), Random(0))
+    assert found == said.replace("send the list", "send list")
 
 
 def test_the_share_of_numbers_is_put_in_words():

@@ -10,6 +10,7 @@ from genie_dp.cli.paraphrase.shown_rows import from_line, read_shown, to_line
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.constants import read_constants
+from genie_dp.paraphrase.daytime import hour_of, is_then
 from genie_dp.paraphrase.example_values import ExampleValues
 from genie_dp.paraphrase.forms import forms
 from genie_dp.paraphrase.order import orders
@@ -169,6 +170,14 @@ def test_the_numbers_of_a_range_rise(seed):
     shown = ExampleValues(seed=seed).shown(range_row())
     low, high = (quantity(value.text) for value in shown.values)
     assert low < high
+
+
+@pytest.mark.parametrize("part", ["morning", "afternoon", "evening", "night"])
+@pytest.mark.parametrize("said", ["every {} at TIME_0 lock it", "lock it at TIME_0 each {}"])
+def test_times_are_of_the_part_of_the_day_beside_them(part, said):
+    for seed in range(12):
+        [value] = ExampleValues(seed=seed).shown(row(utterance=said.format(part))).values
+        assert is_then(part, hour_of(value.text))
 
 
 def test_bounds_of_different_parameters_or_sorts_are_not_ordered():

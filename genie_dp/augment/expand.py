@@ -14,6 +14,7 @@ from genie_dp.augment.config import NOISE, AugmentConfig
 from genie_dp.augment.expand_places import Marked, Place, left_over, marked
 from genie_dp.augment.expand_values import Draw, Draws
 from genie_dp.augment.noise import Carrier, Rates, carrier, is_mark, noisy
+from genie_dp.augment.written.around import Around, around, is_said
 from genie_dp.augment.written.draw import draw as written_form
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.types import NUMBER
@@ -29,6 +30,7 @@ _ARTICLE_BEFORE = "(?<![^ ])(an?|the) (?={})"
 _NOTHING: frozenset[int] = frozenset()
 _ENUM = re.compile(r"\benum:\S+")
 _TRIES = 10  # draws for a value that is not in the sentence yet
+_TRIES_THERE = 50  # draws for one that reads well there: of 24 hours, 5 are of the afternoon
 
 
 Both = Callable[[Random], tuple[str, str] | None]
@@ -57,13 +59,13 @@ class Fill:
         place: the place.
         stays: share of copies in which it stays a placeholder.
         draw: gives the words for the sentence and what stands for them in the program.
-        after_article: whether an article stands before it, which must go with the first word.
+        around: what stands around it; an article before it must go with the first word.
     """
 
     place: Place
     stays: float
     draw: Both
-    after_article: bool
+    around: Around
 
 
 @dataclass(slots=True)
@@ -114,7 +116,7 @@ class Expander:
     _rng: KeyedRandom = field(default_factory=KeyedRandom)
     _rates: Rates = field(init=False)
     _varies: bool = field(init=False)
-    _filled: dict[tuple[Place, bool], Fill | None] = field(default_factory=dict)
+    _filled: dict[tuple[Place, Around], Fill | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the rates ready for noise."""
@@ -148,22 +150,21 @@ class Expander:
     def _fills(self, found: Marked) -> tuple[Fill, ...]:
         fills = []
         for place in found.places:
-            spot = found.tokens.index(place.mark)
-            key = (place, spot > 0 and found.tokens[spot - 1] in _ARTICLES)
+            key = (place, around(found.tokens, found.tokens.index(place.mark)))
             if key not in self._filled:
-                draw, stays = self._draw(place)
+                draw, stays = self._draw(*key)
                 self._filled[key] = Fill(place, stays, draw, key[1]) if draw is not None else None
             fill = self._filled[key]
             if fill is not None:
                 fills.append(fill)
         return tuple(fills)
 
-    def _draw(self, place: Place) -> tuple[Both | None, float]:
+    def _draw(self, place: Place, where: Around) -> tuple[Both | None, float]:
         """Return how to fill a place, None if it always stays, and the share in which it does."""
         config = self.config
         if place.sort == "read":
             if config.written and self._can_write(place):
-                return _as_written(place), 1 - config.written
+                return _as_written(place, where), 1 - config.written
             return None, 1.0
         words = self.draws.of(place) if config.quoted < 1 else None
         return (_in_quotes(place, words) if words is not None else None), config.quoted
@@ -207,7 +208,7 @@ class Expander:
         text = self._worded(template, rng)
         for fill, words in said:
             mark = fill.place.mark
-            if fill.after_article:
+            if fill.around.before in _ARTICLES:
                 text = _with_article(text, mark, words)
             text = text.replace(mark, words)
         names = template.names.get(filled)
@@ -286,10 +287,15 @@ def _in_quotes(place: Place, draw: Draw) -> Both:
     return both
 
 
-def _as_written(place: Place) -> Both:
+def _as_written(place: Place, where: Around) -> Both:
     def both(rng: Random) -> tuple[str, str] | None:
-        form = written_form(place.type, rng, parameter=place.parameter)
-        return (" ".join(form.words), form.value) if form is not None else None
+        for _ in range(_TRIES_THERE):
+            form = written_form(place.type, rng, parameter=place.parameter)
+            if form is None:
+                return None
+            if is_said(form, where):
+                return " ".join(form.words), form.value
+        return None
 
     return both
 

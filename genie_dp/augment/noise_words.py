@@ -58,9 +58,11 @@ PAUSES = _words("""
 """)
 
 ARTICLES = frozenset(("a", "an", "the"))
-# "once a day", "half an hour", "such a song"; "a few", "a lot", "the same".
+# "once a day", "half an hour", "such a song"; "a few", "a lot", "the same"; "the moment it rains".
 BEFORE_COUNTED = frozenset(("once", "twice", "times", "half", "such", "what", "many", "quite"))
-AFTER_COUNTED = frozenset(("few", "lot", "bit", "couple", "dozen", "hundred", "thousand", "same"))
+AFTER_COUNTED = frozenset(
+    ("few", "lot", "bit", "couple", "dozen", "hundred", "thousand", "same", "moment", "instant")
+)
 PUNCTUATION = frozenset((",", ".", "?", "!", ";", ":", "..."))
 
 # The keys beside each key of an American keyboard.

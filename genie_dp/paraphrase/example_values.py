@@ -6,6 +6,7 @@ from random import Random
 
 from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.languages.thingtalk.types import STRING, Array, Entity, Type
+from genie_dp.paraphrase.daytime import hour_of, is_then, part_of_day
 from genie_dp.paraphrase.example_table import TABLE
 from genie_dp.paraphrase.order import orders
 from genie_dp.paraphrase.quantity import quantity
@@ -54,7 +55,7 @@ class ExampleValues:
             if values is None:
                 return None
             shown = show(row, _swapped(values, pools, smaller))
-            if _is_in_order(shown, smaller) and _is_readable(shown):
+            if _is_in_order(shown, smaller) and _is_of_its_day(shown) and _is_readable(shown):
                 return shown
         return None
 
@@ -177,6 +178,18 @@ def _is_in_order(shown: Shown, smaller: frozenset[tuple[str, str]]) -> bool:
         less, more = sizes[left], sizes[right]
         if less is not None and more is not None and less >= more:
             return False
+    return True
+
+
+def _is_of_its_day(shown: Shown) -> bool:
+    """Tell whether no time contradicts the part of the day beside it ("morning at 2:30 pm")."""
+    tokens = shown.example.utterance.split(" ")
+    for value in shown.values:
+        if value.token.startswith("TIME_"):
+            hour = hour_of(value.bare)
+            part = part_of_day(tokens, tokens.index(value.token))
+            if hour is not None and not is_then(part, hour):
+                return False
     return True
 
 
