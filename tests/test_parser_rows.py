@@ -262,8 +262,22 @@ def test_a_line_without_program_is_refused_with_its_place(tmp_path):
     assert (problem.code, problem.span.line) == ("N021", 2)
 
 
-@pytest.mark.parametrize("wrong", [{"region": 5}, {"day_first": "yes"}, {"regoin": "GB"}])
-def test_a_locale_of_another_kind_is_a_mistake_of_the_recipe(wrong):
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"region": 5}, "locale: region: expected a text, got 5"),
+        ({"region": "gb"}, "locale: region: expected two capital letters"),
+        ({"currency": "USD"}, "locale: currency: expected the code of a currency in lower case"),
+        ({"temperature": "K"}, "locale: temperature: expected C or F"),
+        ({"day_first": "yes"}, "locale: day_first: expected true or false"),
+        ({"morning": 24}, "locale: morning: expected an hour from 1 to 23"),
+        ({"night": 0}, "locale: night: expected an hour from 1 to 23"),
+        ({"regoin": "GB"}, "locale: unknown setting 'regoin'"),
+    ],
+)
+def test_a_locale_that_no_text_is_read_with_is_a_mistake_of_the_recipe(wrong, told):
     with pytest.raises(GenieError) as error:
         locale(config("rows.jsonl", locale=wrong))
-    assert error.value.problems[0].code == "N002"
+    (problem,) = error.value.problems
+    assert problem.code == "N002"
+    assert problem.message.startswith(told)

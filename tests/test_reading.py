@@ -181,6 +181,23 @@ def test_every_reference_time_works(now: datetime):
         GRAMMAR.read(text, now=now)
 
 
+HOURS = st.integers(-2, 30)
+
+
+@given(HOURS, HOURS, HOURS, HOURS)
+def test_every_hour_that_a_locale_may_have_can_be_read(morning, afternoon, evening, night):
+    hours = {"morning": morning, "afternoon": afternoon, "evening": evening, "night": night}
+    try:
+        locale = Locale(**hours)
+    except GenieError:
+        assert not all(1 <= hour <= 23 for hour in hours.values())
+        return
+    for text in ("tomorrow morning", "tonight", "this evening at 5", "at 3 in the afternoon"):
+        for found in GRAMMAR.readings(text, now=NOW, locale=locale):
+            for value in found.values.values():
+                constant(value.value)
+
+
 def test_a_day_in_the_locale_of_britain():
     found = GRAMMAR.read(
         "on 3/4/2027 at 20 degrees", now=NOW, locale=Locale("GB", "gbp", "C", True)

@@ -17,7 +17,7 @@ import xxhash
 from genie_dp.dataset.formats import format_of, read_rows
 from genie_dp.dataset.scan import as_row
 from genie_dp.dataset.traits import functions_in
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
 from genie_dp.parser.config import InputFile, ParserConfig
@@ -239,17 +239,20 @@ def locale(config: ParserConfig) -> Locale:
     """Return the locale of a configuration.
 
     Raises:
-        GenieError: N002, it has no such field, or one of another kind.
+        GenieError: N002, all fields that it does not have, or whose values no text is read with.
     """
-    try:
-        for name, value in config.locale.items():
-            if name in (kinds := get_type_hints(Locale)) and not fits(value, kinds[name]):
-                raise TypeError(f"expected {said(kinds[name])} for {name}, got {value!r}")
-        return Locale(**config.locale)
-    except TypeError as error:
-        known = ", ".join(Locale.__dataclass_fields__)
-        hint = f"settings: {known}"
-        raise GenieError(Problem("N002", f"locale: {error}", hint=hint)) from None
+    kinds = get_type_hints(Locale)
+    problems = []
+    for name, value in config.locale.items():
+        if name not in kinds:
+            hint = did_you_mean(name, kinds) or f"settings: {', '.join(kinds)}"
+            problems.append(Problem("N002", f"locale: unknown setting {name!r}", hint=hint))
+        elif not fits(value, kinds[name]):
+            message = f"locale: {name}: expected {said(kinds[name])}, got {value!r}"
+            problems.append(Problem("N002", message))
+    if problems:
+        raise GenieError(problems)
+    return Locale(**config.locale)
 
 
 # --------------------------------------------------------------------------------- all rows

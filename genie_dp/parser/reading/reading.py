@@ -1,9 +1,12 @@
 """What a reader makes of a text: tokens with placeholders, and the values that they stand for."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk.slots import slot_type
 
 
@@ -27,6 +30,32 @@ class Locale:
     afternoon: int = 15
     evening: int = 19
     night: int = 21
+
+    def __post_init__(self) -> None:
+        """Check every field by itself.
+
+        Raises:
+            GenieError: N002, all that no text can be read with.
+        """
+        problems = [
+            Problem("N002", f"locale: {name}: expected {expected}, got {getattr(self, name)!r}")
+            for name, expected in _faults(self)
+        ]
+        if problems:
+            raise GenieError(problems)
+
+
+def _faults(locale: Locale) -> Iterator[tuple[str, str]]:
+    """Yield the fields that are wrong, with what they should be."""
+    if not re.fullmatch(r"[A-Z]{2}", locale.region):
+        yield "region", "two capital letters, such as GB"
+    if not re.fullmatch(r"[a-z]{3}", locale.currency):
+        yield "currency", "the code of a currency in lower case, such as gbp"
+    if locale.temperature not in ("C", "F"):
+        yield "temperature", "C or F"
+    for name in ("morning", "afternoon", "evening", "night"):
+        if not 1 <= getattr(locale, name) <= 23:
+            yield name, "an hour from 1 to 23"
 
 
 LOCALE = Locale()
