@@ -146,6 +146,14 @@ def test_a_file_that_is_cut_off_is_told(copy, file, code):
     assert code_of(copy) == code
 
 
+@pytest.mark.parametrize(
+    "file", ["config.json", "constants.txt.gz", "model.safetensors", "reader.json"]
+)
+def test_a_file_that_is_empty_is_told(copy, file):
+    (copy / file).write_bytes(b"")
+    assert code_of(copy) in ("N010", "M001")
+
+
 def test_another_library_is_refused(copy):
     path = next(copy.glob("skills/*/com.example.mail/skill.tt"))
     path.write_text(path.read_text().replace("send(", "post("))
@@ -157,6 +165,32 @@ def test_settings_that_are_missing_are_told(copy):
     del config["parser"]["temperature"]
     (copy / "config.json").write_text(json.dumps(config))
     assert code_of(copy) == "N010"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("language", "thingtlk"), ("beam", "4"), ("beam", 0), ("beam", None), ("readings", -1),
+        ("longest", []), ("threshold", "0.5"), ("threshold", 7), ("threshold", None),
+        ("temperature", 0), ("temperature", -2.0), ("locale", {"morning": 99}),
+        ("locale", {"region": 3}),
+    ],
+)  # fmt: skip
+def test_settings_that_no_parser_has_are_told(copy, name, value):
+    config = json.loads((copy / "config.json").read_text())
+    config["parser"][name] = value
+    (copy / "config.json").write_text(json.dumps(config))
+    assert code_of(copy) == "N010"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("architecture", None), ("architecture", {}), ("settings", "size")]
+)
+def test_a_network_that_is_none_is_told(copy, name, value):
+    config = json.loads((copy / "config.json").read_text())
+    config[name] = value
+    (copy / "config.json").write_text(json.dumps(config))
+    assert code_of(copy) == "M001"
 
 
 # -------------------------------------------------------------------------------- what always holds

@@ -86,6 +86,8 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
         config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         architecture, settings = config.pop("architecture"), config.pop("settings")
         config.pop("model_type")
+        if not isinstance(architecture, str) or not isinstance(settings, dict):
+            raise ValueError(f"{CONFIG}: expected architecture and settings")
         tensors = load_file(str(folder / WEIGHTS))
     except (OSError, ValueError, KeyError, SafetensorError) as problem:
         raise _broken(folder, str(problem)) from problem

@@ -71,7 +71,10 @@ def read_texts(folder: Path) -> tuple[str, ...]:
         GenieError: N010, they cannot be read.
     """
     try:
-        text = gzip.decompress((folder / TEXTS).read_bytes()).decode()
+        data = (folder / TEXTS).read_bytes()
+        if not data:  # a copy that broke off; of no texts there are a header and no lines
+            raise EOFError("it is empty")
+        text = gzip.decompress(data).decode()
     except (OSError, EOFError, ValueError) as error:
         raise broken(folder, f"{TEXTS}: {error}") from None
     # Not by splitlines: a text may hold what that takes for line ends.

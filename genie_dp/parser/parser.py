@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Any
 
 from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.learn.calibration import Calibration
 from genie_dp.learn.saved import load_model
@@ -29,6 +30,7 @@ _DOUBT = math.log(4.0)
 
 
 _NAMED = ("language", "skills", "reader")
+_COUNTS = ("beam", "readings", "longest")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +53,26 @@ class Use:
     is_constrained: bool = True
     longest: int = 150
 
+    def __post_init__(self) -> None:
+        """Refuse settings that no parser has.
+
+        Raises:
+            ValueError: the first of them.
+        """
+        for name in _COUNTS:
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name}: expected a whole number above 0, got {value!r}")
+        if not isinstance(self.threshold, int | float) or not 0 <= self.threshold <= 1:
+            message = f"threshold: expected a share from 0 to 1, got {self.threshold!r}"
+            raise ValueError(message)
+
     @classmethod
-    def of(cls, facts: Mapping[str, Any], changes: Mapping[str, Any]) -> "Use":
-        """Return the settings of a folder, changed where something else is wanted."""
-        found = {name: facts[name] for name in ("beam", "readings", "threshold", "longest")}
-        return replace(
-            cls(**found, locale=Locale(**facts["locale"]), is_constrained=facts["is_constrained"]),
-            **{name: value for name, value in changes.items() if value is not None},
-        )
+    def of(cls, facts: Mapping[str, Any]) -> "Use":
+        """Return the settings of a folder."""
+        found = {name: facts[name] for name in (*_COUNTS, "threshold")}
+        locale = Locale(**facts["locale"])
+        return cls(**found, locale=locale, is_constrained=facts["is_constrained"])
 
 
 class Parser:
@@ -114,16 +128,20 @@ class Parser:
         """
         path = Path(folder)
         facts = files.facts_of(path)
-        changes = {
+        changes: dict[str, Any] = {
             "beam": beam, "readings": readings, "threshold": threshold, "locale": locale,
             "is_constrained": is_constrained,
         }  # fmt: skip
         try:
-            use = Use.of(facts, changes)
-            temperature, style = float(facts["temperature"]), Style.of(facts)
+            use, style = Use.of(facts), Style.of(facts)
+            calibration = Calibration(_temperature(facts))
             language, skills, reads = (str(facts[name]) for name in _NAMED)
+            get_language(language)
+        except GenieError as error:
+            raise files.broken(path, f"config.json: {error.problems[0].message}") from None
         except (KeyError, TypeError, ValueError) as error:
             raise files.broken(path, f"config.json: {error}") from None
+        use = replace(use, **{name: x for name, x in changes.items() if x is not None})
         files.check_skills(path, skills)
         target = target_of(style, language, library_of(language, files.skill_paths(path)))
         decoder = _decoder(path, target, use, device)
@@ -133,7 +151,7 @@ class Parser:
         return cls(
             decoder,
             reader=reader,
-            calibration=Calibration(temperature),
+            calibration=calibration,
             use=use,
             skills=files.skill_paths(path),
             clock=clock,
@@ -260,6 +278,13 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _temperature(facts: Mapping[str, Any]) -> float:
+    found = float(facts["temperature"])
+    if not 0 < found < math.inf:
+        raise ValueError(f"temperature: expected a number above 0, got {found}")
+    return found
 
 
 def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
