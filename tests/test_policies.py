@@ -56,6 +56,24 @@ ALLOWED = [
     ),
 ]
 REFUSED = [
+    (
+        "true : now => @news.front => notify",
+        'now => (@news.front()) filter @shop.list() { name =~ "secret" } => notify',
+    ),
+    (
+        "true : * => notify",
+        'edge (monitor (@news.front())) on @shop.list() { name =~ "secret" } => notify',
+    ),
+    (
+        "true : * => notify",
+        "attimer(time=makeTime(8, 0)) => @light.state() filter @shop.list() { true } => notify",
+    ),
+    (
+        "true : @shop.list => @speech.say filter text =~ 'a'",
+        "now => @shop.list() => @speech.say(text=$event)",
+    ),
+    ("true : now => @light.set filter level <= 3", "now => @light.set(level=NUMBER_0)"),
+    ("true : now => @shop.pay filter sum < 3$usd", "now => @shop.pay(sum=1$eur)"),
     ('source == "bob" : now => @shop.list => notify', "now => @shop.list() => notify"),
     ("true : now => @news.front => notify", "now => @shop.list() => notify"),
     ("true : now => @news.* => notify", "now => @shop.list() => notify"),

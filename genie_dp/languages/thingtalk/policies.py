@@ -3,13 +3,15 @@
 A policy speaks of programs with at most one query function and one action. Its predicates are on
 outputs and inputs: on an output, it becomes a filter; on an input that is a constant it is decided
 here; on an input that takes an output, it becomes a filter on that output. What cannot be decided
-is refused.
+is refused, and so is a program whose conditions ask another query: whether something comes of it
+would tell what that query answers.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.ast import (
     Action,
     Aggregate,
@@ -49,7 +51,10 @@ from genie_dp.languages.thingtalk.predicates import (
     value_names,
 )
 from genie_dp.languages.thingtalk.signatures import Signatures
-from genie_dp.languages.thingtalk.traverse import source_calls
+from genie_dp.languages.thingtalk.traverse import functions_used
+
+# A value of the event or of nobody, and values that cannot be compared (operators.py).
+_UNKNOWN = frozenset({"C003", "C004", "C005"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def allowed(
         policy: who may do what.
         source: the person who asks.
         program: what they ask for; a program that does more than one query and one action, or has
-            more than one rule, is refused.
+            more than one rule, is refused. A query in a condition is one, too.
         signatures: tell the outputs of a query from its inputs.
         moment: when they ask; conditions on constants are decided as of then.
 
@@ -98,13 +103,18 @@ def allowed(
 
 
 def _restricted(rule: Rule, policy: Policy, signatures: Signatures, moment: Moment) -> Rule | None:
-    calls = [*_stream_calls(rule.stream), *(source_calls(rule.query) if rule.query else ())]
+    # Those inside of conditions, too: what they tell of their results is told by what remains.
+    calls = [f for part in (rule.stream, rule.query) if part for f in functions_used(part)]
     if len(calls) > 1 or not _speaks_of(policy.action, rule.action):
         return None
     if not calls:
         return _action_alone(rule, policy, moment) if policy.query is None else None
     call = calls[0]
-    if not isinstance(policy.query, PolicyFunction) or not _names(policy.query, call):
+    if (
+        not isinstance(call, Call)
+        or not isinstance(policy.query, PolicyFunction)
+        or not _names(policy.query, call)
+    ):
         return None
     found = signatures.function(call.selector.class_name, call.function)
     outputs = frozenset(p.name for p in found.outputs) if found else frozenset()
@@ -192,8 +202,13 @@ def _atom(
         return Atom(left.name, atom.operator, right, span=atom.span)
     if isinstance(right, VarRef):
         return Atom(right.name, _FLIPPED[atom.operator], left, span=atom.span)
-    left, right = evaluate(left, {}, moment), evaluate(right, {}, moment)
-    return TrueP() if compare(left, atom.operator, right) else FalseP()
+    try:
+        left, right = evaluate(left, {}, moment), evaluate(right, {}, moment)
+        return TrueP() if compare(left, atom.operator, right) else FalseP()
+    except GenieError as error:  # an event, a placeholder, money of another country
+        if any(problem.code not in _UNKNOWN for problem in error.problems):
+            raise
+        raise _Undecided from None
 
 
 # operator -> the one that holds of the same two values the other way round.
@@ -214,20 +229,6 @@ def _given(value: Value, inputs: Mapping[str, Value], outputs: frozenset[str]) -
 
 
 # ------------------------------------------------------------------------- putting it in
-
-
-def _stream_calls(stream: Stream | None) -> list[Call]:
-    match stream:
-        case None | AtTimer() | Timer() | Hole():
-            return []
-        case Monitor(query):
-            return list(source_calls(query))
-        case Edge(inner) | StreamFilter(inner):
-            return _stream_calls(inner)
-        case StreamJoin(inner, query):
-            return [*_stream_calls(inner), *source_calls(query)]
-        case _:
-            assert_never(stream)
 
 
 def _filtered_at_call(rule: Rule, condition: Predicate) -> Rule:
