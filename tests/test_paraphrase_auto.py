@@ -407,6 +407,21 @@ def test_faults_of_rewrites_are_those_of_crowd_paraphrases(text, faults):
     assert found == faults
 
 
+@pytest.mark.parametrize(
+    ("text", "faults"),
+    [
+        ("Which NUMBER_0 pages do I have?", ()),
+        ("What are NUMBER_0, of all pages", ()),
+        ("Which pages do I have?", ("missing-value",)),
+        ("Which NUMBER_0 pages of NUMBER_0 do I have?", ("missing-value",)),
+        ("Which NUMBER_1 pages do I have?", ("altered-value", "missing-value")),
+    ],
+)
+def test_a_model_may_write_capitals_and_points_beside_placeholders(text, faults):
+    shown = Shown(Example("S1", "get NUMBER_0 pages", "now => @c.pages => notify"))
+    assert faults_in(shown, Candidate(text, (), is_typed=True), [], CheckConfig()) == faults
+
+
 def test_distances_are_used_where_they_are_given():
     shown = Shown(Example("S", "get all the files of my folder", "p"))
     near = Candidate("get all the file of my folder", ())

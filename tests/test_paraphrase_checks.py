@@ -8,6 +8,7 @@ from genie_dp.paraphrase.checks import FAULTS, CheckConfig, distance, faults_of
 from genie_dp.paraphrase.english_share import LanguageCheck
 from genie_dp.paraphrase.no_idea import says_no_idea
 from genie_dp.paraphrase.shown import show
+from genie_dp.paraphrase.typed import words_of
 from tests.paraphrase_rows import row, shown_range, shown_text
 
 GOOD = 'tweet "good morning" to @bob tomorrow, I mean 8:30 am, tagged #sun'
@@ -70,6 +71,29 @@ def test_a_text_in_quotes_that_nobody_asked_for_is_a_fault():
     assert names(shown_text(), f'{GOOD} and say "good night"') == ["altered-value"]
     assert names(files(), 'what is in my "folder" there') == []
     assert names(files(), 'what is in my 10" folder') == []
+
+
+@pytest.mark.parametrize("word", ["NUMBER_0", "QUOTED_STRING_0", "GENERIC_ENTITY_tt:room_3"])
+def test_a_placeholder_that_somebody_writes_is_a_fault(word):
+    assert names(files(), f"what is in my folder {word}") == ["altered-value"]
+    assert names(shown_text(), f"{GOOD} {word}") == ["altered-value"]
+
+
+UNSEEN = st.sampled_from("\u200b\u200d\u2060\ufeff\u00ad\u202e\x00\x07\ue000\uf8ff")
+
+
+@given(st.lists(st.tuples(UNSEEN, st.integers(0, len(GOOD))), max_size=6))
+def test_what_nobody_sees_changes_nothing(marks):
+    typed = GOOD
+    for mark, at in marks:
+        typed = typed[:at] + mark + typed[at:]
+    assert words_of(typed) == words_of(GOOD)
+    assert names(shown_text(), typed) == []
+
+
+def test_an_accent_of_its_own_is_one_with_its_letter():
+    apart = "show the cafe\u0301 in my folder"
+    assert words_of(apart) == words_of("show the caf\u00e9 in my folder")
 
 
 def test_a_word_that_is_also_a_value_is_no_second_copy():

@@ -21,7 +21,8 @@ from genie_dp.paraphrase.checks import (
     faults_of,
     is_within,
 )
-from genie_dp.paraphrase.shown import Shown, paraphrase_of
+from genie_dp.paraphrase.shown import PLACEHOLDER, Shown, paraphrase_of
+from genie_dp.paraphrase.typed import words_of
 from genie_dp.records import Example, source_of_copy
 
 ROUND_TRIP = "round-trip"
@@ -196,7 +197,7 @@ def faults_in(
         return tuple(_token_faults(shown.example.utterance, candidate.text, others, checks))
     names = tuple(fault.name for fault in faults_of(shown, candidate.text, others, checks))
     # Without example values the placeholders themselves must be there.
-    lost = not shown.values and _values(shown.example.utterance) != _values(candidate.text)
+    lost = not shown.values and _typed_values(shown.sentence) != _typed_values(candidate.text)
     return (*names, VALUES) if lost else names
 
 
@@ -224,6 +225,10 @@ def _is_near(left: str, right: str, limit: float) -> bool:
 
 def _values(text: str) -> Counter[str]:
     return Counter(word for word in text.split() if "A" <= word[0] <= "Z" or word == '"')
+
+
+def _typed_values(text: str) -> Counter[str]:
+    return Counter(w for w in words_of(text) if w == '"' or PLACEHOLDER.fullmatch(w))
 
 
 def _row(shown: Shown, candidate: Candidate, canonical: Callable[[str], str]) -> Example | None:

@@ -14,7 +14,14 @@ from genie_dp.paraphrase.english_share import LanguageCheck
 from genie_dp.paraphrase.find import Found
 from genie_dp.paraphrase.near import same_content
 from genie_dp.paraphrase.no_idea import says_no_idea
-from genie_dp.paraphrase.shown import Shown, ShownValue, found_in, utterance_of
+from genie_dp.paraphrase.shown import (
+    PLACEHOLDER,
+    Shown,
+    ShownValue,
+    found_in,
+    placeholders,
+    utterance_of,
+)
 from genie_dp.paraphrase.typed import words_of
 
 FaultName = Literal[
@@ -151,6 +158,7 @@ def value_faults(shown: Shown, found: Found, words: Sequence[str]) -> Iterator[F
         yield Fault("altered-value", f"You wrote {value.text} twice: once is enough.", value.text)
     if not found.missing:
         yield from _added_texts(shown, found, words)
+    yield from _added_placeholders(shown, words)
     for token in found.unmarked:
         value = by_token[token]
         yield Fault("unquoted-string", _mark_message(value), value.text)
@@ -164,6 +172,14 @@ def _added_texts(shown: Shown, found: Found, words: Sequence[str]) -> Iterator[F
         if not known.issuperset(text.split()):
             message = f'Leave "{text}" out, or its quotes: it is not in the sentence above.'
             yield Fault("altered-value", message, f'"{text}"')
+
+
+def _added_placeholders(shown: Shown, words: Sequence[str]) -> Iterator[Fault]:
+    """Yield placeholders that the program does not have, as models of language invent them."""
+    known = set(placeholders(shown.example.utterance)) - {value.token for value in shown.values}
+    for word in dict.fromkeys(words):
+        if PLACEHOLDER.fullmatch(word) and word not in known:
+            yield Fault("altered-value", f"Leave {word} out: it is no word.", word)
 
 
 def _mark_message(value: ShownValue) -> str:

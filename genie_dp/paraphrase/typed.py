@@ -1,6 +1,7 @@
 """Text that people typed, as words that can be compared with the words they were shown."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 
 from genie_dp.skills.words import tokenize
@@ -40,7 +41,7 @@ def read_typed(text: str) -> Typed:
     >>> read_typed("the 5th").glued
     (False, False, True)
     """
-    plain = _TWO_QUOTES.sub('"', text.translate(_PLAIN))
+    plain = _TWO_QUOTES.sub('"', _seen(text).translate(_PLAIN))
     plain = _POSSESSIVE.sub(" 's", _HYPHEN_AFTER_NUMBER.sub(" ", plain))
     tokens = list(tokenize(plain))
     while tokens and tokens[-1] in _ENDS:
@@ -53,6 +54,24 @@ def read_typed(text: str) -> Typed:
         words.extend(parts)
         glued.extend(index > 0 for index in range(len(parts)))
     return Typed(tuple(words), tuple(glued))
+
+
+_UNSEEN = frozenset(("Cc", "Cf", "Co", "Cs"))
+
+
+def _seen(text: str) -> str:
+    r"""Return a text without what nobody sees, and with accents that are one with their letters.
+
+    What is copied from web pages has zero-width spaces, soft hyphens and marks of direction, some
+    keyboards give accents of their own; private characters mark places of values in rows.
+
+    >>> _seen("sh\u00adow\u200b cafe\u0301\x00")
+    'show café'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    whole = unicodedata.normalize("NFC", text)
+    return "".join(c for c in whole if c.isspace() or unicodedata.category(c) not in _UNSEEN)
 
 
 def words_of(text: str) -> tuple[str, ...]:
