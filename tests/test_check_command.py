@@ -74,6 +74,16 @@ def test_mistakes_of_skills_and_templates_are_shown_together(project: Path, caps
     assert ": 2 errors, " in out
 
 
+def test_what_a_skipped_skill_would_have_is_not_said_to_be_missing(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes" / "skill.tt"
+    skill.write_text(SKILL.replace("String", "Strng"))
+    assert run([*CHECK, "--skip-broken"]) == 0
+    out, err = capsys.readouterr()
+    assert "S005" in err
+    assert "G102" not in err
+    assert out.endswith("0 errors, 1 warning\n")
+
+
 def test_with_skip_broken_the_mistakes_of_a_skill_are_warnings(project: Path, capsys) -> None:
     other = project / "skills" / "com.example.other"
     other.mkdir()

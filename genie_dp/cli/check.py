@@ -88,6 +88,7 @@ def find(
         library = load_library_of(language.name, skills, skip_broken=skip_broken)
     read, problems = read_grammar(files, language, extra=extra)
     is_whole = not any(p.severity == "error" for p in (*findings.problems, *problems))
+    is_whole &= not getattr(library, "skipped", ())
     problems += check_grammar(read, language, library)
     findings.sources |= read.sources
     if language.name == "thingtalk":
