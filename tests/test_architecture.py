@@ -18,6 +18,7 @@ LAYERS = {
     "texts": 0.5,
     "opening": 0.5,
     "yaml_text": 0.5,
+    "located": 0.6,
     "markdown": 0.6,
     "private_prior": 0.5,
     "recipe": 0,

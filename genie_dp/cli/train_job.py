@@ -29,7 +29,7 @@ from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.curves import write_curves
-from genie_dp.parser.recipe import as_yaml, read_recipe
+from genie_dp.parser.recipe import as_yaml, read_recipe, with_places
 from genie_dp.parser.rows import (
     Reading,
     Rows,
@@ -118,7 +118,15 @@ def config_of(options: Mapping[str, Any]) -> ParserConfig:
     merged = {"inputs": (), **found, **given}
     if not any(merged.get(name) is not None for name in _BUDGETS):
         merged["minutes"] = DEFAULT_MINUTES
-    return ParserConfig(**merged)
+    try:
+        config = ParserConfig(**merged)
+        locale(config)
+    except GenieError as error:
+        if not options["recipe"]:
+            raise
+        beside = {*given, *(("inputs",) if options["inputs"] else ())}
+        raise with_places(error, options["recipe"], beside) from None
+    return config
 
 
 def job_of(options: Mapping[str, Any]) -> Job:

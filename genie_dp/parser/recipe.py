@@ -2,40 +2,66 @@
 
 import dataclasses
 import typing
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.located import Located, read_located
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.recipe import fits, said, written
-from genie_dp.texts import read_text
+
+_UNKNOWN = "unknown setting "
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
     """Return the settings that a recipe names, checked for names and kinds.
 
     Raises:
-        GenieError: N001, it is no map in YAML; N002, all keys that are no settings and all values
-            of another kind.
+        GenieError: N001, it is no map in YAML; N002, all keys that are no settings or come twice,
+            and all values of another kind.
     """
-    import yaml
-
-    text = read_text(path)
+    found, sources = read_located(path, syntax="N001", twice="N002")
     try:
-        read = yaml.safe_load(text)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        span = Span(str(path), line, column, line, column + 1)
-        found = Problem("N001", f"not YAML: {error.problem}", span, stage="syntax")
-        raise GenieError(found, sources={str(path): text}) from None
-    except yaml.YAMLError as error:
-        raise GenieError(Problem("N001", f"{path} is not YAML: {error}")) from None
-    if not isinstance(read, dict):
-        hint = "write a setting on each line, such as minutes: 5"
-        raise GenieError(Problem("N001", f"{path}: expected settings by name", hint=hint))
-    return settings_of(read)
+        return settings_of(found.plain)
+    except GenieError as error:
+        raise _placed(error, found, sources) from None
+
+
+def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieError:
+    """Return what is wrong with settings of a recipe, each where it stands there.
+
+    Args:
+        error: of `ParserConfig`: its messages begin with the names of settings.
+        given: settings that stand elsewhere: in the options of a command.
+    """
+    found, sources = read_located(path, syntax="N001", twice="N002")
+    named = {name: one for name, one in found.value.items() if name not in given}
+    return _placed(error, Located(named, found.span), sources)
+
+
+def _placed(error: GenieError, found: Located, sources: Mapping[str, str]) -> GenieError:
+    problems = [replace(one, span=_span_of(one.message, found)) for one in error.problems]
+    return GenieError(problems, sources=sources)
+
+
+def _span_of(message: str, found: Located) -> Span | None:
+    """Return the place of "inputs: 2: source: expected .." or "unknown setting 'x'" in a recipe."""
+    span: Span | None = None
+    for name in message.split(": "):
+        if isinstance(found.value, list) and name.isdecimal():
+            found = found.value[int(name) - 1]
+        elif isinstance(found.value, dict) and name in found.value:
+            _, found = found.value[name]
+        elif isinstance(found.value, dict) and name.startswith(_UNKNOWN):
+            entry = found.value.get(name.removeprefix(_UNKNOWN)[1:-1])
+            span = entry[0] if entry else span
+            break
+        else:
+            break
+        span = found.span
+    return span
 
 
 def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
@@ -47,40 +73,51 @@ def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
     >>> settings_of({"minutes": 5, "inputs": ["rows.jsonl"]})["inputs"]
     (InputFile(path='rows.jsonl', source='', ratio=None, weight=1.0),)
     """
-    problems = _problems(ParserConfig, read, "")
+    problems = list(_problems(ParserConfig, read, ""))
+    found = dict(read)
+    if isinstance(read.get("inputs"), list | tuple):
+        found["inputs"] = tuple(_inputs(read["inputs"], problems))
     if problems:
         raise GenieError(problems)
-    found = dict(read)
-    if "inputs" in found:
-        found["inputs"] = tuple(_input(one) for one in found["inputs"])
     if "made_by" in found:
         found["made_by"] = tuple(found["made_by"])
     return found
 
 
-def _input(one: Any) -> InputFile:
+def _inputs(read: Iterable[Any], problems: list[Problem]) -> Iterator[InputFile]:
+    """Yield the inputs; add what is wrong with them."""
+    for number, one in enumerate(read, start=1):
+        where = f"inputs: {number}: "
+        try:
+            yield _input(one, where)
+        except GenieError as error:
+            problems += error.problems
+
+
+def _input(one: Any, where: str) -> InputFile:
     if isinstance(one, str):
-        return InputFile(one)
-    problems = _problems(InputFile, one, "inputs: ") if isinstance(one, dict) else []
+        one = {"path": one}
     if not isinstance(one, dict) or "path" not in one:
-        problems.append(Problem("N002", f"inputs: expected a path, got {one!r}"))
-    if problems:
+        raise GenieError(Problem("N002", f"{where}expected a path, got {one!r}"))
+    if problems := list(_problems(InputFile, one, where)):
         raise GenieError(problems)
-    return InputFile(**one)
+    try:
+        return InputFile(**one)
+    except GenieError as error:
+        raise GenieError(
+            replace(p, message=f"{where}{p.message}") for p in error.problems
+        ) from None
 
 
-def _problems(kind: type, read: Mapping[str, Any], where: str) -> list[Problem]:
+def _problems(kind: type, read: Mapping[str, Any], where: str) -> Iterator[Problem]:
     known = typing.get_type_hints(kind)
-    problems = []
     for name, value in read.items():
         if name not in known:
             hint = did_you_mean(str(name), known) or f"settings: {', '.join(known)}"
-            problems.append(Problem("N002", f"{where}unknown setting {name!r}", hint=hint))
+            yield Problem("N002", f"{where}{_UNKNOWN}{name!r}", hint=hint)
         elif not fits(value, known[name]):
-            expected = said(known[name])
-            message = f"{where}{name}: expected {expected}, got {value!r}"
-            problems.append(Problem("N002", message))
-    return problems
+            message = f"{where}{name}: expected {said(known[name])}, got {value!r}"
+            yield Problem("N002", message)
 
 
 def as_yaml(config: ParserConfig) -> str:

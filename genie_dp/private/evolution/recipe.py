@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.private.evolution.located import Located, placed, read_located
+from genie_dp.located import Located, placed, read_located
 from genie_dp.private.evolution.settings import EvolutionSettings
 from genie_dp.recipe import fits, said, written
 
@@ -242,7 +242,8 @@ def read_recipe(path: Path | None, given: Mapping[str, Any]) -> Recipe:
         GenieError: U001, it is no map in YAML; U002, names that are none and values of another
             kind; U003, values that are out of range.
     """
-    found, sources = read_located(path) if path else (Located({}, Span("", 1, 1, 1, 1)), {})
+    nothing: tuple[Located, dict[str, str]] = (Located({}, Span("", 1, 1, 1, 1)), {})
+    found, sources = read_located(path, syntax="U001", twice="U002") if path else nothing
     reader = _Reader()
     recipe = reader.read(Recipe, found, "")
     if reader.problems:
