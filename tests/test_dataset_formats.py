@@ -72,6 +72,9 @@ def test_half_a_character_cannot_be_written_so_it_is_no_row(tmp_path, name):
         {"derivation": "x"},
         {"depth": "x"},
         {"depth": 1.5},
+        {"depth": -1},
+        {"depth": 2**31},
+        {"weight": 10**400},
         {"slots": {"NUMBER_0": {"type": 5, "parameter": ""}}},
     ],
 )

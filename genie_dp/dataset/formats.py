@@ -1,12 +1,13 @@
 """Rows on disk: JSON lines, TSV as genienlp reads it, Parquet with the extra `parquet`."""
 
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
 from io import BytesIO, TextIOWrapper
-from math import inf, isfinite
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
@@ -18,6 +19,8 @@ from genie_dp.texts import is_whole
 FORMATS = ("jsonl", "tsv", "parquet")
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _PARQUET_BATCH = 10_000
+_DEEPEST = 2**31  # a column of Parquet
+MOST_WEIGHT = sys.float_info.max  # JSON has whole numbers beyond it
 _NAMES = tuple(f.name for f in fields(Example))
 _text = json.encoder.encode_basestring
 
@@ -111,10 +114,10 @@ def checked(row: Example) -> Example:
     for slot in row.slots.values():
         if not type(slot.type) is type(slot.parameter) is str:
             raise TypeError(f"expected texts as a slot, got {slot.type!r} and {slot.parameter!r}")
-    if type(row.depth) is not int:
+    if type(row.depth) is not int or not 0 <= row.depth < _DEEPEST:
         raise TypeError(f"expected a whole number as depth, got {row.depth!r}")
     # A weight that is no number would go into the losses, and so into all weights of a network.
-    if type(row.weight) not in (int, float) or not 0 <= row.weight < inf:
+    if type(row.weight) not in (int, float) or not 0 <= row.weight <= MOST_WEIGHT:
         raise TypeError(f"expected a weight of at least 0, got {row.weight!r}")
     return row
 

@@ -4,12 +4,12 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from math import inf
 from typing import NamedTuple
 
 import xxhash
 
 from genie_dp.dataset.formats import (
+    MOST_WEIGHT,
     check_texts,
     format_of,
     from_json,
@@ -96,7 +96,7 @@ def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
                 )  # fmt: skip
                 "".join((language, found.source, found.parent, *functions))  # all are texts
                 is_list = type(functions) in (list, tuple)
-                if text[end:].strip() or not is_list or not 0 <= get("weight", 1) < inf:
+                if text[end:].strip() or not is_list or not 0 <= get("weight", 1) <= MOST_WEIGHT:
                     raise ValueError
             except UnicodeDecodeError as error:
                 raise no_text(error, source.name, number) from None
