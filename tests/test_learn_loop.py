@@ -19,6 +19,7 @@ from genie_dp.learn.data import PairBatches  # noqa: E402
 from genie_dp.learn.loop import Run, TrainSettings, Validation  # noqa: E402
 from genie_dp.learn.metrics import MetricsFile, read_metrics, tensorboard  # noqa: E402
 from genie_dp.learn.mixture import Part  # noqa: E402
+from genie_dp.learn.processes import Group  # noqa: E402
 from genie_dp.learn.saved import weights  # noqa: E402
 from genie_dp.learn.schedule import Budget  # noqa: E402
 from genie_dp.learn.search import search  # noqa: E402
@@ -139,6 +140,13 @@ def test_checkpoints_of_another_run_are_refused(tmp_path):
     trained(folder=tmp_path)
     with pytest.raises(GenieError, match="other settings"):
         trained(replace(SETTINGS, rate=0.5), folder=tmp_path)
+
+
+def test_a_checkpoint_of_another_number_of_processes_is_refused(tmp_path):
+    trained(folder=tmp_path)
+    together = Run(network("rnn"), batches(), SETTINGS, group=Group(0, 2))
+    with pytest.raises(GenieError, match="M003"):
+        together.resume(tmp_path)
 
 
 def test_only_the_newest_checkpoint_is_kept(tmp_path):

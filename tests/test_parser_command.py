@@ -121,6 +121,10 @@ def test_work_of_other_settings_is_not_gone_on_with(tmp_path, capsys, monkeypatc
     assert "go on with --resume" in capsys.readouterr().err
     train(tmp_path, "--resume", "--seed", 5, code=1)
     assert "Y020" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setenv("WORLD_SIZE", "2")
+        train(tmp_path, "--resume", code=1)
+    assert "other settings: processes" in capsys.readouterr().err
     train(tmp_path, "--resume")
 
 

@@ -95,6 +95,7 @@ class Job:
             "validation": self.validated,
             "config": asdict(self.config),
             **({"prior": self.prior.told()} if self.prior else {}),
+            **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(found))
         return plain
@@ -181,6 +182,11 @@ def run(options: Mapping[str, Any]) -> None:
 
 def _rank() -> int:
     return int(os.environ.get("RANK", "0"))
+
+
+def _world() -> int:
+    """Return how many processes train together, as torchrun says it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
 
 
 @contextmanager

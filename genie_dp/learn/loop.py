@@ -246,7 +246,7 @@ class Run:
 
     def _save(self, folder: Path) -> None:
         if self.group.rank == 0:
-            facts = {**asdict(self.progress), "settings": _comparable(self.settings)}
+            facts = {**asdict(self.progress), "settings": self._comparable()}
             save_checkpoint(folder, Checkpoint(dict(self._tensors()), facts))
         self.group.wait()
 
@@ -264,13 +264,13 @@ class Run:
         """Go on from the newest checkpoint of a folder; tell whether there was one.
 
         Raises:
-            GenieError: it is of a run with other settings.
+            GenieError: it is of a run with other settings, or of another number of processes.
         """
         found = load_checkpoint(folder)
         if found is None:
             return False
         facts = dict(found.facts)
-        if facts.pop("settings") != _comparable(self.settings):
+        if facts.pop("settings") != self._comparable():
             message = f"the checkpoint in {folder} is of a run with other settings"
             hint = "give the same settings, or another folder"
             raise GenieError(Problem("M003", message, hint=hint))
@@ -282,6 +282,14 @@ class Run:
         self._load_optimizer(found.part("optimizer."))
         self.progress = Progress(**facts)
         return True
+
+    def _comparable(self) -> dict[str, Any]:
+        """Return all that the weights depend on, as JSON gives it back.
+
+        Of several processes each draws its own random numbers, so their number counts.
+        """
+        data = {**asdict(self.settings), "betas": list(self.settings.betas)}
+        return {**data, "processes": self.group.world} if self.group.world > 1 else data
 
     def _load_optimizer(self, tensors: dict[str, torch.Tensor]) -> None:
         states: dict[int, dict[str, torch.Tensor]] = {}
@@ -296,13 +304,6 @@ def _diverged(step: int) -> GenieError:
     """Return the error of a run whose weights are of no use: they answer with no numbers."""
     message = f"expected a loss that is a number, got none at step {step}: training diverged"
     return GenieError(Problem("M008", message, hint="start again with a lower learning rate"))
-
-
-def _comparable(settings: TrainSettings) -> dict[str, Any]:
-    """Return the settings as JSON gives them back."""
-    data = asdict(settings)
-    data["betas"] = list(settings.betas)
-    return data
 
 
 def _seed(device: torch.device, seed: int) -> None:
