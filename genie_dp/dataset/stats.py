@@ -19,6 +19,7 @@ from genie_dp.dataset.scan import Row, Wanted
 from genie_dp.dataset.traits import CLASSES, class_of, traits_of
 
 TOP = 50
+_MOST_BARS = 1000
 # The order in which the paper counts words: synthesized, then paraphrased, then augmented.
 _ORDER = ("synthetic", "paraphrase", "human", "private", "augmented")
 
@@ -222,10 +223,15 @@ def _vocabulary(words: Mapping[str, set[str]], sources: list[str]) -> list[dict[
 
 
 def _filled(counts: Counter[int]) -> dict[str, int]:
-    """Return a histogram without gaps."""
-    if not counts:
-        return {}
-    return {str(n): counts[n] for n in range(min(counts), max(counts) + 1)}
+    """Return a histogram, without gaps unless one sentence is out of all proportion.
+
+    >>> _filled(Counter((3, 5))), len(_filled(Counter((3, 3_000_000))))
+    ({'3': 1, '4': 0, '5': 1}, 2)
+    """
+    lengths = sorted(counts)
+    if lengths and lengths[-1] - lengths[0] < _MOST_BARS:
+        lengths = list(range(lengths[0], lengths[-1] + 1))
+    return {str(n): counts[n] for n in lengths}
 
 
 def _ranked(counts: Counter[str]) -> list[dict[str, Any]]:
