@@ -12,7 +12,7 @@ from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
 from genie_dp.languages.sexpr.render import tokens
 from genie_dp.languages.sexpr.types import STEMS, is_number, placeholder_type
 
-_PLACEHOLDER = re.compile(r"(?<![^ ])([A-Z][A-Za-z_]*_)([0-9]+)(?![^ ])")
+_PLACEHOLDER = re.compile(r"(?<![^ ])([A-Z][A-Za-z_]*_)(0|[1-9][0-9]*)(?![^ ])")
 # The engine of synthesis writes NUMBER_0 as one private character. In a sort key a placeholder is
 # a private character, its stem, and a private character for its number, in both spellings.
 _PRIVATE = 0xE000

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?L?")
+_PLACE_NUMBER = re.compile(r"0|[1-9][0-9]*")  # NUMBER_01 is no placeholder: one has one spelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +53,7 @@ def parse_type(text: str) -> SlotType:
 def placeholder_type(token: str) -> SlotType | None:
     """Return the type of a placeholder such as NUMBER_0, or None for any other token."""
     stem, _, number = token.rpartition("_")
-    return STEMS.get(stem) if number.isdigit() else None
+    return STEMS.get(stem) if _PLACE_NUMBER.fullmatch(number) else None
 
 
 def is_number(token: str) -> bool:

@@ -59,6 +59,15 @@ def slot_stem(type_: Type) -> str | None:
             return None
 
 
+def is_place_number(text: str) -> bool:
+    """Tell whether a text numbers a placeholder: each number has one spelling.
+
+    >>> [text for text in ("0", "12", "01", "", "²") if is_place_number(text)]
+    ['0', '12']
+    """
+    return text.isdecimal() and text.isascii() and (text[0] != "0" or text == "0")
+
+
 def is_slot(token: str) -> bool:
     """Tell whether a token is a placeholder."""
     return slot_type(token) is not None
@@ -73,7 +82,7 @@ def slot_type(token: str) -> Type | None:
     True
     """
     stem, _, number = token.rpartition("_")
-    if not stem or not number.isdigit():
+    if not stem or not is_place_number(number):
         return None
     if stem in _TYPES_BY_STEM:
         return _TYPES_BY_STEM[stem]
