@@ -142,6 +142,11 @@ def test_white_space_of_any_sort_parts_items(row, space):
     assert parse(row.replace(" ", space)) == parse(row)
 
 
+@pytest.mark.parametrize("word", ["\\ud83d", "\\udfff"])
+def test_half_a_character_is_no_escape_in_tokens(word):
+    assert from_tokens(f'( f " {word} " )') == Node((Atom("f"), Text(word)))
+
+
 def test_words_between_square_brackets_may_be_quotes_and_round_brackets():
     tree = parse('[IN:SAY say " ( ) ]')
     assert [item.text for item in tree.items] == ["IN:SAY", "say", '"', "(", ")"]

@@ -265,6 +265,17 @@ def test_any_word_is_one_token_and_comes_back(word):
     assert unescape_word(token) == word
 
 
+@given(st.text(st.sampled_from('\\ud8ace0019fr" ')))
+def test_every_word_stands_for_a_text_that_can_be_written_to_a_file(token):
+    text = unescape_word(token)
+    assert text.encode("utf-8").decode("utf-8") == text
+
+
+def test_half_a_character_is_no_escape():
+    assert unescape_word("\\ud83d") == "\\ud83d"
+    assert unescape_word("\\u00a0") == "\xa0"
+
+
 @given(st.text())
 def test_any_text_comes_back(text):
     value = ast.StringValue(text)

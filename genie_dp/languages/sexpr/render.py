@@ -11,7 +11,7 @@ from genie_dp.languages.sexpr.reader import DEEPEST
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _ESCAPED = re.compile(r'[\\"\n\t\r]')
 _UNESCAPES = {escape: char for char, escape in _ESCAPES.items()}
-_UNESCAPED = re.compile(r'\\(?:[\\"ntr]|u[0-9a-f]{4})')
+_UNESCAPED = re.compile(r'\\(?:[\\"ntr]|u(?!d[89a-f])[0-9a-f]{4})')
 _OTHER_SPACE = re.compile(r"\s")  # such as U+00A0: what splits tokens at white space splits there
 _EMPTY = "\\e"  # a word of no letters: two spaces side by side, or one at an end
 

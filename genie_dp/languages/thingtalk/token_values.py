@@ -34,7 +34,8 @@ PLACES = frozenset({"home", "work", "current_location"})
 _WORDS: dict[type, str] = {DateNow: "now", Undefined: "undefined", EventValue: "event"}
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _UNESCAPES = {"\\": "\\", "s": " ", "t": "\t", "n": "\n", "r": "\r", '"': '"', "e": ""}
-_ESCAPED = re.compile(r'\\(u[0-9a-f]{4}|[\\strne"])')
+# Half of a character (\ud83d) is no escape: no text holds one.
+_ESCAPED = re.compile(r'\\(u(?!d[89a-f])[0-9a-f]{4}|[\\strne"])')
 _TO_ESCAPE = re.compile(r"[\\\s\x1c-\x1f\x85]")
 
 
