@@ -145,22 +145,37 @@ def _link_class(name: str, classes: Mapping[str, ClassDef]) -> tuple[SkillClass,
         own, *hidden = _declarations(function_name, line, classes)
         if own.owner == name:
             problems.extend(found)
-            problems.extend(_kind_problems(own, hidden))
+        met = (other for other in hidden if _meet_here(own, other, definition, classes))
+        problems.extend(_kind_problems(own, met, definition))
         functions[function_name] = _function(name, own.decl, params)
     phrases = function_phrases(definition.annotations)
     phrase = phrases[0] if phrases else _title(definition)
     return SkillClass(name, definition.is_abstract, line, functions, phrase), problems
 
 
-def _kind_problems(own: _Declared, hidden: Iterable[_Declared]) -> Iterator[Problem]:
+def _meet_here(
+    own: _Declared, other: _Declared, definition: ClassDef, classes: Mapping[str, ClassDef]
+) -> bool:
+    """Tell whether no class above has both declarations already."""
+    owners = {own.owner, other.owner}
+    return len(owners) == 2 and not any(
+        owners <= set(lineage(parent, classes)) for parent in definition.extends
+    )
+
+
+def _kind_problems(
+    own: _Declared, hidden: Iterable[_Declared], definition: ClassDef
+) -> Iterator[Problem]:
+    is_own = own.owner == definition.name
+    got = f"a function of kind {own.decl.kind}"
     for other in hidden:
-        if other.owner != own.owner and other.decl.kind != own.decl.kind:
+        if other.decl.kind != own.decl.kind:
             yield Problem(
                 "K007",
                 f"expected the {other.decl.kind} {own.decl.name!r} of @{other.owner}, "
-                f"got a function of kind {own.decl.kind}",
-                own.decl.span,
-                "give it another name",
+                f"got {got if is_own else f'the {own.decl.kind} of @{own.owner}'}",
+                own.decl.span if is_own else definition.span,
+                "give it another name" if is_own else "extend one of these classes only",
             )
             return
 
