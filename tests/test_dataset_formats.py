@@ -7,6 +7,7 @@ import pytest
 from genie_dp.cli.output import open_bytes
 from genie_dp.dataset.formats import from_json, read_rows, write_parquet
 from genie_dp.dataset.plain import unplain
+from genie_dp.dataset.readers import READERS, ReadOptions, find_reader
 from genie_dp.dataset.readers.objects import objects
 from genie_dp.dataset.scan import Input, scan
 from genie_dp.errors import GenieError
@@ -103,6 +104,49 @@ def test_what_is_no_object_or_beyond_what_python_reads_is_told_with_its_place(tm
         [problem] = caught.value.problems
         assert problem.code in ("R010", "R011", "D020")
         assert (problem.span.file, problem.span.line) == (str(path), 1)
+
+
+@pytest.mark.parametrize("key", ["id", "utterance", "program"])
+@pytest.mark.parametrize("value", [["a"], {"a": 1}, None, True, 1.5, "half \ud83d"], ids=ascii)
+@pytest.mark.parametrize("format", [n for n, e in READERS.items() if "JSONL" in e.what])
+def test_a_row_of_another_format_that_has_no_text_is_told_with_its_place(
+    tmp_path, format, key, value
+):
+    row = {"id": "a", "utterance": "beep", "program": "( beep )", "canonical": "beep"}
+    if format == "topv2" and key == "id" and value is None:
+        return  # may be missing
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(row) + "\n" + json.dumps(row | {key: value}) + "\n")
+    with pytest.raises(GenieError, match=r"rows.jsonl:2:1: error\[D020\]"):
+        list(find_reader(format)(str(path), ReadOptions(format)))
+
+
+def test_ids_of_other_formats_may_be_numbers(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"id": 7, "utterance": "beep", "program": "( beep )"}\n')
+    [row] = find_reader("smcalflow")(str(path), ReadOptions("smcalflow"))
+    assert row.id == "7"
+
+
+@pytest.mark.parametrize(
+    ("language", "code"), [("sexpr", "X012"), ("klingon", "L001")], ids=lambda x: x
+)
+def test_a_program_whose_functions_cannot_be_told_is_shown_with_its_place(tmp_path, language, code):
+    path = tmp_path / "rows.jsonl"
+    row = {"id": "a", "utterance": "beep", "program": "( (", "language": language}
+    path.write_text(json.dumps(row | {"functions": ["beep"]}) + "\n" + json.dumps(row) + "\n")
+    with pytest.raises(GenieError, match=rf"rows.jsonl:2:1: error\[{code}\]"):
+        list(scan(Input.of(str(path))))
+
+
+def test_rasa_files_may_have_any_metadata_and_entities(tmp_path):
+    path = tmp_path / "nlu.yml"
+    path.write_text(
+        "nlu:\n- intent: greet\n  examples:\n  - text: hi\n    metadata: 5\n"
+        '  - text: \'i am [ann]{"entity": 5, "value": 3}\'\n'
+    )
+    rows = list(find_reader("rasa")(str(path), ReadOptions("rasa")))
+    assert [row.program for row in rows] == ["( greet )", '( greet ( 5 " 3 " ) )']
 
 
 @pytest.mark.parametrize("metadata", [{"functions": "@c.f"}, {"depth": "x"}, {"weight": -1}])

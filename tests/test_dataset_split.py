@@ -294,6 +294,7 @@ def test_mixed_formats_are_written_as_the_first(tmp_path):
         (["--part", "train"], "D001"),
         (["--part", "../x", "--part", "test=1"], "D001"),
         (["--part", "train", "--part", "test=many"], "D001"),
+        (["--part", "train", "--part", "test=\u00b2"], "D001"),
     ],
 )
 def test_parts_that_cannot_be_made_are_refused(tmp_path, capsys, options, said):

@@ -141,7 +141,7 @@ def _part(text: str) -> Part:
         raise GenieError(Problem("D001", f"expected the name of a part, got {name!r}", hint=hint))
     if size in ("", "rest"):
         return Part(name)
-    if size.isdigit() and int(size) > 0:
+    if size.isdecimal() and int(size) > 0:
         return Part(name, rows=int(size))
     try:
         share = float(size.removesuffix("%")) / (100 if size.endswith("%") else 1)

@@ -19,6 +19,7 @@ from genie_dp.dataset.formats import (
     read_rows,
 )
 from genie_dp.dataset.traits import functions_in
+from genie_dp.errors import GenieError, Span, problem_at
 from genie_dp.records import Example
 
 
@@ -89,7 +90,7 @@ def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
                 id, utterance, program = row["id"], row["utterance"], row["program"]
                 check_texts(id, utterance, program)
                 language = get("language", "thingtalk")
-                functions = get("functions") or _functions(program, language)
+                functions = get("functions") or _functions(program, language, (source, number))
                 found = Row(
                     id, utterance, program, language, get("source", "synthetic"),
                     get("parent", ""), functions,
@@ -102,7 +103,8 @@ def _scan_json(source: Input, wanted: Wanted | None) -> Iterator[Row]:
                 raise no_text(error, source.name, number) from None
             except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 # Says what is wrong; or reads what is unusual, such as space before the object.
-                found = as_row(from_json(text.rstrip("\n"), file=source.name, number=number))
+                example = from_json(text.rstrip("\n"), file=source.name, number=number)
+                found = as_row(example, (source, number))
             yield found
 
 
@@ -115,26 +117,41 @@ def _scan_tsv(source: Input) -> Iterator[Row]:
                 text = line.decode().rstrip("\r\n")
             except UnicodeDecodeError as error:
                 raise no_text(error, source.name, number) from None
-            yield as_row(from_tsv(text, file=source.name, number=number))
+            yield as_row(from_tsv(text, file=source.name, number=number), (source, number))
 
 
 def _scan_parquet(source: Input) -> Iterator[Row]:
     for row in read_rows(source.name):
         source.digest.update(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
         source.rows += 1
-        yield as_row(row)
+        yield as_row(row, (source, source.rows))
 
 
-def as_row(row: Example) -> Row:
-    """Return what of an example is counted and compared."""
-    functions = row.functions or _functions(row.program, row.language)
+Place = tuple[Input, int]
+"""An input and the number of a row in it."""
+
+
+def as_row(row: Example, place: Place | None = None) -> Row:
+    """Return what of an example is counted and compared.
+
+    Raises:
+        GenieError: its program cannot be read, or its language is none; with the place if given.
+    """
+    functions = row.functions or _functions(row.program, row.language, place)
     return Row(row.id, row.utterance, row.program, row.language, row.source, row.parent, functions)
 
 
-def _functions(program: str, language: str) -> tuple[str, ...]:
+def _functions(program: str, language: str, place: Place | None) -> tuple[str, ...]:
     if language == "thingtalk":
         return functions_in(program)
     from genie_dp.languages import get_language
 
-    target = get_language(language)
-    return tuple(target.functions(target.from_tokens(program)))
+    try:
+        target = get_language(language)
+        return tuple(target.functions(target.from_tokens(program)))
+    except GenieError as error:
+        if place is None:
+            raise
+        source, number = place
+        span = Span(source.name, number, 1, number, 2)
+        raise GenieError([problem_at(problem, span) for problem in error.problems]) from None

@@ -59,7 +59,7 @@ def _row(
         line, text = comments["row"]
         try:
             return unplain({"utterance": " ".join(words), **json.loads(text)})
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, RecursionError) as error:
             span = Span(path, line, 1, line, 2)
             raise GenieError(Problem("D022", f"no row: {error}", span)) from None
     intent = comments.get("intent", (0, "none"))[1]

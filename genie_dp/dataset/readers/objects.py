@@ -6,13 +6,20 @@ from typing import Any
 
 from genie_dp.dataset.formats import opened_text
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.texts import is_whole
 
 
-def objects(path: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+def objects(
+    path: str, needed: Sequence[str], *, known: Sequence[str] = ()
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield the objects of a file or URL with their line numbers.
 
+    Args:
+        needed: keys that must be there, of texts; an id may be a number, too.
+        known: keys that may be there, of texts.
+
     Raises:
-        GenieError: a line that is no object, or lacks a key (D020).
+        GenieError: a line that is no object, lacks a key, or has no text there (D020).
     """
     with opened_text(path) as lines:
         for number, line in enumerate(lines, 1):
@@ -25,6 +32,12 @@ def objects(path: str, needed: Sequence[str]) -> Iterator[tuple[int, dict[str, A
             lost = [key for key in needed if not isinstance(found, dict) or key not in found]
             if lost:
                 raise _problem(path, number, f"expected {', '.join(map(repr, lost))} in the object")
+            for key in (*needed, *(key for key in known if found.get(key) is not None)):
+                if key == "id" and type(found[key]) is int:
+                    found[key] = str(found[key])
+                if type(found[key]) is not str or not is_whole(found[key]):
+                    message = f"expected text as {key!r}, got {ascii(found[key])[:40]}"
+                    raise _problem(path, number, message)
             yield number, found
 
 

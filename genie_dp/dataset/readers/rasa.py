@@ -34,7 +34,7 @@ def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:
             if "row" in metadata:
                 try:
                     yield unplain(json.loads(metadata["row"]))
-                except (TypeError, ValueError) as error:
+                except (TypeError, ValueError, RecursionError) as error:
                     message = f"no row in the metadata of {text!r}: {error}"
                     raise GenieError(Problem("D022", message, Span(path, 1, 1, 1, 2))) from None
             else:
@@ -65,7 +65,8 @@ def _examples(found: Any) -> Iterator[tuple[str, dict[str, Any]]]:
                 yield text, {}
     for item in found if isinstance(found, list) else ():
         if isinstance(item, dict):
-            yield str(item.get("text", "")).strip(), item.get("metadata") or {}
+            metadata = item.get("metadata")
+            yield str(item.get("text", "")).strip(), metadata if isinstance(metadata, dict) else {}
         else:
             yield str(item).strip(), {}
 
@@ -77,12 +78,12 @@ def _foreign(id: str, intent: str, text: str) -> Example | Left:
         if match[3]:
             try:
                 told = json.loads(match[3])
-            except ValueError:
+            except (ValueError, RecursionError):
                 return Left(id, text, intent, "cannot be read", f"{match[3]} is no JSON")
             label, value = told.get("entity", label), told.get("value", value)
         elif ":" in label:
             label, _, value = label.partition(":")
         quoted = json.dumps(str(value), ensure_ascii=False)
-        entities.append(f" ({symbol(label)} {quoted})")
+        entities.append(f" ({symbol(str(label))} {quoted})")
     bare = _MARK.sub(lambda match: match[1], text)
     return expression_row(id, bare, f"({symbol(intent)}{''.join(entities)})")

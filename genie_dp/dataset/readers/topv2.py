@@ -15,7 +15,7 @@ def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:
     `top` is the parse over all words: it says how the sentence is cut, so that the words of slots
     are tokens of the sentence.
     """
-    for number, row in objects(path, ("utterance", "program")):
+    for number, row in objects(path, ("utterance", "program"), known=("id", "top")):
         words = words_of(row["top"]) if row.get("top") else None
         id = row.get("id") or f"topv2-{number}"
         yield expression_row(id, row["utterance"], lower_words(row["program"]), words=words)
