@@ -323,6 +323,13 @@ def test_nltk_without_wordnet_is_told(wordnet):
     assert [p.code for p in caught.value.problems] == ["P105"]
 
 
+def test_people_who_work_out_calculate_nothing():
+    lexicon = lexicon_of([("work out", "v", "calculate", "own")])
+    assert everything("work out the price", lexicon=lexicon)
+    for sentence in ("when i work out for an hour", "tell me when i worked out longer than that"):
+        assert not everything(sentence, lexicon=lexicon)
+
+
 def test_a_comparison_after_no_is_left_whole():
     lexicon = lexicon_of(
         [("less than", "x", "under", "own"), ("no less than", "x", "at least", "own")]

@@ -134,6 +134,10 @@ NEVER = [
     ("when it rains , give me a heads up", "see a heads up"),
     ("give me a heads up when it rains", "show me a heads up"),
     ("go ahead and lock the door", "ahead and go"),
+    ("tell me if my way to work gets longer than DURATION_0", "gets that last"),
+    ("tell me if my way to work takes shorter than DURATION_0", "takes under"),
+    ("is the GENERIC_ENTITY_x:team_0 schedule at home", "my home"),
+    ("show me the team 's games at home", "my house"),
 ]  # fmt: skip
 
 

@@ -40,8 +40,11 @@ _NO_FIRST = (
     | _words("i you he she it we they me us him them to and or not how what why up down")
     | _words("something anything everything someone anyone everyone")
 )
-# They end in -s like plurals: "mark the house songs as liked".
-_NO_NOUN = _NO_FIRST | _words("as is was has does us this his ours yours always perhaps afterwards")
+# They end in -s like plurals: "mark the house songs as liked", "if my way gets longer than ..".
+_NO_NOUN = _NO_FIRST | _words(
+    """as is was has does us this his ours yours always perhaps afterwards gets takes goes comes
+    becomes grows lasts seems"""
+)
 # Where a phrase ends though the sentence goes on.
 PHRASE_END = (
     "(?=$|, |when |whenever |if |once |every |each time |each day|any time |as soon |daily |weekly "

@@ -75,7 +75,8 @@ def run(options: Mapping[str, Any], *, predictor: Predictor | None = None) -> No
     """
     started = time.monotonic()
     check_options(options)
-    refuse_overlap((options["output"], options["rejects"]), options["rows"])
+    written = (options["output"], options["rejects"], options["answers"])
+    refuse_overlap(written, options["rows"])
     for name in ("output", "rejects"):
         if options[name]:
             refuse_existing(options[name], overwrite=options["overwrite"])
