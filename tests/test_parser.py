@@ -75,6 +75,12 @@ def test_there_is_no_program_for_no_words_or_too_many(parser, sentence):
     assert not reply.is_known
 
 
+def test_a_row_that_no_reader_takes_has_no_program_and_the_others_theirs(parser):
+    long, other = parser.programs(["x" * 4001, "show mail about lunch"])
+    assert long == []
+    assert len(other) == 1
+
+
 def test_rows_with_placeholders_are_answered_with_placeholders(parser):
     ((best, *_),) = parser.programs(["send EMAIL_ADDRESS_0 a mail about taxes"])
     assert "EMAIL_ADDRESS_0" in best[0]

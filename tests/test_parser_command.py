@@ -256,6 +256,15 @@ def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):
     assert not list(tmp_path.glob(".parser.work"))
 
 
+@pytest.mark.parametrize("source", ["synthetic", "paraphrase", "human"])
+def test_rows_that_no_reader_takes_are_left_out_and_counted(tmp_path, capsys, source):
+    made = [replace(one, source=source) for one in rows()]
+    pasted = replace(made[0], id="L1", utterance=f"{made[0].utterance} {'x' * 4000}")
+    file = write(tmp_path / "long.jsonl", [*made, pasted])
+    train(tmp_path, inputs=[file], steps=1)
+    assert "1  left out: too long a sentence" in capsys.readouterr().err
+
+
 # ------------------------------------------------------------------------------------- parse
 
 

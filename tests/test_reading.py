@@ -14,9 +14,9 @@ from genie_dp.errors import GenieError
 from genie_dp.languages.thingtalk.fill import constant
 from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.parser.reading.constants import key_of
-from genie_dp.parser.reading.grammar_reader import MOST_CHARACTERS, GrammarReader
+from genie_dp.parser.reading.grammar_reader import GrammarReader
 from genie_dp.parser.reading.load import NAMES, load_reader
-from genie_dp.parser.reading.reading import Locale, Reader, Reading
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.reading.sentence import clean
 from genie_dp.skills.words import tokenize
 from tests.reading_cases import NOW, ReadingCase, reading_cases, topics, traps

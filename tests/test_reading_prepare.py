@@ -17,6 +17,7 @@ from genie_dp.parser.reading.prepare import (
     fixed_constants,
     phrases_of,
 )
+from genie_dp.parser.reading.reading import MOST_CHARACTERS
 from genie_dp.records import Example, Slot
 from tests.augment_rows import SILENT
 from tests.reading_cases import NOW
@@ -213,6 +214,12 @@ def test_a_row_whose_program_means_nothing_is_left_with_the_reason():
     made = preparer().prepare(row("tweet 5", "now => @com.twitter.post param:nothing:Number = 5"))
     assert isinstance(made, Left)
     assert made.reason == "not a program"
+
+
+def test_a_row_that_no_reader_takes_is_left_with_the_reason():
+    made = preparer().prepare(row("tweet " + "x" * MOST_CHARACTERS, f'{POST} " hello "'))
+    assert isinstance(made, Left)
+    assert (made.reason, made.detail) == ("too long a sentence", "4,006 characters")
 
 
 def test_what_became_of_rows_is_counted():

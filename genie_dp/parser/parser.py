@@ -19,7 +19,7 @@ from genie_dp.parser.decode import Decoded, Decoder, log_sum
 from genie_dp.parser.reading.fill import Filled, fill
 from genie_dp.parser.reading.load import load_reader
 from genie_dp.parser.reading.names import Names
-from genie_dp.parser.reading.reading import LOCALE, Locale, Reader, Reading
+from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.skills.model import Library
 from genie_dp.skills.words import tokenize
@@ -180,14 +180,11 @@ class Parser:
         """Return token forms with their confidences, as data sets have them.
 
         Of an utterance with placeholders the programs have these placeholders; another one is read
-        as `parse` reads it, but names stay as they were said. Without a grammar they may be
-        ill-typed, or no programs at all.
+        as `parse` reads it, but names stay as they were said; one of more characters than any
+        reader takes has none. Without a grammar they may be ill-typed, or no programs at all.
         """
         with self._lock:
-            readings = [
-                [Reading(tuple(text.split()))] if _has_placeholders(text) else self._readings(text)
-                for text in utterances
-            ]
+            readings = [self._row_readings(text) for text in utterances]
             decoded = self._decoded(readings)
             found = [
                 self._filled(read, programs, None, keep=not self.use.is_constrained)[:count]
@@ -196,6 +193,12 @@ class Parser:
             return [[(one.filled.tokens, one.confidence) for one in each] for each in found]
 
     # ------------------------------------------------------------------------------ the steps
+
+    def _row_readings(self, utterance: str) -> list[Reading]:
+        if _has_placeholders(utterance):
+            return [Reading(tuple(utterance.split()))]
+        is_too_long = self._reader is not None and len(utterance) > MOST_CHARACTERS
+        return [] if is_too_long else self._readings(utterance)
 
     def _readings(self, sentence: str) -> list[Reading]:
         if self._reader is None:

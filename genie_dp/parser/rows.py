@@ -28,7 +28,7 @@ from genie_dp.parser.reading.constants import literals
 from genie_dp.parser.reading.load import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
-from genie_dp.parser.reading.reading import Locale
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale
 from genie_dp.parser.store import RowStore
 from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, said
@@ -211,7 +211,7 @@ def _sample(config: ParserConfig) -> list[Example]:
     count = 0
     for one in config.inputs:
         for row in _selected(one):
-            if row.source in ("private", "human"):
+            if row.source in ("private", "human") or len(row.utterance) > MOST_CHARACTERS:
                 continue
             count += 1
             if len(found) < SAMPLE:

@@ -16,11 +16,16 @@ from genie_dp.parser.reading.numbers import number_at, numbers
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
 from genie_dp.parser.reading.ranges import ranges, with_scales
-from genie_dp.parser.reading.reading import LOCALE, Candidate, Locale, Reading, ReadValue
+from genie_dp.parser.reading.reading import (
+    LOCALE,
+    MOST_CHARACTERS,
+    Candidate,
+    Locale,
+    Reading,
+    ReadValue,
+)
 from genie_dp.parser.reading.sentence import Sentence, sentence
 from genie_dp.skills.words import token_places, tokenize
-
-MOST_CHARACTERS = 4000
 
 
 class GrammarReader:

@@ -16,7 +16,14 @@ from genie_dp.languages.thingtalk.fills import fills
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.parser.reading.constants import Literal, key_of, literals
 from genie_dp.parser.reading.phrases import Phrases, learn
-from genie_dp.parser.reading.reading import LOCALE, Locale, Reader, Reading, ReadValue
+from genie_dp.parser.reading.reading import (
+    LOCALE,
+    MOST_CHARACTERS,
+    Locale,
+    Reader,
+    Reading,
+    ReadValue,
+)
 from genie_dp.records import Example, Slot
 from genie_dp.skills.words import tokenize
 
@@ -36,7 +43,8 @@ class Prepared:
 class Left:
     """A row that is left out, and why.
 
-    `reason` is "value not in program", "value not read" or "not a program"; `detail` says which.
+    `reason` is "value not in program", "value not read", "not a program" or "too long a sentence";
+    `detail` says which.
     """
 
     row: Example
@@ -99,6 +107,8 @@ class Preparer:
 
     def _agreed(self, row: Example) -> tuple[Reading, Places] | Left:
         """Return the likeliest reading that agrees with the program, and where its values stand."""
+        if len(row.utterance) > MOST_CHARACTERS:
+            return Left(row, "too long a sentence", f"{len(row.utterance):,} characters")
         program = tuple(row.program.split(" "))
         found = literals(program)
         said = tuple(one for one in found if not one.is_text and one.key not in self._keys)
