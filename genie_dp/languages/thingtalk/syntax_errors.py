@@ -107,6 +107,7 @@ _MEMBERS = ("import", "entity", "monitorable", "list", "query", "action")
 _MOST_EXPECTED = 4  # more alternatives than these do not help anybody
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LEXEME = re.compile(r'//[^\n]*|/\*[\s\S]*?\*/|"(?:\\[\s\S]|[^"\\])*"|\'(?:\\[\s\S]|[^\'\\])*\'|.')
+_AFTER_NOW = re.compile(r"\bnow\s*=>\s*\Z")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
 
@@ -169,6 +170,8 @@ def _bad_character(character: str, pair: str) -> tuple[str, str | None]:
             return "this comment is never closed", "end it with */"
         case "$":
             return "'$' begins no known value", "write $? for a value to be asked for"
+        case "&" | "|":
+            return f"unexpected character {character!r}", f"write {character * 2}"
         case "“" | "”" | "‘" | "’":
             return f"unexpected character {character!r}", 'write straight quotes: ".."'
         case _:
@@ -271,6 +274,18 @@ def _not_equal(failure: Failure) -> str | None:
     return None
 
 
+def _turned_operator(failure: Failure) -> str | None:
+    is_turned = str(failure.previous) == "=" and failure.word == "<"
+    return "there is no '=<': write <=" if is_turned else None
+
+
+def _stream_after_now(failure: Failure) -> str | None:
+    stream = failure.word in ("monitor", "edge", "timer", "attimer")
+    if stream and _AFTER_NOW.search(failure.text[: failure.token.start_pos]):
+        return f"a stream stands in place of 'now': {failure.word} .. => .."
+    return None
+
+
 def _parted_unit(failure: Failure) -> str | None:
     previous = failure.previous
     if previous is not None and previous.type == "NUMBER" and failure.word in UNITS:
@@ -341,6 +356,8 @@ _HINTS: tuple[Callable[[Failure], str | None], ...] = (
     _missing_separator,
     _misspelt,
     _not_equal,
+    _turned_operator,
+    _stream_after_now,
     _parted_unit,
     _wrong_kind,
     _text_without_quotes,

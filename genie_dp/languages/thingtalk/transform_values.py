@@ -74,6 +74,21 @@ def _unescape(match: re.Match[str]) -> str:
     return _ESCAPED.get(escaped, escaped)
 
 
+def unit_hint(name: str, known: Sequence[str]) -> str:
+    """Return what may be meant by a word that is no unit: 5mb, 3hours.
+
+    >>> unit_hint("mb", tuple(UNITS)), unit_hint("hours", tuple(UNITS))
+    ("did you mean 'MB'?", "did you mean 'h'?")
+    """
+    word = name.casefold()
+    spelled = {word, word.removesuffix("s")}
+    meant = [unit for unit in known if unit.casefold() in spelled]
+    meant += [unit for long, unit in _UNIT_ALIASES.items() if long in spelled and unit in known]
+    if meant:
+        return f"did you mean {meant[0]!r}?"
+    return did_you_mean(name, known) or f"units are {' '.join(known)}"
+
+
 def named_value(name: str, span: Span | None = None) -> ast.Value | None:
     """Return the value that a bare name stands for; None for one that is the name of an output.
 
@@ -196,8 +211,7 @@ class ValueReader(Transformer[Token, Any]):
     def _unit(self, name: str, known: Sequence[str], span: Span) -> str:
         name = name if name in known else _UNIT_ALIASES.get(name, name)
         if name not in known:
-            hint = did_you_mean(name, known) or f"units are {' '.join(known)}"
-            self.problem("S004", f"unknown unit {name!r}", span, hint)
+            self.problem("S004", f"unknown unit {name!r}", span, unit_hint(name, known))
         return name
 
     def sum(self, meta: Meta, children: list[Any]) -> ast.Value:
