@@ -372,6 +372,13 @@ def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(train
     assert found["predictions"] == str(trained)
 
 
+def test_a_parser_is_not_evaluated_on_rows_of_another_language(trained, tmp_path, capsys):  # noqa: F811
+    made = [row("S1", "buy some tea", "( ORDER ( THING tea ) )", language="sexpr")]
+    gold = write(tmp_path / "gold.jsonl", made)
+    assert run(["evaluate", str(gold), "--parser", str(trained)]) == 1
+    assert "error[V022]: expected a parser that writes sexpr" in capsys.readouterr().err
+
+
 def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):  # noqa: F811
     folder = tmp_path / "skills" / "com.example.mail"
     folder.mkdir(parents=True)

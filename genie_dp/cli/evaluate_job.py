@@ -143,6 +143,7 @@ def _first(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
             beam=options["beam"],
             is_constrained=False if options["unconstrained"] else None,
         )
+        _check_language(asked.parser.target.language.name, gold.language)
         return answered(unasked(gold), asked)
     if not options["nearest"]:
         return joined(unasked(gold), Predictions(options["predictions"]), gold=gold.name)
@@ -150,6 +151,14 @@ def _first(options: Mapping[str, Any], gold: GoldFile) -> Iterator[Asked]:
 
     training = (row for name in options["training"] for row in read_rows(name))
     return answered(unasked(gold), NearestNeighbour(training, best=_BEST))
+
+
+def _check_language(written: str, wanted: str) -> None:
+    """Refuse a parser that writes no programs of the rows' language (V022)."""
+    if written != wanted:
+        message = f"expected a parser that writes {wanted}, got one that writes {written}"
+        hint = "name rows in the language of the parser; those of TSV are in that of --language"
+        raise GenieError(Problem("V022", message, hint=hint))
 
 
 # ---------------------------------------------------------------------------------- results
