@@ -199,6 +199,7 @@ def test_the_page_of_the_interface_needs_nothing_from_elsewhere(browser):
 def test_other_paths_and_methods_are_refused_as_json(browser):
     problem(browser.get("/nothing"), 404, "W012")
     problem(browser.get("/parse"), 405, "W012")
+    assert browser.get("/parse").headers["allow"] == "POST"
 
 
 # --------------------------------------------------------------------------------- limits

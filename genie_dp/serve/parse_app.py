@@ -222,7 +222,10 @@ def _add_refusals(app: FastAPI, service: ParseService) -> None:
 
     @app.exception_handler(AnyHTTPException)
     async def refuse_status(request: Request, error: AnyHTTPException) -> Response:
-        return answer(request, of_status(error.status_code, str(error.detail)))
+        found = answer(request, of_status(error.status_code, str(error.detail)))
+        # The methods that a path has (RFC 9110, section 15.5.6).
+        found.headers.update(error.headers or {})
+        return found
 
     @app.exception_handler(RequestValidationError)
     async def refuse_shape(request: Request, error: RequestValidationError) -> Response:
