@@ -83,3 +83,9 @@ def test_a_folder_without_a_parser_is_refused(tmp_path, capsys):
 def test_a_device_that_is_not_there_is_refused(folder, capsys):
     assert cli.run(["serve", str(folder), "--port", "0", "--device", "nothing"]) == 1
     assert "error[W020]: cannot use the device 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rate", ["1e308", "inf", "nan", "-1"])
+def test_a_rate_that_nobody_can_count_is_refused(tmp_path, capsys, rate):
+    assert cli.run(["serve", str(tmp_path), "--rate", rate]) == 2
+    assert "--rate" in capsys.readouterr().err

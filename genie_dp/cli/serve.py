@@ -52,7 +52,7 @@ _DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
     help="Words and signs of a sentence, at most; of its characters eight times as many.",
 )  # fmt: skip
 @click.option(
-    "--rate", type=Finite(0), metavar="N",
+    "--rate", type=Finite(0, 1_000_000), metavar="N",
     help="Sentences a second from one address; 0 for any number [20; this machine: any number].",
 )  # fmt: skip
 @click.option(
