@@ -323,9 +323,16 @@ def test_nltk_without_wordnet_is_told(wordnet):
     assert [p.code for p in caught.value.problems] == ["P105"]
 
 
+def test_no_pronoun_stands_behind_a_particle():
+    lexicon = lexicon_of([("cancel", "v", "call off", "own")])
+    assert everything("please cancel the meeting", lexicon=lexicon)
+    for sentence in ("please cancel it", "after cancelling them on opentable"):
+        assert not everything(sentence, lexicon=lexicon)
+
+
 def test_people_who_work_out_calculate_nothing():
     lexicon = lexicon_of([("work out", "v", "calculate", "own")])
-    assert everything("work out the price", lexicon=lexicon)
+    assert everything("please work out the price", lexicon=lexicon)
     for sentence in ("when i work out for an hour", "tell me when i worked out longer than that"):
         assert not everything(sentence, lexicon=lexicon)
 

@@ -152,6 +152,26 @@ def test_no_rule_makes_another_meaning_of_a_sentence(sentence, wrong):
     assert [said for said in found if wrong in said] == []
 
 
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("each time it rains , play the last song again on spotify", "to i want"),
+        ("please play the next song on spotify", "please i want"),
+        ("search spotify for artists named QUOTED_STRING_0 once a day", "a on spotify"),
+        ("search spotify for artists named QUOTED_STRING_0 once a week", "an on spotify"),
+        ("get albums with more than NUMBER_0 songs", "that got"),
+    ],
+)
+def test_rewrites_that_go_together_make_english(sentence, wrong):
+    found = [
+        made.utterance
+        for seed in range(40)
+        for made in RULES.rewritten(sentence, KeyedRandom(str(seed).encode()), number=8)
+    ]
+    assert found
+    assert [said for said in found if wrong in said] == []
+
+
 def test_a_thing_that_is_asked_for_is_named_with_its_owner():
     sentence = "what is USERNAME_0 tweeting about on twitter"
     found = {

@@ -33,6 +33,7 @@ _BEFORE_VERB = _words(
 _BEFORE_NOT = _words("to do does did can could would will may must should please")
 _BEGINS_AGAIN = _words("please , and then or")
 _INDIRECT = _words("me us him")
+_PRONOUNS = _words("it them")
 _PARTICLES = _words("on off up down out in back away over aside")
 _LIGHT = _words("keep keeps keeping kept take takes taking took")
 _BEFORE_NOUN = _words("from by a the my right")  # "right now" is one word, and no "right right now"
@@ -171,6 +172,8 @@ def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
     before = tokens[start - 1] if start else ""
     after = tokens[stop] if stop < len(tokens) else ""
     match form.role:
+        case "vb" | "vf" if after in _PRONOUNS and form.replacement.split()[-1] in _PARTICLES:
+            return False  # "cancel it" is "call it off", not "call off it"
         case "vb":
             return _is_base_verb(tokens, start) and _takes_object(after)
         case "vf":

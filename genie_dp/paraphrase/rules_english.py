@@ -47,8 +47,8 @@ _NO_NOUN = _NO_FIRST | _words(
 )
 # Where a phrase ends though the sentence goes on.
 PHRASE_END = (
-    "(?=$|, |when |whenever |if |once |every |each time |each day|any time |as soon |daily |weekly "
-    "|hourly |and then |then |please )"
+    "(?=$|, |when |whenever |if |once |every |each time |each day|any time |as soon |and then "
+    "|then |please |(?:daily|weekly|hourly) (?!basis )|on an? (?:daily|weekly|hourly) basis )"
 )
 COMMAND_START = "(?:^|(?<=, )|(?<= then )|(?<=^please ))"
 
