@@ -330,6 +330,17 @@ def test_no_pronoun_stands_behind_a_particle():
         assert not everything(sentence, lexicon=lexicon)
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    ["rides that cost more than usual", "rides that cost no more than usual",
+     "when i finish listening to the song"],
+)  # fmt: skip
+def test_the_shipped_words_leave_comparisons_without_a_number_and_gerunds(sentence):
+    said = everything(sentence, lexicon=shipped_lexicon())
+    wrong = ("over usual", "at most usual", "complete listening")
+    assert not [text for text in said if text.endswith(wrong[:2]) or wrong[2] in text]
+
+
 def test_people_who_work_out_calculate_nothing():
     lexicon = lexicon_of([("work out", "v", "calculate", "own")])
     assert everything("please work out the price", lexicon=lexicon)
