@@ -42,7 +42,7 @@ _SMALL = (
 
 _BROKEN_OFF = """
     and or but than then of so not too as to its their been be being had will would could should may
-    might
+    might is are was were has
 """
 _NEVER_FIRST = frozenset(_BROKEN_OFF.split())
 
@@ -69,6 +69,8 @@ def is_telling(words: Sequence[str]) -> bool:
     (True, False)
     >>> is_telling(["of", "the", "budget"]), is_telling(["its", "last"])
     (False, False)
+    >>> is_telling(["is", "in", "asia"])
+    False
     >>> is_telling(["weekend", ".", "the", "boiler"])
     False
     """
