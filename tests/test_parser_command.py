@@ -243,6 +243,8 @@ def test_a_parser_of_s_expressions_has_no_reader_no_english_and_no_skills(tmp_pa
     assert run([str(word) for word in (*words, "--output", folder)]) == 0
     said = parse(capsys, folder, "buy some tea", "--threshold", "0").out
     assert said.startswith("(ORDER")
+    tables = write(tmp_path / "tables.json", [])
+    assert "N042" in parse(capsys, folder, "buy some tea", "--tables", tables, code=1).err
     assert "It knows no skills" in (folder / "README.md").read_text(encoding="utf-8")
 
 
@@ -324,6 +326,12 @@ def test_the_prompt_answers_until_the_end_of_input(trained):  # noqa: F811
     assert done.stdout.count("filter subject ==") == 2
 
 
+def test_templates_that_cannot_be_read_are_told_before_the_prompt(trained, tmp_path, capsys):  # noqa: F811
+    grammar = tmp_path / "bad.genie"
+    grammar.write_text("category\n")
+    assert "bad.genie:" in parse(capsys, trained, "--grammar", grammar, code=1).err
+
+
 def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):  # noqa: F811
     tables = tmp_path / "tables.json"
     mails = [{"subject": "lunch", "sender": "bob", "size": "5 unit:KB", "is_read": True}]
@@ -341,6 +349,7 @@ def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):  # noqa
     [
         ("{", "N041"),
         ("[]", "N041"),
+        ("[" * 100_000, "N041"),
         ('{"@com.example.mail.inbx": []}', "N040"),
         (f'{{"{INBOX}": [{{"subjct": "a"}}]}}', "N040"),
         (f'{{"{INBOX}": [{{"size": "many"}}]}}', "N040"),

@@ -31,6 +31,7 @@ _DEPTH = 8  # templates inside each other, as `genie-dp describe` has it
 def run(options: Mapping[str, Any]) -> None:
     """Parse one sentence, a file, or what is typed."""
     job = ParseJob(options)
+    _ = job.tables, job.describer  # what is wrong with them is told once, before any sentence
     if options["sentence"] is not None:
         job.show(job.parser.parse([options["sentence"]], count=options["count"]))
     elif options["file"] is not None:
@@ -40,7 +41,7 @@ def run(options: Mapping[str, Any]) -> None:
 
 
 class ParseJob:
-    """A parser with what is shown beside its programs; each is loaded when it is needed."""
+    """A parser with what is shown beside its programs."""
 
     def __init__(self, options: Mapping[str, Any]):
         """Keep the options."""
@@ -91,9 +92,19 @@ class ParseJob:
 
     @cached_property
     def tables(self) -> Tables | None:
-        """Return the rows that queries answer, None if none are given."""
+        """Return the rows that queries answer, None if none are given.
+
+        Raises:
+            GenieError: N040 or N041, as `read_tables`; N042, no query of the language has any.
+        """
         path = self.options["tables"]
-        return read_tables(path, self.parser.target.library) if path else None
+        if path is None:
+            return None
+        language = self.parser.target.language.name
+        if language != "thingtalk":
+            message = f"--tables are for programs of thingtalk, this parser writes {language}"
+            raise GenieError(Problem("N042", message, hint="leave --tables out"))
+        return read_tables(path, self.parser.target.library)
 
     # ------------------------------------------------------------------------- where they come from
 
@@ -135,7 +146,6 @@ class ParseJob:
     def prompt(self) -> None:
         """Answer what is typed, until the end of input."""
         _history()
-        _ = self.parser
         if is_typed := sys.stdin.isatty():
             click.echo("Type a sentence; Ctrl-D ends.", err=True)
         for line in _typed() if is_typed else lines_of_stdin():

@@ -63,6 +63,9 @@ def read_tables(path: Path, library: Any) -> Tables:
     except json.JSONDecodeError as error:
         message = f"{path}:{error.lineno}: no JSON: {error.msg}"
         raise GenieError(Problem("N041", message, hint=_HINT, stage="syntax")) from None
+    except RecursionError:
+        message = f"{path}: no JSON that can be read: lists too deep"
+        raise GenieError(Problem("N041", message, hint=_HINT, stage="syntax")) from None
     if not isinstance(read, dict) or not all(isinstance(rows, list) for rows in read.values()):
         message = f"{path}: expected lists of rows by function"
         raise GenieError(Problem("N041", message, hint=_HINT))
