@@ -67,7 +67,7 @@ def load_declarations(path: Path) -> Declarations:
 
 
 def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:
-    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X024).
+    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X025).
 
     >>> found = read_declarations("set PIZZA; node PIZZA = (SIZE)? (TOPPING)*; node SIZE = BIG;")
     >>> found.order("PIZZA"), str(found.signatures["PIZZA"][0])
@@ -77,22 +77,25 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
     applied: set[str] = set()
     signatures: dict[str, tuple[Element, ...]] = {}
     programs: dict[str, Span] = {}
+    held: dict[str, Span] = {}
     problems: list[Problem] = []
     for words in _statements(text, file, problems):
         match [word for word, _ in words]:
-            case ["unordered", _, *_]:
-                orders.update((word, "unordered") for word, _ in words[1:])
-            case ["set", _, *_]:
-                orders.update((word, "set") for word, _ in words[1:])
+            case ["unordered" | "set" as order, _, *_]:
+                problems.extend(_other_order(order, words[1:], orders))
+                orders.update((word, order) for word, _ in words[1:])
             case ["apply", _, *_]:
                 applied.update(word for word, _ in words[1:])
             case ["node", name, "=", *_]:
+                if name in signatures:
+                    problems.append(_again(f"the node {name!r}", words[1][1]))
                 signatures[name] = tuple(_elements(words[3:], problems))
+                held = dict(_nodes(words[3:])) | held
             case ["program", _, *_]:
                 programs.update(_programs(words[1:], problems))
             case [first, *_]:
                 problems.append(_unknown_statement(first, words[0][1]))
-    problems.extend(_undeclared(programs, signatures))
+    problems.extend(_undeclared(programs, held, signatures))
     if problems:
         raise GenieError(problems, sources={file: text})
     return Declarations(
@@ -131,29 +134,56 @@ def _unknown_statement(first: str, span: Span) -> Problem:
     )
 
 
+def _again(what: str, span: Span) -> Problem:
+    hint = "keep one of the two"
+    return Problem("X025", f"{what} is declared already", span, hint, stage="syntax")
+
+
+def _other_order(
+    order: str, words: Sequence[_Word], orders: Mapping[str, Order]
+) -> Iterator[Problem]:
+    for word, span in words:
+        if orders.get(word, order) != order:
+            yield _again(f"another order of {word!r}", span)
+
+
 def _elements(words: Sequence[_Word], problems: list[Problem]) -> Iterator[Element]:
     """Yield the elements of a signature; `A | B` is one, and the arity after B holds for both."""
     sorts: list[str] = []
     joined = False
     arity: Arity = ""
     for part, span in _parts(words):
-        if part == "|":
+        if part == "|" and sorts and not joined:
             joined = True
             continue
         match = _ELEMENT.fullmatch(part)
         if match is None:
-            hint = "write (LABEL), [LABEL], String, Number, Atom, Any or a symbol, then ?, * or +"
-            problems.append(
-                Problem("X022", f"{part!r} is no item of a node", span, hint, stage="syntax")
-            )
+            problems.append(_no_item(part, span))
             return
         if sorts and not joined:
             yield Element(frozenset(sorts), arity)
             sorts = []
         sorts.append(match["sort"])
         arity, joined = _ARITIES[match["arity"]], False
+    if joined:
+        problems.append(_no_item("|", words[-1][1]))
     if sorts:
         yield Element(frozenset(sorts), arity)
+
+
+def _no_item(part: str, span: Span) -> Problem:
+    hint = "write (LABEL), [LABEL], String, Number, Atom, Any or a symbol, then ?, * or +"
+    if part == "|":
+        hint = "write | between two items"
+    return Problem("X022", f"{part!r} is no item of a node", span, hint, stage="syntax")
+
+
+def _nodes(words: Sequence[_Word]) -> Iterator[_Word]:
+    """Yield the nodes that a signature names, with their places."""
+    for part, span in _parts(words):
+        match = _ELEMENT.fullmatch(part)
+        if match and is_node(match["sort"]):
+            yield match["sort"], span
 
 
 def _programs(words: Sequence[_Word], problems: list[Problem]) -> Iterator[_Word]:
@@ -168,18 +198,19 @@ def _programs(words: Sequence[_Word], problems: list[Problem]) -> Iterator[_Word
 
 
 def _undeclared(
-    programs: Mapping[str, Span], signatures: Mapping[str, tuple[Element, ...]]
+    programs: Mapping[str, Span],
+    held: Mapping[str, Span],
+    signatures: Mapping[str, tuple[Element, ...]],
 ) -> Iterator[Problem]:
     """Yield the nodes that programs can have and nobody says what they hold."""
     if not programs:
         return
-    held = {s for elements in signatures.values() for e in elements for s in e.sorts if is_node(s)}
-    for sort in (*programs, *sorted(held - programs.keys())):
+    for sort, span in {**held, **programs}.items():
         name = sort[1:-1]
         if name not in signatures:
             hint = did_you_mean(name, signatures) or f"declare it: node {name} = ..;"
             message = f"a program may have {sort}, but what it holds is not declared"
-            yield Problem("X024", message, programs.get(sort), hint)
+            yield Problem("X024", message, span, hint)
 
 
 def is_node(sort: str) -> bool:
