@@ -34,7 +34,12 @@ from genie_dp.languages.thingtalk.ast import (
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.languages.thingtalk.token_values import PLACES, unescape_word, unquoted
+from genie_dp.languages.thingtalk.token_values import (
+    MOST_DIGITS,
+    PLACES,
+    unescape_word,
+    unquoted,
+)
 from genie_dp.languages.thingtalk.tokens import TokenStyle
 from genie_dp.languages.thingtalk.types import BASICS
 
@@ -123,7 +128,7 @@ def is_number_token(token: str) -> bool:
     >>> is_number_token("-2.5"), is_number_token("2,5")
     (True, False)
     """
-    return _IS_NUMBER.fullmatch(token) is not None
+    return len(token) <= MOST_DIGITS and _IS_NUMBER.fullmatch(token) is not None
 
 
 def _prefixed(prefix: str, rest: str) -> Value | None:

@@ -29,6 +29,7 @@ from genie_dp.languages.thingtalk.ast import (
     VarRef,
 )
 
+MOST_DIGITS = 100  # of a number: more take a page to write
 PLACES = frozenset({"home", "work", "current_location"})
 
 _WORDS: dict[type, str] = {DateNow: "now", Undefined: "undefined", EventValue: "event"}

@@ -15,6 +15,7 @@ from lark.tree import Meta
 from genie_dp.errors import Problem, Span, did_you_mean
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.languages.thingtalk.token_values import MOST_DIGITS
 from genie_dp.languages.thingtalk.types import (
     ALIASES,
     ANY,
@@ -33,7 +34,6 @@ _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
-_MOST_DIGITS = 100
 _TIME_UNITS = tuple(unit for unit, base in UNITS.items() if base == "ms")
 _UNIT_ALIASES = {"month": "mon", "hour": "h", "minute": "min", "second": "s"}
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
@@ -154,11 +154,11 @@ class ValueReader(Transformer[Token, Any]):
     def amount(self, text: str, span: Span) -> Decimal:
         """Return a number; one that takes a page to write is a problem and becomes 0."""
         exponent = text.lower().partition("e")[2] or "0"
-        if len(text) <= _MOST_DIGITS and abs(int(exponent)) <= _MOST_DIGITS:
+        if len(text) <= MOST_DIGITS and abs(int(exponent)) <= MOST_DIGITS:
             number = Decimal(text)
-            if len(f"{number:f}") <= _MOST_DIGITS:
+            if len(f"{number:f}") <= MOST_DIGITS:
                 return number
-        self.problem("S004", f"expected a number of at most {_MOST_DIGITS} digits", span)
+        self.problem("S004", f"expected a number of at most {MOST_DIGITS} digits", span)
         return Decimal(0)
 
     def true_value(self, meta: Meta, _children: list[Token]) -> ast.Value:
