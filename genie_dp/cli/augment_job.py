@@ -44,6 +44,7 @@ from genie_dp.cli.output import open_bytes, progress
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.priors import priors_of, read_prior, refuse_twice
 from genie_dp.cli.row_files import manifest_of, write_json
+from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.lexical import Lexicon
@@ -208,10 +209,8 @@ def _lexicon_name(name: str) -> str:
     """Return a lexicon as settings name it: a file by its content."""
     if name in _LEXICONS:
         return name
-    import smart_open
-
     digest = xxhash.xxh3_128()
-    with smart_open.open(name, "rb") as lines:
+    with opened(name) as lines:
         for line in lines:
             digest.update(line)
     return f"file {digest.hexdigest()}"

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.paraphrase.lexical import Form, Role
 from genie_dp.paraphrase.lexical_forms import noun_forms, verb_forms
 from genie_dp.resources import data_folder
@@ -98,7 +99,8 @@ def read_lexicon(path: Path | str) -> WordList:
 
     Raises:
         GenieError: all mistakes of the file (P101 columns, P102 part of speech), no UTF-8 (R003),
-            or nothing in it that can be used (P103).
+            cut off or packed otherwise than its name says (R001), or nothing in it that can be
+            used (P103).
     """
     forms: list[Form] = []
     problems: list[Problem] = []
@@ -122,14 +124,18 @@ def _lines(path: str) -> Iterator[str]:
     import smart_open
 
     number = 0
-    with smart_open.open(path, encoding="utf-8") as lines:
-        try:
+    try:
+        with smart_open.open(path, encoding="utf-8") as lines:
             for number, line in enumerate(lines, 1):  # noqa: B007 - for the message below
                 yield line.rstrip("\r\n")
-        except UnicodeDecodeError:
-            span = Span(path, number + 1, 1, number + 1, 2)
-            hint = "save the file as UTF-8"
-            raise GenieError(Problem("R003", "expected UTF-8 text", span, hint)) from None
+    except UnicodeDecodeError:
+        span = Span(path, number + 1, 1, number + 1, 2)
+        hint = "save the file as UTF-8"
+        raise GenieError(Problem("R003", "expected UTF-8 text", span, hint)) from None
+    except UNREADABLE as error:
+        if getattr(error, "errno", None) is not None:
+            raise
+        raise GenieError(unreadable(path, error, code="R001")) from None
 
 
 def _tsv_forms(line: str, file: str, number: int) -> Iterator[Form]:
