@@ -107,6 +107,16 @@ def test_rows_are_new_or_known_from_training(gold, said, tmp_path):
     assert groups["sentence", "in training"] == 1
 
 
+@pytest.mark.parametrize(
+    "rows", [(), (row("S1", "buy tea", "( ORDER tea )", language="sexpr"),)], ids=["none", "other"]
+)
+def test_training_files_to_which_everything_is_new_are_told(gold, said, tmp_path, capsys, rows):
+    empty = write(tmp_path / "empty.jsonl", rows)
+    known = write(tmp_path / "known.jsonl", ROWS)
+    told = errors(capsys, gold, said, "--training", known, "--training", empty)
+    assert f"error[V001]: {empty} holds no rows of thingtalk" in told
+
+
 def test_the_order_and_the_format_of_files_change_nothing(gold, said, tmp_path):
     expected = result_of(tmp_path, gold, said)
     lines = said.read_text().splitlines(keepends=True)

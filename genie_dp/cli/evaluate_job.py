@@ -110,9 +110,15 @@ def _training(names: Iterable[str], language: str) -> Training | None:
         return None
     found = Training()
     for name in names:
+        count = 0
         with progress(_training_rows(name, language), label="training rows") as rows:
             for row in rows:
                 found.add(row)
+                count += row.language == language
+        if not count:
+            # Everything would be new to it.
+            message = f"{name} holds no rows of {language} to compare with"
+            raise GenieError(Problem("V001", message, hint="name another file of --training"))
     return found
 
 
