@@ -1,9 +1,12 @@
 """What a command reads is never replaced by what it writes, `--overwrite` or not."""
 
+import gzip
+
 import pytest
 
 from genie_dp.cli import run
 from genie_dp.cli.overlap import refuse_overlap
+from genie_dp.cli.row_files import hashes_of
 from genie_dp.errors import GenieError
 from tests.dataset_rows import families, write
 
@@ -41,6 +44,17 @@ def test_what_is_read_stays_as_it_is(tmp_path, capsys, command):
     assert run([word.format(rows=rows, folder=tmp_path) for word in command]) == 1
     assert "error[D027]" in capsys.readouterr().err
     assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+
+
+def test_hashes_tell_files_by_what_they_hold(tmp_path):
+    rows = write(tmp_path / "rows.jsonl", families(10))
+    packed = tmp_path / "rows.jsonl.gz"
+    packed.write_bytes(gzip.compress(rows.read_bytes()))
+    first = hashes_of([rows, packed, None, "", rows])
+    assert list(first) == [str(rows), str(packed)]
+    assert len(set(first.values())) == 1
+    rows.write_bytes(rows.read_bytes() + b"\n")
+    assert hashes_of([rows]) != {str(rows): first[str(rows)]}
 
 
 def test_outputs_beside_the_inputs_are_let_in(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from xxhash import xxh3_128_hexdigest
 
 import genie_dp
 from genie_dp.cli import run
@@ -107,6 +108,7 @@ def test_the_report_counts_rows_faults_and_rules(tmp_path):
     assert all(n["paraphrases"] <= n["candidates"] for n in by.values())
     assert {"lexical"} < set(by)
     assert report["config"]["seed"] == 0
+    assert report["hashes"] == {source: xxh3_128_hexdigest(Path(source).read_bytes())}
 
 
 @pytest.mark.parametrize("by", ["rules", "lexical"])

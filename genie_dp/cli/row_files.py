@@ -1,11 +1,14 @@
-"""Files of rows with their manifests, as `synthesize` and `merge` write and read them."""
+"""Files of rows with their manifests, as commands write and read them."""
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
+import xxhash
+
 from genie_dp.cli.output import open_bytes
-from genie_dp.dataset.formats import from_json, write_parquet
+from genie_dp.dataset.formats import from_json, opened, write_parquet
 
 
 def manifest_of(output: str) -> str:
@@ -15,6 +18,22 @@ def manifest_of(output: str) -> str:
     'pairs.jsonl.gz.manifest.json'
     """
     return f"{output}.manifest.json"
+
+
+def hashes_of(names: Iterable[str | Path | None]) -> dict[str, str]:
+    """Return the xxh3_128 of what each file or URL holds, unpacked, for a manifest.
+
+    Args:
+        names: of files; None and "" are of no account.
+    """
+    found: dict[str, str] = {}
+    for name in dict.fromkeys(str(name) for name in names if name):
+        digest = xxhash.xxh3_128()
+        with opened(name) as lines:
+            for line in lines:
+                digest.update(line)
+        found[name] = digest.hexdigest()
+    return found
 
 
 def write_json(target: str, content: Any) -> None:

@@ -17,6 +17,7 @@ from genie_dp import __version__
 from genie_dp.cli.output import progress
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.automatic_makers import (
+    SHIPPED,
     check_options,
     config_of,
     journal_of,
@@ -27,7 +28,7 @@ from genie_dp.cli.paraphrase.automatic_rows import Parts, RowsFile
 from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.tables import guarded, write_table
-from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.cli.row_files import hashes_of, manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.paraphrase.auto import (
     AutoConfig,
@@ -243,10 +244,12 @@ def _write_rejects(target: str | None, rejects: IO[str]) -> None:
 
 
 def _report(options: Mapping[str, Any], tally: AutoTally, journal: Journal) -> dict[str, Any]:
+    lexicon = None if options["lexicon"] in SHIPPED else options["lexicon"]
     report = {
         "command": "paraphrase auto",
         "version": __version__,
         "rows": list(options["rows"]),
+        "hashes": hashes_of((*options["rows"], *options["rule_files"], options["prompt"], lexicon)),
         "config": {
             **{name: options[name] for name in _SETTINGS if options[name] is not None},
             "rules": [str(path) for path in options["rule_files"]],

@@ -19,6 +19,7 @@ from genie_dp.paraphrase.rules_engine import RuleSet, rule_set, shipped_files
 from genie_dp.paraphrase.rules_syntax import parse_rules
 from genie_dp.texts import read_text
 
+SHIPPED = ("none", "shipped", "wordnet")  # lexicons that are no files
 KEY_VARIABLE = "OPENAI_API_KEY"
 _TOKENS, _LEAST_TOKENS = 100, 1024  # of an answer: for each paraphrase, and at least
 _TYPED_DISTANCE = 0.1  # as for crowd workers

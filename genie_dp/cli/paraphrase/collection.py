@@ -21,7 +21,7 @@ from genie_dp.cli.paraphrase.results import (
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.shown_rows import read_shown
 from genie_dp.cli.paraphrase.tables import guarded, write_table
-from genie_dp.cli.row_files import manifest_of, write_json, write_rows
+from genie_dp.cli.row_files import hashes_of, manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, collect, rows_of
@@ -165,6 +165,7 @@ def _report(
         "version": __version__,
         "results": list(options["results"]),
         "chosen": options["chosen"],
+        "hashes": hashes_of((*options["results"], *options["votes"], options["chosen"])),
         "config": {
             "bad": config.bad,
             "of": config.of,

@@ -14,7 +14,7 @@ from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.function_lists import read_categories, read_functions
 from genie_dp.cli.paraphrase.shown_rows import to_line
-from genie_dp.cli.row_files import manifest_of, write_json
+from genie_dp.cli.row_files import hashes_of, manifest_of, write_json
 from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import Language
@@ -74,6 +74,7 @@ class Job:
         return cls(config=config, **{name: options[name] for name in _PLAIN})
 
 
+_LISTS = ("easy", "hard", "leave_out", "categories", "constants")
 _PLAIN = (
     "rows", "language", "skills", "grammar", "skip_broken", "subsets", "easy", "hard", "leave_out",
     "categories", "constants", "output", "overwrite",
@@ -240,6 +241,7 @@ def _manifest(job: Job, inputs: Inputs, selection: Selection) -> dict[str, Any]:
         "language": job.language,
         "inputs": inputs.fingerprint(),
         "rows": list(job.rows),
+        "hashes": hashes_of((*job.rows, *(getattr(job, name) for name in _LISTS))),
         "subsets": list(job.subsets or (SUBSET,)),
         "config": config,
         "counts": {
