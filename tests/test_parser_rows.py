@@ -262,6 +262,26 @@ def test_a_line_without_program_is_refused_with_its_place(tmp_path):
     assert (problem.code, problem.span.line) == ("N021", 2)
 
 
+def test_every_mistake_of_real_sentences_is_told_where_it_stands(tmp_path):
+    file = tmp_path / "eval.tsv"
+    good = "now => @com.example.home.light(power = enum(on))"
+    file.write_text(
+        f"utterance\tprogram\nlight\t{good}\nlight on\tnow => @com.example.home.lamp()\n"
+        f"\t{good}\nlamp\tnow => @com.example.home.light(\nlight\t \n"
+    )
+    found = []
+    with pytest.raises(GenieError) as error:
+        found += skill_rows([tmp_path], get_language("thingtalk"), load_library([HOME]))
+    told = [(p.code, str(p.span)) for p in error.value.problems]
+    assert told == [
+        ("T003", f"{file}:3:17"),
+        ("N021", f"{file}:4:1"),
+        ("S003", f"{file}:5:37"),
+        ("N021", f"{file}:6:1"),
+    ]
+    assert str(file) in error.value.sources
+
+
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

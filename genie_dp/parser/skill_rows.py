@@ -44,27 +44,49 @@ def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Itera
     puts it: its centre is a matter of opinion.
 
     Raises:
-        GenieError: N020, no skill has any; N021, a line without program; or what is wrong with a
-            program.
+        GenieError: N020, no skill has any; at the end, N021, lines without sentence or program, and
+            what is wrong with programs.
     """
+    problems: list[Problem] = []
+    sources: dict[str, str] = {}
     for file in evaluation_files(paths):
-        for number, line in enumerate(read_text(file).split("\n"), 1):
-            cells = line.split("\t")
-            if not line.strip() or (number == 1 and cells[0] == _HEADER):
+        text = read_text(file)
+        for number, line in enumerate(text.split("\n"), 1):
+            if not line.strip() or (number == 1 and line.split("\t")[0] == _HEADER):
                 continue
-            if len(cells) < 2:
-                place = Span(str(file), number, 1, number, len(line) + 1)
-                raise GenieError(Problem("N021", "expected utterance<TAB>program", place))
-            program = language.parse(cells[1], file=f"{file}:{number}")
-            tree = language.canonical(at_known_places(program), library)
-            yield Example(
-                f"{file.parent.name}:{number}",
-                cells[0],
-                language.tokens(tree, library),
-                language.name,
-                "human",
-                functions=tuple(language.functions(tree)),
-            )
+            try:
+                made = _row(file, number, line, language, library)
+            except GenieError as error:
+                problems += error.problems
+                sources[str(file)] = text
+            else:
+                yield made
+    if problems:
+        raise GenieError(problems, sources=sources)
+
+
+def _row(file: Path, number: int, line: str, language: Language, library: Any) -> Example:
+    said, program, *_ = [*line.split("\t"), ""]
+    if not said.strip() or not program.strip():
+        place = Span(str(file), number, 1, number, len(line) + 1)
+        raise GenieError(Problem("N021", "expected utterance<TAB>program", place))
+    try:
+        tree = language.parse(program, file=str(file))
+        tree = language.canonical(at_known_places(tree), library)
+        tokens = language.tokens(tree, library)
+    except GenieError as error:
+        place = Span(str(file), number, len(said) + 2, number, len(line) + 1)
+        raise GenieError(_in_line(problem, place) for problem in error.problems) from None
+    id, functions = f"{file.parent.name}:{number}", tuple(language.functions(tree))
+    return Example(id, said, tokens, language.name, "human", functions=functions)
+
+
+def _in_line(problem: Problem, place: Span) -> Problem:
+    """Return a mistake of a program where it is in the file; `place` is that of the program."""
+    if problem.span is None:
+        return replace(problem, span=place)
+    first, last = (place.column + c - 1 for c in (problem.span.column, problem.span.end_column))
+    return replace(problem, span=replace(place, column=first, end_column=last))
 
 
 def at_known_places(program: Any) -> Any:
