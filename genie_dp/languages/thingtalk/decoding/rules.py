@@ -198,13 +198,13 @@ class Subject(Frame):
         super().__init__(frozenset({"*"} | classes | functions), closing=frozenset("*"))
 
     def take(self, token: str, sentence: Sentence) -> Move:
-        """Go on with a filter."""
+        """Go on with a filter of a function; all functions, and those of a class, have none."""
         function = self.catalogue.by_token.get(token)
-        kinds, fields = self.kinds, self.catalogue.empty
-        if function is not None:
-            kinds, fields = (function.signature.kind,), function.parameters
+        if function is None:
+            return (), self.kinds
         make = self.catalogue.automaton.make
-        return (make(SubjectFilter, self.catalogue, fields, kinds),), None
+        kinds = (function.signature.kind,)
+        return (make(SubjectFilter, self.catalogue, function.parameters, kinds),), None
 
 
 class SubjectFilter(Frame):
