@@ -98,3 +98,18 @@ def test_urls_that_nothing_here_reads_are_told(url, why, hint, monkeypatch, caps
     told = capsys.readouterr().err
     assert f"error[R001]: cannot read {url}: {why}" in told
     assert hint in told
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"id": "a", "utterance": "hi"}', "error[R011]: no row of a data set: expected program"),
+        ('{"id": "a", "utterance": "hi", "program": "p", "goal": 1}', "expected no field 'goal'"),
+        ('\ufeff{"id": "a", "utterance": "hi", "program": "p"}', "a byte order mark stands before"),
+    ],
+)
+def test_rows_without_a_field_or_with_another_are_told_which(tmp_path, capsys, line, told):
+    file = tmp_path / "rows.jsonl"
+    file.write_text(line + "\n", encoding="utf-8")
+    assert run(["augment", str(file), "--output", str(tmp_path / "out.jsonl")]) == 1
+    assert told in capsys.readouterr().err

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import lru_cache
@@ -22,6 +22,8 @@ _PARQUET_BATCH = 10_000
 _DEEPEST = 2**31  # a column of Parquet
 MOST_WEIGHT = sys.float_info.max  # JSON has whole numbers beyond it
 _NAMES = tuple(f.name for f in fields(Example))
+_NEEDED = frozenset(("id", "utterance", "program"))
+_ALLOWED = frozenset(_NAMES)
 _text = json.encoder.encode_basestring
 
 
@@ -82,18 +84,32 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
         if type(told) is list:  # as `as_record` gives them, for columns of one type
             told = {slot["token"]: slot for slot in told}
         slots = {k: Slot(s["type"], s["parameter"]) for k, s in told.items()}
+        if not _NEEDED <= row.keys() <= _ALLOWED:
+            raise TypeError(_not_fields(row.keys()))
         for name in ("derivation", "functions"):
             row[name] = tuple_of(row.get(name, ()), name)
         return checked(Example(**row, slots=slots))
     except json.JSONDecodeError as error:
         span = Span(file, number, error.colno, number, error.colno + 1)
-        raise GenieError(Problem("R010", f"no JSON: {error.msg}", span, stage="syntax")) from None
+        has_mark = line.startswith("\ufeff")
+        why = "a byte order mark stands before it" if has_mark else error.msg
+        hint = "save the file as UTF-8 without one" if has_mark else None
+        raise GenieError(Problem("R010", f"no JSON: {why}", span, hint, stage="syntax")) from None
     except (ValueError, RecursionError) as error:  # numbers and brackets beyond what Python reads
         span = Span(file, number, 1, number, len(line) + 1)
         raise GenieError(Problem("R010", f"no JSON: {error}", span, stage="syntax")) from None
     except (AttributeError, KeyError, TypeError) as error:
         span = Span(file, number, 1, number, len(line) + 1)
         raise GenieError(Problem("R011", f"no row of a data set: {error}", span)) from None
+
+
+def _not_fields(found: Collection[str]) -> str:
+    """Return which fields are missing, or too many."""
+    missing = [name for name in _NAMES if name in _NEEDED and name not in found]
+    if missing:
+        return f"expected {', '.join(missing)}, got {', '.join(sorted(found)) or 'nothing'}"
+    unknown = sorted(name for name in found if name not in _ALLOWED)
+    return f"expected no field {unknown[0]!r}; there are {', '.join(_NAMES)}"
 
 
 def tuple_of(found: object, name: str) -> tuple[Any, ...]:
