@@ -200,17 +200,18 @@ def inferred(scorer: Any, material: Material, seed: int) -> tuple[list[Any], Any
 
 
 def by_gamma(rows: Sequence[dict[str, Any]], figure: str) -> list[list[str]]:
-    """Return a figure of the paper as a table: a model a line, gammas in columns.
+    """Return a figure of the paper as a table: a model and its epsilon a line, gammas in columns.
 
     >>> rows = [{"name": "lstm crt gamma=0.1 eps=2 0", "x": 0.5}]
     >>> by_gamma(rows, "x")
-    [['model', '0.1'], ['lstm crt', '0.50']]
+    [['model', '0.1'], ['lstm crt eps=2', '0.50']]
     """
     values: dict[str, dict[float, list[float]]] = {}
     for row in rows:
         model, method, gamma, epsilon, _ = row["name"].split(" ")
-        if figure in row and epsilon == "eps=2":
-            line = values.setdefault(f"{model} {method}", {})
+        if figure in row:
+            paid = f" {epsilon}" if method in ("dp", "crt") else ""
+            line = values.setdefault(f"{model} {method}{paid}", {})
             line.setdefault(float(gamma.removeprefix("gamma=")), []).append(row[figure])
     gammas = sorted({gamma for line in values.values() for gamma in line})
     lines = [

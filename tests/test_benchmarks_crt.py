@@ -53,5 +53,8 @@ def test_figures_are_means_over_seeds_by_gamma():
         {"name": "lstm dp gamma=0.5 eps=2 0", "x": 3.0},
     ]
     assert by_gamma(rows, "x") == [
-        ["model", "0.1", "0.5"], ["lstm crt", "1.50", ""], ["lstm dp", "", "3.00"]
+        ["model", "0.1", "0.5"],
+        ["lstm crt eps=2", "1.50", ""],
+        ["lstm crt eps=4", "9.00", ""],
+        ["lstm dp eps=2", "", "3.00"],
     ]  # fmt: skip
