@@ -12,7 +12,7 @@ from hypothesis import strategies as st  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn import constraint as constraint_module  # noqa: E402
 from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
-from genie_dp.learn.beam import beam, ranked  # noqa: E402
+from genie_dp.learn.beam import Beam, Live, beam, ranked  # noqa: E402
 from genie_dp.learn.constraint import Constraint  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.search import SearchSettings, search  # noqa: E402
@@ -154,9 +154,47 @@ def test_a_table_that_is_full_begins_anew(monkeypatch):
     assert (constraint.forbidden([path], BRACKETS.generated + 1) == before).all()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("margin", [0.0, 1.0, 3.0])
+def test_a_margin_loses_no_program_within_it_and_takes_no_more_steps(kind, margin, monkeypatch):
+    model, taken = NETWORKS[kind], []
+    step = model.step
+    monkeypatch.setattr(model, "step", lambda *given: taken.append(1) or step(*given))
+    every = found(model, beam=100, longest=6)
+    steps = len(taken)
+    some = found(model, beam=100, longest=6, margin=margin)
+    assert len(taken) - steps <= steps
+    for left, right in zip(some, every, strict=True):
+        near = [e for e in right if e.log_probability > right[0].log_probability - margin + 1e-3]
+        assert [e.tokens for e in left[: len(near)]] == [e.tokens for e in near]
+        assert left[0].tokens == right[0].tokens
+        assert {e.tokens for e in left} <= {e.tokens for e in right}
+
+
+def test_a_margin_gives_up_what_is_much_worse_than_an_ended_program():
+    scores = {"near": -3.0, "far": -9.0}
+    live = [Live((7,), score, None, 0) for score in scores.values()]
+    one = Beam(("tea",), live, ended=[(-1.0, (5,))])
+    one.settle(SearchSettings(beam=4, margin=5.0))
+    assert [each.score for each in one.live] == [-3.0]
+    one.settle(SearchSettings(beam=4, margin=1.0))
+    assert one.live == []
+
+
+def test_hypotheses_that_cannot_be_among_the_best_are_given_up():
+    live = [Live((7,), score, None, 0) for score in (-1.5, -2.5)]
+    one = Beam(("tea",), live, ended=[(-1.0, (5,)), (-2.0, (6,))])
+    one.settle(SearchSettings(beam=3))
+    assert len(one.live) == 2
+    one.settle(SearchSettings(beam=2))
+    assert [each.score for each in one.live] == [-1.5]
+
+
 def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():
     assert ranked(-4.0, 4, SearchSettings(length_penalty=1.0)) > ranked(
         -2.0, 1, SearchSettings(length_penalty=1.0)
     )
     with pytest.raises(ValueError, match="beam"):
         SearchSettings(beam=0)
+    with pytest.raises(ValueError, match="margin"):
+        SearchSettings(margin=-1.0)

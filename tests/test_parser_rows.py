@@ -70,6 +70,28 @@ def test_rows_that_no_reading_agrees_with_are_left_out_and_counted(tmp_path):
     assert len(found.parts[0]) == len(rows())
 
 
+@pytest.mark.parametrize("is_prepared", [True, False])
+def test_rows_without_a_well_typed_program_are_left_out_and_counted(tmp_path, is_prepared):
+    broken = row("S98", "show mail", f"now => ( {INBOX} ) filter => notify")
+    ill = row("S99", "show mail", f"now => ( {INBOX} ) filter param:subject:String > 5 => notify")
+    path = write(tmp_path / "a.jsonl", [broken, ill, *rows()])
+    found = read_all(config(path, prepare=is_prepared), target(), Reading())
+    assert found.left == {"not a program": 1, "a program that is not well-typed": 1}
+    assert len(found.parts[0]) == len(rows())
+
+
+def test_programs_are_learned_in_canonical_form(tmp_path):
+    conditions = ['param:subject:String == " tea "', "param:is_read:Boolean == true"]
+    programs = [
+        f"now => ( {INBOX} ) filter {' and '.join(order)} => notify"
+        for order in (conditions, conditions[::-1])
+    ]
+    made = [row(f"H{i}", "read mail about tea", p) for i, p in enumerate(programs)]
+    path = write(tmp_path / "a.jsonl", made)
+    found = read_all(config(path), target(), Reading())
+    assert len({pair.program for pair in found.parts[0]}) == 1
+
+
 def test_rows_with_functions_of_other_skills_are_left_out_and_counted(tmp_path):
     other = row("S99", "beep", "now => @com.example.horn.beep")
     path = write(tmp_path / "a.jsonl", [other, *rows()])

@@ -68,13 +68,17 @@ class Beam:
         self.ended += ended
 
     def settle(self, settings: SearchSettings) -> None:
-        """Stop if no live hypothesis can still be among the best."""
-        if not self.live or len(self.ended) < settings.beam:
+        """Drop live hypotheses that come to nothing beside the ended ones."""
+        if not self.live or not self.ended:
             return
-        worst = sorted((ranked(score, len(ids) + 1, settings) for score, ids in self.ended))
-        hope = ranked(self.live[0].score, settings.longest, settings)
-        if worst[-settings.beam] >= hope:
-            self.live = []
+        ended = [ranked(score, len(ids) + 1, settings) for score, ids in self.ended]
+        ended.sort(reverse=True)
+        least = ended[0] - settings.margin
+        if len(ended) >= settings.beam:
+            least = max(least, ended[settings.beam - 1])
+        self.live = [
+            live for live in self.live if ranked(live.score, settings.longest, settings) > least
+        ]
 
     def best(self, vocabulary: Vocabulary, settings: SearchSettings) -> tuple[Hypothesis, ...]:
         """Return the hypotheses, best first; those that were cut only if none ended."""

@@ -1,5 +1,6 @@
 """What searches look for, and what they share."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -36,16 +37,21 @@ class SearchSettings:
             to the next place where it may end instead; grammars bound their programs.
         length_penalty: hypotheses are compared by log-probability / length^penalty; 0 compares
             probabilities, which suits programs: of two, the shorter is not the worse.
+        margin: of a beam, hypotheses are given up that are so much worse, in nats, than one that
+            has ended: threshold pruning (Freitag and Al-Onaizan, 2017), beside ended ones alone.
     """
 
     beam: int = 1
     longest: int = 150
     length_penalty: float = 0.0
+    margin: float = math.inf
 
     def __post_init__(self) -> None:
         """Refuse what no search can do."""
-        if self.beam < 1 or self.longest < 1 or self.length_penalty < 0:
-            raise ValueError(f"beam, longest must be positive, length_penalty >= 0: {self}")
+        if self.beam < 1 or self.longest < 1:
+            raise ValueError(f"beam, longest must be positive: {self}")
+        if self.length_penalty < 0 or self.margin < 0:
+            raise ValueError(f"length_penalty, margin must not be below 0: {self}")
 
 
 # Steps of a program under a grammar; more than grammars let it have (ThingTalk: 400 tokens).

@@ -14,6 +14,9 @@ from genie_dp.parser.rows import Target
 
 # Sentences that go through the network together.
 _BATCH = 32
+# Nats: programs some 22,000 times less likely than one that is known. They cost time, and nobody
+# sees them: of 320 real sentences no first program nor its confidence changed (November 2026).
+_MARGIN = 10.0
 # Words of a sentence; who types more gets no program. The longest real command of the shipped
 # skills has 27 (November 2026).
 LONGEST = 150
@@ -54,7 +57,7 @@ class Decoder:
             GenieError: M006, the model cannot write tokens of the library.
         """
         self.model, self.vocabulary, self.target = model, vocabulary, target
-        self.settings = SearchSettings(beam=beam, longest=longest)
+        self.settings = SearchSettings(beam=beam, longest=longest, margin=_MARGIN)
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)

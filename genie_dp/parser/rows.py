@@ -412,9 +412,13 @@ class RowMaker:
             made = found.row
         if not made.utterance.strip():
             return "no sentence"
+        read = self._read(made)
+        if isinstance(read, str):
+            return read
+        made, tree = read
         texts, program = self._texts(made), made.program
         if self.target.styled is not self.target.language:
-            program = self._styled(made)
+            program = self._styled(made, tree)
         is_thingtalk = row.language == "thingtalk"
         functions = functions_in(made.program) if is_thingtalk else as_row(made).functions
         group = "compound" if len(functions) > 1 else "primitive"
@@ -435,8 +439,19 @@ class RowMaker:
             return (row.program,)
         return tuple(constants_of(row.utterance, row.program))
 
-    def _styled(self, row: Example) -> str:
-        tree = self.target.language.from_tokens(row.program)
+    def _read(self, row: Example) -> tuple[Example, Any] | str:
+        """Return the row with its program in canonical form, and the program; or what is wrong."""
+        language, library = self.target.language, self.target.library
+        try:
+            tree = language.from_tokens(row.program)
+        except GenieError:
+            return "not a program"
+        if language.check(tree, library):
+            return "a program that is not well-typed"
+        tree = language.canonical(tree, library)
+        return replace(row, program=language.tokens(tree, library)), tree
+
+    def _styled(self, row: Example, tree: Any) -> str:
         if not self.config.canonical:
             tree = reordered(tree, stream(self.config.seed, "order", row.id))
         return self.target.styled.tokens(tree, self.target.library)
