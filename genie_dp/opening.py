@@ -34,10 +34,10 @@ def why_unreadable(path: str, error: Exception) -> str:
     >>> why_unreadable("rows.jsonl", FileNotFoundError(2, "No such file or directory"))
     'No such file or directory'
     >>> why_unreadable("rows.jsonl.zst", ModuleNotFoundError("No module named 'backports'"))
-    'a library that reads it is not installed'
+    'a library for it is not installed'
     """
     if isinstance(error, ImportError):
-        return "a library that reads it is not installed"
+        return "a library for it is not installed"
     if isinstance(error, NotImplementedError):
         return f"nothing reads {path.partition('://')[0]}:// URLs"
     if isinstance(error, OSError) and error.strerror:

@@ -93,7 +93,14 @@ def test_a_weights_file_that_is_no_map_of_numbers_is_a_mistake(
 
 @pytest.mark.parametrize(
     ("output", "code"),
-    [("pairs.zip", "R002"), ("pairs.jsonl.zst", "R002"), ("", "R004"), (".", "R004")],
+    [
+        ("pairs.zip", "R002"),
+        ("pairs.jsonl.zst", "R002"),
+        ("", "R004"),
+        (".", "R004"),
+        ("http://localhost:1/pairs.jsonl", "R004"),
+        ("nothing://bucket/pairs.jsonl", "R004"),
+    ],
 )
 def test_an_output_that_cannot_be_written_is_refused_before_any_work(
     project, tmp_path, monkeypatch, capsys, output, code
@@ -102,6 +109,27 @@ def test_an_output_that_cannot_be_written_is_refused_before_any_work(
     assert project.run("--output", output, "--overwrite") == 1
     assert f"error[{code}]" in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("you must specify the user\nand more"), "you must specify the user"),
+        (RuntimeError(), "RuntimeError"),
+        (ImportError("boto3"), "a library for it is not installed"),
+    ],
+)
+def test_a_url_that_does_not_open_for_writing_is_no_traceback(
+    project, tmp_path, monkeypatch, capsys, error, told
+):
+    def refuse(*given, **options):
+        raise error
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("smart_open.open", refuse)
+    assert project.run("--output", "ftp://localhost:1/pairs.jsonl") == 1
+    shown = capsys.readouterr().err
+    assert f"error[R004]: cannot write ftp://localhost:1/pairs.jsonl: {told}\n" in shown
 
 
 @pytest.mark.skipif(not Path("/dev/null").exists(), reason="this system has no /dev/null")

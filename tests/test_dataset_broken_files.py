@@ -88,7 +88,7 @@ def test_a_list_that_is_no_csv_is_named(tmp_path):
     ("url", "why", "hint"),
     [
         ("nobody://rows.jsonl", "nothing reads nobody:// URLs", "smart-open reads http"),
-        ("s3://bucket/rows.jsonl", "a library that reads it", "pip install 'smart-open[s3]'"),
+        ("s3://bucket/rows.jsonl", "a library for it", "pip install 'smart-open[s3]'"),
     ],
 )
 def test_urls_that_nothing_here_reads_are_told(url, why, hint, monkeypatch, capsys):

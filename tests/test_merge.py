@@ -262,3 +262,11 @@ def test_parquet_shards_are_refused_and_parquet_comes_out_of_json_lines(
 def test_wrong_usage_exits_with_2(made):
     assert merge("--output", "x.jsonl") == 2
     assert merge(made[1][0]) == 2
+
+
+@pytest.mark.parametrize("parts", [("nothing://bucket/0.jsonl",), ("http://localhost:1/0.jsonl",)])
+def test_urls_that_cannot_be_read_or_written_are_no_tracebacks(tmp_path, capsys, parts):
+    assert merge(*parts, "--output", tmp_path / "all.jsonl") == 1
+    assert "error[R001]: cannot read" in capsys.readouterr().err
+    assert merge(*parts, "--output", "nothing://bucket/all.jsonl") == 1
+    assert "error[R004]: nothing writes nothing://" in capsys.readouterr().err

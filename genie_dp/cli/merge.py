@@ -7,10 +7,12 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.output import check_output
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
-from genie_dp.dataset.formats import format_of
+from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem
+from genie_dp.opening import is_url
 
 
 @click.command("merge")
@@ -37,7 +39,8 @@ def command(parts: Sequence[str], output: str, overwrite: bool) -> None:
     from genie_dp.synthesis.merge import Merged, check_shards, merged
 
     refuse_overlap([output], parts)
-    if "://" not in output and Path(output).exists() and not overwrite:
+    check_output(output)
+    if not is_url(output) and Path(output).exists() and not overwrite:
         hint = "give another --output, or --overwrite"
         raise GenieError(Problem("Y022", f"{output} exists already", hint=hint))
     shards = _shards(parts)
@@ -74,15 +77,15 @@ def _shards(parts: Sequence[str]) -> list[Any]:
 
 
 def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
-    import smart_open
-
     name = manifest_of(part)
-    try:
-        with smart_open.open(name, encoding="utf-8") as text:
-            manifest = json.load(text)
-    except FileNotFoundError:
+    if not is_url(name) and not Path(name).exists():
         hint = f"a shard is finished when {name} is there; is it still being made?"
         return Problem("Y040", f"{part} has no manifest", hint=hint)
+    try:
+        with opened_text(name) as text:
+            manifest = json.load(text)
+    except GenieError as error:
+        return error.problems[0]
     except ValueError as error:
         return Problem("Y040", f"{name} cannot be read: {error}")
     if not isinstance(manifest, dict) or manifest.get("command") != "synthesize":
@@ -132,9 +135,7 @@ def _wanted(shards: Sequence[Any], output: str) -> str:
 
 
 def _lines(part: str) -> Iterator[str]:
-    import smart_open
-
-    with smart_open.open(part, encoding="utf-8", newline="\n") as lines:
+    with opened_text(part, newline="\n") as lines:
         yield from lines
 
 

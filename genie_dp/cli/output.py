@@ -15,6 +15,7 @@ from typing import IO, BinaryIO, Literal, TypeVar, cast
 import click
 
 from genie_dp.errors import GenieError, Problem, problems_as_json, render_problem
+from genie_dp.opening import hint_unreadable, is_url, why_unreadable
 
 Format = Literal["text", "json"]
 Row = TypeVar("Row")
@@ -26,6 +27,7 @@ _COMPRESSORS: Mapping[str, Callable[[BinaryIO], BufferedIOBase]] = {
 }
 # Smart-open reads some of these; a file of that name that is not compressed would fool everybody.
 _NOT_WRITTEN = (".zst", ".zip", ".lz4", ".7z", ".Z")
+_READ_ONLY = ("http", "https")
 
 
 def show_problems(
@@ -46,13 +48,17 @@ def check_output(target: str) -> None:
     """Refuse an output that could not be written when all work is done.
 
     Raises:
-        GenieError: no name, a folder or a device, or a compression that is not written.
+        GenieError: no name, a folder or a device, a compression that is not written, or a URL that
+            nothing here writes.
     """
     if target == "-":
         return
     _check_suffix(target)
+    if is_url(target):
+        _check_url(target)
+        return
     path = Path(target)
-    if "://" not in target and (not path.name or (path.exists() and not path.is_file())):
+    if not path.name or (path.exists() and not path.is_file()):
         hint = "name a file, or - for standard output"
         raise GenieError(Problem("R004", f"expected a file to write, got {target!r}", hint=hint))
 
@@ -62,6 +68,31 @@ def _check_suffix(name: str) -> None:
     if suffix in _NOT_WRITTEN:
         hint = f"use {', '.join(_COMPRESSORS)}, or leave {suffix} out"
         raise GenieError(Problem("R002", f"cannot write {suffix} files: {name}", hint=hint))
+
+
+def _check_url(target: str) -> None:
+    from smart_open.transport import get_transport
+
+    scheme = target.partition("://")[0]
+    try:
+        if scheme in _READ_ONLY:
+            raise NotImplementedError
+        get_transport(scheme)
+    except (ImportError, NotImplementedError) as error:
+        raise GenieError(_unwritable(target, error)) from None
+
+
+def _unwritable(target: str, error: Exception) -> Problem:
+    """Return the problem of a URL that smart-open does not write."""
+    if isinstance(error, NotImplementedError):
+        message = f"nothing writes {target.partition('://')[0]}:// URLs: {target}"
+        return Problem("R004", message, hint="write a file, s3://, gs://, azure:// or ssh://")
+    if isinstance(error, ImportError):
+        why, hint = why_unreadable(target, error), hint_unreadable(target, error)
+    else:
+        why = str(error).split("\n")[0] or type(error).__name__
+        hint = "look whether the place exists and may be written"
+    return Problem("R004", f"cannot write {target}: {why}", hint=hint)
 
 
 @contextmanager
@@ -74,14 +105,9 @@ def open_bytes(target: str) -> Iterator[BinaryIO]:
     if target == "-":
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
-    elif "://" in target:
-        import smart_open
-
+    elif is_url(target):
         # Compressed here, for gzip's header would carry the time.
-        with (
-            smart_open.open(target, "wb", compression="disable") as raw,
-            _compressed(raw, target) as out,
-        ):
+        with _remote(target) as raw, _compressed(raw, target) as out:
             yield out
     else:
         with _local(Path(target)) as out:
@@ -111,6 +137,15 @@ def _local(path: Path) -> Iterator[BinaryIO]:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def _remote(target: str) -> BinaryIO:
+    import smart_open
+
+    try:
+        return smart_open.open(target, "wb", compression="disable")
+    except Exception as error:  # noqa: BLE001 - each cloud's library raises its own
+        raise GenieError(_unwritable(target, error)) from None
 
 
 @contextmanager

@@ -6,8 +6,6 @@ merged rows are those of that run, byte for byte.
 """
 
 import json
-import lzma
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -158,8 +156,9 @@ def _readable(shard: Shard, lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; bytes that cannot be decompressed, or are no text, are damage."""
     try:
         yield from lines
-    except (EOFError, OSError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise _damaged(shard, f"it cannot be read ({error})") from None
+    except (GenieError, OSError) as error:
+        why = error.problems[0].message if isinstance(error, GenieError) else str(error)
+        raise _damaged(shard, why) from None
 
 
 def _read_json(line: str) -> tuple[str, str, str]:
