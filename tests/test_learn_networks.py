@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch")
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn.saved import SavedModel, load_model, save_model, write_weights  # noqa: E402
 from genie_dp.learn.seq2seq import ARCHITECTURES, Seq2Seq, build, take  # noqa: E402
+from genie_dp.learn.sizes import SETTINGS  # noqa: E402
 from genie_dp.learn.vocabulary import UNK  # noqa: E402
 from tests.learn_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
 
@@ -48,7 +49,11 @@ def model(made):
 
 
 def test_every_architecture_is_in_the_suite():
-    assert set(ARCHITECTURES) == {"rnn", "transformer", "mqan", "pretrained", "ensemble"}
+    assert (
+        set(ARCHITECTURES)
+        == set(SETTINGS)
+        == {"rnn", "transformer", "mqan", "pretrained", "ensemble"}
+    )
 
 
 def test_a_network_has_the_methods_of_the_protocol(model):

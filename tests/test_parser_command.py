@@ -253,8 +253,13 @@ def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):
     assert "N002" in capsys.readouterr().err
     train(tmp_path, inputs=[write(tmp_path / "none.jsonl", [])], code=1)
     assert "N004" in capsys.readouterr().err
-    train(tmp_path, recipe="network: {sise: 3}\n", code=1)
-    assert "M002" in capsys.readouterr().err
+    train(tmp_path, recipe="seed: 1\nnetwork: {layers: 1, sise: 3}\n", code=1)
+    said = capsys.readouterr().err
+    assert "recipe.yaml:2:28: error[N002]: network: sise: rnn has no such setting\n" in said
+    assert "did you mean 'size'?" in said
+    train(tmp_path, recipe="network: {size: 7}\n", code=1)
+    said = capsys.readouterr().err
+    assert "recipe.yaml:1:10: error[N002]: network: size must be even" in said
     assert not list(tmp_path.glob(".parser.work"))
 
 

@@ -68,7 +68,7 @@ def interruptible(work: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(f"the rows so far are in {work}; go on with --resume", err=True)
+        click.echo(f"what was done so far is in {work}; go on with --resume", err=True)
         raise
 
 

@@ -1,10 +1,8 @@
 """Several networks of one vocabulary that say together what comes next."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import Any
 
 import torch
 from torch import nn
@@ -12,23 +10,8 @@ from torch import nn
 from genie_dp.learn.batches import Batch, Source
 from genie_dp.learn.module import Module
 from genie_dp.learn.seq2seq import Tensors, build, counted
+from genie_dp.learn.sizes import EnsembleSettings
 from genie_dp.learn.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class EnsembleSettings:
-    """What an ensemble is made of.
-
-    Attributes:
-        members: `architecture` and `settings` of each network.
-    """
-
-    members: Sequence[Mapping[str, Any]] = ()
-
-    def __post_init__(self) -> None:
-        """Refuse an ensemble of nobody."""
-        if not self.members:
-            raise ValueError("an ensemble has members, got none")
 
 
 class EnsembleNetwork(Module):

@@ -1,7 +1,5 @@
 """The network of the Genie paper: MQAN (McCann et al., 2018, section 3; Genie, section 4.1)."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
@@ -14,38 +12,11 @@ from genie_dp.learn.pointer import TINY, Mixture, masked_softmax
 from genie_dp.learn.program_feed import ProgramFeed
 from genie_dp.learn.recurrent import BiLSTM
 from genie_dp.learn.seq2seq import PointerNetwork, Tensors
+from genie_dp.learn.sizes import MqanSettings
 from genie_dp.learn.vocabulary import Vocabulary
 
 # Places, padding, embedded words, context, question; keys and values of the decoder's layers.
 _FIXED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class MqanSettings:
-    """Sizes of McCann et al., 2018, section 4, where no reason is named.
-
-    Attributes:
-        embedding: size of words; word and n-gram vectors are added, and trained from scratch.
-        size: of states; even, a multiple of heads (theirs: 200 and 3).
-        heads, inner: of self-attention.
-        layers: of self-attention in encoder and decoder.
-        dropout: share of activations dropped.
-        word_dropout: share of the sentence's words read as unknown.
-        smoothing: label smoothing.
-        question: the fixed question of the task.
-        language_model: size of a program language model that reads the answer; 0 for none.
-    """
-
-    embedding: int = 400
-    size: int = 200
-    heads: int = 4
-    inner: int = 150
-    layers: int = 2
-    dropout: float = 0.2
-    word_dropout: float = 0.0
-    smoothing: float = 0.0
-    question: str = "translate from english to program"
-    language_model: int = 0
 
 
 class Coattention(Module):

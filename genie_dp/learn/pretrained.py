@@ -6,7 +6,6 @@ and the same grammars serve it: a token that is generated starts as the mean of 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -18,29 +17,11 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.batches import Source
 from genie_dp.learn.pointer import Mixture, Pointer
 from genie_dp.learn.seq2seq import PointerNetwork, Tensors
+from genie_dp.learn.sizes import PretrainedSettings
 from genie_dp.learn.spoken import spoken
 from genie_dp.learn.vocabulary import Vocabulary
 
 BASE = "base"
-
-
-@dataclass(frozen=True, slots=True)
-class PretrainedSettings:
-    """Which model, and what of it is trained.
-
-    Attributes:
-        base: name on the hub, or a folder.
-        lora_rank: rank of low-rank adapters (Hu et al., 2022); 0 trains all weights.
-        lora_alpha: their scale is alpha / rank.
-        smoothing: label smoothing.
-        fresh: whether to read the weights of `base`; a saved model has its own.
-    """
-
-    base: str
-    lora_rank: int = 0
-    lora_alpha: int = 16
-    smoothing: float = 0.1
-    fresh: bool = True
 
 
 class PretrainedNetwork(PointerNetwork):

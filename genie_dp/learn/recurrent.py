@@ -1,7 +1,5 @@
 """The embedded default: a recurrent pointer-generator that trains on a CPU in minutes."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
@@ -12,33 +10,8 @@ from genie_dp.learn.module import Module
 from genie_dp.learn.pointer import Mixture, Pointer, masked_softmax
 from genie_dp.learn.program_feed import ProgramFeed
 from genie_dp.learn.seq2seq import PointerNetwork, Tensors
+from genie_dp.learn.sizes import RecurrentSettings
 from genie_dp.learn.vocabulary import Vocabulary
-
-
-@dataclass(frozen=True, slots=True)
-class RecurrentSettings:
-    """Sizes and shares; the defaults are those that were measured (docs/learning.md).
-
-    Attributes:
-        size: of embeddings and states; even.
-        layers: BiLSTM layers of the encoder.
-        dropout: share of activations dropped.
-        word_dropout: share of the sentence's words read as unknown.
-        smoothing: label smoothing.
-        language_model: whether a language model of programs feeds the decoder.
-    """
-
-    size: int = 128
-    layers: int = 2
-    dropout: float = 0.2
-    word_dropout: float = 0.1
-    smoothing: float = 0.1
-    language_model: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse sizes that no network has."""
-        if self.size < 2 or self.size % 2 or self.layers < 1:
-            raise ValueError(f"size must be even, layers positive: {self.size}, {self.layers}")
 
 
 class BiLSTM(Module):

@@ -3,16 +3,15 @@
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from importlib import import_module
-from typing import Any, Protocol, TypeVar, get_type_hints, runtime_checkable
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.learn.batches import Batch, Source
 from genie_dp.learn.module import Module
 from genie_dp.learn.pointer import Mixture, all_log_probabilities, target_log_probabilities
+from genie_dp.learn.sizes import settings_of
 from genie_dp.learn.vocabulary import PAD, UNK, Vocabulary
-from genie_dp.recipe import fits, said
 
 Tensors = tuple[torch.Tensor, ...]
 Taken = TypeVar("Taken", bound=Tensors)
@@ -128,40 +127,40 @@ class Architecture:
     """Where a network is made, imported when it is asked for: some need further libraries.
 
     Attributes:
-        place: "module:settings class:network class".
+        place: "module:class".
         summary: one line for people.
     """
 
     place: str
     summary: str
 
-    def load(self) -> tuple[Callable[..., Any], Callable[..., Any]]:
-        """Return the class of the settings and of the network."""
-        module, settings, network = self.place.split(":")
-        found = import_module(module)
-        return getattr(found, settings), getattr(found, network)
+    def load(self) -> Callable[..., Any]:
+        """Return the class of the network."""
+        module, network = self.place.split(":")
+        found: Callable[..., Any] = getattr(import_module(module), network)
+        return found
 
 
 _HERE = "genie_dp.learn"
 ARCHITECTURES: Mapping[str, Architecture] = {
     "rnn": Architecture(
-        f"{_HERE}.recurrent:RecurrentSettings:RecurrentNetwork",
+        f"{_HERE}.recurrent:RecurrentNetwork",
         "BiLSTM encoder, LSTM decoder, pointer-generator: the default, trains on a CPU in minutes",
     ),
     "transformer": Architecture(
-        f"{_HERE}.transformer:TransformerSettings:TransformerNetwork",
+        f"{_HERE}.transformer:TransformerNetwork",
         "pre-norm transformer with a pointer-generator, for GPUs",
     ),
     "mqan": Architecture(
-        f"{_HERE}.mqan:MqanSettings:MqanNetwork",
+        f"{_HERE}.mqan:MqanNetwork",
         "the network of the Genie paper: co-attention and self-attention, two switches",
     ),
     "pretrained": Architecture(
-        f"{_HERE}.pretrained:PretrainedSettings:PretrainedNetwork",
+        f"{_HERE}.pretrained:PretrainedNetwork",
         "any Hugging Face encoder-decoder (BART, T5, ..) with a pointer-generator on top",
     ),
     "ensemble": Architecture(
-        f"{_HERE}.ensemble:EnsembleSettings:EnsembleNetwork",
+        f"{_HERE}.ensemble:EnsembleNetwork",
         "several trained networks whose probabilities are averaged",
     ),
 }
@@ -175,49 +174,5 @@ def build(
     Raises:
         GenieError: an unknown architecture or setting, or a value that no network has (M002).
     """
-    if architecture not in ARCHITECTURES:
-        hint = did_you_mean(architecture, ARCHITECTURES)
-        message = f"expected one of {', '.join(ARCHITECTURES)}, got {architecture!r}"
-        raise GenieError(Problem("M002", message, hint=hint))
-    kind, network = ARCHITECTURES[architecture].load()
-    given = dict(settings or {})
-    _check_settings(architecture, kind, given)
-    try:
-        chosen = kind(**given)
-        return network(vocabulary, chosen), asdict(chosen)
-    except ValueError as problem:
-        message = f"the architecture {architecture!r} cannot have these settings: {problem}"
-        raise GenieError(Problem("M002", message)) from problem
-
-
-_SHARES = ("dropout", "word_dropout", "smoothing")
-# Of these a network may have none.
-_FROM_ZERO = ("lora_rank", "language_model", "encoder_layers", "decoder_layers", "layers")
-
-
-def _check_settings(architecture: str, kind: Any, given: Mapping[str, Any]) -> None:
-    """Refuse what is no setting of an architecture, or no value for it.
-
-    Raises:
-        GenieError: M002, the first of them.
-    """
-    known = get_type_hints(kind)
-    for name, value in sorted(given.items()):
-        if name not in known:
-            message = f"the architecture {architecture!r} has no setting {name!r}"
-            raise GenieError(Problem("M002", message, hint=did_you_mean(name, known)))
-        if known[name] not in (int, float, bool, str):
-            continue
-        if not fits(value, known[name]) or not _is_possible(name, value):
-            expected = "a share from 0 to 1" if name in _SHARES else said(known[name])
-            least = " above 0" if known[name] is int and name not in _FROM_ZERO else ""
-            message = f"{architecture} {name}: expected {expected}{least}, got {value!r}"
-            raise GenieError(Problem("M002", message))
-
-
-def _is_possible(name: str, value: Any) -> bool:
-    if name in _SHARES:
-        return bool(0 <= value < 1)
-    if isinstance(value, bool | str):
-        return True
-    return bool(value >= (0 if name in _FROM_ZERO else 1))
+    chosen = settings_of(architecture, settings or {})
+    return ARCHITECTURES[architecture].load()(vocabulary, chosen), asdict(chosen)

@@ -1,7 +1,5 @@
 """A small pre-norm transformer with a pointer-generator, for GPUs and larger data."""
 
-from dataclasses import dataclass
-
 import torch
 from torch import nn
 
@@ -11,34 +9,11 @@ from genie_dp.learn.dropout import PooledDropout
 from genie_dp.learn.embeddings import WordEmbedding
 from genie_dp.learn.pointer import Mixture, Pointer
 from genie_dp.learn.seq2seq import PointerNetwork, Tensors
+from genie_dp.learn.sizes import TransformerSettings
 from genie_dp.learn.vocabulary import Vocabulary
 
 # Places, padding, embedded words, encoder states; keys and values of each decoder layer follow.
 _FIXED = 4
-
-
-@dataclass(frozen=True, slots=True)
-class TransformerSettings:
-    """Sizes and shares; trains well with a peak learning rate of 1.5e-3 (docs/learning.md).
-
-    Attributes:
-        size: of embeddings and states; even, a multiple of heads.
-        encoder_layers, decoder_layers: layers.
-        heads: of each attention.
-        inner: size of the feed-forward layers.
-        dropout: share of activations dropped.
-        word_dropout: share of the sentence's words read as unknown.
-        smoothing: label smoothing.
-    """
-
-    size: int = 128
-    encoder_layers: int = 2
-    decoder_layers: int = 2
-    heads: int = 4
-    inner: int = 512
-    dropout: float = 0.1
-    word_dropout: float = 0.1
-    smoothing: float = 0.1
 
 
 class TransformerNetwork(PointerNetwork):

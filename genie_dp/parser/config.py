@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.learn.sizes import setting_problems
 
 SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 ARCHITECTURES = ("rnn", "mqan", "transformer")
@@ -130,8 +131,18 @@ class ParserConfig:
             GenieError: N002, all that is wrong.
         """
         problems = [*_field_problems(self), *_together(self)]
-        if problems:
+        if problems := problems or _network_problems(self):
             raise GenieError(problems)
+
+    @property
+    def network_settings(self) -> tuple[str, dict[str, Any]]:
+        """Return the architecture of the network, and all settings that differ from its own."""
+        found: dict[str, Any] = dict(self.network)
+        if self.model:
+            found |= {"base": self.model, "lora_rank": self.lora_rank}
+        if self.language_model == "feed":
+            found["language_model"] = True
+        return "pretrained" if self.model else self.architecture, found
 
     @property
     def is_constrained(self) -> bool:
@@ -201,6 +212,12 @@ def _together(config: ParserConfig) -> list[Problem]:
         if not 0 <= share < math.inf:
             found.append(problem("groups", f"a share of at least 0 for {name}", share))
     return found
+
+
+def _network_problems(config: ParserConfig) -> list[Problem]:
+    """Return what is wrong with the network's settings, once its architecture is known."""
+    found = setting_problems(*config.network_settings)
+    return [Problem("N002", f"network: {one.message}", hint=one.hint) for one in found]
 
 
 def problem(name: str, expected: str, got: object, hint: str | None = None) -> Problem:

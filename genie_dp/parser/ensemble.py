@@ -10,8 +10,9 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.calibration import Calibration
-from genie_dp.learn.ensemble import EnsembleNetwork, EnsembleSettings
+from genie_dp.learn.ensemble import EnsembleNetwork
 from genie_dp.learn.saved import TOKENIZER, SavedModel, load_model
+from genie_dp.learn.sizes import EnsembleSettings
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder

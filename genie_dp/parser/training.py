@@ -188,13 +188,7 @@ def vocabulary_of(config: ParserConfig, material: Material) -> Vocabulary:
 
 def network_of(config: ParserConfig, vocabulary: Vocabulary) -> tuple[Any, str, dict[str, Any]]:
     """Return a new network with its architecture's name and settings."""
-    settings: dict[str, Any] = dict(config.network)
-    name = config.architecture
-    if config.model:
-        name = "pretrained"
-        settings |= {"base": config.model, "lora_rank": config.lora_rank}
-    if config.language_model == "feed":
-        settings["language_model"] = True
+    name, settings = config.network_settings
     with torch.random.fork_rng():
         torch.manual_seed(child_seed(config.seed, "network") % 2**63)
         model, chosen = build(name, vocabulary, settings)
