@@ -58,6 +58,7 @@ def test_several_programs_are_different_and_the_most_probable_comes_first(parser
     assert len(programs) == len(set(programs)) > 1
     assert confidences == sorted(confidences, reverse=True)
     assert all(0 <= confidence <= 1 for confidence in confidences)
+    assert sum(confidences) <= 1 + 1e-9
 
 
 def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained):  # noqa: F811

@@ -263,8 +263,10 @@ class Parser:
                 else:
                     known.score = log_sum(known.score, score)
         ranked = sorted(found.values(), key=lambda one: (-one.score, one.filled.tokens))
+        left = 1.0  # the temperature is that of first programs: by it the others may be too sure
         for one in ranked:
-            one.confidence = self._calibration.confidence(one.score)
+            one.confidence = min(left, self._calibration.confidence(one.score))
+            left -= one.confidence
         return ranked
 
     def _fill(self, program: str, reading: Reading, names: Names | None) -> Filled | None:
