@@ -88,6 +88,22 @@ def test_a_kind_is_given_by_its_name(capsys):
     assert run(["private", "train", "three-stage"]) == 2
 
 
+@pytest.mark.parametrize(
+    ("options", "rate"),
+    [
+        ([], 0.05),
+        (["--model", "decoder"], 0.01),
+        (["--model", "distilgpt2"], 0.001),
+        (["--learning-rate", "0.3"], 0.3),
+    ],
+)
+def test_noisy_steps_have_the_rate_of_their_model_unless_told(budgeted, monkeypatch, options, rate):
+    asked = []
+    monkeypatch.setattr("genie_dp.cli.private.crt_job.run", asked.append)
+    assert train(budgeted, *PAY, *SHARES, *options) == 0
+    assert asked[0]["learning_rate"] == rate
+
+
 def test_a_model_its_cost_and_its_statement(budgeted, tmp_path, capsys):
     assert train(budgeted, *PAY, *SHARES) == 0
     said = capsys.readouterr().err

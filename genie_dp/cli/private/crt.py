@@ -15,6 +15,8 @@ _FROM_1 = click.IntRange(1)
 METHODS = ("crt", "dp", "non-private", "masked", "s-dp")
 PAID = ("crt", "dp")
 ENGINES = ("vmap", "ghost", "hooks", "loop")
+# Of noisy steps; docs/crt.md says what was measured.
+RATES = {"lstm": 5e-2, "decoder": 1e-2}
 
 
 @click.command("crt")
@@ -67,8 +69,9 @@ ENGINES = ("vmap", "ghost", "hooks", "loop")
               help="Public rows of a batch.")  # fmt: skip
 @click.option("--public-rate", type=POSITIVE, default=2e-3, show_default=True,
               help="Highest learning rate on public rows.")  # fmt: skip
-@click.option("--learning-rate", type=POSITIVE, default=1e-3, show_default=True,
-              help="Highest learning rate on private rows.")  # fmt: skip
+@click.option("--learning-rate", type=POSITIVE,
+              help="Highest learning rate on private rows: noisy steps want a high one "
+              "[lstm 0.05, decoder 0.01, else 0.001].")  # fmt: skip
 @click.option("--optimizer", type=click.Choice(("adamw", "sgd")), default="adamw",
               show_default=True, help="Of both parts; sgd is the paper's.")  # fmt: skip
 @click.option("--clip", type=Finite(1e-9, 1e9), default=0.1, show_default=True,
@@ -111,7 +114,13 @@ def command(**options: Any) -> None:
         raise click.UsageError("--size must be a multiple of --heads")
     if options["noise_multiplier"] and options["method"] != "s-dp":
         raise click.UsageError("--noise-multiplier goes with s-dp: other noise follows --epsilon")
-    run({**options, "noise_multiplier": options["noise_multiplier"] or 1.0})
+    run(
+        {
+            **options,
+            "noise_multiplier": options["noise_multiplier"] or 1.0,
+            "learning_rate": options["learning_rate"] or RATES.get(options["model"], 1e-3),
+        }
+    )
 
 
 def _check_paid(options: dict[str, Any]) -> None:
