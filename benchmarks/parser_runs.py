@@ -147,7 +147,7 @@ class Trial:
         options: of `genie-dp train`, without budget, seed and output.
         asked: of `genie-dp evaluate`, such as --skills and --unordered.
         is_nearest: no parser, the nearest training sentence.
-        mixed: a recipe that says how much of each training file is learned.
+        recipe: the training files with what has no option: their shares, and the network.
     """
 
     name: str
@@ -156,7 +156,7 @@ class Trial:
     options: tuple[object, ...] = ()
     asked: tuple[object, ...] = ()
     is_nearest: bool = False
-    mixed: Path | None = None
+    recipe: Path | None = None
 
     @property
     def evaluation(self) -> tuple[object, ...]:
@@ -295,7 +295,7 @@ def cost_file(parser: Path) -> Path:
 
 def training(trial: Trial, budget: Sequence[str], seed: int) -> list[object]:
     """Return the command that trains a parser."""
-    inputs = trial.training if trial.mixed is None else ("--recipe", trial.mixed)
+    inputs = trial.training if trial.recipe is None else ("--recipe", trial.recipe)
     return ["train", *inputs, *trial.options, *budget, "--seed", seed, "--output", OUTPUT]
 
 
