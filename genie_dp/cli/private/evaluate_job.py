@@ -78,11 +78,11 @@ def _check(options: Mapping[str, Any]) -> None:
 def _check_targets(options: Mapping[str, Any]) -> None:
     targets = [options[name] for name in ("report", "output") if options[name]]
     for target in targets:
-        check_output(target)
         if options["keep_private"] and (target == "-" or "://" in target):
             hint = "name a file beside the private rows"
             message = f"a private report is written to a local file only, got {target}"
             raise GenieError(Problem("J008", message, hint=hint))
+        check_output(target)
     if options["keep_private"] and not targets:
         raise click.UsageError("--keep-private prints nothing: name a --report or an --output")
     taken = {_place(file) for file in _inputs(options)}
