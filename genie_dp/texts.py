@@ -3,7 +3,7 @@
 import codecs
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem, Span
@@ -11,6 +11,18 @@ from genie_dp.errors import GenieError, Problem, Span
 # Control characters, but for those that are space to Python; and characters of private use, which
 # stand for placeholders while sentences are made (synthesis/placeholders.py).
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ue000-\uf8ff]")
+
+Paths = Path | str | Sequence[Path | str]
+"""One path, or several."""
+
+
+def paths_of(given: Paths) -> Sequence[Path | str]:
+    """Return the paths that are meant: one is not read letter by letter.
+
+    >>> paths_of("thingpedia")
+    ['thingpedia']
+    """
+    return [given] if isinstance(given, Path | str) else given
 
 
 def read_text(path: Path | str, *, code: str = "R003") -> str:

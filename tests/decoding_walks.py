@@ -27,12 +27,24 @@ def is_accepted(grammar: DecodingGrammar, sentence: Sequence[str], program: str)
 
 
 def random_program(
-    grammar: DecodingGrammar, sentence: Sequence[str], rng: Random, *, most: int, deep: bool
+    grammar: DecodingGrammar,
+    sentence: Sequence[str],
+    rng: Random,
+    *,
+    most: int,
+    deep: bool,
+    closing: int | None = None,
 ) -> list[str]:
-    """Return the tokens of a random program; never nothing is allowed before it ends."""
+    """Return the tokens of a random program; never nothing is allowed before it ends.
+
+    After `closing` tokens it is brought to its end.
+    """
     vocabulary = grammar.vocabulary
     prefix, found = grammar.begin(sentence), []
     while True:
+        if len(found) == closing:
+            prefix = prefix.closing()
+            assert prefix.closing() is prefix
         allowed = prefix.allowed
         choices = sorted(allowed.fixed | allowed.copied)
         assert allowed.fixed <= vocabulary

@@ -1,6 +1,6 @@
 """Tiny networks, rows and a tiny language for the tests of learn/."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -56,6 +56,7 @@ class Brackets:
     sentence: tuple[str, ...] = ()
     depth: int = 0
     words: int = 0
+    is_closing: bool = False
 
     vocabulary = frozenset({"(", ")", "stop"})
 
@@ -66,7 +67,7 @@ class Brackets:
     def allowed(self):
         if self.depth == 0:
             return Allowed(LAST, end=True) if self.words else Allowed(FIRST)
-        if self.words == 6:
+        if self.words == 6 or (self.words and self.is_closing):
             return Allowed(CLOSE)
         inner = INNER if self.words else FIRST
         deep = (CLOSE if self.words else NONE) if self.depth == 4 else inner
@@ -77,7 +78,11 @@ class Brackets:
         if token not in allowed.fixed and token not in allowed.copied:
             raise ValueError(token)
         depth = self.depth + (token == "(") - (token == ")")
-        return Brackets(self.sentence, depth, self.words + (token in self.sentence))
+        words = self.words + (token in self.sentence)
+        return Brackets(self.sentence, depth, words, self.is_closing)
+
+    def closing(self):
+        return replace(self, is_closing=True)
 
 
 FIRST, INNER, CLOSE = frozenset({"("}), frozenset({"(", ")"}), frozenset({")"})

@@ -48,6 +48,8 @@ GRAMMARS = {
     "whole, without programs": ((), WHOLE),
     "whole, with round brackets": (("( PLAN ( DAY MONDAY ) 3 )",), ROUND),
 }
+# The most that these grammars need to close a program: eight levels of the dearest node.
+CLOSING = 120
 
 
 def grammar(name):
@@ -71,6 +73,17 @@ def test_every_walk_ends_in_a_program_that_fits_the_declarations(name, rng):
     sexpr = get_language("sexpr")
     text = " ".join(random_program(grammar(name), SENTENCE, rng, most=400, deep=False))
     assert not sexpr.check(sexpr.from_tokens(text), declared), text
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@given(rng=st.randoms(use_true_random=False), begun=st.integers(0, 40))
+def test_a_walk_can_be_brought_to_its_end_anywhere(name, rng, begun):
+    _, declared = GRAMMARS[name]
+    sexpr = get_language("sexpr")
+    tokens = random_program(
+        grammar(name), SENTENCE, rng, most=begun + CLOSING, deep=False, closing=begun
+    )
+    assert not sexpr.check(sexpr.from_tokens(" ".join(tokens)), declared), tokens
 
 
 def test_new_combinations_of_known_nodes_are_accepted():

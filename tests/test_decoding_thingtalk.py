@@ -97,6 +97,16 @@ def test_every_walk_ends_within_the_limit_in_a_well_typed_program(rng, deep):
         assert not check(from_tokens(text), lib), text
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.randoms(use_true_random=False), st.integers(0, 60))
+def test_a_walk_can_be_brought_to_its_end_anywhere(rng, begun):
+    lib, limits = strategies.library(rng), Limits()
+    found = ThingTalkGrammar(lib, texts=TEXTS, limits=limits)
+    most = begun + limits.reserve(max(len(text.split()) for text in TEXTS))
+    text = " ".join(random_program(found, SENTENCE, rng, most=most, deep=True, closing=begun))
+    assert not check(from_tokens(text), lib), text
+
+
 def test_counts_can_be_totalled_where_no_function_has_a_number(tmp_path):
     (tmp_path / "skill.tt").write_text(
         "class @com.example.a { list query notes(out text : String); }", encoding="utf-8"

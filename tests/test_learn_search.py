@@ -52,6 +52,24 @@ def test_a_program_that_gets_too_long_is_ended_by_the_grammar(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_program_that_is_too_unlikely_is_ended_by_the_grammar(kind, beam):
+    free = found(NETWORKS[kind], beam=beam, longest=100)
+    shortened = 0
+    for floor in (-4.0, -12.0, -36.0):
+        closed = found(NETWORKS[kind], beam=beam, longest=100, floor=floor)
+        for sentence, left, right in zip(SENTENCES, closed, free, strict=True):
+            for each in left:
+                assert accepted(Brackets(), sentence, each.tokens)
+                assert each.ended or each.log_probability < floor
+            # What is likely enough stays as it was.
+            likely = [e.tokens for e in right if e.log_probability >= floor]
+            assert [e.tokens for e in left[: len(likely)]] == likely
+            shortened += not left[0].ended and len(left[0].tokens) < len(right[0].tokens)
+    assert shortened
+
+
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("grammar", [True, False])
 def test_a_beam_of_one_is_greedy_search(kind, grammar):
 
@@ -174,7 +192,7 @@ def test_a_margin_loses_no_program_within_it_and_takes_no_more_steps(kind, margi
 def test_a_margin_gives_up_what_is_much_worse_than_an_ended_program():
     scores = {"near": -3.0, "far": -9.0}
     live = [Live((7,), score, None, 0) for score in scores.values()]
-    one = Beam(("tea",), live, ended=[(-1.0, (5,))])
+    one = Beam(("tea",), live, ended=[(-1.0, (5,), True)])
     one.settle(SearchSettings(beam=4, margin=5.0))
     assert [each.score for each in one.live] == [-3.0]
     one.settle(SearchSettings(beam=4, margin=1.0))
@@ -183,7 +201,7 @@ def test_a_margin_gives_up_what_is_much_worse_than_an_ended_program():
 
 def test_hypotheses_that_cannot_be_among_the_best_are_given_up():
     live = [Live((7,), score, None, 0) for score in (-1.5, -2.5)]
-    one = Beam(("tea",), live, ended=[(-1.0, (5,)), (-2.0, (6,))])
+    one = Beam(("tea",), live, ended=[(-1.0, (5,), True), (-2.0, (6,), True)])
     one.settle(SearchSettings(beam=3))
     assert len(one.live) == 2
     one.settle(SearchSettings(beam=2))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -69,6 +70,7 @@ def test_the_card_says_data_figures_and_privacy(trained):  # noqa: F811
     assert "steps: 220" in card
     assert "No row is of source private." in card
     assert "nan" not in card.lower().split()
+    assert not re.search(r"[^\n]\n#+ ", card)
 
 
 def test_the_recipe_beside_a_parser_trains_the_same_one_again(trained, tmp_path):  # noqa: F811

@@ -37,6 +37,8 @@ def test_skills_are_read_in_the_order_of_their_names(tmp_path: Path) -> None:
     for name in ("c", "a", "b"):
         write_library(tmp_path, f">> {name}/skill.tt\nclass @{name} {{}}")
     assert load_library([tmp_path]).class_names() == ("a", "b", "c")
+    assert load_library(tmp_path).class_names() == load_library(str(tmp_path)).class_names()
+    assert load_library(tmp_path).class_names() == ("a", "b", "c")
 
 
 def test_a_skill_folder_may_be_named_itself_and_counts_once(tmp_path: Path) -> None:

@@ -6,8 +6,9 @@ leads are computed once. Equal stacks are one object, too, and know what they al
 fixed token leads; so a decoder asks for most steps with a look-up. What depends on the sentence
 (copied words) is kept with the sentence.
 
-Decoding must end: from `limit` tokens less `reserve` on, frames allow only what closes the program
-(`Frame.closing`). A grammar says how much reserve closing may need.
+Decoding must end: from `limit` tokens less `reserve` on, or sooner where a search says so, frames
+allow only what closes the program (`Frame.closing`). A grammar says how much reserve closing may
+need.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -169,7 +170,7 @@ class Automaton:
         """Return the empty prefix."""
         if self._made >= MOST_STACKS:
             self._bottom, self._made = Stack(self, None, None, True), 0
-        return State(self, sentence, _settled(_pushed(frames, self._bottom), None), 0)
+        return State(self, sentence, _settled(_pushed(frames, self._bottom), None), 0, False)
 
     def stack(self, frame: Frame, below: "Stack") -> "Stack":
         """Return the one stack of a frame on others; a new one if any is of one sentence."""
@@ -277,13 +278,20 @@ class State:
 
     __slots__ = ("_allowed", "_automaton", "_sentence", "_stack", "is_closing", "length")
 
-    def __init__(self, automaton: Automaton, sentence: Sentence, stack: Stack, length: int):
+    def __init__(
+        self,
+        automaton: Automaton,
+        sentence: Sentence,
+        stack: Stack,
+        length: int,
+        is_closing: bool,
+    ):
         """Keep the stack; `length` tokens came before."""
         self._automaton, self._sentence, self._stack = automaton, sentence, stack
         self._allowed: Allowed | None = None
         self.length = length
         # Whether only what closes the program may come.
-        self.is_closing = length >= automaton.limit - automaton.reserve
+        self.is_closing = is_closing or length >= automaton.limit - automaton.reserve
 
     @property
     def allowed(self) -> Allowed:
@@ -313,7 +321,13 @@ class State:
         after = self._stack.then(token, self._sentence, self.is_closing)
         if after is None:
             raise ValueError(f"expected a token that is allowed here, got {token!r}")
-        return State(self._automaton, self._sentence, after, self.length + 1)
+        return State(self._automaton, self._sentence, after, self.length + 1, self.is_closing)
+
+    def closing(self) -> "State":
+        """Return the prefix, from which on only what leads to an end soon is allowed."""
+        if self.is_closing:
+            return self
+        return State(self._automaton, self._sentence, self._stack, self.length, True)
 
 
 def _after(frame: Frame, below: Stack, token: str, sentence: Sentence) -> Stack:

@@ -31,6 +31,9 @@ class Prefix(Protocol):
     def then(self, token: str) -> "Prefix":
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""
 
+    def closing(self) -> "Prefix":
+        """Return the prefix, from which on only what leads to an end soon is allowed."""
+
 
 class DecodingGrammar(Protocol):
     """The programs of a language over a library, token by token."""

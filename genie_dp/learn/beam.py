@@ -17,10 +17,14 @@ from genie_dp.learn.hypotheses import (
     SearchSettings,
     hypothesis,
     only_allowed,
+    onward,
     steps,
 )
 from genie_dp.learn.seq2seq import Tensors, take
 from genie_dp.learn.vocabulary import BEGIN, END, Vocabulary
+
+# Score, ids, and whether the end came by itself.
+Ended = tuple[float, tuple[int, ...], bool]
 
 
 @dataclass(slots=True)
@@ -35,13 +39,15 @@ class Live:
 
 @dataclass(slots=True)
 class Beam:
-    """What is known of one sentence: hypotheses that go on, and ended ones with their scores."""
+    """What is known of one sentence: hypotheses that go on, and ended ones."""
 
     sentence: tuple[str, ...]
     live: list[Live]
-    ended: list[tuple[float, tuple[int, ...]]] = field(default_factory=list)
+    ended: list[Ended] = field(default_factory=list)
 
-    def advance(self, scores: list[list[float]], ids: list[list[int]], width: int) -> None:
+    def advance(
+        self, scores: list[list[float]], ids: list[list[int]], settings: SearchSettings
+    ) -> None:
         """Take one step.
 
         An end counts if it is among the best `width` candidates; the best others go on, so that
@@ -51,19 +57,22 @@ class Beam:
             scores: of the best candidates of each live hypothesis, its own score included, best
                 first; minus infinity for what is not allowed.
             ids: their extended ids.
-            width: hypotheses to keep.
+            settings: how many to keep, and when programs are brought to their end.
         """
+        width = settings.beam
         following: list[Live] = []
-        ended: list[tuple[float, tuple[int, ...]]] = []
+        ended: list[Ended] = []
         for cost, place, extended in merge(*map(_ranking, scores, count(), ids)):
             if len(following) == width or cost == math.inf:
                 break
             parent, score = self.live[place], -cost
             if extended != END:
-                path = parent.path.then(extended) if parent.path else None
-                following.append(Live((*parent.ids, extended), score, path, parent.row))
+                written = (*parent.ids, extended)
+                path = parent.path and parent.path.then(extended)
+                path = path and onward(path, len(written), score, settings)
+                following.append(Live(written, score, path, parent.row))
             elif len(following) + len(ended) < width:
-                ended.append((score, parent.ids))
+                ended.append((score, parent.ids, not (parent.path and parent.path.is_closing)))
         self.live = following
         self.ended += ended
 
@@ -71,7 +80,7 @@ class Beam:
         """Drop live hypotheses that come to nothing beside the ended ones."""
         if not self.live or not self.ended:
             return
-        ended = [ranked(score, len(ids) + 1, settings) for score, ids in self.ended]
+        ended = [ranked(score, len(ids) + 1, settings) for score, ids, _ in self.ended]
         ended.sort(reverse=True)
         least = ended[0] - settings.margin
         if len(ended) >= settings.beam:
@@ -84,8 +93,8 @@ class Beam:
         """Return the hypotheses, best first; those that were cut only if none ended."""
         order = sorted(self.ended, key=lambda e: -ranked(e[0], len(e[1]) + 1, settings))
         found = [
-            hypothesis(ids, score, len(ids) < settings.longest, vocabulary, self.sentence)
-            for score, ids in order[: settings.beam]
+            hypothesis(ids, score, is_own, vocabulary, self.sentence)
+            for score, ids, is_own in order[: settings.beam]
         ]
         return tuple(found) or tuple(
             hypothesis(live.ids, live.score, False, vocabulary, self.sentence) for live in self.live
@@ -121,10 +130,9 @@ def beam(
     ]
     owners = list(range(len(beams)))
     tokens = torch.full((len(beams),), BEGIN, device=source.words.device)
-    for step in steps(settings, paths):
+    for _ in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
-        closing = paths is not None and step >= settings.longest
-        _advance(beams, scored, settings, closing=closing)
+        _advance(beams, scored, settings)
         flat = [(place, live) for place, each in enumerate(beams) for live in each.live]
         if not flat:
             break
@@ -142,13 +150,11 @@ def _owned(memory: Tensors, owners: Sequence[int]) -> Tensors:
     return take(memory, torch.tensor(owners, device=memory[0].device))
 
 
-def _advance(
-    beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings, *, closing: bool
-) -> None:
+def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings) -> None:
     """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
     paths = [live.path for each in beams for live in each.live if live.path is not None]
     own = [live.score for each in beams for live in each.live]
-    scored = only_allowed(scored, paths or None, closing=closing)
+    scored = only_allowed(scored, paths)
     # One more than the beam, for an end is no hypothesis that goes on.
     values, ids = scored.topk(min(settings.beam + 1, scored.shape[1]), dim=1)
     values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
@@ -156,6 +162,6 @@ def _advance(
     for each in beams:
         if each.live:
             last = first + len(each.live)
-            each.advance(scores[first:last], names[first:last], settings.beam)
+            each.advance(scores[first:last], names[first:last], settings)
             each.settle(settings)
             first = last

@@ -46,21 +46,16 @@ class Constraint:
         """Return the empty path for a sentence."""
         return Path(Spelling(self, sentence), self.grammar.begin(sentence))
 
-    def forbidden(self, paths: Sequence["Path"], width: int, *, closing: bool = False) -> Mask:
+    def forbidden(self, paths: Sequence["Path"], width: int) -> Mask:
         """Return (rows, P + S): what may not come next on each path.
 
         Args:
             paths: one for each row.
             width: P + S.
-            closing: whether a program must end where it may.
         """
         if len(self.table) > KEPT:
             self.table = Table(self.vocabulary)
-        if closing:
-            rows = [ONLY_END if path.allowed.end else path.row for path in paths]
-        else:
-            rows = [path.row for path in paths]
-        return self.table.forbidden(rows, width)
+        return self.table.forbidden([path.row for path in paths], width)
 
 
 class Table:
@@ -153,13 +148,17 @@ class Spelling:
 
 
 class Path:
-    """A prefix of one sentence's program, by ids."""
+    """A prefix of one sentence's program, by ids.
 
-    __slots__ = ("prefix", "spelling")
+    Attributes:
+        is_closing: whether it is on the shortest way to its end, which comes where it may.
+    """
 
-    def __init__(self, spelling: Spelling, prefix: Prefix):
+    __slots__ = ("is_closing", "prefix", "spelling")
+
+    def __init__(self, spelling: Spelling, prefix: Prefix, *, is_closing: bool = False):
         """Keep the prefix."""
-        self.spelling, self.prefix = spelling, prefix
+        self.spelling, self.prefix, self.is_closing = spelling, prefix, is_closing
 
     @property
     def constraint(self) -> Constraint:
@@ -174,8 +173,16 @@ class Path:
     @property
     def row(self) -> int:
         """Return the row of the constraint's table for what may come next."""
-        return self.spelling.row(self.prefix.allowed)
+        allowed = self.prefix.allowed
+        return ONLY_END if self.is_closing and allowed.end else self.spelling.row(allowed)
 
     def then(self, extended: int) -> "Path":
         """Return the path with one more id, not END, or raise ValueError if it is not allowed."""
-        return Path(self.spelling, self.prefix.then(self.spelling.token(extended)))
+        prefix = self.prefix.then(self.spelling.token(extended))
+        return Path(self.spelling, prefix, is_closing=self.is_closing)
+
+    def closing(self) -> "Path":
+        """Return the path on its way to its end."""
+        return (
+            self if self.is_closing else Path(self.spelling, self.prefix.closing(), is_closing=True)
+        )

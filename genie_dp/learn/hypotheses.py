@@ -33,18 +33,20 @@ class SearchSettings:
 
     Attributes:
         beam: hypotheses kept; 1 is greedy search.
-        longest: steps, the end included, after which a program is cut. Under a grammar it goes on
-            to the next place where it may end instead; grammars bound their programs.
+        longest: steps, the end included, after which a program is cut. Under a grammar it is
+            brought to its end instead; grammars bound how many steps that takes.
         length_penalty: hypotheses are compared by log-probability / length^penalty; 0 compares
             probabilities, which suits programs: of two, the shorter is not the worse.
         margin: of a beam, hypotheses are given up that are so much worse, in nats, than one that
             has ended: threshold pruning (Freitag and Al-Onaizan, 2017), beside ended ones alone.
+        floor: log-probability below which a program under a grammar is brought to its end, too.
     """
 
     beam: int = 1
     longest: int = 150
     length_penalty: float = 0.0
     margin: float = math.inf
+    floor: float = -math.inf
 
     def __post_init__(self) -> None:
         """Refuse what no search can do."""
@@ -63,13 +65,21 @@ def steps(settings: SearchSettings, paths: Sequence[Path] | None) -> range:
     return range(max(BOUND, settings.longest) if paths else settings.longest)
 
 
-def only_allowed(
-    scores: torch.Tensor, paths: Sequence[Path] | None, *, closing: bool = False
-) -> torch.Tensor:
-    """Return the (rows, P + S) log-probabilities, now -inf for what may not be written."""
-    if paths is None:
+def onward(path: Path, length: int, score: float, settings: SearchSettings) -> Path:
+    """Return a path, on its way to its end if it is too long or too unlikely."""
+    is_lost = length >= settings.longest or score < settings.floor
+    return path.closing() if is_lost else path
+
+
+def only_allowed(scores: torch.Tensor, paths: Sequence[Path]) -> torch.Tensor:
+    """Return the (rows, P + S) log-probabilities, now -inf for what may not be written.
+
+    Args:
+        paths: one for each row; none where there is no grammar.
+    """
+    if not paths:
         return without_special(scores)
-    found = paths[0].constraint.forbidden(paths, scores.shape[1], closing=closing)
+    found = paths[0].constraint.forbidden(paths, scores.shape[1])
     return scores.masked_fill_(torch.from_numpy(found).to(scores.device), -torch.inf)
 
 

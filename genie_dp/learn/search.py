@@ -1,6 +1,8 @@
 """From sentences to programs with a trained network."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import compress, repeat
 from typing import Any
 
 import torch
@@ -13,6 +15,7 @@ from genie_dp.learn.hypotheses import (
     SearchSettings,
     hypothesis,
     only_allowed,
+    onward,
     steps,
 )
 from genie_dp.learn.seq2seq import take
@@ -52,6 +55,27 @@ def search(
         return [(found,) for found in greedy(model, source, vocabulary, paths, chosen)]
 
 
+@dataclass(slots=True)
+class Written:
+    """What was written for a sentence so far; `ended` as in Hypothesis."""
+
+    path: Path | None
+    ids: list[int] = field(default_factory=list)
+    score: float = 0.0
+    ended: bool = False
+
+    def takes(self, extended: int, score: float, settings: SearchSettings) -> bool:
+        """Add a token, and tell whether the program goes on."""
+        self.score += score
+        if extended == END:
+            self.ended = self.path is None or not self.path.is_closing
+            return False
+        self.ids.append(extended)
+        if self.path:
+            self.path = onward(self.path.then(extended), len(self.ids), self.score, settings)
+        return True
+
+
 def greedy(
     model: Any,
     source: Source,
@@ -62,41 +86,20 @@ def greedy(
     """Return the hypothesis of each sentence that takes the best token at each step."""
     memory = model.encode(source)
     state = model.begin(memory)
-    rows = list(range(len(source.sentences)))
-    ids: list[list[int]] = [[] for _ in rows]
-    scores = [0.0] * len(rows)
-    ended = [False] * len(rows)
-    live = list(paths) if paths else None
-    tokens = torch.full((len(rows),), BEGIN, device=source.words.device)
-    for step in steps(settings, paths):
+    live = every = [Written(path) for path in paths or repeat(None, len(source.sentences))]
+    tokens = torch.full((len(live),), BEGIN, device=source.words.device)
+    for _ in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
-        closing = step >= settings.longest
-        best, tokens = only_allowed(scored, live, closing=closing).max(1)
-        live = live and _after(live, tokens)
-        kept = []
-        for place, (score, extended) in enumerate(zip(best.tolist(), tokens.tolist(), strict=True)):
-            scores[rows[place]] += score
-            if extended == END:
-                ended[rows[place]] = not closing
-            else:
-                ids[rows[place]].append(extended)
-                kept.append(place)
-        if not kept:
+        best, tokens = only_allowed(scored, [one.path for one in live if one.path]).max(1)
+        taken = zip(live, tokens.tolist(), best.tolist(), strict=True)
+        goes_on = [one.takes(extended, score, settings) for one, extended, score in taken]
+        if not any(goes_on):
             break
-        if live:
-            live = [live[place] for place in kept]
-        if len(kept) < len(rows):
-            where = torch.tensor(kept, device=tokens.device)
+        if not all(goes_on):
+            live = list(compress(live, goes_on))
+            where = torch.tensor(goes_on, device=tokens.device).nonzero()[:, 0]
             memory, state, tokens = take(memory, where), take(state, where), tokens[where]
-            rows = [rows[place] for place in kept]
     return [
-        hypothesis(ids[row], scores[row], ended[row], vocabulary, sentence)
-        for row, sentence in enumerate(source.sentences)
-    ]
-
-
-def _after(paths: Sequence[Path], tokens: torch.Tensor) -> list[Path]:
-    return [
-        path if token == END else path.then(token)
-        for path, token in zip(paths, tokens.tolist(), strict=True)
+        hypothesis(one.ids, one.score, one.ended, vocabulary, sentence)
+        for one, sentence in zip(every, source.sentences, strict=True)
     ]

@@ -17,6 +17,9 @@ _BATCH = 32
 # Nats: programs some 22,000 times less likely than one that is known. They cost time, and nobody
 # sees them: of 320 real sentences no first program nor its confidence changed (November 2026).
 _MARGIN = 10.0
+# Nats: under a grammar, programs that the model wants so little are brought to their end. Otherwise
+# a sentence that was not understood becomes hundreds of tokens, for which its batch waits.
+_FLOOR = -50.0
 # Words of a sentence; who types more gets no program. The longest real command of the shipped
 # skills has 27 (November 2026).
 LONGEST = 150
@@ -57,7 +60,7 @@ class Decoder:
             GenieError: M006, the model cannot write tokens of the library.
         """
         self.model, self.vocabulary, self.target = model, vocabulary, target
-        self.settings = SearchSettings(beam=beam, longest=longest, margin=_MARGIN)
+        self.settings = SearchSettings(beam=beam, longest=longest, margin=_MARGIN, floor=_FLOOR)
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)

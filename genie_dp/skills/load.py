@@ -22,15 +22,15 @@ from genie_dp.skills.entities import entity_types
 from genie_dp.skills.inherit import link
 from genie_dp.skills.model import Example, Library, Skill, Skipped, ValueList
 from genie_dp.skills.values import parse_values
-from genie_dp.texts import read_source
+from genie_dp.texts import Paths, paths_of, read_source
 
 SKILL_FILE, MANIFEST_FILE, DATASET_FILE = "skill.tt", "manifest.tt", "dataset.tt"
 TEMPLATES_FILE, EVALUATION_FILE, VALUES_FOLDER = "templates.genie", "eval.tsv", "values"
 SHARED_NAMESPACE = "tt"
 
 
-def load_library(paths: Sequence[Path | str], *, skip_broken: bool = False) -> Library:
-    """Return the library of all skills in these folders.
+def load_library(paths: Paths, *, skip_broken: bool = False) -> Library:
+    """Return the library of all skills in a folder, or in several.
 
     A path is a skill folder or a folder of skill folders; those are read in the order of their
     names. A folder that only has `values/` holds lists for all skills, named `tt:<file>`.
@@ -43,7 +43,7 @@ def load_library(paths: Sequence[Path | str], *, skip_broken: bool = False) -> L
         GenieError: all mistakes of all files. Without folders to read it is raised always, else
             only without `skip_broken`.
     """
-    folders, warnings = _skill_folders([Path(path) for path in paths])
+    folders, warnings = _skill_folders([Path(path) for path in paths_of(paths)])
     read = [_read_folder(folder) for folder in folders]
     broken = {r.path: r.errors for r in read if r.errors}
     while True:

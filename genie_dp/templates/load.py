@@ -4,7 +4,7 @@ import ast as python
 import importlib.util
 import os.path
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from genie_dp.templates.grammar import BUILT_IN, Grammar, Row, Table
 from genie_dp.templates.source import Source
 from genie_dp.templates.syntax import beside, parse_file
 from genie_dp.templates.words import parse_words
-from genie_dp.texts import read_source
+from genie_dp.texts import Paths, paths_of, read_source
 
 
 class PrimitiveTemplate(Protocol):
@@ -47,13 +47,13 @@ class PrimitiveTemplate(Protocol):
 
 
 def load_grammar(
-    paths: Sequence[Path | str],
+    paths: Paths,
     language: Language,
     *,
     library: Any = None,
     extra: Iterable[PrimitiveTemplate] = (),
 ) -> Grammar:
-    """Return the grammar of these files, of all that they import, and of `extra` templates.
+    """Return the grammar of a file or several, of all that they import, and of `extra` templates.
 
     Each file is read once, in the order of first mention. With a `library` the grammar is also
     checked against it (see check.py).
@@ -72,12 +72,13 @@ def load_grammar(
 
 
 def read_grammar(
-    paths: Sequence[Path | str], language: Language, *, extra: Iterable[PrimitiveTemplate] = ()
+    paths: Paths, language: Language, *, extra: Iterable[PrimitiveTemplate] = ()
 ) -> tuple[Grammar, list[Problem]]:
     """Return what can be read of these files, and the mistakes in the rest."""
     loader = _Loader(language)
-    prefixes = _prefixes(paths)
-    for path in paths:
+    files = paths_of(paths)
+    prefixes = _prefixes(files)
+    for path in files:
         loader.file(os.path.normpath(path), None, (), prefixes.get(os.path.normpath(path)))
     for template in extra:
         loader.primitive(template)
