@@ -66,7 +66,8 @@ class Brackets:
     @property
     def allowed(self):
         if self.depth == 0:
-            return Allowed(LAST, end=True) if self.words else Allowed(FIRST)
+            last = NONE if self.is_closing else LAST
+            return Allowed(last, end=True) if self.words else Allowed(FIRST)
         if self.words == 6 or (self.words and self.is_closing):
             return Allowed(CLOSE)
         inner = INNER if self.words else FIRST

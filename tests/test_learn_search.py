@@ -13,9 +13,10 @@ from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.learn import constraint as constraint_module  # noqa: E402
 from genie_dp.learn.batches import collate, collate_sentences, encode  # noqa: E402
 from genie_dp.learn.beam import Beam, Live, beam, ranked  # noqa: E402
-from genie_dp.learn.constraint import Constraint  # noqa: E402
+from genie_dp.learn.constraint import Constraint, allowed_ids  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.search import SearchSettings, search  # noqa: E402
+from genie_dp.learn.vocabulary import PAD  # noqa: E402
 from tests.learn_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
 
 KINDS = tuple(SMALL)
@@ -75,7 +76,7 @@ def test_a_beam_of_one_is_greedy_search(kind, grammar):
 
     model = NETWORKS[kind]
     constraint = Constraint(Brackets(), BRACKETS)
-    paths = [constraint.begin(s) for s in SENTENCES] if grammar else None
+    paths = constraint.begin(SENTENCES) if grammar else None
     with torch.inference_mode():
         source = collate_sentences(SENTENCES, BRACKETS)
         beams = beam(model, source, BRACKETS, paths, SearchSettings(longest=12))
@@ -150,26 +151,29 @@ def test_a_grammar_that_the_model_cannot_write_is_refused():
         Constraint(Brackets(), VOCABULARY)
 
 
-def test_rows_of_equal_places_are_made_once_and_forbid_all_else():
+def test_rows_of_equal_places_are_made_once_and_allow_nothing_else():
     constraint = Constraint(Brackets(), BRACKETS)
     sentence = ("tea", "quinoa")
-    path = constraint.begin(sentence)
+    (path,) = constraint.begin([sentence])
     deeper = path.then(BRACKETS.index["("])
     inside = deeper.then(BRACKETS.generated + 1)
-    width = BRACKETS.generated + 2
-    assert constraint.begin(("quinoa", "tea")).row == path.row != inside.row
-    assert constraint.begin(sentence).then(BRACKETS.index["("]).row == deeper.row
-    rows = constraint.forbidden([inside, path], width)
-    written = [{BRACKETS.token(i, sentence) for i in (~row).nonzero()[0].tolist()} for row in rows]
+    other, same = constraint.begin([("quinoa", "tea"), sentence])
+    assert other.row == path.row != inside.row
+    assert same.then(BRACKETS.index["("]).row == deeper.row
+    rows = allowed_ids([inside, path]).tolist()
+    assert [len(row) for row in rows] == [4, 4]
+    written = [{BRACKETS.token(i, sentence) for i in row if i != PAD} for row in rows]
     assert written == [{"(", ")", "tea", "quinoa"}, {"("}]
 
 
 def test_a_table_that_is_full_begins_anew(monkeypatch):
     constraint = Constraint(Brackets(), BRACKETS)
-    path = constraint.begin(("tea",)).then(BRACKETS.index["("]).then(BRACKETS.generated)
-    before = constraint.forbidden([path], BRACKETS.generated + 1)
+    before = allowed_ids(constraint.begin([("tea",)]))
     monkeypatch.setattr(constraint_module, "KEPT", 0)
-    assert (constraint.forbidden([path], BRACKETS.generated + 1) == before).all()
+    table = constraint.table
+    (path,) = constraint.begin([("tea",)])
+    assert constraint.table is not table
+    assert (allowed_ids([path]) == before).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)

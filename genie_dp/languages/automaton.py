@@ -7,8 +7,8 @@ fixed token leads; so a decoder asks for most steps with a look-up. What depends
 (copied words) is kept with the sentence.
 
 Decoding must end: from `limit` tokens less `reserve` on, or sooner where a search says so, frames
-allow only what closes the program (`Frame.closing`). A grammar says how much reserve closing may
-need.
+allow only what closes the program (`Frame.closing`), and where it may end it must. A grammar says
+how much reserve closing may need.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -115,6 +115,7 @@ class Automaton:
         self.reserve = reserve
         self._sets: dict[frozenset[str], frozenset[str]] = {}
         self._unions: dict[tuple[int, int], frozenset[str]] = {}
+        self._allowed: dict[tuple[int, bool], Allowed] = {}
         self._frames: dict[tuple[Any, ...], Any] = {}
         self._tokens: dict[str, Token] = {}
         self._made = 0
@@ -134,6 +135,14 @@ class Automaton:
         found = self._unions.get(key)
         if found is None:
             found = self._unions[key] = self.set_of(one | other)
+        return found
+
+    def allowed(self, fixed: frozenset[str], is_end: bool) -> Allowed:
+        """Return the one Allowed of a set of this automaton, without copies."""
+        key = id(fixed), is_end
+        found = self._allowed.get(key)
+        if found is None:
+            found = self._allowed[key] = Allowed(fixed, NOTHING, is_end)
         return found
 
     def make(self, kind: Callable[..., _Made], *parts: Hashable) -> _Made:
@@ -170,7 +179,8 @@ class Automaton:
         """Return the empty prefix."""
         if self._made >= MOST_STACKS:
             self._bottom, self._made = Stack(self, None, None, True), 0
-        return State(self, sentence, _settled(_pushed(frames, self._bottom), None), 0, False)
+        stack = _settled(_pushed(frames, self._bottom), None)
+        return State(sentence, stack, self.limit - self.reserve)
 
     def stack(self, frame: Frame, below: "Stack") -> "Stack":
         """Return the one stack of a frame on others; a new one if any is of one sentence."""
@@ -248,7 +258,9 @@ class Stack:
             fixed = self.automaton.union(fixed, own)
             if frame.copies:
                 copiers.append(frame)
-        return View(Allowed(fixed, NOTHING, is_end), tuple(copiers))
+        if is_end and is_closing:
+            fixed, copiers = NOTHING, []
+        return View(self.automaton.allowed(fixed, is_end), tuple(copiers))
 
     def then(self, token: str, sentence: Sentence, is_closing: bool) -> "Stack | None":
         """Return the stack after a token, or None if it is not allowed."""
@@ -256,6 +268,8 @@ class Stack:
         return found or self._then(token, sentence, is_closing)
 
     def _then(self, token: str, sentence: Sentence, is_closing: bool) -> "Stack | None":
+        if is_closing and self.view(is_closing).plain.end:
+            return None
         is_known = self.is_kept
         for there in self.reachable():
             if there is None:
@@ -276,30 +290,22 @@ class Stack:
 class State:
     """A prefix of a program: the Prefix of a DecodingGrammar."""
 
-    __slots__ = ("_allowed", "_automaton", "_sentence", "_stack", "is_closing", "length")
+    __slots__ = ("_room", "_sentence", "_stack")
 
-    def __init__(
-        self,
-        automaton: Automaton,
-        sentence: Sentence,
-        stack: Stack,
-        length: int,
-        is_closing: bool,
-    ):
-        """Keep the stack; `length` tokens came before."""
-        self._automaton, self._sentence, self._stack = automaton, sentence, stack
-        self._allowed: Allowed | None = None
-        self.length = length
-        # Whether only what closes the program may come.
-        self.is_closing = is_closing or length >= automaton.limit - automaton.reserve
+    def __init__(self, sentence: Sentence, stack: Stack, room: int):
+        """Keep the stack; after `room` more tokens the program must be closed."""
+        self._sentence, self._stack, self._room = sentence, stack, room
+
+    @property
+    def is_closing(self) -> bool:
+        """Return whether only what leads to an end soon is allowed: the end, where it may come."""
+        return self._room <= 0
 
     @property
     def allowed(self) -> Allowed:
         """Return what may come next; never nothing, so that every prefix can be completed."""
-        if self._allowed is None:
-            view = self._stack.view(self.is_closing)
-            self._allowed = self._with_copies(view) if view.copiers else view.plain
-        return self._allowed
+        view = self._stack.view(self._room <= 0)
+        return self._with_copies(view) if view.copiers else view.plain
 
     def _with_copies(self, view: View) -> Allowed:
         """Return what a view allows in this sentence; the same object each time."""
@@ -314,20 +320,18 @@ class State:
         for frame in copiers:
             words = frame.copied(self._sentence, is_closing=self.is_closing)
             copied = copied | words if copied else words
-        return Allowed(plain.fixed, copied, plain.end)
+        return Allowed(plain.fixed, copied, plain.end) if copied else plain
 
     def then(self, token: str) -> "State":
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""
-        after = self._stack.then(token, self._sentence, self.is_closing)
+        after = self._stack.then(token, self._sentence, self._room <= 0)
         if after is None:
             raise ValueError(f"expected a token that is allowed here, got {token!r}")
-        return State(self._automaton, self._sentence, after, self.length + 1, self.is_closing)
+        return State(self._sentence, after, self._room - 1)
 
     def closing(self) -> "State":
-        """Return the prefix, from which on only what leads to an end soon is allowed."""
-        if self.is_closing:
-            return self
-        return State(self._automaton, self._sentence, self._stack, self.length, True)
+        """Return the prefix as one that is closing, and so are all that follow it."""
+        return self if self._room <= 0 else State(self._sentence, self._stack, 0)
 
 
 def _after(frame: Frame, below: Stack, token: str, sentence: Sentence) -> Stack:

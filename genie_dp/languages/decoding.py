@@ -25,6 +25,10 @@ class Prefix(Protocol):
     """A well-typed program so far; immutable, so that the hypotheses of a beam may share it."""
 
     @property
+    def is_closing(self) -> bool:
+        """Return whether only what leads to an end soon is allowed: the end, where it may come."""
+
+    @property
     def allowed(self) -> Allowed:
         """Return what may come next; never nothing, so that every prefix can be completed."""
 
@@ -32,7 +36,7 @@ class Prefix(Protocol):
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""
 
     def closing(self) -> "Prefix":
-        """Return the prefix, from which on only what leads to an end soon is allowed."""
+        """Return the prefix as one that is closing, and so are all that follow it."""
 
 
 class DecodingGrammar(Protocol):

@@ -15,8 +15,8 @@ from genie_dp.learn.constraint import Path
 from genie_dp.learn.hypotheses import (
     Hypothesis,
     SearchSettings,
+    best_allowed,
     hypothesis,
-    only_allowed,
     onward,
     steps,
 )
@@ -154,9 +154,8 @@ def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettin
     """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
     paths = [live.path for each in beams for live in each.live if live.path is not None]
     own = [live.score for each in beams for live in each.live]
-    scored = only_allowed(scored, paths)
     # One more than the beam, for an end is no hypothesis that goes on.
-    values, ids = scored.topk(min(settings.beam + 1, scored.shape[1]), dim=1)
+    values, ids = best_allowed(scored, paths, settings.beam + 1)
     values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
     scores, names, first = values.tolist(), ids.tolist(), 0
     for each in beams:

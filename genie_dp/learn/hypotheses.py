@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import torch
 
-from genie_dp.learn.constraint import NEVER, Path
-from genie_dp.learn.vocabulary import Vocabulary
+from genie_dp.learn.constraint import Path, allowed_ids
+from genie_dp.learn.vocabulary import END, Vocabulary
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,8 @@ class SearchSettings:
             raise ValueError(f"length_penalty, margin must not be below 0: {self}")
 
 
+# Ids below END are of no program.
+_SPECIAL = END
 # Steps of a program under a grammar; more than grammars let it have (ThingTalk: 400 tokens).
 BOUND = 2000
 
@@ -71,22 +73,32 @@ def onward(path: Path, length: int, score: float, settings: SearchSettings) -> P
     return path.closing() if is_lost else path
 
 
-def only_allowed(scores: torch.Tensor, paths: Sequence[Path]) -> torch.Tensor:
-    """Return the (rows, P + S) log-probabilities, now -inf for what may not be written.
+def best_allowed(
+    scores: torch.Tensor, paths: Sequence[Path], most: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the best of what may be written next: log-probabilities, best first, and extended ids.
+
+    Under a grammar only what it allows is looked at, which is a small part of all ids.
 
     Args:
+        scores: (rows, P + S) log-probabilities of all extended ids, which are changed.
         paths: one for each row; none where there is no grammar.
+        most: how many are wanted; where fewer may be written, the rest have minus infinity.
     """
+    scores[:, :_SPECIAL] = -torch.inf
     if not paths:
-        return without_special(scores)
-    found = paths[0].constraint.forbidden(paths, scores.shape[1])
-    return scores.masked_fill_(torch.from_numpy(found).to(scores.device), -torch.inf)
+        return _best(scores, most)
+    ids = torch.from_numpy(allowed_ids(paths)).to(scores.device)
+    values, places = _best(scores.gather(1, ids), most)
+    return values, ids.gather(1, places)
 
 
-def without_special(scores: torch.Tensor) -> torch.Tensor:
-    """Return the log-probabilities, now -inf for what no program holds."""
-    scores[:, :NEVER] = -torch.inf
-    return scores
+def _best(scores: torch.Tensor, most: int) -> tuple[torch.Tensor, torch.Tensor]:
+    if most == 1:  # the same as below, and sooner
+        values, places = scores.max(dim=1, keepdim=True)
+    else:
+        values, places = scores.topk(min(most, scores.shape[1]), dim=1)
+    return values, places
 
 
 def hypothesis(

@@ -13,8 +13,8 @@ from genie_dp.learn.constraint import Constraint, Path
 from genie_dp.learn.hypotheses import (
     Hypothesis,
     SearchSettings,
+    best_allowed,
     hypothesis,
-    only_allowed,
     onward,
     steps,
 )
@@ -48,7 +48,7 @@ def search(
         return []
     device = next(model.parameters()).device
     source = collate_sentences(sentences, vocabulary).to(device)
-    paths = [constraint.begin(sentence) for sentence in sentences] if constraint else None
+    paths = constraint.begin(sentences) if constraint else None
     with torch.inference_mode():
         if chosen.beam > 1:
             return beam(model, source, vocabulary, paths, chosen)
@@ -90,8 +90,9 @@ def greedy(
     tokens = torch.full((len(live),), BEGIN, device=source.words.device)
     for _ in steps(settings, paths):
         scored, state = model.step(memory, state, tokens)
-        best, tokens = only_allowed(scored, [one.path for one in live if one.path]).max(1)
-        taken = zip(live, tokens.tolist(), best.tolist(), strict=True)
+        best, ids = best_allowed(scored, [one.path for one in live if one.path], 1)
+        tokens = ids[:, 0]
+        taken = zip(live, tokens.tolist(), best[:, 0].tolist(), strict=True)
         goes_on = [one.takes(extended, score, settings) for one, extended, score in taken]
         if not any(goes_on):
             break

@@ -42,6 +42,23 @@ _CONSTANTS: tuple[tuple[str, Type], ...] = (
 _BY_PREFIX: dict[str, Type] = dict(_CONSTANTS)
 
 
+def _values(sentence: Sentence) -> tuple[tuple[str, Type | None], ...]:
+    """Return the placeholders of a sentence with their types, and its numbers without."""
+    found: tuple[tuple[str, Type | None], ...] | None = sentence.kept.get("values")
+    if found is None:
+        typed = ((word, slot_type(word)) for word in sentence.starts)
+        found = sentence.kept["values"] = tuple(
+            (word, type_)
+            for word, type_ in typed
+            if (is_number_token(word) if type_ is None else _is_known(type_))
+        )
+    return found
+
+
+def _is_known(type_: Type) -> bool:
+    return not isinstance(type_, Measure) or type_.unit in UNITS
+
+
 class ValueFrame(Frame):
     """A value of a type.
 
@@ -106,20 +123,17 @@ class ValueFrame(Frame):
 
     def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders and numbers of the sentence that fit."""
-        if is_closing:
+        values = () if is_closing else _values(sentence)
+        if not values:
             return NOTHING
         found: frozenset[str] | None = sentence.kept.get(self.fit)
         if found is None:
-            found = frozenset(word for word in sentence.starts if self._is_copied(word))
+            found = frozenset(word for word, type_ in values if self._is_copied(type_))
             sentence.kept[self.fit] = found
         return found
 
-    def _is_copied(self, word: str) -> bool:
-        type_ = slot_type(word)
-        if type_ is None:
-            return is_number_token(word) and _takes_numbers(self.fit)
-        is_known = not isinstance(type_, Measure) or type_.unit in UNITS
-        return is_known and self.fit.takes(type_)
+    def _is_copied(self, type_: Type | None) -> bool:
+        return _takes_numbers(self.fit) if type_ is None else self.fit.takes(type_)
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on inside of the value, or end it."""
