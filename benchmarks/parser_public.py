@@ -39,6 +39,7 @@ SCHEMAS = ("restaurants", "people", "music")
 TOPV2 = ("alarm", "event", "navigation")
 # What learns people's own rows, some hundreds to some thousands (docs/experiments.md, tuning).
 FEW_ROWS = {"dropout": 0.35}
+FEWER_ROWS = ("--weight-decay", 0.1)
 ONE_OF_TEN = 10
 
 
@@ -205,7 +206,7 @@ def overnight(maker: Maker, name: str) -> DataSet:
     ways = (
         Way("canonical only", (canonical,), 2_000, options),
         Way("canonical, rewrites, noise", (*said, noisy), 3_000, options),
-        Way("supervised", (people,), 3_000, options, network=FEW_ROWS),
+        Way("supervised", (people,), 3_000, (*options, *FEWER_ROWS), network=FEW_ROWS),
         Way("supervised, and as much of these", (people, noisy), 4_000, options, is_even=True),
     )
     return DataSet(f"overnight {name}", test, ways)

@@ -18,12 +18,14 @@ from genie_dp.learn.calibration import Calibration  # noqa: E402
 from genie_dp.learn.pairs import Pair  # noqa: E402
 from genie_dp.learn.seq2seq import build  # noqa: E402
 from genie_dp.learn.vocabulary import build_vocabulary  # noqa: E402
+from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
 from genie_dp.parser.parser import Parser, Use  # noqa: E402
 from genie_dp.parser.reading.load import load_reader  # noqa: E402
 from genie_dp.parser.reading.names import Names  # noqa: E402
 from genie_dp.parser.rows import Target  # noqa: E402
 from genie_dp.parser.scoring import Score, calibrated  # noqa: E402
+from genie_dp.parser.training import train_settings  # noqa: E402
 from genie_dp.resources import data_folder  # noqa: E402
 from genie_dp.skills.load import load_library  # noqa: E402
 from tests.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
@@ -35,6 +37,14 @@ NOW = datetime(2027, 1, 13, 10, 0)
 def parser(trained):  # noqa: F811
     torch.set_num_threads(1)
     return Parser.from_pretrained(trained, clock=lambda: NOW)
+
+
+def test_the_loop_has_the_settings_of_the_recipe():
+    chosen = {"rate": 0.002, "weight_decay": 0.1, "accumulate": 3, "patience": 2, "seed": 7}
+    loop = train_settings(ParserConfig((InputFile("rows.jsonl"),), steps=5, bf16=False, **chosen))
+    assert {name: getattr(loop, name) for name in chosen} == chosen
+    assert loop.budget.steps == 5
+    assert not loop.bf16
 
 
 def test_the_values_of_a_sentence_are_in_its_program(parser):

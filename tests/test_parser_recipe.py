@@ -115,6 +115,8 @@ def test_what_is_no_map_in_yaml_is_refused(tmp_path, text):
         ({"steps": 5, "groups": {"compound": float("inf")}}, "groups"),
         ({"epochs": float("inf")}, "epochs"),
         ({"steps": 5, "rate": float("inf")}, "rate"),
+        ({"steps": 5, "weight_decay": -0.1}, "weight_decay"),
+        ({"steps": 5, "weight_decay": float("nan")}, "weight_decay"),
         ({"steps": 5, "curriculum": float("inf")}, "curriculum"),
         ({"steps": 5, "inputs": ()}, "inputs"),
     ],

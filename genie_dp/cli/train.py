@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE
+from genie_dp.cli.finite import POSITIVE, Finite
 from genie_dp.cli.priors import prior_option
 from genie_dp.cli.run_options import resume_options
 from genie_dp.cli.shipped import SKILLS
@@ -45,6 +45,7 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
 @click.option("--batch", type=click.IntRange(1), help="Rows of a batch [64].")
 @click.option("--accumulate", type=click.IntRange(1), help="Batches of a step [1].")
 @click.option("--rate", type=POSITIVE, help="Highest learning rate.")
+@click.option("--weight-decay", type=Finite(0), help="Of AdamW; more is for few rows [0.01].")
 @click.option("--bf16/--no-bf16", default=None,
               help="Multiply matrices in bfloat16 [where that is faster].")  # fmt: skip
 @click.option("--patience", type=click.IntRange(1), metavar="N",

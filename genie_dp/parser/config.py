@@ -68,6 +68,7 @@ class ParserConfig:
         batch: rows of a batch.
         accumulate: batches of a step.
         rate: highest learning rate; None for the architecture's own.
+        weight_decay: of AdamW; more is for few rows (docs/experiments.md).
         bf16: whether matrices are multiplied in bfloat16; None where the device is faster so.
         seed: of everything random.
         validations: how often in the budget validation rows are parsed.
@@ -106,6 +107,7 @@ class ParserConfig:
     batch: int = 64
     accumulate: int = 1
     rate: float | None = None
+    weight_decay: float = 0.01
     bf16: bool | None = None
     seed: int = 0
     validations: int = 10
@@ -160,7 +162,7 @@ class ParserConfig:
 
 _AT_LEAST: Mapping[str, float] = {
     "validation_rows": 1, "lora_rank": 0, "batch": 1, "accumulate": 1, "validations": 1,
-    "patience": 1, "curriculum": 0, "beam": 1, "readings": 1,
+    "patience": 1, "curriculum": 0, "beam": 1, "readings": 1, "weight_decay": 0,
 }  # fmt: skip
 _POSITIVE = ("minutes", "steps", "epochs", "rate", "language_model_epochs")
 _SHARES = ("held_out", "threshold")

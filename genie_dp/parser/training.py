@@ -167,6 +167,7 @@ def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
     return TrainSettings(
         Budget(steps=config.steps, epochs=config.epochs, seconds=seconds),
         rate=config.learning_rate,
+        weight_decay=config.weight_decay,
         accumulate=config.accumulate,
         bf16=bf16_helps(device) if config.bf16 is None else config.bf16,
         seed=config.seed,
