@@ -37,9 +37,9 @@ PIZZA_SYNTHESIS = ("--max-depth", 8, "--depth-decay", 1, "--pool-size", 10_000)
 OVERNIGHT = ("blocks", "calendar", "housing", "restaurants")
 SCHEMAS = ("restaurants", "people", "music")
 TOPV2 = ("alarm", "event", "navigation")
-# What learns people's own rows, some hundreds to some thousands (docs/experiments.md, tuning).
+# What learns people's own rows, of which there are few (docs/experiments.md, tuning).
 FEW_ROWS = {"dropout": 0.35}
-FEWER_ROWS = ("--weight-decay", 0.1)
+FEWER_ROWS = ("--weight-decay", 0.1)  # where there are less than ten thousand
 ONE_OF_TEN = 10
 
 
@@ -181,8 +181,9 @@ def topv2(maker: Maker, name: str) -> DataSet:
     train = maker.converted("topv2", f"topv2/{name}.train.jsonl.gz", "human")
     test = reported(maker, "topv2", f"topv2/{name}.eval.jsonl{suffix}", "human")
     train, test = maker.parts(train, test)
-    steps = 5_000 if name == "event" else 10_000
-    way = Way("supervised", (train,), steps, SEXPR, network=FEW_ROWS)
+    is_small = name == "event"
+    steps, options = (5_000, FEWER_ROWS) if is_small else (10_000, ())
+    way = Way("supervised", (train,), steps, (*SEXPR, *options), network=FEW_ROWS)
     return DataSet(f"topv2 {name}", test, (way,))
 
 
