@@ -35,6 +35,7 @@ from genie_dp.learn.schedule import Budget
 from genie_dp.learn.search import SearchSettings, search
 from genie_dp.learn.seq2seq import build
 from genie_dp.learn.vocabulary import Vocabulary, build_vocabulary
+from genie_dp.parser.decode import search_settings
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 
@@ -117,7 +118,7 @@ def searching(model: Any, constraint: Constraint, sentences: list[tuple[str, ...
     """
     lines = []
     for beam in (1, 4):
-        settings = SearchSettings(beam=beam, longest=60)
+        settings = search_settings(beam=beam)
         for size in (1, 32):
             same = [s for s in sentences if _is_same(model, constraint, s, settings)]
             every = compared(model, constraint, sentences, size, settings)

@@ -39,8 +39,8 @@ class Frame:
         closing: those of them that lead to an end soon; used when little room is left.
         skips: whether nothing of it need come; then `result` is what it leaves.
         result: what is said to the frame below when this one is skipped.
-        moves: token -> where it led, unless to a frame that is bound.
-        is_bound: whether it holds places of one sentence.
+        moves: token -> where it led, unless out of all sentences into one.
+        is_bound: whether it is of one sentence, whose `make` made it.
         copies: whether it may begin with words of the sentence.
     """
 
@@ -305,15 +305,16 @@ class State:
     def allowed(self) -> Allowed:
         """Return what may come next; never nothing, so that every prefix can be completed."""
         view = self._stack.view(self._room <= 0)
-        return self._with_copies(view) if view.copiers else view.plain
+        return self._with_copies(*view) if view.copiers else view.plain
 
-    def _with_copies(self, view: View) -> Allowed:
-        """Return what a view allows in this sentence; the same object each time."""
-        known = self._sentence.views.get(id(view))
-        if known is None:
-            # Beside the view, so that no other one gets its identity.
-            known = self._sentence.views[id(view)] = view, self._copied(*view)
-        return known[1]
+    def _with_copies(self, plain: Allowed, copiers: tuple[Frame, ...]) -> Allowed:
+        """Return what is allowed in this sentence; the same object each time."""
+        # One Allowed lives as long as its automaton.
+        key = id(plain), copiers, self.is_closing
+        found: Allowed | None = self._sentence.allowed.get(key)
+        if found is None:
+            found = self._sentence.allowed[key] = self._copied(plain, copiers)
+        return found
 
     def _copied(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
         copied = NOTHING
@@ -338,7 +339,7 @@ def _after(frame: Frame, below: Stack, token: str, sentence: Sentence) -> Stack:
     move = frame.moves.get(token)
     if move is None:
         move = frame.take(token, sentence)
-        if not any(following.is_bound for following in move[0]):
+        if frame.is_bound or not any(following.is_bound for following in move[0]):
             frame.moves[token] = move
     frames, result = move
     return _settled(_pushed(frames, below), result)

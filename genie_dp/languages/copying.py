@@ -1,7 +1,9 @@
 """Free text in programs: contiguous spans of a sentence, or one of some fixed texts."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+_Made = TypeVar("_Made")
 
 
 class TextNode:
@@ -49,7 +51,7 @@ class Sentence:
         starts: the words that a span may begin with.
         places: word -> the indices at which it stands.
         kept: what frames know of this sentence; each frame under a key of its own.
-        views: what views of an automaton allow in it, by their identity, beside them.
+        allowed: what an automaton found to be allowed in it; keyed by the automaton.
 
     >>> sentence = Sentence("to be or not to be".split(), bool)
     >>> ends = sentence.begin("to")
@@ -57,7 +59,7 @@ class Sentence:
     (['be'], ['or'])
     """
 
-    __slots__ = ("kept", "places", "starts", "views", "words")
+    __slots__ = ("allowed", "kept", "places", "starts", "words")
 
     def __init__(self, words: Sequence[str], is_copied: Callable[[str], bool]):
         """Keep the words that can be copied."""
@@ -68,7 +70,15 @@ class Sentence:
             places.setdefault(word, []).append(index)
         self.places = {word: tuple(indices) for word, indices in places.items()}
         self.kept: dict[Hashable, Any] = {}
-        self.views: dict[int, Any] = {}
+        self.allowed: dict[Hashable, Any] = {}
+
+    def make(self, kind: Callable[..., _Made], *parts: Hashable) -> _Made:
+        """Return the one frame of a kind with those parts in this sentence."""
+        key = (kind, *parts)
+        found: _Made | None = self.kept.get(key)
+        if found is None:
+            found = self.kept[key] = kind(*parts)
+        return found
 
     def begin(self, word: str) -> tuple[int, ...]:
         """Return where the spans end that begin with a word: indices of the word after it."""

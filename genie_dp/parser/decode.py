@@ -25,6 +25,11 @@ _FLOOR = -50.0
 LONGEST = 150
 
 
+def search_settings(*, beam: int = 1, longest: int = 150) -> SearchSettings:
+    """Return how parsers search."""
+    return SearchSettings(beam=beam, longest=longest, margin=_MARGIN, floor=_FLOOR)
+
+
 @dataclass(frozen=True, slots=True)
 class Decoded:
     """A program in canonical token form, with placeholders, and its natural log-probability."""
@@ -60,7 +65,7 @@ class Decoder:
             GenieError: M006, the model cannot write tokens of the library.
         """
         self.model, self.vocabulary, self.target = model, vocabulary, target
-        self.settings = SearchSettings(beam=beam, longest=longest, margin=_MARGIN, floor=_FLOOR)
+        self.settings = search_settings(beam=beam, longest=longest)
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)

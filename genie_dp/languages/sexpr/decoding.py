@@ -235,11 +235,12 @@ class _Choice(Frame):
             return (make(_Label, self, nodes, 1),), None
         if token == '"' and Item("text") in self.items:
             has_words = any(map(_is_in_text, sentence.starts))
-            return (make(_TextStart, has_words), *self.after(Item("text"))), None
+            start = sentence.make(_TextStart, has_words)
+            return (start, *self.after(Item("text"))), None
         symbol = Item("symbol", (token,))
         item = symbol if symbol in self.items else self._item(token) or Item("number")
         if item.kind == "word":
-            return (_Words(self.after(item)[0], sentence.begin(token)),), None
+            return (sentence.make(_Words, self.after(item)[0], sentence.begin(token)),), None
         return self.after(item), None
 
     def after(self, item: Item) -> tuple[Frame, ...]:
@@ -351,7 +352,9 @@ class _Words(Frame):
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on with those spans that have the word."""
         ends = sentence.go_on(self.ends, token)
-        return ((_Words(self.following, ends),), None) if ends else self._after(token, sentence)
+        if not ends:
+            return self._after(token, sentence)
+        return (sentence.make(_Words, self.following, ends),), None
 
     def _after(self, token: str, sentence: Sentence) -> Move:
         return self.following.take(token, sentence)
@@ -376,7 +379,9 @@ class _TextStart(Frame):
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on after the first word."""
-        return ((), None) if token == '"' else ((_TextMore(sentence.begin(token)),), None)
+        if token == '"':
+            return (), None
+        return (sentence.make(_TextMore, sentence.begin(token)),), None
 
 
 class _TextMore(Frame):
@@ -399,7 +404,7 @@ class _TextMore(Frame):
         """Go on with those spans that have the word."""
         if token == '"':
             return (), None
-        return (_TextMore(sentence.go_on(self.ends, token)),), None
+        return (sentence.make(_TextMore, sentence.go_on(self.ends, token)),), None
 
 
 def _nothing_to_copy() -> Problem:

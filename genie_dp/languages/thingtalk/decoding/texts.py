@@ -10,7 +10,7 @@ QUOTE = frozenset(('"',))
 
 def free_text(catalogue: Catalogue, sentence: Sentence) -> Frame:
     """Return the frame of words after an opening quote."""
-    return catalogue.automaton.make(TextStart, catalogue, bool(sentence.starts))
+    return sentence.make(TextStart, catalogue, bool(sentence.starts))
 
 
 class TextStart(Frame):
@@ -34,7 +34,7 @@ class TextStart(Frame):
         if token == '"':
             return (), None
         node = self.catalogue.constants.texts.following.get(token)
-        return (TextMore(self.catalogue, sentence.begin(token), node, 1),), None
+        return (sentence.make(TextMore, self.catalogue, sentence.begin(token), node, 1),), None
 
 
 class TextMore(Frame):
@@ -69,7 +69,7 @@ class TextMore(Frame):
         ends = sentence.go_on(self.ends, token)
         if self.count >= self.catalogue.limits.words:
             ends = ()
-        return (TextMore(self.catalogue, ends, node, self.count + 1),), None
+        return (sentence.make(TextMore, self.catalogue, ends, node, self.count + 1),), None
 
 
 def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
