@@ -39,7 +39,7 @@ SCHEMAS = ("restaurants", "people", "music")
 TOPV2 = ("alarm", "event", "navigation")
 # What learns people's own rows, of which there are few (docs/experiments.md, tuning).
 FEW_ROWS = {"dropout": 0.35}
-FEWER_ROWS = ("--weight-decay", 0.1)  # where there are less than ten thousand
+DECAY = ("--weight-decay", 0.1)
 ONE_OF_TEN = 10
 
 
@@ -181,9 +181,8 @@ def topv2(maker: Maker, name: str) -> DataSet:
     train = maker.converted("topv2", f"topv2/{name}.train.jsonl.gz", "human")
     test = reported(maker, "topv2", f"topv2/{name}.eval.jsonl{suffix}", "human")
     train, test = maker.parts(train, test)
-    is_small = name == "event"
-    steps, options = (5_000, FEWER_ROWS) if is_small else (10_000, ())
-    way = Way("supervised", (train,), steps, (*SEXPR, *options), network=FEW_ROWS)
+    steps = 5_000 if name == "event" else 10_000
+    way = Way("supervised", (train,), steps, (*SEXPR, *DECAY), network=FEW_ROWS)
     return DataSet(f"topv2 {name}", test, (way,))
 
 
@@ -207,7 +206,7 @@ def overnight(maker: Maker, name: str) -> DataSet:
     ways = (
         Way("canonical only", (canonical,), 2_000, options),
         Way("canonical, rewrites, noise", (*said, noisy), 3_000, options),
-        Way("supervised", (people,), 3_000, (*options, *FEWER_ROWS), network=FEW_ROWS),
+        Way("supervised", (people,), 3_000, (*options, *DECAY), network=FEW_ROWS),
         Way("supervised, and as much of these", (people, noisy), 4_000, options, is_even=True),
     )
     return DataSet(f"overnight {name}", test, ways)
