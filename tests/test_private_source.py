@@ -98,6 +98,7 @@ BROKEN = {
     "another language": (json.dumps(row(language=CANARY)).encode(), {}, "Q004"),
     "no user": (json.dumps(row()).encode(), USER, "Q005"),
     "a user that was masked": (json.dumps(row(user=f"<MASK>{CANARY}")).encode(), USER, "Q005"),
+    "half a letter": (json.dumps(row(user=f"{CANARY}\ud800")).encode(), USER, "Q005"),
     "a user that is a list": (json.dumps(row(user=[CANARY])).encode(), USER, "Q005"),
 }
 

@@ -256,7 +256,7 @@ def _is_text(value: Any) -> bool:
 
 def _name(value: Any) -> str | None:
     """Return the name of a unit, or of a label: text, or a number as JSON writes it."""
-    if isinstance(value, bool) or not isinstance(value, str | int):
+    if isinstance(value, bool) or not (isinstance(value, int) or _is_text(value)):
         return None
     return str(value)
 
