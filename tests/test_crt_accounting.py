@@ -2,6 +2,8 @@
 
 import json
 import math
+from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -377,6 +379,35 @@ def test_the_id_of_a_text_follows_from_its_bytes_and_a_key_that_stays_with_it(tm
     other.write_text("one")
     assert id_of(other) != first
     assert (tmp_path / ".rows.jsonl.key").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.parametrize("key", ["", "00ff", "no key"])
+def test_a_text_has_no_id_by_a_key_that_everybody_could_try(tmp_path, key):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("one")
+    (tmp_path / ".rows.jsonl.key").write_text(key)
+    with pytest.raises(GenieError) as caught:
+        id_of(rows)
+    assert caught.value.problems[0].code == "O015"
+
+
+def test_a_kill_while_a_key_is_written_leaves_none(tmp_path, monkeypatch):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("one")
+    monkeypatch.setattr("secrets.token_hex", Mock(side_effect=["a", KeyboardInterrupt]))
+    with pytest.raises(KeyboardInterrupt):
+        id_of(rows)
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["rows.jsonl"]
+    assert id_of(rows) == id_of(rows)
+
+
+def test_the_key_of_a_faster_process_stays(tmp_path, monkeypatch):
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("one")
+    first = id_of(rows)
+    monkeypatch.setattr(Path, "exists", lambda path: False)
+    assert id_of(rows) == first
 
 
 def test_records_hold_no_private_text(tmp_path):

@@ -28,6 +28,8 @@ from genie_dp.private.ledger.files import locked, replace_durably
 FORMAT = "genie-dp confidentiality 1"
 # At a larger delta, what is looked up is worth little, and accountants refuse 1.
 _MOST_DELTA = 0.1
+# Of the hash of a redacted text.
+_KEY_BYTES = 32
 _MARK = re.compile(r"; confidentiality ([0-9a-f]{16})$")
 
 
@@ -232,16 +234,52 @@ def id_of(rows: Path) -> str:
 
     The key lies beside the private rows. A plain hash in a ledger that is shown around would tell
     somebody who knows all rows but one what the last one is.
+
+    Raises:
+        GenieError: the key is broken (O015).
     """
-    key = rows.with_name(f".{rows.name}.key")
-    if not key.exists():
-        with os.fdopen(os.open(key, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
-            out.write(secrets.token_hex(32))
-    found = hmac.new(bytes.fromhex(key.read_text().strip()), digestmod=hashlib.sha256)
+    found = hmac.new(_key_of(rows), digestmod=hashlib.sha256)
     with rows.open("rb") as file:
         while block := file.read(1 << 20):
             found.update(block)
     return found.hexdigest()[:32]
+
+
+def _key_of(rows: Path) -> bytes:
+    """Return the key of a redacted file; the first time it is drawn, and kept beside the rows."""
+    path = rows.with_name(f".{rows.name}.key")
+    if not path.exists():
+        _keep_new_key(path)
+    try:
+        key = bytes.fromhex(path.read_text(encoding="utf-8"))
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        message = f"expected a key of {2 * _KEY_BYTES} hexadecimal digits in {path}"
+        hint = "restore it from a copy; where no run was recorded of these rows, delete it"
+        raise GenieError(Problem("O015", message, hint=hint))
+    return key
+
+
+def _keep_new_key(path: Path) -> None:
+    """Write a key, whole or not at all: with a part of it, or none, hashes could be tried out.
+
+    Where another process was faster, its key stays.
+    """
+    partial = path.with_name(f"{path.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with os.fdopen(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
+            out.write(secrets.token_hex(_KEY_BYTES))
+            out.flush()
+            os.fsync(out.fileno())
+        try:
+            os.link(partial, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def record(ledger: Path, one: Record) -> None:
