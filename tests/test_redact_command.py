@@ -1,6 +1,7 @@
 """`genie-dp private redact`, `detector` and `policies` on files: written, refused, hidden."""
 
 import json
+import re
 import stat
 
 import pytest
@@ -61,6 +62,16 @@ def test_nothing_secret_is_written_or_said(tmp_path, rows, capsys, caplog):
     # Neither is how many rows there are: what is printed ends in logs.
     assert not any(sign.isdigit() for sign in said.err.replace(str(tmp_path), ""))
     assert json.loads(report.read_text())["counts"]["points"] == len(ROWS)
+
+
+def test_how_many_rows_there_are_is_not_told_on_a_terminal(tmp_path, capsys, monkeypatch):
+    rows = tmp_path / "many.jsonl"
+    rows.write_text("".join(f'{{"utterance": "say {n}"}}\n' for n in range(613)))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    redact(rows, "--output", tmp_path / "out.jsonl")
+    told = capsys.readouterr().err
+    assert "secrets are looked for" in told
+    assert not {"613", "600", "512"} & set(re.findall(r"[0-9]+", told))
 
 
 def test_files_are_for_their_owner_alone(tmp_path, rows):

@@ -18,10 +18,11 @@ import numpy as np
 
 from genie_dp import __version__
 from genie_dp.cli.delivery import deliver, interruptible
-from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.private.detectors import detectors_of
 from genie_dp.cli.private.redact_settings import settings_of
 from genie_dp.cli.private.redact_work import Later, WorkFolder, known_later, open_work
+from genie_dp.cli.private.train_files import write_over
 from genie_dp.cli.row_files import write_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.redact.duplicates import Duplicates
@@ -52,7 +53,8 @@ def run(options: Mapping[str, Any]) -> None:
     with for_the_owner_alone():
         entered = _entered(options, work, reading)
         with interruptible(work):
-            _fill(entered, options, reading, redactor)
+            with _told("secrets are looked for"):
+                _fill(entered, options, reading, redactor)
             _deliver(options, entered, reading, redactor)
         shutil.rmtree(work)
     click.echo(f"redacted -> {', '.join(targets)}", err=True)
@@ -152,8 +154,8 @@ def _later(reading: Reading, options: Mapping[str, Any]) -> Later:
     """Return for each point whether it was there before; the whole file is checked by that."""
     found = Duplicates(options["near"])
     count = 0
-    with progress(reading.points(), label="duplicates") as points:
-        for point in points:
+    with _told("duplicates are looked for"):
+        for point in reading.points():
             count += 1
             found.add(point.utterance)
     if not count:
@@ -167,16 +169,15 @@ def _redacted(
     """Yield batches of points with what became of each, from number `done` on."""
     flags = iter(later[done:].tolist())
     rest = islice(reading.points(), done, None)
-    with progress(rest, label="rows", total=len(later) - done) as points:
-        for batch in _batches(points):
-            old = list(islice(flags, len(batch)))
-            if len(old) < len(batch):
-                raise _changed(reading)
-            fresh = iter(redactor.redact([p for p, was in zip(batch, old, strict=True) if not was]))
-            yield [
-                (point, redactor.duplicate(point) if was else next(fresh))
-                for point, was in zip(batch, old, strict=True)
-            ]
+    for batch in _batches(rest):
+        old = list(islice(flags, len(batch)))
+        if len(old) < len(batch):
+            raise _changed(reading)
+        fresh = iter(redactor.redact([p for p, was in zip(batch, old, strict=True) if not was]))
+        yield [
+            (point, redactor.duplicate(point) if was else next(fresh))
+            for point, was in zip(batch, old, strict=True)
+        ]
     if next(flags, None) is not None:
         raise _changed(reading)
 
@@ -237,6 +238,16 @@ def _report(
             if name.startswith("kind ")
         },
     }
+
+
+@contextmanager
+def _told(what: str) -> Iterator[None]:
+    """Say on a terminal what is done; a bar would tell how many rows there are."""
+    write_over(what)
+    try:
+        yield
+    finally:
+        write_over("")
 
 
 @contextmanager
