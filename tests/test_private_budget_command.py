@@ -124,6 +124,16 @@ def test_a_second_promise_is_refused(ledger, tmp_path, capsys):
     assert contents(tmp_path) == before
 
 
+def test_rows_that_a_link_names_have_the_budget_of_the_rows(ledger, tmp_path, capsys):
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "mine.jsonl").symlink_to(tmp_path / "private.jsonl")
+    assert budget("init", "links/mine.jsonl", *PROMISE[1:]) == 1
+    assert "B020" in capsys.readouterr().err
+    assert budget("show", "links/mine.jsonl") == 0
+    assert ledger.head in capsys.readouterr().out
+    assert [path.name for path in (tmp_path / "links").iterdir()] == ["mine.jsonl"]
+
+
 def test_misspelt_rows_get_no_ledger(tmp_path, capsys):
     assert budget("init", "privat.jsonl", *PROMISE[1:]) == 1
     assert "B028" in capsys.readouterr().err

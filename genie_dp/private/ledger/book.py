@@ -30,11 +30,13 @@ _SLACK = 1 + 1e-9
 
 
 def ledger_of(path: Path) -> Path:
-    """Return where the ledger of a private file lies: beside it.
+    """Return where the ledger of a private file lies: beside it, whatever links lead there.
 
     >>> ledger_of(Path("data/private.jsonl.gz")).as_posix()
     'data/private.ledger.json'
     """
+    # By a link, the same rows would have a budget of their own.
+    path = path.resolve() if path.is_symlink() else path
     plain = path.with_suffix("") if path.suffix in _COMPRESSED else path
     return plain.with_suffix(".ledger.json")
 
