@@ -259,7 +259,7 @@ def test_users_with_several_rows_count_once(tmp_path):
     [
         (["--threshold-delta", "1e-6"], "F002"),
         (["--candidates", "names.txt"], "F003"),
-        (["--ledger", "none.json"], "B022"),
+        (["--ledger", "none.json"], "B030"),
         (["--sampled", "rows.jsonl", "--spent", "spent.json"], "F006"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 from genie_dp import cli
 from genie_dp.cli.private import STEPS
 from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian, ZeroConcentrated
 
 RATE = 2048 / 133_584
@@ -132,6 +133,36 @@ def test_rows_that_a_link_names_have_the_budget_of_the_rows(ledger, tmp_path, ca
     assert budget("show", "links/mine.jsonl") == 0
     assert ledger.head in capsys.readouterr().out
     assert [path.name for path in (tmp_path / "links").iterdir()] == ["mine.jsonl"]
+
+
+def test_rows_with_a_ledger_get_no_second_one(ledger, tmp_path, capsys):
+    assert budget("init", *PROMISE, "--ledger", "second.json") == 1
+    assert "B030" in capsys.readouterr().err
+    assert budget("init", *PROMISE, "--ledger", "private.ledger.json") == 1
+    assert "B020" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.glob("*.json")] == ["private.ledger.json"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("prior", "private.jsonl", "--epsilon", "1"),
+        ("table", "release", "private.jsonl", "--epsilon", "1", "--columns", "form"),
+        ("evolve", "private.jsonl", "--epsilon", "1"),
+        ("train", "one-stage", "private.jsonl", "--epsilon", "1", "--about", "300"),
+        ("train", "crt", "private.jsonl", "--epsilon", "1", "--about", "300"),
+    ],
+)
+def test_no_other_ledger_is_spent_than_that_of_the_rows(ledger, tmp_path, capsys, words):
+    if words[0] == "train":
+        pytest.importorskip("opacus")
+    Ledger.create(tmp_path / "second.json", Budget(10.0, 1e-6, "utterance"))
+    before = contents(tmp_path)
+    for other in ("second.json", "none.json"):
+        options = ("--ledger", other, "--output", "made")
+        assert cli.run(["private", *words, *options]) == 1
+        assert "B030" in capsys.readouterr().err
+    assert contents(tmp_path) == before
 
 
 def test_misspelt_rows_get_no_ledger(tmp_path, capsys):

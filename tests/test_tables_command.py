@@ -211,12 +211,11 @@ def test_private_rows_are_not_public_ones(private, capsys):
 
 
 def test_tables_of_tsv_have_no_fields(private, capsys):
-    table = private.with_suffix(".tsv")
+    table = private.with_name("table.tsv")
     table.write_text("1\ta\tnow => @a.b\n")
-    Ledger.create(private.with_name("tsv.ledger.json"), Budget(3.0, 1e-6, "utterance"))
-    options = ("--ledger", private.with_name("tsv.ledger.json"))
+    Ledger.create(ledger_of(table), Budget(3.0, 1e-6, "utterance"))
     words = ["--schema", private.with_name("schema.json"), "--output", private.with_name("t.json")]
-    call = ["private", "table", "release", table, "--epsilon", 1, *words, *options]
+    call = ["private", "table", "release", table, "--epsilon", 1, *words]
     assert cli.run([*map(str, call)]) == 1
     assert "rows of TSV have no field 'mood'" in capsys.readouterr().err
 

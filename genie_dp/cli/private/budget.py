@@ -10,6 +10,7 @@ from genie_dp.cli.private.ledgers import (
     check_is_there,
     ledger_option,
     ledger_path,
+    ledger_to_spend,
     open_ledger,
     private_argument,
 )
@@ -76,6 +77,7 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
     if ledger is None:
         check_is_there(private)
     if private is not None:
+        ledger_to_spend(private, ledger)
         # Later it would be too late: a promise is made once.
         key_of(str(private), budget.unit, budget.unit_field)
     made = Ledger.create(ledger_path(private, ledger), budget)

@@ -14,7 +14,7 @@ from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
-from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
@@ -143,7 +143,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
     if options["method"] == "s-dp":
         check_selective(is_recurrent=options["model"] == "lstm", kind=options["kind"])
     language = get_language(options["language"])
-    beside = options["ledger"] or ledger_of(options["rows"])
+    beside = ledger_to_spend(options["rows"], options["ledger"])
     ledger = redaction = None
     if options["method"] in PAID:
         ledger = Ledger.open(beside)

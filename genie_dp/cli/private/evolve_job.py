@@ -21,7 +21,7 @@ from genie_dp.cli.private.evolve_plan import (
     plan_of,
     save_plan,
 )
-from genie_dp.cli.private.ledgers import refuse_learned, refuse_private
+from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, begun
 from genie_dp.cli.private.table_job import adapted, public_rows
 from genie_dp.cli.private.train_files import RUN, digest_of, write_over
@@ -36,7 +36,7 @@ from genie_dp.private.evolution.prompted import PromptedGenerator
 from genie_dp.private.evolution.recipe import Recipe, read_recipe
 from genie_dp.private.evolution.run import Electorate, Evolved, evolve
 from genie_dp.private.evolution.transformer import SentenceTransformer
-from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.prior.make import Made
 from genie_dp.private.source import PrivateSource
@@ -113,7 +113,7 @@ class Job(FolderJob):
 def job_of(options: Mapping[str, Any]) -> Job:
     """Return the job of the command's options; only public files are read."""
     recipe = read_recipe(options["recipe"], {name: options[name] for name in _GIVEN})
-    ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
+    ledger = Ledger.open(ledger_to_spend(options["private"], options["ledger"]))
     said = [*options["public"], *public_files(recipe)]
     refuse_private([name for name in said if name], options["private"], code="U007")
     if parser := getattr(recipe.generator, "parser", None):

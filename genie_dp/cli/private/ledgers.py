@@ -66,6 +66,25 @@ def open_ledger(private: Path | None, ledger: Path | None) -> "Ledger":
     return Ledger.open(ledger_path(private, ledger))
 
 
+def ledger_to_spend(private: Path, ledger: Path | None) -> Path:
+    """Return the ledger that is to know what is done to private rows.
+
+    Raises:
+        GenieError: there is one beside the rows, and another is named (B030): what the one does not
+            know of would break its promise.
+    """
+    from genie_dp.private.ledger.book import ledger_of
+
+    beside = ledger_of(private)
+    if ledger is None:
+        return beside
+    if beside.exists() and not (ledger.exists() and ledger.samefile(beside)):
+        message = f"{private} has the ledger {beside}, and {ledger} is another one"
+        hint = "leave --ledger out: what is promised for rows is promised once"
+        raise GenieError(Problem("B030", message, hint=hint))
+    return ledger
+
+
 def refuse_private(files: Iterable[str | Path], private: Path, *, code: str) -> None:
     """Refuse files that are said to be public and are not: what is read of them is released.
 

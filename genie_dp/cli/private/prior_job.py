@@ -15,13 +15,13 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of, refuse_inputs
-from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_private
 from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.sampled_rows import drawn_rows
 from genie_dp.dataset.formats import format_of, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.prior.histogram import Plan, Unit
@@ -106,7 +106,7 @@ def run(options: Mapping[str, Any]) -> None:
 def job_of(options: Mapping[str, Any]) -> Job:
     """Return the job of the command's options; only public files are read."""
     language = options["language"]
-    ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
+    ledger = Ledger.open(ledger_to_spend(options["private"], options["ledger"]))
     library = load_library_of(language, options["skills"], skip_broken=options["skip_broken"])
     path, sampled = options["candidates"], options["sampled"]
     said = [*options["public"], *(file for file in (path, sampled) if file)]

@@ -16,12 +16,12 @@ from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.priors import functions_of
-from genie_dp.cli.private.ledgers import refuse_private
+from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_private
 from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.table_asked import model_of
 from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.source import PrivateSource
@@ -126,7 +126,7 @@ def run(options: Mapping[str, Any]) -> None:
 def job_of(options: Mapping[str, Any]) -> Job:
     """Return the job of the command's options; only public files are read."""
     private, language = options["private"], options["language"]
-    ledger = Ledger.open(options["ledger"] or ledger_of(private))
+    ledger = Ledger.open(ledger_to_spend(private, options["ledger"]))
     path = options["schema_"]
     refuse_private([*options["public"], *([path] if path else [])], private, code="T509")
     rho_for(options["epsilon"], ledger.budget.delta)

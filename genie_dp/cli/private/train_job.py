@@ -14,7 +14,7 @@ from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import library_fingerprint, load_library_of
 from genie_dp.cli.output_folder import put_in_place
-from genie_dp.cli.private.ledgers import refuse_learned, refuse_private
+from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
@@ -31,7 +31,7 @@ from genie_dp.private.generators.plans import (
 )
 from genie_dp.private.generators.programs import functions_of, private_rows, public_rows
 from genie_dp.private.generators.stages import STAGES, Labelled, needs_programs
-from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.training.libraries import need_opacus
@@ -117,7 +117,7 @@ class Job(FolderJob):
 def job_of(options: Mapping[str, Any]) -> Job:
     """Return the job of the command's options; only public files are read."""
     language = get_language(options["language"])
-    ledger = Ledger.open(options["ledger"] or ledger_of(options["private"]))
+    ledger = Ledger.open(ledger_to_spend(options["private"], options["ledger"]))
     library = load_library_of(
         options["language"], options["skills"], skip_broken=options["skip_broken"]
     )
