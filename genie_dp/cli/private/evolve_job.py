@@ -45,6 +45,7 @@ from genie_dp.private.tables.extract import check_extractors, example_of, fields
 from genie_dp.private.tables.once import made_once
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema, load_schema
+from genie_dp.private.tables.table import RUN as TABLE_RUN
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
 from genie_dp.records import Spent
 
@@ -150,14 +151,20 @@ def _check_covered(table: SyntheticTable, ledger: Ledger) -> None:
     """Refuse a table whose cost the ledger does not know.
 
     Raises:
-        GenieError: U009, it is of other units, or cost more than all that the ledger knows of.
+        GenieError: U009, its release is no entry; or it is of other units, or cost more than all
+            that the ledger knows of.
     """
     spent, known = table.spent, ledger.spent()
     if spent is None:
         return
+    hint = "give a table of this private file, released with this ledger"
+    # One that was made in Python does not name its run.
+    run = table.release.get(TABLE_RUN)
+    if run is not None and run not in [entry.run for entry in ledger.entries]:
+        message = f"{ledger.path} knows nothing of the release of the table"
+        raise GenieError(Problem("U009", message, hint=hint))
     is_same = (spent.unit, spent.relation, spent.delta) == (known.unit, known.relation, known.delta)
     if not is_same or spent.epsilon > known.epsilon * (1 + 1e-9):
-        hint = "give a table of this private file, released with this ledger"
         message = f"the table was released for epsilon {spent.epsilon:.4g}, unit {spent.unit}, but "
         message += f"the ledger knows of {known.epsilon:.4g}, unit {known.unit}"
         raise GenieError(Problem("U009", message, hint=hint))
@@ -308,7 +315,7 @@ def _table(job: Job, plan: Plan, source: PrivateSource) -> SyntheticTable | None
             method=metadata.method,
             backend=metadata.backend,
         )
-        return table.text()
+        return table.of_run(run).text()
 
     work = job.work / "table"
     work.mkdir(exist_ok=True)

@@ -104,7 +104,7 @@ class Job:
             method=self.method,
             backend=self.backend,
         )
-        return table.text()
+        return table.of_run(run).text()
 
 
 def run(options: Mapping[str, Any]) -> None:

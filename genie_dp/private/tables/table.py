@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
 from random import Random
@@ -21,6 +21,8 @@ from genie_dp.texts import read_text
 FORMAT = "genie_dp private table"
 VERSION = 1
 _KEYS = frozenset(("format", "version", "spent", "release", "schema", "factors"))
+# What a release calls its entry in the ledger.
+RUN = "run"
 # Digits of a logarithm: more than any noise leaves to tell.
 _DIGITS = 6
 
@@ -61,6 +63,10 @@ class SyntheticTable:
             raise GenieError(Problem("T504", message))
         rising: Clique = tuple(sorted(places))
         return self.joint.marginal(rising).transpose([rising.index(place) for place in places])
+
+    def of_run(self, name: str) -> "SyntheticTable":
+        """Return the table with the name of its release in the ledger, if it cost anything."""
+        return self if self.spent is None else replace(self, release={**self.release, RUN: name})
 
     def text(self) -> str:
         """Return the content of its file."""
