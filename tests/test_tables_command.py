@@ -210,6 +210,14 @@ def test_private_rows_are_not_public_ones(private, capsys):
     assert spends(private) == []
 
 
+def test_a_schema_is_made_of_no_rows_that_have_a_ledger(private, capsys):
+    target = private.with_name("made.json")
+    words = ("--columns", "field:mood", "--public", private, "--output", target)
+    assert cli.run(["private", "table", "schema", *map(str, words)]) == 1
+    assert "T509" in capsys.readouterr().err
+    assert not target.exists()
+
+
 def test_tables_of_tsv_have_no_fields(private, capsys):
     table = private.with_name("table.tsv")
     table.write_text("1\ta\tnow => @a.b\n")

@@ -85,12 +85,12 @@ def ledger_to_spend(private: Path, ledger: Path | None) -> Path:
     return ledger
 
 
-def refuse_private(files: Iterable[str | Path], private: Path, *, code: str) -> None:
+def refuse_private(files: Iterable[str | Path], private: Path | None, *, code: str) -> None:
     """Refuse files that are said to be public and are not: what is read of them is released.
 
     Args:
         files: what is to be read without noise.
-        private: the private rows.
+        private: the private rows, where they are known.
         code: of the error.
 
     Raises:
@@ -100,7 +100,7 @@ def refuse_private(files: Iterable[str | Path], private: Path, *, code: str) -> 
 
     for file in files:
         path = Path(file)
-        is_same = path.exists() and path.samefile(private)
+        is_same = private is not None and path.exists() and path.samefile(private)
         if is_same or (path.name and ledger_of(path).exists()):
             why = "it is the private file itself" if is_same else "it has a ledger"
             hint = "give rows of synthesize, or others that may be published"

@@ -205,6 +205,7 @@ def write_schema(options: Mapping[str, Any]) -> None:
     """Write the schema of --columns."""
     output = options["output"]
     check_output(output)
+    refuse_private(options["public"], None, code="T509")
     schema = adapted(options)
     with open_text(output) as out:
         out.write(json.dumps(schema.as_dict(), indent=2, ensure_ascii=False) + "\n")
