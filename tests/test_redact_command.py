@@ -8,6 +8,8 @@ import pytest
 
 from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
+from genie_dp.dataset.formats import to_json
+from genie_dp.records import Example
 
 CANARY = "zanzibar"
 ROWS = [
@@ -239,6 +241,31 @@ def test_figures_of_public_text_are_printed(labelled, capsys):
     assert "email" in out
     policies(labelled, "--is-public", "--policy", "pi=much", code=2)
     policies(labelled, "--is-public", "--policy", "pi=2", code=1)
+
+
+def test_figures_of_rows_with_a_ledger_are_not_printed(labelled, capsys):
+    labelled.with_name("labelled.ledger.json").write_text("{}")
+    policies(labelled, "--is-public", code=1)
+    said = capsys.readouterr()
+    assert "E018" in said.err
+    assert not said.out
+
+
+@pytest.mark.parametrize("option", ["--rows", "--labelled", "--frames", "--values"])
+def test_a_detector_learns_of_no_file_that_has_a_ledger(tmp_path, labelled, capsys, option):
+    labelled.with_name("labelled.ledger.json").write_text("{}")
+    file = f"friend={labelled}" if option == "--values" else str(labelled)
+    assert run(["private", "detector", option, file, "-o", str(tmp_path / "detector")]) == 1
+    assert "E018" in capsys.readouterr().err
+    assert not (tmp_path / "detector").exists()
+
+
+def test_a_detector_learns_of_no_rows_of_source_private(tmp_path, capsys):
+    rows, folder = tmp_path / "rows.jsonl", tmp_path / "detector"
+    rows.write_text(to_json(Example("S1", f"tell {CANARY}", "", source="private")) + "\n")
+    assert run(["private", "detector", "--rows", str(rows), "-o", str(folder)]) == 1
+    assert "E018" in capsys.readouterr().err
+    assert not folder.exists()
 
 
 def test_a_detector_is_trained_and_used(tmp_path, rows, capsys):

@@ -70,6 +70,7 @@ def command(**options: Any) -> None:
 def _run(options: Mapping[str, Any]) -> None:
     from genie_dp.cli.device import prepare_torch
     from genie_dp.cli.private.detectors import pair_of
+    from genie_dp.cli.private.ledgers import refuse_private
     from genie_dp.errors import GenieError, Problem
     from genie_dp.learn.tagger import TaggerSettings
     from genie_dp.private.redact.measure import read_labelled
@@ -83,8 +84,12 @@ def _run(options: Mapping[str, Any]) -> None:
         raise GenieError(Problem("E016", f"{folder} exists already", hint=hint))
     if options["size"] % 2:
         raise click.BadParameter("expected an even number", param_hint="--size")
+    files = dict(pair_of(v, "--values", "city=cities.txt") for v in options["values"])
+    frames_file = [options["frames"]] if options["frames"] else []
+    said = [*files.values(), *frames_file, *options["rows"], *options["labelled"]]
+    refuse_private(said, None, code="E018")
     prepare_torch("cpu")
-    lists = _lists(dict(pair_of(v, "--values", "city=cities.txt") for v in options["values"]))
+    lists = _lists(files)
     frames = (
         Frames.parse(read_text(options["frames"], code="E011"), str(options["frames"]), lists)
         if options["frames"]
@@ -146,6 +151,19 @@ def _lists(files: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
 
 
 def _utterances(files: tuple[str, ...]) -> list[str]:
-    from genie_dp.dataset.formats import read_rows
+    """Return the sentences of public rows.
 
-    return [row.utterance for file in files for row in read_rows(file)]
+    Raises:
+        GenieError: a file has rows of source private (E018).
+    """
+    from genie_dp.dataset.formats import read_rows
+    from genie_dp.errors import GenieError, Problem
+
+    out: list[str] = []
+    for file in files:
+        for row in read_rows(file):
+            if row.source == "private":
+                message = f"{file} has rows of source private, so it is not public"
+                raise GenieError(Problem("E018", message, hint="give rows of synthesize"))
+            out.append(row.utterance)
+    return out

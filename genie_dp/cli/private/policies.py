@@ -49,12 +49,15 @@ def _run(options: Mapping[str, Any]) -> None:
     from genie_dp import __version__
     from genie_dp.cli.output import open_text
     from genie_dp.cli.private.detectors import detectors_of
+    from genie_dp.cli.private.ledgers import refuse_private
     from genie_dp.cli.private.redact_job import for_the_owner_alone
     from genie_dp.errors import GenieError, Problem
     from genie_dp.private.redact.measure import SCHEMA, compared, read_labelled
 
     output = options["output"]
-    if not options["is_public"]:
+    if options["is_public"]:
+        refuse_private([options["labelled"]], None, code="E018")
+    else:
         if not output:
             raise click.UsageError(
                 "say --is-public if LABELLED may be seen by everybody, or name an --output: "
