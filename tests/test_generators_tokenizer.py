@@ -12,6 +12,7 @@ pytest.importorskip("transformers")
 from transformers import tokenization_utils_base  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.learn.pretrained import _pieces  # noqa: E402
 from genie_dp.private.generators.hugging_face_tokenizer import PretrainedTokenizer  # noqa: E402
 from genie_dp.private.generators.tokenizer import (  # noqa: E402
     PublicTokenizer,
@@ -55,6 +56,7 @@ def test_nothing_is_told_of_a_word_that_is_too_long_for_its_model(pretrained, mo
     monkeypatch.setattr(tokenization_utils_base.logger, "warning", told.append)
     monkeypatch.setattr(pretrained.tokenizer, "model_max_length", 4)
     assert len(pretrained.spell("zanzibar" * 9)) > 4
+    assert len(_pieces(pretrained.tokenizer, "zanzibar" * 9)) > 4  # as a parser reads it
     assert not told
     pretrained.tokenizer("zanzibar" * 9)
     assert "longer than" in told[0]

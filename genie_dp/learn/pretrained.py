@@ -160,7 +160,8 @@ def _adapted(body: Any, settings: PretrainedSettings) -> Any:
 @lru_cache(maxsize=100_000)
 def _pieces(tokenizer: Any, word: str) -> tuple[int, ...]:
     """Return the pieces of a word inside a sentence; never none."""
-    found = tokenizer(f" {word}", add_special_tokens=False).input_ids
+    # Not verbose: of a private row that a parser reads, it would tell how long a word is.
+    found = tokenizer(f" {word}", add_special_tokens=False, verbose=False).input_ids
     return tuple(found) or (tokenizer.unk_token_id,)
 
 
