@@ -138,6 +138,10 @@ NEVER = [
     ("tell me if my way to work takes shorter than DURATION_0", "takes under"),
     ("is the GENERIC_ENTITY_x:team_0 schedule at home", "my home"),
     ("show me the team 's games at home", "my house"),
+    ("which songs are sung by QUOTED_STRING_0", "are that"),
+    ("get songs that were not performed by QUOTED_STRING_0", "not that"),
+    ("when a file changes in my folder , tell me", "changes from"),
+    ("notify me of changes in my inbox", "changes that are"),
 ]  # fmt: skip
 
 
