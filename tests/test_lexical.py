@@ -379,3 +379,39 @@ def test_sayings_are_not_taken_apart(sentence):
     lexicon = lexicon_of([("track", "n", "song", "own"), ("now", "r", "right now", "own")])
     assert reworded(sentence, lexicon, random.Random(0)) is None
     assert reworded("play the track now", lexicon, random.Random(0)) is not None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["rides that cost CURRENCY_0", "how much a ride costs from LOCATION_0 to LOCATION_1",
+     "have my broker track QUOTED_STRING_0", "let the camera film for DURATION_0",
+     "raise the shutters", "when the sun goes down", "when the shutters go up",
+     "quick question", "do you mind finding out which doors are open",
+     "spin as fast as you can", "play the whole of the album", "play it from the beginning",
+     "when my phone is finished charging", "how often have i worked out this week"],
+)  # fmt: skip
+def test_the_shipped_words_keep_verbs_and_sayings_that_only_look_alike(sentence):
+    wrong = [
+        "price",
+        "song",
+        "movie",
+        "increase",
+        "fall",
+        "fast",
+        "learn",
+        "quick",
+        "entire",
+        "starting",
+        "completed",
+        "calculated",
+    ]
+    said = everything(sentence, lexicon=shipped_lexicon())
+    assert not [text for text in said for word in wrong if word in text and word not in sentence]
+
+
+def test_nouns_that_are_verbs_too_are_replaced_where_they_are_nouns():
+    shipped = shipped_lexicon()
+    assert "tell me the price of the ride" in everything(
+        "tell me the cost of the ride", lexicon=shipped
+    )
+    assert "skip to the next song" in everything("skip to the next track", lexicon=shipped)

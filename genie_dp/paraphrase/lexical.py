@@ -37,6 +37,13 @@ _PRONOUNS = _words("it them")
 _PARTICLES = _words("on off up down out in back away over aside")
 _LIGHT = _words("keep keeps keeping kept take takes taking took")
 _BEFORE_NOUN = _words("from by a the my right")  # "right now" is one word, and no "right right now"
+# Nouns that are verbs as well: "the cost of a ride", "rides that cost 5 dollars".
+_VERBS_TOO = _words("cost costs film track")
+_BEFORE_VERBS_TOO = (
+    frozenset(lists.ARTICLES)
+    | (lists.FIXED_DETERMINERS - {"that"})
+    | _words("'s new next previous last current first total average")
+)
 _BE = _words("is are was were am be been being")
 # What ends a noun phrase; a noun before another word may be the first part of a name.
 _AFTER_NOUN = (
@@ -180,6 +187,8 @@ def fits(tokens: Sequence[str], start: int, form: Form) -> bool:
             return after not in _PARTICLES and after not in _INDIRECT
         case "n":
             is_said = before in _BEFORE_VERB or before in _LIGHT  # "keep track of", "take part"
+            if form.words[0] in _VERBS_TOO and before not in _BEFORE_VERBS_TOO:
+                return False
             return _ends_noun_phrase(after) and not is_said and start > 0
         case "r":
             return _ends_noun_phrase(after) and before not in _BEFORE_NOUN
