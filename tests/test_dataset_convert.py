@@ -158,7 +158,9 @@ def test_rasa_data_have_intents_and_marked_entities(tmp_path):
 def test_brackets_are_refused_by_rasa_and_said(tmp_path, capsys):
     source = write(tmp_path / "a.jsonl", [row("S1", "a [b]"), row("S2")])
     assert convert(source, tmp_path / "a.yml") == 0
-    assert "1  brackets" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "1  brackets" in said
+    assert "1 rows -> " in said  # what is refused is not counted among the written
 
 
 def test_rasa_files_of_other_tools_are_read(tmp_path):

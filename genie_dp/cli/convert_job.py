@@ -63,6 +63,11 @@ class Tally:
             told = {name: getattr(row, name) for name in names}
             self.rejects.write(json.dumps(told, ensure_ascii=False) + "\n")
 
+    def refuse(self, row: Left) -> None:
+        """Count a row that was to be written, and that the format cannot hold."""
+        self.rows -= 1
+        self.note(row)
+
     def kept(self, rows: Iterable[Example | Left], change: "Change") -> Iterator[Example]:
         """Yield the rows that have an equal, with what the user wants changed.
 
@@ -131,7 +136,7 @@ def run(options: Mapping[str, Any]) -> None:
         else:
             rows = find_reader(from_)(name, reading)
             with open_bytes(output) as out, progress(rows, label="rows") as counted:
-                find_writer(to)(tally.kept(counted, change), out, tally.note)
+                find_writer(to)(tally.kept(counted, change), out, tally.refuse)
     _tell(tally, to, output)
 
 
@@ -224,7 +229,7 @@ def _write_folder(
             target = work / "data" / f"{name}{WRITERS[to].file}"
             with target.open("wb") as out, progress(rows(), label=name) as counted:
                 kept = _counted(tally.kept(counted, change), groups[name])
-                find_writer(to)(kept, out, tally.note)
+                find_writer(to)(kept, out, tally.refuse)
         card = _card(options, about, to, groups, replace(before, spent=spent), folder)
         write_card(work, card, about, _manifest(options, to, groups, tally))
 
