@@ -268,6 +268,15 @@ def test_a_line_that_is_no_row_has_its_place(tmp_path, capsys):
     assert f"{broken}:2:1: error[R010]" in capsys.readouterr().err
 
 
+def test_a_line_that_is_no_text_is_shown_with_its_byte_and_what_to_do(tmp_path, capsys):
+    name = tmp_path / "utf16.jsonl"
+    name.write_bytes(to_json(ROWS[0]).encode("utf-16"))
+    assert augment(name) == 1
+    said = capsys.readouterr().err
+    assert f"{name}:1:1: error[R003]: expected UTF-8 text, got byte 0xFF" in said
+    assert "hint: save the file as UTF-8" in said
+
+
 def test_a_line_that_is_no_row_behind_its_id_has_its_place(tmp_path, capsys):
     broken = tmp_path / "broken.jsonl"
     broken.write_text(to_json(ROWS[0]) + '\n{"id":"S1","utterance":"a"}\n')

@@ -14,7 +14,7 @@ import xxhash
 
 from genie_dp.augment.run import BLOCK, Reader, Rows
 from genie_dp.cli.priors import weighed
-from genie_dp.dataset.formats import format_of, from_json, from_tsv, opened, read_rows
+from genie_dp.dataset.formats import format_of, from_json, from_tsv, no_text, opened, read_rows
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example, PrivatePrior
 
@@ -90,11 +90,10 @@ def _id(line: bytes, name: str, number: int) -> bytes:
 
 
 def _row(line: bytes, name: str, number: int) -> Example:
-    span = Span(name, number, 1, number, 2)
     try:
         text = line.decode().rstrip("\r\n")
-    except UnicodeDecodeError:
-        raise GenieError(Problem("R003", "expected UTF-8 text", span)) from None
+    except UnicodeDecodeError as error:
+        raise no_text(error, name, number) from None
     read = from_tsv if format_of(name) == "tsv" else from_json
     return read(text, file=name, number=number)
 
