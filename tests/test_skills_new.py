@@ -55,6 +55,12 @@ def test_a_new_grammar_is_put_beside_the_others() -> None:
     assert Path("grammars/formal/main.genie").is_file()
 
 
+def test_a_new_grammar_serves_the_shipped_skills(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "grammar", "formal"]) == 0
+    assert run(["check", "--grammar", "grammars/formal"]) == 0
+    assert " 0 errors" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("what", ["project", "skill", "grammar"])
 def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["new", what, "home", "--in", "."]) == 0

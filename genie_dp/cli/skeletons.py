@@ -118,6 +118,12 @@ PRED := p:OUTPUT[pos=more, gap=v:VALUE] -> p > v if p.type == v.type;
 PRED := p:OUTPUT[pos=less, gap=v:VALUE] -> p < v if p.type == v.type;
 """
 
+# A new project has no such template; the skills that come with genie-dp do.
+_FACTS = """
+category FACT : source "an output in a skill's own words: the temperature in paris";
+SOURCE := o:FACT -> o;
+"""
+
 _README = """\
 # @NAME@
 
@@ -164,8 +170,8 @@ def skill_files(name: str, words: str) -> Mapping[str, str]:
 
 
 def grammar_files() -> Mapping[str, str]:
-    """Return path -> text of a new grammar."""
-    return {"main.genie": _GRAMMAR}
+    """Return path -> text of a new grammar, which serves the skills of genie-dp as well."""
+    return {"main.genie": _GRAMMAR + _FACTS}
 
 
 def project_files(name: str) -> Mapping[str, str]:
@@ -174,8 +180,7 @@ def project_files(name: str) -> Mapping[str, str]:
     files = {"README.md": _filled(_README, name, name)}
     for path, text in skill_files(skill, "diary").items():
         files[f"thingpedia/{skill}/{path}"] = text
-    for path, text in grammar_files().items():
-        files[f"grammars/en/{path}"] = text
+    files["grammars/en/main.genie"] = _GRAMMAR
     return files
 
 
