@@ -322,6 +322,24 @@ def test_text_of_a_python_function_that_is_no_program_is_its_error(tmp_path, cap
     assert " x no program\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [("return a", "expected program, got action @com."), ("return 5", "got int\n"),
+     ("return [a]", "got list\n")],
+)  # fmt: skip
+def test_what_is_no_program_is_an_error_of_the_function(tmp_path, capsys, body, told):
+    project = notes(tmp_path)
+    grammar = tmp_path / "grammars" / "en" / "main.genie"
+    (grammar.parent / "functions.py").write_text(f"def made(a):\n    {body}\n")
+    loud = "COMMAND := 'loudly' a:VP -> python.made(a);\n"
+    grammar.write_text('using "functions.py";\n' + grammar.read_text() + loud)
+    assert project.run("--size", 100, "--output", tmp_path / "pairs.jsonl") == 1
+    message = capsys.readouterr().err
+    assert "error[Y010]: " in message
+    assert "returned no program: " in message
+    assert told in message
+
+
 # ---------------------------------------------------------------------------- light and ready
 
 

@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, is_dataclass, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
@@ -19,7 +19,8 @@ class PythonBody:
 
     The function returns a program (a syntax tree or its text), or None to reject. What it raises
     stops the run with the template's place and the children; with `skips` it is counted instead,
-    by the name of the exception. Text that cannot be read is as bad.
+    by the name of the exception. Text that cannot be read is as bad, and so is a piece of another
+    kind than the category's.
     """
 
     kind: str
@@ -53,9 +54,11 @@ class PythonBody:
             value = self._value(result)
         except GenieError as error:
             if not self.skips:
-                problem = self._problem(error.problems[0].message, "returned no program", given)
+                problem = self._problem(
+                    error.problems[0].message, f"returned no {self.kind}", given
+                )
                 raise GenieError(problem) from error
-            self.raised["no program"] += 1
+            self.raised[f"no {self.kind}"] += 1
             return None
         # Longest first, so that NUMBER_0 is not found inside of PHONE_NUMBER_0.
         back = sorted(((token, c) for c, token in names), key=lambda pair: -len(pair[0]))
@@ -64,7 +67,16 @@ class PythonBody:
     def _value(self, result: Any) -> Value:
         if isinstance(result, str):
             result = self.language.parse(result)
-        return self.language.value(result, self.library)
+        if not is_dataclass(result):  # no syntax tree of any language
+            message = f"expected {self.kind} or its text, got {type(result).__name__}"
+            raise GenieError(Problem("Y010", message))
+        value = self.language.value(result, self.library)
+        # A policy is a whole program, too.
+        wanted = "program" if self.kind == "policy" else self.kind
+        if value.kind != wanted:
+            message = f"expected {self.kind}, got {value.kind} {value.text}"
+            raise GenieError(Problem("Y010", message))
+        return value
 
     def _problem(self, told: str, what: str, given: Sequence[Value]) -> Problem:
         named = zip(self.arguments, given, strict=True)
