@@ -245,6 +245,13 @@ def test_a_list_of_the_own_format_is_read(tmp_path):
     assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
 
 
+def test_a_byte_order_mark_before_a_list_is_none_of_its_words(tmp_path):
+    path = tmp_path / "mine.tsv"
+    text = "word\tpart of speech\treplacement\tsource\nlorry\tn\ttruck\tus\n"
+    path.write_text(text, encoding="utf-8-sig")
+    assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
+
+
 def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
     path = tmp_path / "mine.tsv"
     path.write_text("lorry\tn\ttruck\tus\nlorry truck\nlorry\tnoun\ttruck\tus\n[NN] ||| lorry\n")

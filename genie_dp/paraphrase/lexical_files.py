@@ -125,7 +125,7 @@ def _lines(path: str) -> Iterator[str]:
 
     number = 0
     try:
-        with smart_open.open(path, encoding="utf-8") as lines:
+        with smart_open.open(path, encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, 1):  # noqa: B007 - for the message below
                 yield line.rstrip("\r\n")
     except UnicodeDecodeError:
