@@ -9,6 +9,8 @@ from genie_dp.errors import Problem
 BROKEN = (EOFError, zlib.error, lzma.LZMAError)
 # All that reading through smart_open.open raises where the file is at fault, or the installation.
 UNREADABLE = (OSError, *BROKEN, ImportError, NotImplementedError)
+# What opening alone raises, too: a URL that lacks a part, such as the user of ftp://host/file.
+UNOPENED = (*UNREADABLE, ValueError)
 # What smart-open needs beside itself, by scheme.
 _EXTRAS = {"http": "http", "https": "http", "s3": "s3", "gs": "gcs", "azure": "azure", "ssh": "ssh"}
 
@@ -23,7 +25,7 @@ def is_url(path: str) -> bool:
 
 
 def unreadable(path: str, error: Exception, *, code: str) -> Problem:
-    """Return the problem of a file or URL that raised one of UNREADABLE."""
+    """Return the problem of a file or URL that raised one of UNOPENED."""
     message = f"cannot read {path}: {why_unreadable(path, error)}"
     return Problem(code, message, hint=hint_unreadable(path, error))
 
@@ -42,7 +44,7 @@ def why_unreadable(path: str, error: Exception) -> str:
         return f"nothing reads {path.partition('://')[0]}:// URLs"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
-    if isinstance(error, OSError) and is_url(path):
+    if isinstance(error, OSError | ValueError) and is_url(path):
         return str(error).split("\n")[0] or type(error).__name__
     return "it is broken, or not compressed as its name says"
 

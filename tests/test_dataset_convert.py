@@ -235,6 +235,12 @@ def test_a_line_that_is_no_row_is_shown(tmp_path, capsys, line):
     assert convert(tmp_path / "a.jsonl", tmp_path / "b.jsonl") == 1
 
 
+def test_a_url_that_lacks_a_part_is_told(capsys):
+    assert run(["stats", "ftp://example.com/a.jsonl"]) == 1
+    said = capsys.readouterr().err
+    assert "error[R001]: cannot read ftp://example.com/a.jsonl: you must specify the user" in said
+
+
 @pytest.mark.parametrize("name", ["a.jsonl", "a.tsv"])
 def test_bytes_that_are_no_text_are_shown_with_their_place(tmp_path, capsys, name):
     line = b'{"id": "a", "utterance": "caf\xe9"}' if name == "a.jsonl" else b"a\tcaf\xe9 bar\tnow"

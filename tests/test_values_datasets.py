@@ -201,8 +201,9 @@ def test_a_list_that_is_not_there(tmp_path):
     assert hint == "paths are relative to the file that names them"
 
 
-def test_a_url_of_an_unknown_scheme(tmp_path):
-    [(code, place, hint)] = problems(tmp_path, "song\tgopher://example.com/a.tsv\n")
+@pytest.mark.parametrize("url", ["gopher://example.com/a.tsv", "ftp://example.com/a.tsv"])
+def test_a_url_that_cannot_be_opened(tmp_path, url):
+    [(code, place, hint)] = problems(tmp_path, f"song\t{url}\n")
     assert (code, place) == ("A004", "values.tsv:1:6")
     assert "smart-open reads" in hint
 

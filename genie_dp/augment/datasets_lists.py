@@ -95,7 +95,11 @@ def read_list(path: str, place: Span, column: str | None = None, form: str = "ow
 def _bytes(path: str) -> bytes:
     import smart_open
 
-    with smart_open.open(path, "rb") as file:
+    try:
+        file = smart_open.open(path, "rb")
+    except ValueError as error:  # a URL that lacks a part
+        raise OSError(str(error)) from error
+    with file:
         data: bytes = file.read()
     return data
 

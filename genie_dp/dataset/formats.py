@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.opening import BROKEN, UNREADABLE, unreadable
+from genie_dp.opening import BROKEN, UNOPENED, unreadable
 from genie_dp.records import Example, Slot
 from genie_dp.texts import is_whole
 
@@ -171,7 +171,7 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     """
     import smart_open
 
-    with _told(path, UNREADABLE):
+    with _told(path, UNOPENED):
         lines = smart_open.open(path, "rb")
     with lines, _told(path, (*BROKEN, OSError)):
         yield lines
