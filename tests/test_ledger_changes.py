@@ -238,6 +238,7 @@ def test_a_head_noted_elsewhere_finds_out_that_both_files_were_put_back(three):
     assert again.unseen(noted).code == "B018"
     assert again.unseen(old) is None
     assert again.unseen(old[: len("3:") + 12]) is None
+    assert again.unseen(f"{'9' * 5000}:{old[2:]}").code == "B018"
 
 
 @pytest.mark.parametrize("seen", ["", "abc", "1:", "x:0123456789abcdef", "0:01234567890"])

@@ -269,8 +269,8 @@ def unseen(book: Book, seen: str) -> Problem | None:
     if not number.isdecimal() or len(known) < 12:
         hint = "`genie-dp private budget show` prints it: number of entries, colon, hash"
         return Problem("B026", f"expected a head such as 3:1f2e.., got {seen!r}", hint=hint)
-    hashes = book.hashes()
-    if int(number) < len(hashes) and hashes[int(number)].startswith(known):
+    hashes = {str(place): found for place, found in enumerate(book.hashes())}
+    if hashes.get(number, "").startswith(known):
         return None
     message = f"the ledger with head {seen} was another one, or entries were removed or rewritten"
     return Problem("B018", message, hint="find the ledger that goes on from that head")
