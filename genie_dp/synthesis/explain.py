@@ -208,10 +208,13 @@ class Explainer:
         if isinstance(child, Entry):
             return self._trees(child, shown, budget)
         pool = way.rule.layout.children[index].pool
-        return [Node(pool, " ".join(shown), "", "", self._meaning(child))]
+        return [Node(pool, " ".join(shown), "", "", self._meaning(child, shown))]
 
-    def _meaning(self, piece: Piece) -> str:
-        return self._named(piece.value.text) or piece.value.gap
+    def _meaning(self, piece: Piece, shown: Tokens) -> str:
+        text = piece.value.text
+        if any(text == character for character, _ in self.compiled.placeholders.names(text)):
+            return " ".join(shown)  # its own number is 0, whatever stands before it
+        return self._named(text) or piece.value.gap
 
     def _named(self, text: str) -> str:
         return named(text, self.compiled.placeholders)
