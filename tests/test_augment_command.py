@@ -297,11 +297,12 @@ def test_a_row_with_something_else_than_text_has_its_place(tmp_path, capsys, wro
     assert f"{broken}:2:1: error[R011]" in capsys.readouterr().err
 
 
-def test_an_empty_sentence_is_no_mistake(tmp_path):
+def test_of_an_empty_sentence_no_noise_is_made(tmp_path, capsys):
     pairs, output = tmp_path / "pairs.jsonl", tmp_path / "rows.jsonl"
     pairs.write_text(to_json(replace(ROWS[-1], utterance="")) + "\n")
-    assert augment(pairs, "--filler", 1, "--output", output) == 0
-    assert all(row.program == ROWS[-1].program for row in read_rows(str(output)))
+    assert augment(pairs, "--filler", 1, "--output", output) == 1
+    assert "pairs.jsonl:1:1: error[A113]" in capsys.readouterr().err
+    assert not output.exists()
 
 
 def test_a_missing_file_is_named(tmp_path, capsys):
@@ -411,7 +412,7 @@ def test_every_code_of_augment_is_explained():
     raised = {code for f in files for code in re.findall(r'"(A\d{3})"', f.read_text())}
     page = (root.parent / "docs" / "augment.md").read_text(encoding="utf-8")
     assert raised == set(re.findall(r"^\| (A\d{3}) \|", page, re.MULTILINE))
-    assert len(raised) == 6
+    assert len(raised) == 7
 
 
 def test_the_page_names_every_option():

@@ -367,6 +367,10 @@ def test_a_row_of_another_language_is_a_mistake():
     assert problem_of(replace(ROWS[0], language="sexpr")).code == "A112"
 
 
+def test_a_row_without_a_sentence_is_told():
+    assert problem_of(replace(ROWS[0], utterance=" ")).code == "A113"
+
+
 def test_broken_rows_are_left_out_and_counted_if_asked():
     made_by = engine(skip_broken=True, primitive=2)
     lost = replace(ROWS[0], utterance="show me emails")

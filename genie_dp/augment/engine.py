@@ -73,7 +73,7 @@ def augment(
         expander: the engine's; given where it is called again and again, for it reads the lists.
 
     Raises:
-        GenieError: a row cannot be worked on (A110 to A112).
+        GenieError: a row cannot be worked on (A110 to A113).
     """
     expander = expander or engine.expander()
     for row in rows:
@@ -92,7 +92,7 @@ def make_block(
     """Return what is made of a block of rows, each given with its file and line.
 
     Raises:
-        GenieError: all rows of the block that cannot be worked on (A110 to A112), unless the
+        GenieError: all rows of the block that cannot be worked on (A110 to A113), unless the
             engine skips those.
     """
     encode = tsv_lines if format == "tsv" else json_lines
@@ -125,4 +125,7 @@ def _template(engine: Engine, expander: Expander, row: Example) -> Template:
     if row.language != engine.language.name:
         message = f"row {row.id} is in {row.language}, not in {engine.language.name}"
         raise GenieError(Problem("A112", message, hint=f"give --language {row.language}"))
+    if not row.utterance.strip():  # noise would make a sentence of it
+        hint = "take it out, or skip it with --on-error skip"
+        raise GenieError(Problem("A113", f"row {row.id} has no sentence", hint=hint))
     return expander.template(row)
