@@ -289,8 +289,15 @@ class Describer:
     def _plain(self, tree: Any) -> Description:
         """Return a description without any template: the tokens in plain words."""
         language = self.compiled.language
-        text = language.tokens(language.canonical(tree, self.library), self.library)
-        words = plain(text.split(), lambda token: token)
+        reading = WithPlaceholders(tree, {})
+        if self._knows_parts():
+            reading = next(with_placeholders(tree, frozenset()))
+        text, tokens = (
+            language.tokens(language.canonical(program, self.library), self.library)
+            for program in (tree, reading.program)
+        )
+        told = {token: said(value) for token, value in reading.values.items()}
+        words = plain(tokens.split(), lambda token: told.get(token, token))
         return Description(_with_rest("", (words,)), "", text, (), None, False, (words,))
 
 

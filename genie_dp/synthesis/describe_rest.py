@@ -125,12 +125,16 @@ def plain(tokens: Sequence[str], value: Callable[[str], str]) -> str:
     """
     words: list[str] = []
     for before, token, after in zip(("", *tokens), tokens, (*tokens[1:], ""), strict=False):
-        if token.startswith("param:") and after == "=" and any(words):
+        if token.startswith("param:") and after == "=" and words:
             words.append("with" if before.startswith("@") else "and")
         if before == "=" and token.startswith("param:"):
             words.append("the")
-        words.append(_word(token, value))
-    return " ".join(word for word in words if word).replace(" ;", ";").strip(" ,;")
+        word = _word(token, value)
+        if token == "=>" and words:
+            words[-1] += word
+        elif word:
+            words.append(word)
+    return " ".join(words).strip(" ,;")
 
 
 def _word(token: str, value: Callable[[str], str]) -> str:
