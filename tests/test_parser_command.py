@@ -347,6 +347,8 @@ def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):  # noqa
     said = parse(capsys, trained, "show mail about lunch", *options).out
     assert said.count("notify(") == 1
     assert '" bob "' in said
+    tables.write_text(json.dumps({INBOX: [{"sender": "bob"}]}))
+    assert "no data for 'subject'" in parse(capsys, trained, "show mail about lunch", *options).out
     tables.write_text("{}")
     assert f"no data for {INBOX}" in parse(capsys, trained, "show mail about lunch", *options).out
 

@@ -149,13 +149,19 @@ def effects(code: str, language: Language, tables: Tables, *, now: datetime) -> 
     try:
         done = simulate(program, tables.found, steps=[now])
     except GenieError as error:
-        yield f"cannot be shown: {error.problems[0].message}"
+        yield _why_not(error.problems[0])
         return
     yield from map(_said, done[:_MOST])
     if len(done) > _MOST:
         yield f"and {len(done) - _MOST:,} more"
     if not done:
         yield "nothing happens now"
+
+
+def _why_not(problem: Problem) -> str:
+    if problem.code == "C003":  # well-typed: so the name is an output, which a row lacks
+        return f"no data for {problem.message.rpartition(' ')[2]}: a row of the tables lacks it"
+    return f"cannot be shown: {problem.message}"
 
 
 def _actions(program: Program) -> set[str]:
