@@ -166,6 +166,11 @@ def test_today_may_be_a_word():
     assert {"what is on DATE_0", "what is on today"} <= found
 
 
+@pytest.mark.parametrize("text", ["a ride to the airport", "drive to my university"])
+def test_a_thing_is_no_city_of_the_same_name_in_any_reading(text: str):
+    assert [one.utterance for one in GRAMMAR.readings(text, now=NOW, most=4)] == [text]
+
+
 def test_my_office_may_be_a_place():
     found = GRAMMAR.readings("weather at my office", now=NOW)
     assert found[0].utterance == "weather at my office"

@@ -24,6 +24,8 @@ _BEFORE = words_of(
 )
 # A name that goes on with these is another place, or none: "the new york times".
 _AFTER_NAME = frozenset(("times", "post", "park", "square", "university", "college", "street"))
+# Before another word that is a city as well they make it no city: "to the airport", "my office".
+_OF_THINGS = words_of("the a an this that my your our his her their every each any")
 _MOST_WORDS = 5
 _LETTERS = str.maketrans({"ß": "ss", "ø": "o", "ł": "l", "æ": "ae", "đ": "d", "ı": "i"})
 # What people call some cities of the list.
@@ -77,6 +79,8 @@ def places(s: Sentence) -> Iterator[Candidate]:
             name = " ".join(words_[at : at + length])
             place = found.get(name)
             if place is not None:
+                if name in stop_words() and s.word(at - 1) in _OF_THINGS:
+                    break
                 yield _candidate(s, at, length, name, place)
                 break
         for words, value in _OWN.items():
