@@ -4,6 +4,7 @@ import pytest
 
 pytest.importorskip("phonenumbers")
 
+from genie_dp.errors import GenieError
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.rows import Reading, Rows, Style, language_of, read_all, target_of
@@ -30,6 +31,15 @@ def test_rows_of_tsv_are_of_the_language_of_the_others(tmp_path, jobs):
     found = read_all(one, TARGET, Reading(), jobs=jobs)
     assert [" ".join(pair.program) for pair in found.parts[0]] == [PROGRAM]
     assert not found.left
+
+
+def test_rows_with_programs_as_people_write_them_are_told_the_form(tmp_path):
+    with pytest.raises(GenieError) as error:
+        read_all(config(tsv(tmp_path / "a.tsv", "(PIZZA (SIZE big))")), TARGET, Reading())
+    (problem,) = error.value.problems
+    assert problem.code == "N004"
+    assert "1 not a program" in problem.hint
+    assert "token form" in problem.hint
 
 
 def test_a_validation_file_of_tsv_is_of_the_language_of_the_parser(tmp_path):

@@ -293,6 +293,8 @@ def read_all(
             what = f" of source {one.source}" if one.source else ""
             told = ", ".join(f"{n:,} {reason}" for reason, n in found.left.most_common())
             hint = f"left out: {told}" if told else "name another file"
+            if found.left["not a program"]:
+                hint += "; rows have programs in token form: see genie-dp program tokens"
             raise GenieError(Problem("N004", f"{one.path} gave no rows{what}", hint=hint))
         found.parts.append(store)
     return found
