@@ -86,6 +86,19 @@ def test_there_is_no_program_for_no_words_or_too_many(parser, sentence):
     assert not reply.is_known
 
 
+def test_one_text_is_not_taken_for_a_list_of_letters(parser):
+    for ask in (parser.parse, parser.programs):
+        with pytest.raises(TypeError, match="put it in a list"):
+            ask("show mail about lunch")
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_less_than_one_program_cannot_be_asked_for(parser, count):
+    for ask in (parser.parse, parser.programs):
+        with pytest.raises(ValueError, match="count"):
+            ask(["show mail about lunch"], count=count)
+
+
 def test_a_row_that_no_reader_takes_has_no_program_and_the_others_theirs(parser):
     long, other = parser.programs(["x" * 4001, "show mail about lunch"])
     assert long == []

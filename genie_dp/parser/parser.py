@@ -165,7 +165,10 @@ class Parser:
 
         Raises:
             GenieError: I002, a sentence of more characters than any reader takes.
+            TypeError: one sentence instead of a list of them.
+            ValueError: a count below 1.
         """
+        _check_asked(sentences, count)
         with self._lock:
             readings = [self._readings(sentence) for sentence in sentences]
             decoded = self._decoded(readings)
@@ -182,7 +185,11 @@ class Parser:
         Of an utterance with placeholders the programs have these placeholders; another one is read
         as `parse` reads it, but names stay as they were said; one of more characters than any
         reader takes has none. Without a grammar they may be ill-typed, or no programs at all.
+
+        Raises:
+            TypeError, ValueError: as `parse`.
         """
+        _check_asked(utterances, count)
         with self._lock:
             readings = [self._row_readings(text) for text in utterances]
             decoded = self._decoded(readings)
@@ -283,6 +290,14 @@ class Parser:
             return None
         problems = language.check(filled.program, library)
         return None if any(p.severity == "error" for p in problems) else filled
+
+
+def _check_asked(sentences: Sequence[str], count: int) -> None:
+    """Refuse one text, whose letters would be taken for sentences, and a count below 1."""
+    if isinstance(sentences, str):
+        raise TypeError("expected a list of sentences, got one text: put it in a list")
+    if count < 1:
+        raise ValueError(f"count: expected a whole number above 0, got {count!r}")
 
 
 def _temperature(facts: Mapping[str, Any]) -> float:
