@@ -166,6 +166,13 @@ def test_today_may_be_a_word():
     assert {"what is on DATE_0", "what is on today"} <= found
 
 
+def test_a_date_with_its_time_as_machines_write_it_is_one_value():
+    found = GRAMMAR.read("from 2027-05-06T10:00 to 2027-05-06T11:30:15", now=NOW)
+    assert found.utterance == "from DATE_0 to DATE_1"
+    values = [value.value for value in found.values.values()]
+    assert values == ["date:2027-05-06T10:00:00", "date:2027-05-06T11:30:15"]
+
+
 @pytest.mark.parametrize("text", ["a ride to the airport", "drive to my university"])
 def test_a_thing_is_no_city_of_the_same_name_in_any_reading(text: str):
     assert [one.utterance for one in GRAMMAR.readings(text, now=NOW, most=4)] == [text]

@@ -17,6 +17,8 @@ _RANGE = re.compile(
     r"([$€£]?\d{1,6}(?:[.,:]\d+)*)([a-z]{1,4}|%)?"
 )
 _BEHIND = re.compile(r"\d{1,12}(?:%|(?!am|pm|st|nd|rd|th)[a-z]+)?")
+_ISO_HOUR = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d)")
+_MINUTES = re.compile(r"[0-5]\d(?::[0-5]\d)?")
 _SIGNS = ("$", "€", "£")
 MONTH_NAMES = frozenset(name for name in (*MONTHS, *SHORT_MONTHS, "sept") if name)
 Token = tuple[str, int, int]
@@ -100,7 +102,7 @@ class Sentence:
 def sentence(text: str, locale: Locale) -> Sentence:
     """Return a text cut into tokens."""
     text = clean(text)
-    places = tuple(_opened(_pointed(tuple(token_places(text)))))
+    places = tuple(_opened(_pointed(tuple(_dated(tuple(token_places(text)))))))
     words = tuple(token for token, _, _ in places)
     return Sentence(
         text,
@@ -110,6 +112,22 @@ def sentence(text: str, locale: Locale) -> Sentence:
         tuple(is_slot(word) for word in words),
         locale,
     )
+
+
+def _dated(tokens: tuple[Token, ...]) -> Iterator[Token]:
+    """Yield the tokens with "2027-05-06" and "10:00" for "2027-05-06T10:00" (ISO 8601)."""
+    rest = iter(enumerate(tokens))
+    for index, (token, start, end) in rest:
+        match = _ISO_HOUR.fullmatch(token)
+        colon, minutes = (*tokens[index + 1 : index + 3], ("", 0, 0), ("", 0, 0))[:2]
+        is_whole = colon == (":", end, end + 1) and minutes[1] == end + 1
+        if match is None or not is_whole or not _MINUTES.fullmatch(minutes[0]):
+            yield token, start, end
+            continue
+        yield match[1], start, start + len(match[1])
+        yield f"{match[2]}:{minutes[0]}", end - 2, minutes[2]
+        next(rest)
+        next(rest)
 
 
 def _pointed(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
