@@ -173,6 +173,21 @@ def test_a_date_with_its_time_as_machines_write_it_is_one_value():
     assert values == ["date:2027-05-06T10:00:00", "date:2027-05-06T11:30:15"]
 
 
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://blog.example/@bob/My-Post",
+        "www.example.com/@bob",
+        "http://localhost:8080/a",
+        "https://bob:secret@example.com/",
+    ],
+)
+def test_a_link_with_a_name_in_it_or_a_host_without_point_is_one_value(link: str):
+    found = GRAMMAR.read(f"open {link} now", now=NOW)
+    assert found.utterance == "open URL_0 now"
+    assert found.values["URL_0"].value == f'" {link} " ^^tt:url'
+
+
 @pytest.mark.parametrize("text", ["a ride to the airport", "drive to my university"])
 def test_a_thing_is_no_city_of_the_same_name_in_any_reading(text: str):
     assert [one.utterance for one in GRAMMAR.readings(text, now=NOW, most=4)] == [text]

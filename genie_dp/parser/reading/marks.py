@@ -88,9 +88,9 @@ def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
     elif "@" in word and (match := _MAIL.match(s.text, start)) is not None:
         value = entity(match[0], "tt:email_address")
         yield Candidate(start, match.end(), "EMAIL_ADDRESS", value)
-    elif "." in word and (match := _LINK.match(s.text, start)) is not None and "@" not in word:
+    elif ("." in word or "/" in word) and (match := _LINK.match(s.text, start)) is not None:
         text = _trimmed(match[0])
-        if len(text) > 4:
+        if len(text) > 4 and "/" in f"{text}/".partition("@")[0]:  # no part of an address
             yield Candidate(start, start + len(text), "URL", entity(text, "tt:url"))
     if (first in "~./" or "." in word or _follows(s, at)) and (
         (match := _PATH.match(s.text, start)) is not None and _is_alone(s, start)
