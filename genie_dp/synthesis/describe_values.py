@@ -243,8 +243,15 @@ _SIGNS = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
 
 
 def _money(amount: Decimal, code: str) -> str:
-    sign = _SIGNS.get(code.lower())
-    return f"{sign}{_number(amount)}" if sign else f"{_number(amount)} {code.upper()}"
+    """Return an amount of money.
+
+    >>> _money(Decimal("1000.5"), "usd"), _money(Decimal("-15"), "eur"), _money(Decimal(20), "chf")
+    ('$1,000.50', '-€15', '20 CHF')
+    """
+    whole, dot, cents = number_token(abs(amount)).partition(".")
+    text = f"{int(whole):,}{dot}{cents and cents.ljust(2, '0')}"
+    minus, sign = "-" if amount < 0 else "", _SIGNS.get(code.lower())
+    return f"{minus}{sign}{text}" if sign else f"{minus}{text} {code.upper()}"
 
 
 def _time(hour: int, minute: int, second: int) -> str:
