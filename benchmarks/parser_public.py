@@ -219,7 +219,7 @@ def pizza(maker: Maker) -> DataSet:
     pairs = maker.synthesized(*skills, "--grammar", folder, *PIZZA_SYNTHESIS)
     pairs, test = maker.parts(pairs, reported(maker, "pizza", "pizza/dev.jsonl", "human"))
     noisy = maker.augmented((pairs,), *skills)
-    way = Way("templates, noise", (noisy,), 8_000, skills)
+    way = Way("templates, noise", (noisy,), 12_000, skills)
     # Without declarations: those of the templates do not know all that people ordered.
     unread = maker.but_first(test, PIZZA_READ) if maker.is_report and not maker.few else None
     return DataSet("pizza", test, (way,), (*SEXPR, "--unordered"), unread)

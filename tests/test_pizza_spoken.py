@@ -14,7 +14,7 @@ SAID = {
     "(NUMBER 1) (SIZE LARGE) (TOPPING HAM) (TOPPING PINEAPPLE) (COMPLEX_TOPPING (QUANTITY EXTRA) "
     "(TOPPING CHEESE)) (NOT (TOPPING CORN)))",
     "could you get me 2 thin crust small pies with tuna and two lemonades": "(PIZZAORDER "
-    "(NUMBER 2) (SIZE SMALL) (STYLE THIN_CRUST) (TOPPING TUNA)) "
+    "(NUMBER 2) (STYLE THIN_CRUST) (SIZE SMALL) (TOPPING TUNA)) "
     "(DRINKORDER (NUMBER 2) (DRINKTYPE LEMONADE))",
     "two large spinach pies one with ham and one with corn": "(PIZZAORDER (NUMBER 1) (SIZE LARGE) "
     "(TOPPING SPINACH) (TOPPING HAM)) (PIZZAORDER (NUMBER 1) (SIZE LARGE) (TOPPING SPINACH) "
