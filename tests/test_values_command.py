@@ -48,6 +48,20 @@ def test_mistakes_in_the_lists_come_before_any_row(folder, capsys):
     assert not (folder / "out.jsonl").exists()
 
 
+def test_values_that_no_sentence_can_say_are_told(folder, capsys):
+    (folder / "songs.txt").write_text('A Song of Mine\nthe "best" of\n12" mix\n')
+    asked = ["augment", "rows.jsonl", "--values", "values.tsv", "--no-noise", "--quoted", "0"]
+    assert run([*asked, "--output", "out.jsonl"]) == 0
+    told = capsys.readouterr().err
+    assert "songs.txt:2:1: warning[A011]: 2 values are left out: 'the \"best\" of', ..." in told
+    assert {row["utterance"] for row in said(folder)} == {"play a song of mine"}
+    (folder / "songs.txt").write_text('the "best" of\n')
+    assert run([*asked, "--output", "out.jsonl", "--overwrite"]) == 1
+    told = capsys.readouterr().err
+    assert "warning[A011]: a value is left out" in told
+    assert "values.tsv:1:18: error[A006]: the list songs.txt has no values" in told
+
+
 def test_the_report_names_the_lists(folder, capsys):
     assert run(["augment", "--list-values", "--values", "values.tsv"]) == 0
     lines = capsys.readouterr().out.splitlines()

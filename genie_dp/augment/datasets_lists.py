@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from genie_dp.augment.expand_values import is_fit, is_fit_all
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.opening import UNREADABLE, hint_unreadable, is_url, why_unreadable
 from genie_dp.skills.words import spoken
@@ -124,7 +125,11 @@ def _checked(values: Sequence[_Value], path: str, place: Span, data: bytes, text
         if said:
             texts.append(said)
             weights.append(value.weight)
-    if not texts and not problems:
+    if texts and not is_fit_all(texts):
+        problems.append(_unfit(values, path))
+        fit = [(said, weight) for said, weight in zip(texts, weights, strict=True) if is_fit(said)]
+        texts, weights = [said for said, _ in fit], [weight for _, weight in fit]
+    if not texts and all(problem.severity == "warning" for problem in problems):
         message = f"the list {path} has no values"
         problems.append(Problem("A006", message, place, "give it a line"))
     return ReadList(
@@ -135,6 +140,16 @@ def _checked(values: Sequence[_Value], path: str, place: Span, data: bytes, text
         tuple(problems[:_MOST_SHOWN]),
         {path: text} if problems else {},
     )
+
+
+def _unfit(values: Sequence[_Value], path: str) -> Problem:
+    """Return the warning that sentences cannot say some values, at the first of them."""
+    told = [value for value in values if (said := tokens_of(value.text)) and not is_fit(said)]
+    place = Span(path, told[0].line, 1, told[0].line, 2)
+    count = "a value is" if len(told) == 1 else f"{len(told)} values are"
+    message = f"{count} left out: {told[0].text.strip()!r}" + (", ..." if len(told) > 1 else "")
+    hint = "write values without quotes, backslashes and control characters"
+    return Problem("A011", message, place, hint, severity="warning")
 
 
 def tokens_of(text: str) -> str:
