@@ -70,7 +70,7 @@ def memory(options: argparse.Namespace) -> None:
     before, start = _peak(), time.monotonic()
     found = Duplicates(options.near)
     for text in _texts(options.rows):
-        found.add(text)
+        found.add(Point(text))
     read = time.monotonic() - start
     later = found.later()
     total = time.monotonic() - start

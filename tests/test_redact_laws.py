@@ -228,26 +228,57 @@ def test_places_are_in_order_and_apart(given):
     assert all(x[1] < y[0] for x, y in zip(places, places[1:], strict=False))
 
 
-@given(st.lists(st.sampled_from(["a b", "c d", "e", ""])))
+same_points = st.builds(
+    Point,
+    st.sampled_from(["a b", "c d", ""]),
+    st.sampled_from([None, "p", ""]),
+    st.sampled_from(["sexpr"]),
+    st.sampled_from([(), (("user", "1"),), (("user", "2"),)]),
+)
+
+
+@given(st.lists(same_points))
 def test_later_equal_points_are_duplicates_and_no_first_one(given):
     duplicates = Duplicates()
-    for text in given:
-        duplicates.add(text)
-    assert duplicates.later().tolist() == [text in given[:i] for i, text in enumerate(given)]
+    for point in given:
+        duplicates.add(point)
+    assert duplicates.later().tolist() == [point in given[:i] for i, point in enumerate(given)]
+
+
+FIRST = "please remind me to water the plants on the balcony every evening"
 
 
 def test_alike_points_are_duplicates_and_others_are_not():
-    first = "please remind me to water the plants on the balcony every evening"
     duplicates = Duplicates(0.8)
-    for text in (first, "turn on the lights", first + " ok", first.upper(), "play some jazz"):
-        duplicates.add(text)
+    for text in (FIRST, "turn on the lights", FIRST + " ok", FIRST.upper(), "play some jazz"):
+        duplicates.add(Point(text))
     assert duplicates.later().tolist() == [False, False, True, True, False]
+
+
+alike = st.tuples(
+    st.sampled_from("abc"),
+    st.sampled_from([FIRST, FIRST + " ok", FIRST + " or not", FIRST[7:], "no", "so FIRST"]),
+)
+
+
+@given(st.lists(alike, max_size=12))
+def test_alike_points_of_a_unit_are_found_as_if_there_were_no_other_unit(given):
+    def later(pairs):
+        duplicates = Duplicates(0.8, unit_field="user")
+        for unit, text in pairs:
+            duplicates.add(Point(text, fields=(("user", unit),)))
+        return duplicates.later().tolist()
+
+    whole = later(given)
+    for unit in "abc":
+        own = [flag for (name, _), flag in zip(given, whole, strict=True) if name == unit]
+        assert own == later([pair for pair in given if pair[0] == unit])
 
 
 def test_memory_of_duplicates_is_bytes_a_point_and_no_objects():
     duplicates = Duplicates(0.8)
     for i in range(5000):
-        duplicates.add(f"{i * 7919} is the number of sentence {i} of this file")
+        duplicates.add(Point(f"{i * 7919} is the number of sentence {i} of this file"))
     duplicates._hash()
     kept = len(duplicates._digests) + len(duplicates._texts) + len(duplicates._keys)
     # 16 of the hash, 128 of keys, and the text.

@@ -16,12 +16,14 @@ from hypothesis import strategies as st
 from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
 from genie_dp.cli.private.redact_work import WorkFolder
+from genie_dp.private.redact.provenance import manifest_beside
 from genie_dp.synthesis.checkpoint import work_folder_of
 from tests.synthesis_project import LAUNCHER, journal_lines
 
 ROOT = LAUNCHER.parent
 BATCHES = 6
 FILES = ("out.jsonl", "report.json", "review.html")
+WRITTEN = (*FILES, "out.jsonl.manifest.json")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -53,7 +55,7 @@ def redact(rows: Path, folder: Path, *more: object) -> int:
 
 
 def contents(folder: Path) -> list[bytes]:
-    return [(folder / name).read_bytes() for name in FILES]
+    return [(folder / name).read_bytes() for name in WRITTEN]
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +103,7 @@ def test_wherever_it_was_stopped_it_gives_the_same_bytes(
         if sum(stops[: number + 1]) >= BATCHES:
             break
         stopped_after(rows, folder, batches, *(["--resume"] if number else []))
-        assert not any((folder / name).exists() for name in FILES)
+        assert not any((folder / name).exists() for name in WRITTEN)
         if has_more:  # what was written behind the journal's last line
             for name in ("rows", "shown.jsonl", "journal.jsonl"):
                 with (work / name).open("ab") as file:
@@ -183,6 +185,7 @@ def test_an_interrupted_run_says_how_to_go_on(rows, tmp_path, monkeypatch, capsy
         (("--gazetteer", "word=words.txt"), "detectors gazetteer"),
         (("--seed", 1), "review seed"),
         (("--keep", "user"), "keep"),
+        (("--unit-field", "user"), "unit"),
     ],
 )
 def test_other_settings_are_not_gone_on_with(rows, tmp_path, monkeypatch, capsys, more, named):
@@ -217,7 +220,7 @@ def test_the_page_asked_for_later_is_not_made_of_half_the_rows(rows, tmp_path, c
     assert run([*words, "--resume", "--review", str(tmp_path / "page.html")]) == 1
     assert "review is_wanted" in capsys.readouterr().err
     assert run([*words, "--resume"]) == 0
-    assert os.listdir(tmp_path) == [FILES[0]]
+    assert sorted(os.listdir(tmp_path)) == sorted([FILES[0], manifest_beside(out).name])
 
 
 def test_resume_and_overwrite_exclude_each_other(rows, tmp_path):

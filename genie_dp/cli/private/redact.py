@@ -41,12 +41,21 @@ from genie_dp.cli.run_options import resume_options
     "--near",
     type=Finite(),
     metavar="SHARE",
-    help="Take rows of that Jaccard similarity for duplicates, too, such as 0.8. One secret may "
-    "then decide about many other rows, which no guarantee counts.",
+    help="Take rows of that Jaccard similarity for duplicates, too, such as 0.8. Give --unit-field "
+    "with it: across all rows, one decides about many others, and training refuses them.",
+)
+@click.option(
+    "--unit-field",
+    metavar="FIELD",
+    help="Look for duplicates only among rows with the same value of this field of JSON rows, and "
+    "keep it: needed where the budget's unit is a user or a dialogue.",
 )
 @click.option("--keep-duplicates", is_flag=True, help="Do not mask rows that came before.")
 @click.option(
-    "--keep", multiple=True, metavar="FIELD", help="Keep this field of JSON rows. May be repeated."
+    "--keep",
+    multiple=True,
+    metavar="FIELD",
+    help="Keep this field of JSON rows; duplicates are equal in it, too. May be repeated.",
 )
 @click.option(
     "--language", default="thingtalk", show_default=True, help="Of programs that do not say theirs."
@@ -78,6 +87,7 @@ def command(**options: Any) -> None:
 
     \b
     genie-dp private redact calls.jsonl -o redacted.jsonl --review review.html
+    genie-dp private redact calls.jsonl -o redacted.jsonl --unit-field user
     genie-dp private redact mails.txt -o redacted.jsonl --points sentence \\
       --gazetteer person=customers.txt --detector detector --conservative 0.1
     """

@@ -26,6 +26,7 @@ from genie_dp.cli.private.train_files import write_over
 from genie_dp.cli.row_files import write_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.redact.duplicates import Duplicates
+from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
 from genie_dp.private.redact.redactor import Redacted, Redactor
 from genie_dp.private.redact.review import page
 from genie_dp.private.redact.rows import Point, Reading
@@ -47,7 +48,11 @@ def run(options: Mapping[str, Any]) -> None:
     if options["overwrite"]:
         shutil.rmtree(work, ignore_errors=True)
     reading = Reading(
-        options["input"], options["points"], options["language"], tuple(options["keep"])
+        options["input"],
+        options["points"],
+        options["language"],
+        tuple(options["keep"]),
+        options["unit_field"],
     )
     redactor = _redactor(options)
     with for_the_owner_alone():
@@ -106,6 +111,19 @@ def _deliver(
     if options["review"]:
         with open_text(options["review"]) as out:
             out.write(page(result, work.review))
+    made = Provenance(
+        reading.unit_field,
+        options["near"],
+        not options["keep_duplicates"],
+        redactor.conservative.every_text,
+        digest_of_rows(Path(options["output"])),
+    )
+    manifest = {"command": "private redact", **settings_of(options, reading)}
+    write_json(_manifest(options), {**manifest, "redaction": made.as_dict()})
+
+
+def _manifest(options: Mapping[str, Any]) -> str:
+    return str(manifest_beside(Path(options["output"])))
 
 
 def _targets(options: Mapping[str, Any], work: Path) -> list[str]:
@@ -113,7 +131,9 @@ def _targets(options: Mapping[str, Any], work: Path) -> list[str]:
     may_exist = options["overwrite"] or (options["resume"] and work.exists())
     targets = [options[name] for name in ("output", "report", "review") if options[name]]
     problems = []
-    for target in targets:
+    # Training asks it how the rows were made.
+    written = [*targets, _manifest(options)]
+    for target in written:
         if target == "-" or "://" in target:
             message = f"redacted rows are written to local files only, got {target}"
             problems.append(Problem("E015", message, hint="name a file beside the private rows"))
@@ -121,7 +141,7 @@ def _targets(options: Mapping[str, Any], work: Path) -> list[str]:
         check_output(target)
         path = Path(target)
         is_input = path.exists() and os.path.realpath(target) == os.path.realpath(options["input"])
-        if is_input or targets.count(target) > 1:
+        if is_input or written.count(target) > 1:
             problems.append(Problem("E016", f"{target} is named twice", hint="give another file"))
         elif path.exists() and not may_exist:
             hint = "give another file, or --overwrite"
@@ -152,12 +172,12 @@ def _conservative(given: str) -> Policy:
 
 def _later(reading: Reading, options: Mapping[str, Any]) -> Later:
     """Return for each point whether it was there before; the whole file is checked by that."""
-    found = Duplicates(options["near"])
+    found = Duplicates(options["near"], unit_field=reading.unit_field)
     count = 0
     with _told("duplicates are looked for"):
         for point in reading.points():
             count += 1
-            found.add(point.utterance)
+            found.add(point)
     if not count:
         raise GenieError(Problem("E009", f"{options['input']} holds no rows", hint="name another"))
     return np.zeros(count, np.bool_) if options["keep_duplicates"] else found.later()
@@ -173,10 +193,9 @@ def _redacted(
         old = list(islice(flags, len(batch)))
         if len(old) < len(batch):
             raise _changed(reading)
-        fresh = iter(redactor.redact([p for p, was in zip(batch, old, strict=True) if not was]))
         yield [
-            (point, redactor.duplicate(point) if was else next(fresh))
-            for point, was in zip(batch, old, strict=True)
+            (point, one.as_duplicate if was else one)
+            for point, one, was in zip(batch, redactor.redact(batch), old, strict=True)
         ]
     if next(flags, None) is not None:
         raise _changed(reading)

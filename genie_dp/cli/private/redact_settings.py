@@ -23,6 +23,7 @@ def settings_of(options: Mapping[str, Any], reading: Reading) -> dict[str, Any]:
         "points": reading.by,
         "language": reading.language,
         "keep": list(reading.keep),
+        "unit": reading.unit_field or "row",
         "policies": {name: options[name] for name in ("threshold", "conservative")},
         "duplicates": {name: options[name] for name in ("keep_duplicates", "near")},
         "detectors": _detectors(options),

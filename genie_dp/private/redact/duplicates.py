@@ -3,9 +3,15 @@
 Points are added as they are read; nothing is kept of them but a hash and, for alike ones, their
 letters packed and 16 keys: 300 MB for a million (benchmarks/redaction.py). `later` then says which
 points have one before them that is equal or alike.
+
+Equal is what is equal in all that redaction reads, kept fields as well: then it does not matter
+which of several stays, and one row more changes no other (docs/redaction.md). Alike ones are looked
+for within a unit, where there is one: what is said of a unit follows from its own rows.
 """
 
 import hashlib
+import json
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.redact.rows import Point
 
 # 16 bands of 4 rows: a pair of Jaccard similarity 0.8 shares a band with probability 0.9998.
 _BANDS, _ROWS = 16, 4
@@ -25,8 +32,12 @@ _DIGEST = 16
 class Duplicates:
     """What is known of the points so far."""
 
-    def __init__(self, near: float | None = None):
+    def __init__(self, near: float | None = None, *, unit_field: str | None = None):
         """Look for equal points, and with `near` for those of at least that Jaccard similarity.
+
+        Args:
+            near: of the utterances; None for equal points alone.
+            unit_field: kept field that names units: points of two of them are never compared.
 
         Raises:
             GenieError: rensa is missing (E002), or `near` is no similarity above 0.5 (E006).
@@ -34,20 +45,24 @@ class Duplicates:
         if near is not None and not 0.5 <= near < 1:
             message = f"expected a similarity from 0.5 to below 1, got {near}"
             raise GenieError(Problem("E006", message, hint="0.8 is usual"))
-        self.near = near
+        self.near, self.unit_field = near, unit_field
+        self._units, self._numbers = array("Q"), dict[str, int]()
         self._digests = bytearray()
         self._texts, self._ends = bytearray(), [0]
         self._waiting: list[list[str]] = []
         self._keys = bytearray()
         self._minhash: Any = _minhash() if near is not None else None
 
-    def add(self, text: str) -> None:
+    def add(self, point: Point) -> None:
         """Add the next point."""
-        data = text.encode("utf-8", "surrogatepass")
-        self._digests += hashlib.blake2b(data, digest_size=_DIGEST).digest()
+        language = "" if point.program is None else point.language
+        whole = json.dumps([point.utterance, point.program, language, point.fields])
+        self._digests += hashlib.blake2b(whole.encode(), digest_size=_DIGEST).digest()
         if self.near is None:
             return
-        folded = " ".join(text.casefold().split())
+        unit = "" if self.unit_field is None else dict(point.fields)[self.unit_field]
+        self._units.append(self._numbers.setdefault(unit, len(self._numbers)))
+        folded = " ".join(point.utterance.casefold().split())
         self._texts += folded.encode("utf-8", "surrogatepass")
         self._ends.append(len(self._texts))
         self._waiting.append(list(_grams(folded)))
@@ -55,7 +70,7 @@ class Duplicates:
             self._hash()
 
     def later(self) -> npt.NDArray[np.bool_]:
-        """Return for each point whether one before it is equal or alike."""
+        """Return for each point whether one before it, of its unit, is equal or alike."""
         digests = np.frombuffer(bytes(self._digests), dtype=f"V{_DIGEST}")
         out = np.ones(len(digests), np.bool_)
         if not len(out):
@@ -65,8 +80,9 @@ class Duplicates:
         if self.near is not None:
             self._hash()
             keys = np.frombuffer(self._keys, np.uint64).reshape(-1, _BANDS)
+            units = np.frombuffer(self._units, np.uint64)
             for band in range(_BANDS):
-                self._mark(keys[:, band], out)
+                self._mark(units, keys[:, band], out)
         return out
 
     def _hash(self) -> None:
@@ -83,11 +99,17 @@ class Duplicates:
         self._keys += key.astype(np.uint64).tobytes()
         self._waiting = []
 
-    def _mark(self, keys: npt.NDArray[np.uint64], out: npt.NDArray[np.bool_]) -> None:
-        """Mark points that are alike to the first, or to the one before, of their key."""
-        order = np.argsort(keys, kind="stable")
-        ranked = keys[order]
-        is_first = np.concatenate([[True], ranked[1:] != ranked[:-1]])
+    def _mark(
+        self,
+        units: npt.NDArray[np.uint64],
+        keys: npt.NDArray[np.uint64],
+        out: npt.NDArray[np.bool_],
+    ) -> None:
+        """Mark points that are alike to the first, or the one before, of their unit and key."""
+        order = np.lexsort((keys, units))
+        ranked, owners = keys[order], units[order]
+        begins = (ranked[1:] != ranked[:-1]) | (owners[1:] != owners[:-1])
+        is_first = np.concatenate([[True], begins])
         first = order[np.maximum.accumulate(np.where(is_first, np.arange(len(order)), 0))]
         for rank in np.flatnonzero(~is_first):
             point = int(order[rank])

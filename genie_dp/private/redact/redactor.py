@@ -45,6 +45,26 @@ class Redacted:
     def __repr__(self) -> str:
         return f"Redacted(part={self.part!r}, ..)"
 
+    @property
+    def is_masked(self) -> bool:
+        """Tell whether there is a mask in what is trained on: the utterance or the program."""
+        return MASK in self.point.utterance or MASK in (self.point.program or "")
+
+    @property
+    def as_duplicate(self) -> "Redacted":
+        """Return what becomes of the point if it was there before: the one mask.
+
+        A point with masks stays as it is. If it became one mask as a whole, it would tell that
+        somebody else has the same secret, though redaction found it (docs/redaction.md).
+        """
+        if self.is_masked:
+            return self
+        texts = self.point.texts
+        trained = len(texts) - len(self.point.fields)
+        whole = tuple(((0, len(text)),) if text else () for text in texts[:trained])
+        places = (*whole, *self.places[trained:])
+        return Redacted(self.point.as_duplicate, "private", places, ((),) * len(texts), True)
+
 
 @dataclass(frozen=True, slots=True)
 class Redactor:
@@ -72,13 +92,6 @@ class Redactor:
             self._look(waiting)
             waiting = [one for one in waiting if one.mask(self.policy)]
         return [self._done(one) for one in work]
-
-    def duplicate(self, point: Point) -> Redacted:
-        """Return what becomes of a point that was there before."""
-        kept = self.redact([Point("", None, "", point.fields)])[0]
-        whole = tuple(((0, len(text)),) if text else () for text in point.texts)
-        new = Point(point.utterance, point.program, point.language, kept.point.fields)
-        return Redacted(new.as_duplicate, "private", whole, ((),) * len(whole), True)
 
     def text(self, text: str) -> str:
         """Return a text with masks in it."""

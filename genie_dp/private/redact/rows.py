@@ -73,23 +73,30 @@ class Reading:
         by: what a point of a .txt is.
         language: of rows that do not say theirs.
         keep: fields of JSON rows that are kept besides utterance and program.
+        unit_field: field of JSON rows that names units; it is kept, too.
     """
 
     path: str
     by: Points = "line"
     language: str = ""
     keep: tuple[str, ...] = ()
+    unit_field: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a splitting that there is not, and kept fields that are written anyway.
+        """Refuse a splitting that there is not, and fields that are written anyway, or not there.
 
         Raises:
-            GenieError: it is not one of POINTS (E007), or a field is redaction's own (E016).
+            GenieError: it is not one of POINTS (E007), a field is redaction's own (E016), or the
+                file has no fields (E019).
         """
         if self.by not in POINTS:
             message = f"expected points by {', '.join(POINTS)}, got {self.by!r}"
             raise GenieError(Problem("E007", message))
-        if own := _WRITTEN.intersection(self.keep):
+        if self.kept and not self._has_fields:
+            message = f"{self.path} has no field {self.kept[0]!r}: only JSON rows have names"
+            hint = "write the rows as JSONL, one object a line"
+            raise GenieError(Problem("E019", message, hint=hint))
+        if own := _WRITTEN.intersection(self.kept):
             message = f"redacted rows have the field {min(own)!r} already"
             raise GenieError(Problem("E016", message, hint="keep other fields"))
 
@@ -97,6 +104,19 @@ class Reading:
     def is_text(self) -> bool:
         """Tell a file of text from one of rows."""
         return ".txt" in Path(self.path).suffixes[-2:]
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """Return all fields that are kept, each once."""
+        return tuple(dict.fromkeys((*self.keep, *([self.unit_field] if self.unit_field else ()))))
+
+    @property
+    def _has_fields(self) -> bool:
+        return not self.is_text and not self._is_table
+
+    @property
+    def _is_table(self) -> bool:
+        return ".tsv" in Path(self.path).suffixes[-2:]
 
     def points(self) -> Iterator[Point]:
         """Yield the points of the file.
@@ -128,7 +148,7 @@ class Reading:
             problems.append(Problem("E010", message, hint=hint))
 
     def _rows(self, lines: IO[bytes], problems: list[Problem]) -> Iterator[Point]:
-        parse = self._tsv if ".tsv" in Path(self.path).suffixes[-2:] else self._json
+        parse = self._tsv if self._is_table else self._json
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -158,7 +178,7 @@ class Reading:
         if language is not None and not _is_text(language):
             return "expected text in the field 'language', or none", None
         fields = []
-        for name in self.keep:
+        for name in self.kept:
             value = row.get(name)
             if isinstance(value, bool) or not (isinstance(value, int) or _is_text(value)):
                 return f"expected text or a whole number in the field {name!r}", None
