@@ -5,11 +5,14 @@ import math
 from pathlib import Path
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 pytest.importorskip("dp_accounting")
+
+from dp_accounting.pld import privacy_loss_distribution
 
 from genie_dp.errors import GenieError
 from genie_dp.private.crt.accounting import (
@@ -244,7 +247,7 @@ def spend(ledger, run, redaction):
 
 def test_a_statement_has_all_three_guarantees_and_what_they_rest_on(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
     found = statement_of(ledger)
     assert found.rows == Guarantee(ledger.spent().epsilon, 1e-5)
     assert found.secret == replacing(ledger.mechanisms, 1e-5)
@@ -254,16 +257,16 @@ def test_a_statement_has_all_three_guarantees_and_what_they_rest_on(tmp_path):
     assert found.bayesian.delta == pytest.approx(0.015 + 1e-5)
     assert found.expected == of_crt(likely, 0.1, 0.0)
     assert found.expected.epsilon < of_crt(found.secret, 0.1, 0.0).epsilon
-    assert found.redactions == (Redaction("x", GAMMA, BOTH),)
+    assert found.redactions == (Redaction("x", GAMMA, BOTH, "recorded"),)
     told = "\n".join(found.lines())
     assert "0.1 (0.06 to 0.15) on 200 rows labelled by hand" in told
 
 
 def test_two_runs_on_one_redaction_are_composed_first_and_amplified_once(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
     once = statement_of(ledger)
-    spend(ledger, "b", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "b", Redaction("x", GAMMA, BOTH, "recorded"))
     found = statement_of(ledger)
     assert found.gamma == once.gamma == 0.15
     assert found.missed_by_both == 0.015
@@ -274,14 +277,14 @@ def test_two_runs_on_one_redaction_are_composed_first_and_amplified_once(tmp_pat
 def test_shares_of_different_redactions_add_up(tmp_path):
     ledger = opened(tmp_path)
     for run, text in (("a", "x"), ("b", "y")):
-        spend(ledger, run, Redaction(text, GAMMA, BOTH))
+        spend(ledger, run, Redaction(text, GAMMA, BOTH, "recorded"))
     found = statement_of(ledger)
     assert (found.gamma, found.missed_by_both) == (0.3, 0.03)
 
 
 def test_a_run_on_rows_that_were_not_redacted_leaves_no_amplification(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
     ledger.spend([Gaussian(20.0)], purpose="histogram", run="h")
     found = statement_of(ledger)
     assert found.gamma == 1.0
@@ -290,17 +293,17 @@ def test_a_run_on_rows_that_were_not_redacted_leaves_no_amplification(tmp_path):
 
 def test_a_policy_that_nobody_measured_claims_nothing(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x"))
+    spend(ledger, "a", Redaction("x", apart="recorded"))
     assert statement_of(ledger).bayesian.epsilon == statement_of(ledger).secret.epsilon
 
 
 def test_a_text_that_was_measured_later_or_again_has_the_larger_measured_share(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", UNMEASURED, UNMEASURED))
+    spend(ledger, "a", Redaction("x", UNMEASURED, UNMEASURED, "recorded"))
     assert statement_of(ledger).gamma == 1.0
-    spend(ledger, "b", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "b", Redaction("x", GAMMA, BOTH, "recorded"))
     assert (statement_of(ledger).gamma, statement_of(ledger).missed_by_both) == (0.15, 0.015)
-    spend(ledger, "c", Redaction("x", MissRate(0.01, 0.0, 0.02, "other rows"), BOTH))
+    spend(ledger, "c", Redaction("x", MissRate(0.01, 0.0, 0.02, "other rows"), BOTH, "recorded"))
     assert statement_of(ledger).gamma == 0.15
 
 
@@ -308,9 +311,9 @@ def test_a_text_that_was_measured_later_or_again_has_the_larger_measured_share(t
 def test_a_run_without_public_rows_measures_nothing_for_one_that_had_them(tmp_path, order):
     ledger = opened(tmp_path)
     for run, both in zip("ab", order, strict=True):
-        spend(ledger, run, Redaction("x", GAMMA, both))
+        spend(ledger, run, Redaction("x", GAMMA, both, "recorded"))
     assert statement_of(ledger).missed_by_both == 1.0
-    spend(ledger, "c", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "c", Redaction("x", GAMMA, BOTH, "recorded"))
     assert statement_of(ledger).missed_by_both == 0.015
 
 
@@ -319,7 +322,7 @@ def test_a_run_without_public_rows_measures_nothing_for_one_that_had_them(tmp_pa
 )
 def test_a_share_without_an_interval_is_not_said_to_be_a_bound(tmp_path, both, told):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, both))
+    spend(ledger, "a", Redaction("x", GAMMA, both, "recorded"))
     _, _, drawn, measured = statement_of(ledger).lines()
     assert ("at most" in drawn) == both.has_interval
     assert told in drawn
@@ -328,7 +331,7 @@ def test_a_share_without_an_interval_is_not_said_to_be_a_bound(tmp_path, both, t
 
 def test_a_record_that_was_changed_or_removed_is_noticed(tmp_path):
     ledger = opened(tmp_path)
-    spend(ledger, "a", Redaction("x", GAMMA, BOTH))
+    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "recorded"))
     path = book_of(ledger.path)
     whole = path.read_text()
     path.write_text(whole.replace('"high": 0.15', '"high": 0.12'))
@@ -349,12 +352,12 @@ def test_a_record_that_was_changed_or_removed_is_noticed(tmp_path):
 
 def test_a_run_that_goes_on_keeps_its_record(tmp_path):
     ledger = opened(tmp_path)
-    one = Record("a", Redaction("x", GAMMA, BOTH))
+    one = Record("a", Redaction("x", GAMMA, BOTH, "recorded"))
     record(ledger.path, one)
     record(ledger.path, one)
     assert read_records(ledger.path) == (one,)
     with pytest.raises(GenieError) as caught:
-        record(ledger.path, Record("a", Redaction("y", GAMMA, BOTH)))
+        record(ledger.path, Record("a", Redaction("y", GAMMA, BOTH, "recorded")))
     assert caught.value.problems[0].code == "O002"
 
 
@@ -410,11 +413,102 @@ def test_the_key_of_a_faster_process_stays(tmp_path, monkeypatch):
     assert id_of(rows) == first
 
 
+def test_what_was_redacted_nobody_knows_how_promises_nothing_of_secrets(tmp_path):
+    ledger = opened(tmp_path)
+    old = Redaction("x", GAMMA, BOTH)
+    # Records of before this was asked keep their hashes.
+    assert set(old.as_dict()) == {"id", "gamma", "missed_by_both"}
+    spend(ledger, "a", old)
+    spend(ledger, "b", Redaction("y", GAMMA, BOTH, "recorded"))
+    found = statement_of(ledger)
+    assert found.redactions[0] == old
+    for promise in (found.rows, found.secret, found.bayesian, found.expected):
+        assert promise.delta >= 1
+    *promises, _, _, why = found.lines()
+    assert all("nothing, for delta" in line for line in promises)
+    assert "not recorded" in why
+
+
+def test_alike_rows_leave_no_amplification(tmp_path):
+    ledger = opened(tmp_path)
+    spend(ledger, "a", Redaction("x", GAMMA, NOTHING_PUBLIC, "near"))
+    found = statement_of(ledger)
+    assert found.gamma == 1.0
+    assert found.bayesian == found.secret
+    assert "alike rows" in found.lines()[-1]
+
+
+def test_the_owners_word_is_told_as_such(tmp_path):
+    ledger = opened(tmp_path)
+    spend(ledger, "a", Redaction("x", GAMMA, BOTH, "said"))
+    found = statement_of(ledger)
+    assert found.gamma == 0.15
+    assert "by the owner's word" in found.lines()[-1]
+    # Of two runs on one text, what is less sure is told.
+    spend(ledger, "b", Redaction("x", GAMMA, BOTH, "recorded"))
+    assert statement_of(ledger).redactions[0].apart == "said"
+
+
+# A user of several rows, by dp_accounting's distributions and by none of our own accountants.
+
+NOISE, RATE, STEPS = 2.0, 0.1, 30
+
+
+def moved(rows):
+    """Return epsilon of so many rows that come and go together, each drawn by itself."""
+    drawn = [math.comb(rows, i) * RATE**i * (1 - RATE) ** (rows - i) for i in range(rows + 1)]
+    return (
+        privacy_loss_distribution.from_mixture_gaussian_mechanism(
+            NOISE, list(range(rows + 1)), drawn, value_discretization_interval=1e-2
+        )
+        .self_compose(STEPS)
+        .get_epsilon_for_delta(1e-5)
+    )
+
+
+def exchanged():
+    """Return a lower bound of epsilon for one unit replaced: of sums that are read in steps."""
+    edges = np.linspace(-20, 20, 2001)
+
+    def read(shift):
+        below = sum(
+            share * np.array([0.5 * math.erfc((at - x) / NOISE / 2**0.5) for x in edges])
+            for share, at in ((1 - RATE, 0), (RATE, shift))
+        )
+        # Beyond ten deviations there is nothing: those steps are one.
+        mass = np.maximum(np.diff(below), 1e-300)
+        return dict(enumerate((np.log(mass / mass.sum())).tolist()))
+
+    one = privacy_loss_distribution.from_two_probability_mass_functions(
+        read(1), read(-1), pessimistic_estimate=False, value_discretization_interval=1e-3
+    )
+    return one.self_compose(STEPS).get_epsilon_for_delta(1e-5)
+
+
+def test_what_is_claimed_of_a_user_is_what_one_unit_costs_however_many_rows_it_has(tmp_path):
+    budget = Budget(50.0, 1e-5, "user", cap=20, accountant="pld")
+    ledger = Ledger.create(tmp_path / "rows.ledger.json", budget)
+    one = Record("a", Redaction("x", GAMMA, BOTH, "recorded"))
+    record(ledger.path, one)
+    ledger.spend([PoissonGaussian(NOISE, RATE, STEPS)], purpose=f"model{one.mark}", run="a")
+    found = statement_of(ledger)
+    assert found.rows.epsilon == pytest.approx(moved(1), rel=0.01)
+    assert exchanged() <= found.secret.epsilon <= exchanged() * 1.02
+    assert "one user's private rows more or less" in found.lines()[0]
+    # That a unit gives one row to a step at most: tests/test_private_draws.py.
+
+
+def test_rows_of_others_that_change_with_a_users_own_would_cost_far_more():
+    # So redaction that moves 5 rows, or 20, is refused: 1.2 was claimed of them.
+    one, few, many = (moved(rows) for rows in (1, 5, 20))
+    assert 5 * one < few < many / 5
+
+
 def test_records_hold_no_private_text(tmp_path):
     ledger = opened(tmp_path)
     rows = tmp_path / "rows.jsonl"
     rows.write_text('{"utterance": "Zorblat"}')
-    spend(ledger, "a", Redaction(id_of(rows), GAMMA, BOTH))
+    spend(ledger, "a", Redaction(id_of(rows), GAMMA, BOTH, "recorded"))
     texts = [path.read_text() for path in tmp_path.glob("*.json")]
     assert len(texts) == 2
     assert not any("Zorblat" in text for text in texts)

@@ -20,7 +20,8 @@ from genie_dp.private.crt.figure import amplification_svg
 from genie_dp.private.crt.marked import open_marked
 from genie_dp.private.crt.statements import NOTHING_PUBLIC, UNMEASURED, read_records
 from genie_dp.private.generators.folder import load_generator
-from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
 from genie_dp.private.training.settings import ENGINES
 
 ROOT = Path(__file__).parent.parent
@@ -51,7 +52,14 @@ def rows(tmp_path, monkeypatch):
 def budgeted(rows):
     budget = ["--epsilon", "5", "--delta", "1e-3", "--unit", "utterance"]
     assert run(["private", "budget", "init", str(rows), *budget]) == 0
+    by_redact(rows)
     return rows
+
+
+def by_redact(rows, *, unit_field=None, near=None, are_compared=True, is_all_private=False):
+    """Put the manifest of redaction beside rows."""
+    made = Provenance(unit_field, near, are_compared, is_all_private, digest_of_rows(rows))
+    manifest_beside(rows).write_text(json.dumps({"redaction": made.as_dict()}))
 
 
 def train(rows, *options):
@@ -142,6 +150,92 @@ def test_no_private_text_is_written_or_said(budgeted, tmp_path, capsys):
     assert "play" in vocabulary
     assert "<MASK>" in vocabulary
     assert "name" not in vocabulary
+
+
+@pytest.fixture
+def by_user(tmp_path, monkeypatch):
+    """Return what makes redacted rows of users, and a budget by user."""
+    monkeypatch.chdir(tmp_path)
+
+    def made(*options):
+        said = ["turn on the lights", "play some jazz now", "mail ann@example.org", "is it late"]
+        rows = [{"utterance": text, "user": f"u_{i}"} for i in range(3) for text in said]
+        calls, out = write(tmp_path / "calls.jsonl", rows), tmp_path / "redacted.jsonl"
+        words = ["private", "redact", str(calls), "-o", str(out), "--conservative", "0.1"]
+        assert run([*words, *options]) == 0
+        budget = ["--epsilon", "5", "--delta", "1e-3", "--unit", "user", "--cap", "5"]
+        assert run(["private", "budget", "init", str(out), *budget]) == 0
+        return out
+
+    return made
+
+
+def test_what_is_promised_of_users_is_of_rows_that_were_redacted_by_user(by_user, tmp_path, capsys):
+    rows = by_user("--unit-field", "user")
+    assert train(rows, *PAY, *SHARES) == 0
+    said = capsys.readouterr().err
+    assert "one user's private rows more or less: epsilon" in said
+    assert "secrets of one user's private rows that redaction missed, or <MASK>: epsilon" in said
+    spent = load_generator(tmp_path / "model").spent
+    assert spent.unit == "user"
+    assert any("lists, detectors and labelled rows" in line for line in spent.not_covered)
+    assert not any("the owner's word" in line for line in spent.not_covered)
+    assert json.loads((tmp_path / "model" / "confidentiality.json").read_text())["unit"] == "user"
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--keep", "user"], "was redacted by row"),
+        (["--keep", "user", "--near", "0.8"], "was redacted by row with alike rows"),
+        # Public by its own rows, but which are alike may follow from a secret.
+        (["--unit-field", "user", "--near", "0.8"], "alike rows"),
+    ],
+)
+@pytest.mark.parametrize("more", [[], ["--redacted-apart"]])
+def test_rows_that_were_redacted_by_another_unit_are_refused(by_user, capsys, options, says, more):
+    rows = by_user(*options)
+    capsys.readouterr()
+    assert train(rows, *PAY, *SHARES, *more) == 1
+    said = capsys.readouterr().err
+    assert "error[O017]" in said
+    assert says in said
+    assert "redact again" in said
+    assert not Ledger.open(ledger_of(rows)).entries
+    assert not Path(".model.work").exists()
+
+
+def test_rows_of_users_that_nobody_compared_are_taken_by_any_unit(by_user, capsys):
+    assert train(by_user("--keep", "user", "--keep-duplicates"), *PAY, *SHARES) == 0
+
+
+def test_alike_rows_of_a_user_are_taken_where_no_row_is_public(by_user, capsys):
+    rows = by_user("--unit-field", "user", "--near", "0.8")
+    assert train(rows, *PAY, *SHARES, "--method", "dp") == 0
+    assert "alike rows were compared" in capsys.readouterr().err
+
+
+def test_rows_without_their_manifest_need_the_owners_word(budgeted, tmp_path, capsys):
+    manifest = manifest_beside(budgeted)
+    whole = manifest.read_text()
+    # Of other rows, of none, and no manifest at all.
+    for text in (whole.replace("sha256", "sha"), whole.replace('"sha256": "', '"sha256": "0'), ""):
+        manifest.write_text(text)
+        assert train(budgeted, *PAY, *SHARES) == 1
+        assert code_of(capsys) == "O016"
+    manifest.unlink()
+    assert train(budgeted, *PAY, *SHARES) == 1
+    assert "--redacted-apart" in capsys.readouterr().err
+    budget = Ledger.open(ledger_of(budgeted)).budget
+    with pytest.raises(GenieError, match="O016"):
+        open_marked(budgeted, language="thingtalk", budget=budget)
+    assert not Ledger.open(ledger_of(budgeted)).entries
+    assert train(budgeted, *PAY, *SHARES, "--redacted-apart") == 0
+    assert "by the owner's word" in capsys.readouterr().err
+    not_covered = load_generator(tmp_path / "model").spent.not_covered
+    assert any("the owner's word" in line for line in not_covered)
+    assert run(["private", "budget", "show", str(budgeted)]) == 0
+    assert "by the owner's word" in capsys.readouterr().out
 
 
 def test_two_stages_are_trained_confidentially(budgeted, tmp_path):
@@ -265,6 +359,7 @@ def test_rows_that_do_not_suit_a_baseline_are_refused(rows, tmp_path, capsys):
         [*PAY, "--gamma", "0.1"], [*PAY, "--measured-on", "x"], [*PAY, "--resume", "--overwrite"],
         [*PAY, "--model", "decoder", "--heads", "3"],
         [*PAY, "--noise-multiplier", "2"],
+        ["--method", "masked", "--without-guarantee", "--redacted-apart"],
     ],
 )  # fmt: skip
 def test_options_that_do_not_go_together_are_wrong_usage(budgeted, options):
@@ -276,12 +371,14 @@ def test_a_report_has_both_shares(tmp_path, budgeted):
     report = tmp_path / "report.json"
     report.write_text(json.dumps({"gamma": share, "missed_by_both": {**share, "estimate": 0.15}}))
     options = {"report": report, "rows": budgeted, "measured_on": None, "method": "crt"}
-    found = shares_of(options)
+    options |= {"redacted_apart": False}
+    budget = Ledger.open(tmp_path / "rows.ledger.json").budget
+    found = shares_of(options, budget)
     assert (found.gamma.estimate, found.missed_by_both.estimate) == (0.1, 0.15)
     for wrong in ({"gamma": share}, {"gamma": share, "missed_by_both": 0}, [share], "gamma"):
         report.write_text(json.dumps(wrong))
         with pytest.raises(GenieError) as caught:
-            shares_of(options)
+            shares_of(options, budget)
         assert caught.value.problems[0].code == "O011"
 
 

@@ -92,7 +92,8 @@ def test_a_group_of_one_that_was_missed_is_one_secret(epsilon, gamma):
 @pytest.fixture
 def ledger(tmp_path) -> Ledger:
     made = Ledger.create(tmp_path / "rows.ledger.json", Budget(50.0, 1e-5, "utterance"))
-    one = Record("a", Redaction("x", MissRate(0.1, 0.06, 0.15, ON), MissRate(0.0, 0.0, 0.01, ON)))
+    shares = MissRate(0.1, 0.06, 0.15, ON), MissRate(0.0, 0.0, 0.01, ON)
+    one = Record("a", Redaction("x", *shares, "recorded"))
     record(made.path, one)
     made.spend([Gaussian(10.0)], purpose=f"language model{one.mark}", run="a")
     return made

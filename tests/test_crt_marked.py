@@ -24,11 +24,12 @@ def test_private_rows_are_grouped_by_unit_and_public_ones_are_not(tmp_path):
     path = tmp_path / "rows.jsonl"
     row = '{{"utterance": "{}", "part": "{}", "user": "u"}}\n'
     path.write_text("".join(row.format(x, p) for x, p in (("a", "x"), ("b", "public"), ("c", "y"))))
-    found = open_marked(path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5))
+    budget = Budget(1.0, 1e-6, "user", cap=5)
+    found = open_marked(path, language="thingtalk", budget=budget, said_apart=True)
     assert [len(unit) for unit in found.private] == [2]
     assert len(found.public) == 1
     whole = open_marked(
-        path, language="thingtalk", budget=Budget(1.0, 1e-6, "user", cap=5), all_private=True
+        path, language="thingtalk", budget=budget, all_private=True, said_apart=True
     )
     assert [len(unit) for unit in whole.private] == [3]
     assert whole.public == ()

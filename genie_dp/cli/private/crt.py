@@ -46,6 +46,9 @@ RATES = {"lstm": 5e-2, "decoder": 1e-2}
 @click.option("--delta-2", metavar="SHARE[,LOW,HIGH]",
               help="Instead: the share of secrets whose row is public.")  # fmt: skip
 @click.option("--measured-on", metavar="TEXT", help="Where these shares were measured.")
+@click.option("--redacted-apart", is_flag=True,
+              help="Of rows that genie-dp private redact did not write: say that none was made "
+              "from another unit's.")  # fmt: skip
 @click.option("--public", multiple=True, metavar="FILE",
               help="More public rows, such as those of synthesize: they join the public part. May "
               "be repeated.")  # fmt: skip
@@ -140,6 +143,8 @@ def _check_baseline(options: dict[str, Any]) -> None:
         raise click.UsageError(
             f"{method} has no guarantee: --epsilon, --rest, --ledger go with crt"
         )
+    if options["redacted_apart"]:
+        raise click.UsageError("--redacted-apart goes with crt and dp: baselines promise nothing")
     if (method == "s-dp") != (options["original"] is not None):
         raise click.UsageError("--original goes with s-dp, which needs it")
     if method == "s-dp" and options["about"] is None:

@@ -22,10 +22,10 @@ from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.private.crt.course import (
     PAID,
-    PUBLIC_ROWS,
     Course,
     Rows,
     check_selective,
+    limits_of,
     plan_of,
     steps_of,
 )
@@ -138,7 +138,8 @@ def job_of(options: Mapping[str, Any]) -> Job:
 
     Raises:
         GenieError: s-dp with another model (O009), a baseline on rows that have a budget (O010),
-            shares that are none (O001, O011), no ledger (B022).
+            shares that are none (O001, O011), no ledger (B022), rows that were not redacted by the
+            budget's unit (O016, O017).
     """
     if options["method"] == "s-dp":
         check_selective(is_recurrent=options["model"] == "lstm", kind=options["kind"])
@@ -147,7 +148,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
     ledger = redaction = None
     if options["method"] in PAID:
         ledger = Ledger.open(beside)
-        redaction = shares_of(options)
+        redaction = shares_of(options, ledger.budget)
     elif beside.exists() or any(ledger_of(p).exists() for p in (options["original"],) if p):
         message = f"these rows have a budget, which {options['method']} would not keep"
         hint = "compare methods on rows without a ledger: public ones, or generated ones"
@@ -223,8 +224,9 @@ def _trained(
             f"{stage}: step {event['step']:,} of {event['steps']:,}"
         ),
     )
-    if options["method"] == "crt":
-        spent = _with_limit(spent)
+    if job.redaction is not None:
+        limits = limits_of(options["method"], job.redaction.apart)
+        spent = replace(spent, not_covered=(*limits, *spent.not_covered))
     statement = None if job.ledger is None else statement_of(Ledger.open(job.ledger.path))
     _deliver(job, generator, spent, plan, statement)
     return spent, statement
@@ -260,10 +262,6 @@ def _name_of(job: Job) -> str:
 def _folders(job: Job) -> tuple[Path, ...]:
     """Return where the stages are trained."""
     return tuple(job.work / stage.name for stage in STAGES[job.options["kind"]])
-
-
-def _with_limit(spent: Spent) -> Spent:
-    return replace(spent, not_covered=(PUBLIC_ROWS, *spent.not_covered))
 
 
 def _deliver(

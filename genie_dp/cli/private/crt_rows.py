@@ -9,7 +9,7 @@ from genie_dp.cli.private.train_files import rows_in
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.private.crt.course import Rows, rows_of
-from genie_dp.private.crt.marked import MASK, open_marked, sensitive_words
+from genie_dp.private.crt.marked import MASK, apart_of, open_marked, sensitive_words
 from genie_dp.private.crt.statements import (
     NOTHING_PUBLIC,
     UNMEASURED,
@@ -56,6 +56,7 @@ def rows_for(
         budget=budget,
         # A person's rows are one unit, wherever redaction put them.
         all_private=method == "dp",
+        said_apart=options["redacted_apart"],
     )
     _check_masks(method, (*(row for unit in parts.private for row in unit), *parts.public))
     wanted = needs_programs(options["kind"])
@@ -100,11 +101,12 @@ def _marked_words(
     ]
 
 
-def shares_of(options: Mapping[str, Any]) -> Redaction:
+def shares_of(options: Mapping[str, Any], budget: Budget) -> Redaction:
     """Return the redaction of the rows: what is not measured is taken to be missed.
 
     Raises:
-        GenieError: a share is none (O001), or the report has none (O011).
+        GenieError: a share is none (O001), the report has none (O011), or the rows were not
+            redacted by the budget's unit (O016, O017).
     """
     where = options["measured_on"] or ""
     if options["report"]:
@@ -112,9 +114,12 @@ def shares_of(options: Mapping[str, Any]) -> Redaction:
     else:
         gamma = _share(options["gamma"], where) if options["gamma"] else UNMEASURED
         both = _share(options["delta_2"], where) if options["delta_2"] else UNMEASURED
-    if options["method"] == "dp":
+    is_dp = options["method"] == "dp"
+    if is_dp:
         both = NOTHING_PUBLIC
-    return Redaction(id_of(options["rows"]), gamma, both)
+    said = options["redacted_apart"]
+    apart = apart_of(options["rows"], budget, all_private=is_dp, said_apart=said)
+    return Redaction(id_of(options["rows"]), gamma, both, apart)
 
 
 def _share(text: str, where: str) -> MissRate:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.crt.marked import Apart
 from genie_dp.private.crt.settings import PublicSettings, SelectiveSettings
 from genie_dp.private.generators.plans import Plan, Training
 from genie_dp.private.generators.stages import STAGES, Kind, Labelled, StageName
@@ -27,6 +28,17 @@ PUBLIC_ROWS = (
     "rows marked public: they were learned from without noise; what is said of secrets in them is "
     "in confidentiality.json"
 )
+# What redaction takes from elsewhere, and what does not follow from one text alone.
+REDACTION = (
+    "the lists, detectors and labelled rows that redaction was made and measured with: they are "
+    "taken as given, and the measured shares are told as they are",
+    "the last digits of a learned detector's scores, which may follow from the texts that are "
+    "looked at together",
+)
+SAID = (
+    "how the rows were redacted: that none was made from another unit's is the owner's word, not "
+    "recorded"
+)
 NOTHING = Spent(
     math.inf,
     0.0,
@@ -35,6 +47,16 @@ NOTHING = Spent(
     "none",
     ("anything: this model is a baseline, trained without a guarantee",),
 )
+
+
+def limits_of(method: Method, apart: Apart | None) -> tuple[str, ...]:
+    """Return what the ledger's promise for a paid run does not speak of, in plain words.
+
+    >>> [line[:17] for line in limits_of("dp", "said")]
+    ['the lists, detect', 'the last digits o', 'how the rows were']
+    """
+    public = (PUBLIC_ROWS,) if method == "crt" else ()
+    return (*public, *REDACTION, *((SAID,) if apart == "said" else ()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,14 +11,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.private.redact.provenance import manifest_beside, read_provenance
+from genie_dp.private.source import PrivateRow, PrivateSource, key_of
 
 MASK = "<MASK>"
 PART, PUBLIC = "part", "public"
 Units = tuple[tuple[PrivateRow, ...], ...]
+# How it is known that no unit's rows were changed because of another's: by the manifest of
+# redaction, where alike rows of a unit may have been compared ("near"), or by the owner's word.
+Apart = Literal["recorded", "near", "said"]
 
 
 def is_public(row: Mapping[str, Any]) -> bool:
@@ -60,6 +65,7 @@ def open_marked(
     language: str,
     budget: Budget | None = None,
     all_private: bool = False,
+    said_apart: bool = False,
 ) -> Marked:
     """Return the two parts of a redacted file; <MASK> stands as a word of its own in both.
 
@@ -67,10 +73,13 @@ def open_marked(
         path, language: as for `PrivateSource.open`.
         budget: whose units are those of the private part; each row by itself without.
         all_private: whether marks are not looked at: then the unit holds for all rows.
+        said_apart: as for `apart_of`, which is asked where there is a budget.
 
     Raises:
-        GenieError: those of `PrivateSource.open`.
+        GenieError: those of `PrivateSource.open` and `apart_of`.
     """
+    if budget is not None:
+        apart_of(path, budget, all_private=all_private, said_apart=said_apart)
     where = None if all_private else is_private
     opened = partial(PrivateSource.promised, budget=budget) if budget else PrivateSource.open
     private = opened(path, language=language, where=where)
@@ -81,6 +90,45 @@ def open_marked(
         tuple(tuple(map(_apart, rows)) for rows in private.units),
         tuple(row for rows in public.units for row in rows),
     )
+
+
+def apart_of(
+    path: Path, budget: Budget, *, all_private: bool = False, said_apart: bool = False
+) -> Apart:
+    """Return how it is known that no unit of a redacted file follows from another's rows.
+
+    Else a unit more or less would be as many units replaced as it has changed (docs/crt.md).
+
+    Args:
+        path: the redacted rows.
+        budget: whose unit is claimed.
+        all_private: whether training makes all rows private.
+        said_apart: whether the owner says so of rows that have no manifest.
+
+    Raises:
+        GenieError: there is no manifest of these rows, and nobody says so (O016), or rows of
+            several units were compared (O017).
+    """
+    key = key_of(str(path), budget.unit, budget.unit_field)
+    made = read_provenance(path)
+    if made is None:
+        if said_apart:
+            return "said"
+        message = f"expected the manifest of these rows of redaction in {manifest_beside(path)}"
+        hint = "redact again with genie-dp private redact, or say with --redacted-apart that no "
+        hint += f"{budget.unit} was made from another {budget.unit}'s rows"
+        raise GenieError(Problem("O016", message, hint=hint))
+    if made.couples(key):
+        message = f"the budget is by {key or 'row'}, and {path} was redacted by {made.by}"
+        hint = f"redact again with --unit-field {key}" if key else "redact again without --near"
+        raise GenieError(Problem("O017", message, hint=hint))
+    if not made.are_compared or made.near is None:
+        return "recorded"
+    if all_private or made.is_all_private:
+        return "near"
+    message = f"alike rows of {path} were compared: one may be public because of another's secret"
+    hint = "redact again without --near, or without --conservative; or take --method dp"
+    raise GenieError(Problem("O017", message, hint=hint))
 
 
 def mask_apart(text: str) -> str:

@@ -20,8 +20,10 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.crt.accounting import Guarantee, of_crt, of_unique_group
+from genie_dp.private.crt.marked import Apart
 from genie_dp.private.crt.replacement import replacing
 from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Unit
 from genie_dp.private.ledger.chain import digest
 from genie_dp.private.ledger.files import locked, replace_durably
 
@@ -79,15 +81,26 @@ class Redaction:
         id: of its content, by a key that lies beside it (`id_of`).
         gamma: share of secrets that the policy misses.
         missed_by_both: delta_2, the share of secrets whose row is public.
+        apart: how it is known that each unit was redacted by itself; None where it is not, in
+            records of before this was asked.
     """
 
     id: str
     gamma: MissRate = UNMEASURED
     missed_by_both: MissRate = NOTHING_PUBLIC
+    apart: Apart | None = None
+
+    @property
+    def is_amplified(self) -> bool:
+        """Tell whether a secret that was found changes nothing, so that few missed ones help."""
+        return self.apart in ("recorded", "said")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON."""
-        return asdict(self)
+        """Return the fields for JSON, as `_record` reads them."""
+        found = asdict(self)
+        if self.apart is None:  # the hashes of such records were made without
+            del found["apart"]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +128,14 @@ class Statement:
 
     Attributes:
         rows: for adding or removing one unit of the private part, as the ledger says.
-        secret: for one secret of a private row that the policy missed (theorem 8, 1).
+        secret: for one secret of a private row that the policy missed (theorem 8, 1), or all such
+            of one unit together.
         bayesian: for a secret drawn from where the policy was measured (theorem 8, 3), at the upper
             ends of the intervals.
         expected: the same at the estimates.
         gamma, missed_by_both: shares used, of all redactions together.
         redactions: each with its intervals, and where they were measured.
+        unit: what one neighbour differs by.
     """
 
     rows: Guarantee
@@ -130,6 +145,7 @@ class Statement:
     gamma: float
     missed_by_both: float
     redactions: tuple[Redaction, ...]
+    unit: Unit = "utterance"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
@@ -137,15 +153,19 @@ class Statement:
 
     def lines(self) -> tuple[str, ...]:
         """Return the statement in plain words."""
+        rows, secrets = _OF_UNIT[self.unit]
         return (
-            f"one private row more or less: {_told(self.rows)}",
-            f"one secret of a private row that redaction missed, or <MASK>: {_told(self.secret)}",
+            f"{rows} more or less: {_told(self.rows)}",
+            f"{secrets} that redaction missed, or <MASK>: {_told(self.secret)}",
             f"a secret like those of which redaction misses {self.gamma:g} ({self._sureness}): "
             f"{_told(self.bayesian)}",
             *(
                 f"measured: misses {_interval(one.gamma)}; in public rows "
                 f"{_interval(one.missed_by_both)}"
                 for one in self.redactions
+            ),
+            *dict.fromkeys(
+                _LIMITS[one.apart] for one in self.redactions if one.apart != "recorded"
             ),
         )
 
@@ -155,6 +175,18 @@ class Statement:
         if not all(rate.has_interval for rate in rates):
             return "as given, without an interval"
         return "at most, 95 %" if len(self.redactions) < 2 else "at most, 95 % for each text"
+
+
+_OF_UNIT: Mapping[Unit, tuple[str, str]] = {
+    "utterance": ("one private row", "one secret of a private row"),
+    "dialogue": ("one dialogue's private rows", "secrets of one dialogue's private rows"),
+    "user": ("one user's private rows", "secrets of one user's private rows"),
+}
+_LIMITS: Mapping[Apart | None, str] = {
+    "said": "by the owner's word, not by a record: no unit's rows were made from another's",
+    "near": "alike rows were compared: that few secrets are missed takes nothing off",
+    None: "how the rows of a run were redacted was not recorded: nothing is promised",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,7 +353,7 @@ def read_records(ledger: Path) -> tuple[Record, ...]:
 def _record(facts: Mapping[str, Any]) -> Record:
     found = facts["redaction"]
     rates = {name: MissRate(**found[name]) for name in ("gamma", "missed_by_both")}
-    return Record(facts["run"], Redaction(found["id"], **rates))
+    return Record(facts["run"], Redaction(found["id"], **rates, apart=found.get("apart")))
 
 
 def statement_of(ledger: Ledger) -> Statement:
@@ -330,7 +362,8 @@ def statement_of(ledger: Ledger) -> Statement:
     Epsilons of all runs are composed first, and amplified once: whether a secret is missed is
     decided by the redaction, not again by each run. So of several runs on one redacted text the
     shares count once; those of different redactions add up (somebody missed it); and a run on rows
-    that were never redacted, such as a generator's, leaves no amplification.
+    that were never redacted, such as a generator's, leaves no amplification. Where it was not
+    recorded whose rows redaction compared, nothing is promised: every delta is 1.
 
     Raises:
         GenieError: a record is missing or was changed (O004), or cannot be read (O003).
@@ -340,10 +373,14 @@ def statement_of(ledger: Ledger) -> Statement:
     rows = Guarantee(ledger.epsilon_with(), budget.delta if ledger.entries else 0.0)
     secret = replacing(ledger.mechanisms, budget.delta, budget.accountant)
     is_all = all(_MARK.search(entry.purpose) for entry in ledger.entries)
+    is_all = is_all and all(one.is_amplified for one in redactions)
     gamma = _sum([one.gamma.high for one in redactions]) if is_all else 1.0
     expected = _sum([one.gamma.estimate for one in redactions]) if is_all else 1.0
     both = _sum([one.missed_by_both.high for one in redactions])
     likely = _sum([one.missed_by_both.estimate for one in redactions])
+    if any(one.apart is None for one in redactions):
+        rows, secret = (Guarantee(one.epsilon, 1.0) for one in (rows, secret))
+        both = likely = 1.0
     return Statement(
         rows,
         secret,
@@ -352,6 +389,7 @@ def statement_of(ledger: Ledger) -> Statement:
         gamma,
         both,
         redactions,
+        budget.unit,
     )
 
 
@@ -391,7 +429,12 @@ def _worse(one: Redaction, other: Redaction) -> Redaction:
         one.id,
         _larger(one.gamma, other.gamma),
         _larger(one.missed_by_both, other.missed_by_both),
+        min(one.apart, other.apart, key=_SURENESS.index),
     )
+
+
+# From what is least sure.
+_SURENESS: tuple[Apart | None, ...] = (None, "near", "said", "recorded")
 
 
 def _larger(*rates: MissRate) -> MissRate:
