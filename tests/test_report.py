@@ -10,6 +10,7 @@ import pytest
 
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.cli.skeletons import project_files
+from genie_dp.skills.load import load_library
 from genie_dp.synthesis.report_page import page
 from genie_dp.synthesis.report_parameters import Parameters
 from tests.golden import cases
@@ -271,6 +272,49 @@ def test_a_function_without_template_says_so_and_takes_its_parameters_along(tmp_
         f"{name}:note": "function",
         "@com.example.diary.notes:note": "not drawn",
     }
+
+
+def diaries(folder: Path, templates: str) -> Project:
+    """Write the two skills, the diary as an abstract class, and a make of it."""
+    project = notes(folder)
+    diary, make = (folder / "thingpedia" / f"com.example.{name}" for name in ("diary", "red"))
+    declared = diary / "skill.tt"
+    declared.write_text(declared.read_text().replace("class @", "abstract class @", 1))
+    make.mkdir()
+    (make / "skill.tt").write_text("class @com.example.red extends @com.example.diary {}")
+    (make / "templates.genie").write_text(templates)
+    return project
+
+
+def test_functions_are_counted_once_where_classes_extend_others(tmp_path):
+    """A kind of diary and a make of it, which templates call by name for one function only."""
+    project = diaries(
+        tmp_path, "NP[num=pl] := 'notes in my red diary' -> @com.example.red.notes();"
+    )
+    alone = report_of(notes(tmp_path / "alone"), tmp_path / "alone")["functions"]
+    report = report_of(project, tmp_path)
+    functions = report["functions"]
+    assert (alone["callable"], alone["inherited"], alone["taking_part"]) == (6, 0, 6)
+    assert (functions["callable"], functions["inherited"], functions["taking_part"]) == (9, 2, 7)
+    assert functions["never"] == []
+    seen = {item["name"]: item["rows"] for item in functions["seen"]}
+    assert {"@com.example.diary.notes", "@com.example.red.notes"} < seen.keys()
+    assert len(seen) == 7
+    names = {item["name"].rpartition(":")[0] for item in report["parameters"]["seen"]}
+    assert "@com.example.red.notes" in names
+    assert "2 inherited functions" in page(report)
+
+
+def test_what_is_synthesized_of_classes_that_others_extend_is_learned(tmp_path):
+    from genie_dp.parser.config import InputFile, ParserConfig
+    from genie_dp.parser.rows import Reading, Style, read_all, target_of
+
+    report_of(diaries(tmp_path, ""), tmp_path, "--size", 2000)
+    library = load_library([tmp_path / "thingpedia"])
+    config = ParserConfig((InputFile(str(tmp_path / "pairs.jsonl")),), steps=1, held_out=0.0)
+    found = read_all(config, target_of(Style(), "thingtalk", library), Reading())
+    assert sum(found.counts.values()) == len(rows_of(tmp_path))
+    assert not found.left
 
 
 def test_an_output_without_phrases_says_so(tmp_path):

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.errors import render_problem
+from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.constants import parameter_value
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.parser import parse_classes
@@ -19,6 +20,7 @@ from genie_dp.skills.load import load_library
 from genie_dp.skills.model import Library
 from genie_dp.skills.thingpedia import convert
 from tests.conftest import Golden
+from tests.decoding_walks import is_accepted
 from tests.golden import Case, cases
 from tests.skill_files import write_library
 
@@ -165,12 +167,37 @@ def test_a_query_may_extend_one_of_a_parent_class() -> None:
     assert library.phrases("@b.pictures", "name") == {"base": ("name",)}
 
 
-def test_abstract_classes_are_callable_only_while_nothing_implements_them() -> None:
-    alone = "abstract class @org.lamp { action dim(); } abstract class @org.tv { action mute(); }"
-    assert [f.qualified for f in library_of(alone).functions()] == ["@org.lamp.dim", "@org.tv.mute"]
-    implemented = library_of(alone + "class @org.desk extends @org.lamp {}")
-    assert [f.qualified for f in implemented.functions()] == ["@org.tv.mute", "@org.desk.dim"]
-    assert implemented.function("org.lamp", "dim") is not None
+def test_functions_are_callable_in_the_class_that_declares_them_and_in_those_that_extend_it():
+    library = library_of(
+        """abstract class @org.lamp { action dim(); action glow(); }
+        class @org.desk extends @org.lamp { action glow(); }
+        class @org.tall extends @org.desk {}"""
+    )
+    found = {f.qualified: library.is_inherited(f.qualified) for f in library.functions()}
+    assert found == {
+        "@org.lamp.dim": False,
+        "@org.lamp.glow": False,
+        "@org.desk.glow": False,
+        "@org.desk.dim": True,
+        "@org.tall.glow": True,
+        "@org.tall.dim": True,
+    }
+    assert library.find("@org.tall.glow").owner == "org.desk"
+    assert not library.is_inherited("@org.lamp.sing")
+
+
+def test_programs_may_call_what_the_type_checker_knows() -> None:
+    library = library_of(
+        """abstract class @org.lamp { action dim(); }
+        class @org.desk extends @org.lamp { action glow(); }"""
+    )
+    names = [f"@{c}.{name}" for c in library.class_names() for name in library.function_names(c)]
+    assert names == [f.qualified for f in library.functions()]
+    for name in names:
+        text = f"now => {name}()"
+        thingtalk = get_language("thingtalk")
+        assert thingtalk.check(thingtalk.parse(text), library) == []
+        assert is_accepted(thingtalk.decoding_grammar(library), [], f"now => {name}")
 
 
 def test_unknown_names_are_answered_by_nothing() -> None:
@@ -335,6 +362,7 @@ def test_outputs_are_those_of_callable_queries_with_phrases() -> None:
         ("@a.f", "size", "base", "size", "sg"),
         ("@a.f", "size", "plural", "sizes", "pl"),
         ("@a.f", "size", "more", "larger than #", "sg"),
+        ("@b.h", "size", "base", "size", "sg"),
         ("@c.h", "size", "base", "size", "sg"),
     ]
 
@@ -370,6 +398,16 @@ def test_a_function_without_template_is_a_warning(tmp_path: Path) -> None:
     assert (problem.code, problem.message) == ("K100", "no template speaks of @x.g")
     assert str(problem.span).endswith("x/skill.tt:1:42")
     assert check_library(library) == []
+
+
+def test_what_is_inherited_needs_no_template_of_its_own(tmp_path: Path) -> None:
+    text = """>> x/skill.tt
+abstract class @x { action f() #_[canonical="f"]; action g() #_[canonical="g"]; }
+>> y/skill.tt
+class @y extends @x { action g() #_[canonical="g"]; }"""
+    library = load_library([write_library(tmp_path, text)])
+    found = [problem.message for problem in check_library(library, {"@x.g"})]
+    assert found == ["no template speaks of @x.f", "no template speaks of @y.g"]
 
 
 @pytest.mark.parametrize("case", cases("skills/primitives.txt"), ids=str)

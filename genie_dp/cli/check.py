@@ -116,8 +116,14 @@ def _skills(skills: Sequence[Path], findings: Findings, *, skip_broken: bool) ->
     findings.sources |= library.sources
     findings.problems += library.warnings
     findings.looked_at.append(_some(len(library.skills), "skill"))
-    findings.looked_at.append(_some(len(library.functions()), "function"))
+    findings.looked_at.append(_functions(library))
     return library
+
+
+def _functions(library: Any) -> str:
+    known = library.functions()
+    inherited = sum(library.is_inherited(signature.qualified) for signature in known)
+    return _some(len(known), "function") + (f" ({inherited:,} inherited)" if inherited else "")
 
 
 def _converted(library: Any, findings: Findings) -> Sequence[Any]:

@@ -87,12 +87,13 @@ def _warning(code: str, message: str, span: Span | None, hint: str | None = None
 
 def _untemplated(library: Library, templated: Collection[str]) -> Iterator[Problem]:
     for signature in library.functions():
-        if signature.qualified not in templated:
-            found = library.find(signature.qualified)
+        found = library.find(signature.qualified)
+        # What is inherited is said by templates of the class that declares it.
+        if found and not found.is_inherited and signature.qualified not in templated:
             yield _warning(
                 "K100",
                 f"no template speaks of {signature.qualified}",
-                found.span if found else None,
+                found.span,
                 "no sentence will use it: write a template for it in templates.genie",
             )
 

@@ -147,10 +147,10 @@ def _link_class(name: str, classes: Mapping[str, ClassDef]) -> tuple[SkillClass,
             problems.extend(found)
         met = (other for other in hidden if _meet_here(own, other, definition, classes))
         problems.extend(_kind_problems(own, met, definition))
-        functions[function_name] = _function(name, own.decl, params)
+        functions[function_name] = _function(name, own, params)
     phrases = function_phrases(definition.annotations)
     phrase = phrases[0] if phrases else _title(definition)
-    return SkillClass(name, definition.is_abstract, line, functions, phrase), problems
+    return SkillClass(name, line, functions, phrase), problems
 
 
 def _meet_here(
@@ -260,7 +260,8 @@ def _extends_problem(
     return None
 
 
-def _function(class_name: str, decl: FunctionDecl, params: Mapping[str, ParamDecl]) -> Function:
+def _function(class_name: str, declared: _Declared, params: Mapping[str, ParamDecl]) -> Function:
+    decl = declared.decl
     return Function(
         Signature(
             class_name,
@@ -270,6 +271,7 @@ def _function(class_name: str, decl: FunctionDecl, params: Mapping[str, ParamDec
             is_monitorable=decl.is_monitorable,
             is_list=decl.is_list,
         ),
+        declared.owner,
         phrases=function_phrases(decl.annotations),
         parameter_phrases={
             p.name: phrases

@@ -73,6 +73,7 @@ class Function:
     """A function with everything it inherits.
 
     Attributes:
+        owner: the class that declares it: the class it is called by, or one which that extends.
         phrases: what people call it.
         parameter_phrases: parameter -> its phrases by part of speech.
         enum_phrases: (parameter, value) -> words for an enum value.
@@ -80,10 +81,16 @@ class Function:
     """
 
     signature: Signature
+    owner: str
     phrases: tuple[str, ...] = ()
     parameter_phrases: Mapping[str, Phrases] = field(default_factory=dict)
     enum_phrases: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     span: Span | None = None
+
+    @property
+    def is_inherited(self) -> bool:
+        """Tell whether it is a function of another class, called by the name of this one."""
+        return self.owner != self.signature.class_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +104,6 @@ class SkillClass:
     """
 
     name: str
-    is_abstract: bool
     lineage: tuple[str, ...]
     functions: Mapping[str, Function]
     phrase: str
@@ -148,18 +154,16 @@ class Library:
     def functions(self) -> tuple[Signature, ...]:
         """Return every function that a program may call, class by class.
 
-        An abstract class is callable only where no concrete class of the library implements it:
-        then it stands for whatever device of that kind the user has, as in real Thingpedia.
+        Those are all functions of all classes, inherited ones as well: `@org.lamp.dim` dims
+        whatever lamp the user has, `@com.desk.dim` a lamp of that make. `abstract` says nothing
+        of calls, only that no device is of that class alone.
         """
-        implemented = {
-            parent for c in self.classes.values() if not c.is_abstract for parent in c.lineage
-        }
-        return tuple(
-            function.signature
-            for c in self.classes.values()
-            if not c.is_abstract or c.name not in implemented
-            for function in c.functions.values()
-        )
+        return tuple(f.signature for c in self.classes.values() for f in c.functions.values())
+
+    def is_inherited(self, qualified: str) -> bool:
+        """Tell whether a function is one of another class, called by the name of this one."""
+        found = self.find(qualified)
+        return found is not None and found.is_inherited
 
     def find(self, qualified: str) -> Function | None:
         """Return the function of a qualified name such as "@com.gmail.inbox", or None."""

@@ -36,6 +36,11 @@ class ParameterPhrase:
     words: str
     number: Literal["sg", "pl"]
 
+    @property
+    def function(self) -> str:
+        """Return the function as programs name it."""
+        return self.signature.qualified
+
 
 def outputs(library: Library) -> Iterator[ParameterPhrase]:
     """Yield every phrase of every output of every query that programs may call."""

@@ -25,7 +25,7 @@ from genie_dp.synthesis.python_bodies import PythonBody, raised_in
 from genie_dp.synthesis.rules import Rule
 from genie_dp.synthesis.slots import slot_body
 from genie_dp.templates.ast import Placeholder, Template
-from genie_dp.templates.bodies import compile_body, placed
+from genie_dp.templates.bodies import compile_body, functions_in_bodies, placed
 from genie_dp.templates.expand import children_of, placeholders_of
 from genie_dp.templates.grammar import Grammar
 from genie_dp.templates.guard import (
@@ -211,8 +211,13 @@ class _Compiler:
         if self.library is not None and hasattr(self.library, "functions"):
             from genie_dp.skills import vocabulary
 
-            outputs = [p for p in vocabulary.outputs(self.library) if self._takes_part(p)]
-            inputs = [p for p in vocabulary.inputs(self.library) if self._takes_part(p)]
+            spoken = {
+                s.qualified
+                for s in spoken_functions(self.grammar, self.library)
+                if takes_part((s.qualified,), self.config)
+            }
+            outputs = [p for p in vocabulary.outputs(self.library) if p.function in spoken]
+            inputs = [p for p in vocabulary.inputs(self.library) if p.function in spoken]
             leaves["OUTPUT"] = tuple(parameter_pieces(outputs, self.language))
             leaves["INPUT"] = tuple(parameter_pieces(inputs, self.language))
             types = vocabulary.types_in_use(self.library)
@@ -220,9 +225,6 @@ class _Compiler:
         for path, table in self.grammar.tables.items():
             leaves[path] = tuple(table_pieces(table, self.language, self.library))
         return leaves
-
-    def _takes_part(self, phrase: Any) -> bool:
-        return takes_part((phrase.signature.qualified,), self.config)
 
 
 def _share_reads(rules: Sequence[Rule]) -> None:
@@ -246,6 +248,25 @@ def _share_reads(rules: Sequence[Rule]) -> None:
 
 def _may_stay_open(child: ChildSpec, placeholder: str) -> bool:
     return placeholder_of(child.pool) == placeholder and not child.is_const
+
+
+def spoken_functions(grammar: Grammar, library: Any) -> tuple[Any, ...]:
+    """Return the signatures of the functions of which sentences speak; none without skills.
+
+    What a class inherits is spoken of by the name of the class that declares it, and by the name
+    of the one that inherits it only where a template says so. So no function is said twice. A
+    Python function may call any.
+    """
+    if not hasattr(library, "functions"):
+        return ()
+    called = functions_in_bodies(grammar)
+    return tuple(
+        signature
+        for signature in library.functions()
+        if grammar.functions
+        or signature.qualified in called
+        or not library.is_inherited(signature.qualified)
+    )
 
 
 def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from itertools import zip_longest
 from typing import Any
 
-from genie_dp.synthesis.compiler import takes_part
+from genie_dp.synthesis.compiler import spoken_functions, takes_part
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.report_parameters import Parameters
@@ -48,7 +48,7 @@ def make_report(
         rows: the lines of the rows as JSON; read once.
         ambiguous: the lines that were dropped since their sentence has another program.
     """
-    signatures = tuple(library.functions()) if hasattr(library, "functions") else ()
+    signatures = spoken_functions(grammar, library)
     counts = count_rows(rows, ambiguous, Parameters.of(library) if signatures else None)
     return _Report(
         engine, tally, grammar, library, signatures, counts, distinct_programs,
@@ -58,6 +58,12 @@ def make_report(
 
 @dataclass(slots=True)
 class _Report:
+    """The parts of a report.
+
+    Attributes:
+        signatures: the functions of which sentences speak.
+    """
+
     engine: Engine
     tally: Tally
     grammar: Grammar
@@ -118,11 +124,13 @@ class _Report:
     ) -> dict[str, Any]:
         uses = self.counts.functions
         top = sum(count for _, count in uses.most_common(10))
-        callable_ = [s.qualified for s in self.signatures]
+        spoken = [s.qualified for s in self.signatures]
+        callable_ = len(self.library.functions()) if spoken else 0
         config = self.engine.config
         return {
-            "callable": len(callable_) or None,
-            "taking_part": sum(takes_part((n,), config) for n in callable_) or None,
+            "callable": callable_ or None,
+            "inherited": callable_ - len(spoken),
+            "taking_part": sum(takes_part((n,), config) for n in spoken) or None,
             "seen": [
                 {"name": name, "rows": count, "share": _share(count, self.counts.rows)}
                 for name, count in _ranked(uses)
@@ -132,7 +140,7 @@ class _Report:
                     "name": name,
                     **asdict(function_reason(name, named.get(name, ()), reasons, config)),
                 }
-                for name in callable_
+                for name in spoken
                 if not uses[name]
             ],
             "top_ten_share": _share(top, uses.total()),

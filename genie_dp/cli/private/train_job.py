@@ -171,8 +171,7 @@ def _functions(library: Any) -> set[str]:
 
     if not isinstance(library, Library):
         return set()
-    names = library.class_names()
-    return {f"@{name}.{one}" for name in names for one in library.function_names(name)}
+    return {signature.qualified for signature in library.functions()}
 
 
 # ------------------------------------------------------------------------------- the run

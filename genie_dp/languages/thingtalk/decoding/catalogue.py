@@ -239,11 +239,8 @@ def _first(item: tuple[str, Type]) -> str:
     return item[0]
 
 
-def _signatures(library: Any) -> Iterable[Signature]:
-    """Return what programs may call; a library that does not say so has no abstract classes."""
-    if hasattr(library, "functions"):
-        yield from library.functions()
-        return
+def _signatures(library: Signatures) -> Iterable[Signature]:
+    """Yield what programs may call: all that the type checker finds."""
     for class_name in library.class_names():
         for name in library.function_names(class_name):
             found = library.function(class_name, name)
