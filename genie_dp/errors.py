@@ -150,6 +150,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     return f"did you mean {' or '.join(repr(f) for f in found[:2])}?"
 
 
+def with_article(noun: str) -> str:
+    """Return a noun with its article, for messages in which the noun varies.
+
+    >>> with_article("action"), with_article("query"), with_article("user")
+    ('an action', 'a query', 'a user')
+    """
+    is_vowel = noun[:1].lower() in "aeiou" and not noun.lower().startswith(("us", "uni"))
+    return f"{'an' if is_vowel else 'a'} {noun}"
+
+
 def problems_as_json(problems: Iterable[Problem]) -> str:
     """Return the problems as one JSON array, for `--format json`."""
     return json.dumps([p.as_dict() for p in problems], ensure_ascii=False, indent=2)

@@ -236,6 +236,7 @@ def test_a_value_with_quotes_stays_as_it_is():
         ("now => @com.gmial.inbox() => notify", "T001", "com.gmail"),
         ("now => @com.gmail.inbox( => notify", "S001", ""),
         ("now => ( @com.gmail.inbox ) filter param:is_unread:Boolean == => notify", "", ""),
+        ("now => ( @com.gmail.inbox ) filter param:subject:String > 5 => notify", "T002", "text"),
     ],
 )
 def test_mistakes_are_those_of_the_language(program, code, hint):

@@ -209,7 +209,7 @@ def test_a_small_library_appears_as_a_whole(thingtalk):
             "category ALONE : query;\n"
             "ALONE := 'these notes' -> @com.example.diary.notes() #[id=\"it\"];",
             "unreachable",
-            "no sentence contains a ALONE",
+            "no sentence contains the category ALONE",
         ),
         (
             "COMMAND := 'other' q:NP -> now => q => notify #[id=\"it\", paraphrase=true];",

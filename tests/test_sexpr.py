@@ -210,6 +210,20 @@ def test_signatures_find_what_does_not_fit(case, golden):
     golden(case, "\n".join(render_problem(problem) for problem in problems))
 
 
+@pytest.mark.parametrize("case", cases("sexpr/check.txt"), ids=str)
+def test_what_does_not_fit_has_its_place_among_tokens(case):
+    declarations, program = case.input.split("\n")
+    known, tree = read_declarations(declarations), parse(program)
+    text = tokens(tree)
+    found = check(from_tokens(text, places=True), known)
+    wrong = check(tree, known)
+    assert [p.message for p in found] == [p.message for p in wrong]
+    for problem, other in zip(found, wrong, strict=True):
+        there = program[other.span.column - 1 : other.span.end_column - 1]
+        here = text[problem.span.column - 1 : problem.span.end_column - 1]
+        assert here == tokens(parse(there))
+
+
 @pytest.mark.parametrize("case", cases("sexpr/declarations.txt"), ids=str)
 def test_declarations_are_read_or_answered_by_all_their_mistakes(case, golden):
     try:

@@ -299,10 +299,25 @@ def _check_places(node: Any) -> None:
         assert _starts(node.span) <= _starts(child.span), (node, child)
         assert _ends(child.span) <= _ends(node.span), (node, child)
         _check_places(child)
+    for place in _places_of_names(node):
+        assert _starts(node.span) <= _starts(place) < _ends(place) <= _ends(node.span), node
+
+
+def _places_of_names(node: Any) -> list[Span]:
+    match node:
+        case ast.Aggregate(field=str()):
+            return [node.field_span]
+        case ast.Monitor():
+            assert len(node.on_new_spans) == len(node.on_new)
+            return list(node.on_new_spans)
+        case ast.Projection():
+            return [node.output_span]
+        case _:
+            return []
 
 
 def _children(node: Any) -> list[Any]:
-    values = [getattr(node, f.name) for f in fields(node) if f.name != "span"]
+    values = [getattr(node, f.name) for f in fields(node) if f.compare]
     items = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
     return [item for item in items if is_dataclass(item)]
 

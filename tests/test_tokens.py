@@ -21,6 +21,7 @@ from genie_dp.languages.thingtalk.token_values import (
     value_tokens,
 )
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, query_tokens, tokens
+from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.languages.thingtalk.typecheck import check
 from tests import strategies
 from tests.golden import cases
@@ -218,6 +219,44 @@ def test_every_style_reads_back(sample, style):
     text = tokens(program, sample.library, style)
     back = from_tokens(text, style=style, signatures=sample.library)
     assert tokens(back, sample.library, style) == text
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from(STYLES))
+def test_what_is_read_with_places_is_the_same_and_points_at_its_tokens(rng: Random, style):
+    library = strategies.library(rng)
+    made = strategies.policy(rng, library) if rng.random() < 0.2 else None
+    program = canonical(made or strategies.program(rng, library), library)
+    text = tokens(program, library, style)
+    plain, placed = (
+        from_tokens(text, style=style, signatures=library, places=places)
+        for places in (False, True)
+    )
+    assert placed == plain
+    for node in nodes(placed):
+        # No token says that all is allowed, nor what a query in parentheses is.
+        silent = ast.Program | ast.TrueP | ast.Filter | ast.Join | ast.StreamJoin
+        assert node.span is not None or isinstance(node, silent), node
+        match node:
+            case ast.Call(selector, function):
+                assert said(node.span, text).startswith(f"@{selector.class_name}.{function}")
+            case ast.Atom(name):
+                assert said(node.span, text).startswith(f"param:{name}")
+            case ast.Aggregate(_, str(name)):
+                assert said(node.field_span, text).startswith(f"param:{name}")
+            case ast.Monitor(_, names):
+                shown = [said(span, text).split(":")[1] for span in node.on_new_spans]
+                assert shown == list(names)
+
+
+def nodes(node):
+    yield node
+    for child in children(node):
+        yield from nodes(child)
+
+
+def said(span, text):
+    return text[span.column - 1 : span.end_column - 1]
 
 
 @settings(max_examples=60, deadline=None)

@@ -36,7 +36,7 @@ def test_mistakes_of_programs(case, golden):
 
 @pytest.mark.parametrize("case", TOKEN_CASES, ids=str)
 def test_mistakes_that_only_the_token_form_can_hold(case, golden):
-    program = from_tokens(case.input, style=TokenStyle(types=False))
+    program = from_tokens(case.input, style=TokenStyle(types=False), places=True)
     golden(case, described(check(program, example_library())))
 
 
@@ -47,6 +47,15 @@ def test_every_documented_code_has_a_case():
     by_hand = {"T026", "T028"}
     assert len(documented) == 28
     assert documented - by_hand == shown
+
+
+def test_an_output_that_is_called_like_an_enum_value_is_told_apart():
+    program = parse("now => @com.example.mail.send(priority=high)")
+    [problem] = check(program, example_library(), parameters={"high": STRING})
+    assert described([problem]) == (
+        "1:40: T010 expected Enum(low,normal,high) for 'priority', got 'high' of type String\n"
+        "  hint: write enum(high) for the value; outputs of that type: none"
+    )
 
 
 def test_an_unknown_placeholder_is_a_mistake():

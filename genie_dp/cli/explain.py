@@ -79,12 +79,12 @@ def as_tokens(text: str, inputs: Inputs) -> str:
         program = language.parse(text, file="<program>")
     except GenieError as error:
         try:
-            program = language.from_tokens(text)
+            program = language.from_tokens(text, places=True)
         except GenieError:
             raise error from None
     problems = [p for p in language.check(program, inputs.library) if p.severity == "error"]
     if problems:
-        raise GenieError(problems, sources={"<program>": text})
+        raise GenieError(problems, sources=dict.fromkeys(("<program>", "<tokens>"), text))
     return language.tokens(language.canonical(program, inputs.library), inputs.library)
 
 

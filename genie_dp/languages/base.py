@@ -106,8 +106,11 @@ class Language(Protocol):
     def tokens(self, program: Any, library: Any = None) -> str:
         """Return the token form: tokens separated by one space."""
 
-    def from_tokens(self, text: str) -> Any:
-        """Return the program of a token form, or raise GenieError (stage syntax)."""
+    def from_tokens(self, text: str, *, places: bool = False) -> Any:
+        """Return the program of a token form, or raise GenieError (stage syntax).
+
+        With `places` mistakes that `check` finds in it have their place in the file "<tokens>".
+        """
 
     def render(self, program: Any) -> str:
         """Return the program as people write it."""

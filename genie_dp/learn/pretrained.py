@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, with_article
 from genie_dp.learn.batches import Source
 from genie_dp.learn.pointer import Mixture, Pointer
 from genie_dp.learn.seq2seq import PointerNetwork, Tensors
@@ -133,7 +133,7 @@ def _loaded(settings: PretrainedSettings) -> tuple[Any, Any]:
         config = AutoConfig.from_pretrained(settings.base)
         tokenizer = AutoTokenizer.from_pretrained(settings.base)
         if not config.is_encoder_decoder:
-            raise ValueError(f"a {config.model_type} has no encoder and decoder")
+            raise ValueError(f"{with_article(config.model_type)} has no encoder and decoder")
         # Of a model in bfloat16, too: the new head has single precision, and so has AdamW.
         if settings.fresh:
             return models.from_pretrained(settings.base, dtype=torch.float32), tokenizer

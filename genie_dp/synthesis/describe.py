@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from genie_dp.errors import GenieError
@@ -100,7 +101,7 @@ class Describer:
             GenieError: as `describe`.
         """
         tree = self.read(program) if isinstance(program, str) else program
-        self._check(tree)
+        self._check(tree, program if isinstance(program, str) else "")
         readings = list(self._readings(tree))
         for reading, target in readings:
             found = tuple(self._sentences(reading, target, most))
@@ -120,7 +121,7 @@ class Describer:
         def parse(text: str) -> Any:
             return language.parse(text, file="<program>")
 
-        readers = [parse, language.from_tokens]
+        readers = [parse, partial(language.from_tokens, places=True)]
         if _TOKEN_FORM.search(text):
             readers.reverse()  # what the other one says of a text of this form is long
         first, second = readers
@@ -132,11 +133,11 @@ class Describer:
             except GenieError:
                 raise error from None
 
-    def _check(self, tree: Any) -> None:
+    def _check(self, tree: Any, text: str) -> None:
         problems = self.compiled.language.check(tree, self.library)
         errors = [p for p in problems if p.severity == "error"]
         if errors:
-            raise GenieError(errors)
+            raise GenieError(errors, sources=dict.fromkeys(("<program>", "<tokens>"), text))
 
     def _readings(self, tree: Any) -> Iterator[tuple[WithPlaceholders, Target]]:
         language = self.compiled.language

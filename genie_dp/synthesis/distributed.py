@@ -26,7 +26,7 @@ from typing import Any
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, with_article
 from genie_dp.synthesis.encode import Block, make_block
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.pieces import Piece
@@ -138,7 +138,7 @@ def _check_scheduler(address: str) -> None:
     """Ask who is there: a client that cannot connect would take ten seconds more to give up."""
     try:
         found = asyncio.run(asyncio.wait_for(_identity(address), CONNECT_SECONDS))
-        told = f"a {found['type']} is there"
+        told = f"{with_article(found['type'])} is there"
     except TimeoutError:
         found, told = {}, f"no answer in {CONNECT_SECONDS} seconds"
     except Exception as error:  # noqa: BLE001 - what strangers answer can be anything

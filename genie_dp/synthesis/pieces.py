@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.errors import GenieError, Problem, did_you_mean, with_article
 from genie_dp.languages.base import Value
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.templates import english
@@ -80,7 +80,7 @@ class Piece:
         except AttributeError:
             known = (*ENGLISH, "gap", *getattr(self.value.state, "__slots__", ()))
             hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
-            message = f"a {self.value.kind} has no attribute {name!r}"
+            message = f"{with_article(self.value.kind)} has no attribute {name!r}"
             raise GenieError(Problem("Y001", message, hint=hint)) from None
 
 

@@ -71,7 +71,7 @@ class TemplateReasons:
             flags = ", ".join(f"{name}={str(value).lower()}" for name, value in template.flags)
             return Reason("other subset", f"its flags keep it out: {flags}")
         if template.category not in self._reached:
-            return Reason("unreachable", f"no sentence contains a {template.category}")
+            return Reason("unreachable", f"no sentence contains the category {template.category}")
         found = [cell for rule in rules for cell in self._cells(rule)]
         if not found:
             return self._without_cells(rules)

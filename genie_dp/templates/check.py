@@ -23,7 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.templates.ast import (
     Child,
@@ -264,8 +264,8 @@ class _Checker:
         category = self.grammar.categories.get(template.category)
         if category is not None and fragment.kind != category.kind:
             message = (
-                f"category {category.name} stands for a {category.kind}, "
-                f"but this body is a {fragment.kind}"
+                f"category {category.name} stands for {with_article(category.kind)}, "
+                f"but this body is {with_article(fragment.kind)}"
             )
             yield Problem("G019", message, template.body_span)
 

@@ -43,9 +43,9 @@ class SExpressions:
         """Return brackets, symbols and words separated by one space."""
         return tokens(program)
 
-    def from_tokens(self, text: str) -> Expression:
+    def from_tokens(self, text: str, *, places: bool = False) -> Expression:
         """Return the expression of a token form, or raise GenieError."""
-        return from_tokens(text)
+        return from_tokens(text, places=places)
 
     def render(self, program: Expression) -> str:
         """Return the text, in the layout that the program was read in."""

@@ -5,7 +5,15 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.languages.sexpr.ast import CLOSING, Atom, Expression, Layout, Node, Text
+from genie_dp.languages.sexpr.ast import (
+    CLOSING,
+    Atom,
+    Expression,
+    Layout,
+    Node,
+    Prefix,
+    Text,
+)
 from genie_dp.languages.sexpr.reader import DEEPEST
 
 _ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t", "\r": "\\r"}
@@ -73,23 +81,27 @@ def _tokens(expression: Expression) -> Iterator[str]:
             assert_never(expression)
 
 
-def from_tokens(text: str) -> Expression:
+def from_tokens(text: str, *, places: bool = False) -> Expression:
     """Return the expression of a token form, or raise GenieError (X011 to X013).
+
+    Its nodes carry spans only with `places`.
 
     >>> from genie_dp.languages.sexpr.reader import parse
     >>> program = parse('(INFORM time "5 o\\\\"clock")')
     >>> from_tokens(tokens(program)) == program
     True
     """
+    span = _span if places else _no_span
     found: list[list[Expression]] = [[]]
     opened: list[str] = []
+    begun: list[int] = []
     words: list[str] | None = None
-    column = 1
+    column = start = 1
     for token in text.split(" "):
         in_square = bool(opened) and opened[-1] == "["
         if words is not None:
             if token == '"':
-                found[-1].append(Text(" ".join(words)))
+                found[-1].append(Text(" ".join(words), span(start, column + 1)))
                 words = None
             else:
                 words.append("" if token == _EMPTY else _unescape(token))
@@ -97,27 +109,37 @@ def from_tokens(text: str) -> Expression:
             if len(opened) == DEEPEST:
                 raise _token_error(f"expected at most {DEEPEST} brackets", text, column, token)
             opened.append(token)
+            begun.append(column)
             found.append([])
         elif token == "]" or (token == ")" and not in_square):
             if not opened or CLOSING["[" if opened[-1] == "[" else "("] != token:
                 raise _token_error("expected an expression", text, column, token)
-            node = _node(opened.pop(), found.pop())
+            node = _node(opened.pop(), found.pop(), span(begun.pop(), column + 1))
             found[-1].append(node)
         elif token == '"' and not in_square:
-            words = []
+            words, start = [], column
         else:
-            found[-1].append(Atom(_checked_atom(token, in_square, text, column)))
+            atom = _checked_atom(token, in_square, text, column)
+            found[-1].append(Atom(atom, span(column, column + len(token))))
         column += len(token) + 1
     if words is not None or opened or len(found[0]) != 1:
         raise _end_error(text, opened, words is not None, len(found[0]))
     return found[0][0]
 
 
-def _node(opener: str, items: list[Expression]) -> Node:
+def _no_span(_begin: int, _end: int) -> None:
+    return None
+
+
+def _span(begin: int, end: int) -> Span:
+    return Span("<tokens>", 1, begin, 1, end)
+
+
+def _node(opener: str, items: list[Expression], span: Span | None) -> Node:
     if opener == "[":
-        return Node(tuple(items), "[", "", "closing")
-    prefix = opener[:-1]
-    return Node(tuple(items), "(", "^" if prefix == "^" else "#" if prefix == "#" else "")
+        return Node(tuple(items), "[", "", "closing", span)
+    prefix: Prefix = "^" if opener == "^(" else "#" if opener == "#(" else ""
+    return Node(tuple(items), "(", prefix, span=span)
 
 
 def _checked_atom(token: str, in_square: bool, text: str, column: int) -> str:

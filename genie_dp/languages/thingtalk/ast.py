@@ -325,6 +325,7 @@ class Aggregate:
     field: str | None
     query: "Query"
     span: Span | None = SPAN
+    field_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,6 +352,7 @@ class Monitor:
     query: "Query"
     on_new: tuple[str, ...] = ()
     span: Span | None = SPAN
+    on_new_spans: tuple[Span, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,6 +461,7 @@ class Projection:
     query: "Query"
     output: str
     span: Span | None = SPAN
+    output_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -64,9 +64,11 @@ class ThingTalk:
         """Return the token form; without a library only a style without types can be written."""
         return tokens.tokens(program, library, self.style)
 
-    def from_tokens(self, text: str, library: Signatures | None = None) -> Program | Policy:
+    def from_tokens(
+        self, text: str, library: Signatures | None = None, *, places: bool = False
+    ) -> Program | Policy:
         """Return the program of a token form; the library is needed for positional arguments."""
-        return from_tokens.from_tokens(text, style=self.style, signatures=library)
+        return from_tokens.from_tokens(text, style=self.style, signatures=library, places=places)
 
     def render(self, program: Program | Policy) -> str:
         """Return the program as people write it."""

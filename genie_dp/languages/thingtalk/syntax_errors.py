@@ -109,6 +109,25 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _LEXEME = re.compile(r'//[^\n]*|/\*[\s\S]*?\*/|"(?:\\[\s\S]|[^"\\])*"|\'(?:\\[\s\S]|[^\'\\])*\'|.')
 _AFTER_NOW = re.compile(r"\bnow\s*=>\s*\Z")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+# How papers and word processors write it (Genie, Fig. 5 and 10) -> what to write.
+_SIGNS = {
+    "⇒": "write =>",
+    "→": "write =>",
+    "σ": 'who asks is called source: source == "name"^^tt:contact : ..',
+    "λ": "only bodies of templates have parameters, and they stand first: \\(x : String) -> ..",
+    "∧": "write &&",
+    "∨": "write ||",
+    "¬": "write !",
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write !(a == b)",
+    "≈": "write =~",
+    "∈": "write in_array",
+    "⋈": "write join",
+    "−": "write -",
+    "–": "write -",
+    "…": "write all of it",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +194,7 @@ def _bad_character(character: str, pair: str) -> tuple[str, str | None]:
         case "“" | "”" | "‘" | "’":
             return f"unexpected character {character!r}", 'write straight quotes: ".."'
         case _:
-            return f"unexpected character {character!r}", None
+            return f"unexpected character {character!r}", _SIGNS.get(character)
 
 
 def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list[str]:
@@ -248,6 +267,10 @@ def _misspelt_before(failure: Failure) -> Problem | None:
     span = token_span(previous, failure.file)
     message = f"expected an operator such as == after the name {str(previous)!r}"
     return Problem("S001", f"{message}, got {_got(failure)}", span, hint, stage="syntax")
+
+
+def _sign(failure: Failure) -> str | None:
+    return _SIGNS.get(failure.word)
 
 
 def _misspelt(failure: Failure) -> str | None:
@@ -355,6 +378,7 @@ def _needs_comparison(failure: Failure) -> str | None:
 _HINTS: tuple[Callable[[Failure], str | None], ...] = (
     _missing_separator,
     _misspelt,
+    _sign,
     _not_equal,
     _turned_operator,
     _stream_after_now,

@@ -103,11 +103,12 @@ class ProgramReader(ValueReader):
         return ast.Timer(children[0], children[1], span=self.span(meta))
 
     def monitor(self, meta: Meta, children: list[Any]) -> ast.Stream:
-        on_new = children[1] if len(children) > 1 else ()
-        return ast.Monitor(children[0], on_new, span=self.span(meta))
+        names: list[Token] = children[1] if len(children) > 1 else []
+        on_new, spans = tuple(map(str, names)), tuple(map(self.span, names))
+        return ast.Monitor(children[0], on_new, span=self.span(meta), on_new_spans=spans)
 
-    def fields(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
-        return tuple(str(child) for child in children)
+    def fields(self, _meta: Meta, children: list[Token]) -> list[Token]:
+        return children
 
     def edge(self, meta: Meta, children: list[Any]) -> ast.Stream:
         return ast.Edge(children[0], children[1], span=self.span(meta))
@@ -128,7 +129,10 @@ class ProgramReader(ValueReader):
         *names, query = children
         if not names:
             return ast.Aggregate("count", None, query, span=self.span(meta))
-        return ast.Aggregate(str(names[0]), str(names[1]), query, span=self.span(meta))
+        operator, name = names
+        return ast.Aggregate(
+            str(operator), str(name), query, span=self.span(meta), field_span=self.span(name)
+        )
 
     def call(self, meta: Meta, children: list[Any]) -> ast.Call:
         match children:
@@ -239,10 +243,11 @@ class ProgramReader(ValueReader):
 
     def hole_projection(self, meta: Meta, children: list[Token]) -> ast.Projection:
         hole = ast.Hole(str(children[0]), "query", span=self.span(children[0]))
-        return ast.Projection(hole, str(children[1]), span=self.span(meta))
+        return self.projection(meta, [hole, children[1]])
 
     def projection(self, meta: Meta, children: list[Any]) -> ast.Projection:
-        return ast.Projection(children[0], str(children[1]), span=self.span(meta))
+        query, name = children
+        return ast.Projection(query, str(name), span=self.span(meta), output_span=self.span(name))
 
 
 def as_action(action: ast.Action | Passed) -> ast.Action:

@@ -8,7 +8,7 @@ from typing import Any
 from lark import Token
 from lark.tree import Meta
 
-from genie_dp.errors import Span
+from genie_dp.errors import Span, with_article
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.declarations import (
     Annotation,
@@ -170,8 +170,8 @@ class LibraryReader(ProgramReader):
     def _check_body(self, kind: str, body: Any) -> None:
         if not isinstance(body, _BODIES[kind]):
             got = next(k for k, nodes in _BODIES.items() if isinstance(body, nodes))
-            article = "an" if kind[0] in "aeiou" else "a"
-            message = f"expected {article} {kind} after '{kind} :=', got a {got}"
+            wanted, found = with_article(kind), with_article(got)
+            message = f"expected {wanted} after '{kind} :=', got {found}"
             self.problem("S006", message, body.span, f"write {got} := ..")
 
     def _utterances(self, annotations: tuple[Annotation, ...], span: Span) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))  # no nodes, nor tuples 
 
 def _field_names(node: type[Any]) -> tuple[str, ...]:
     if node not in _FIELDS:
-        _FIELDS[node] = tuple(f.name for f in fields(node) if f.name != "span")
+        _FIELDS[node] = tuple(f.name for f in fields(node) if f.compare)  # all but places
     return _FIELDS[node]
 
 

@@ -19,7 +19,7 @@ T030 to T039 are those of classes (`typecheck_classes`), T040 to T042 those of `
 from collections.abc import Mapping, Sequence
 from typing import assert_never
 
-from genie_dp.errors import Problem
+from genie_dp.errors import Problem, with_article
 from genie_dp.languages.thingtalk.assign import CONTACT, is_numeric
 from genie_dp.languages.thingtalk.ast import (
     Action,
@@ -143,7 +143,7 @@ def _projection(node: Projection, outer: Scope, report: Report) -> None:
     if scope.get(node.output) is None:
         message = f"expected an output of the query after '.', got '{node.output}'"
         hint = name_hint(node.output, sorted(scope.types), "outputs")
-        report.add("T011", message, node.span, hint)
+        report.add("T011", message, node.output_span or node.span, hint)
 
 
 def _alone(call: Call, outer: Scope, report: Report) -> None:
@@ -230,10 +230,10 @@ def _policy_function(
         # A policy speaks of what is given as much as of what comes back (TACL, Genie 6.2).
         fields = scope_of(signature.parameters) if signature is not None else OPEN
         if signature is not None and signature.kind != kind:
-            wanted, place = ("an action", "last") if kind == "action" else ("a query", "first")
+            wanted = f"{with_article(kind)} {'last' if kind == 'action' else 'first'}"
             report.add(
                 "T004",
-                f"expected {wanted} {place}, got the {signature.kind} '{signature.qualified}'",
+                f"expected {wanted}, got the {signature.kind} '{signature.qualified}'",
                 function.span,
                 f"now => {signature.qualified} => notify"
                 if signature.kind == "query"
@@ -278,12 +278,13 @@ def _monitor(stream: Monitor, outer: Scope, report: Report) -> Scope:
     scope = _query(stream.query, outer, report)
     for call in source_calls(stream.query):
         _monitorable(call, report)
-    for name in stream.on_new:
+    spans = stream.on_new_spans or (stream.span,) * len(stream.on_new)
+    for name, span in zip(stream.on_new, spans, strict=True):
         if scope.get(name) is None:
             report.add(
                 "T018",
                 f"expected an output of the query after 'on new', got '{name}'",
-                stream.span,
+                span,
                 name_hint(name, sorted(scope.types), "outputs"),
             )
     return scope
@@ -386,10 +387,10 @@ def _aggregate(query: Aggregate, outer: Scope, report: Report) -> Scope:
     if field is None:
         message = f"expected an output of the query after '{query.operator}', got '{query.field}'"
         hint = name_hint(query.field, sorted(scope.types), "outputs")
-        report.add("T016", message, query.span, hint)
+        report.add("T016", message, query.field_span or query.span, hint)
     elif query.operator != "count" and not is_numeric(field):
         message = f"expected a number for '{query.operator}', got '{query.field}' of type {field}"
-        report.add("T017", message, query.span, _numeric_outputs(scope))
+        report.add("T017", message, query.field_span or query.span, _numeric_outputs(scope))
     return aggregate_scope(query.operator, field)
 
 

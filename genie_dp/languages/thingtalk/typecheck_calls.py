@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import assert_never
 
+from genie_dp.errors import with_article
 from genie_dp.languages.thingtalk.assign import operand_type, operators_of
 from genie_dp.languages.thingtalk.ast import (
     OPERATORS,
@@ -48,16 +49,12 @@ def _wrong_kind(call: Call, signature: Signature, kind: str, report: Report) -> 
     is_query = signature.kind == "query"
     report.add(
         "T004",
-        f"expected {_a(kind)}, got the {signature.kind} '{signature.qualified}'",
+        f"expected {with_article(kind)}, got the {signature.kind} '{signature.qualified}'",
         call.span,
         f"show its results: => {signature.qualified}(..) => notify"
         if is_query
         else f"actions stand last: => {signature.qualified}(..)",
     )
-
-
-def _a(kind: str) -> str:
-    return "an action" if kind == "action" else "a query"
 
 
 def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> None:

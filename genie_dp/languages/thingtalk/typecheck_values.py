@@ -2,6 +2,7 @@
 
 from decimal import Decimal, InvalidOperation
 
+from genie_dp.errors import nearest
 from genie_dp.languages.thingtalk.assign import enum_extras, is_assignable, same_base
 from genie_dp.languages.thingtalk.ast import (
     ArrayValue,
@@ -92,14 +93,14 @@ def expect(
     """
     if isinstance(value, ArrayValue) and isinstance(expected, Array):
         before = len(report.problems)
-        type_of(value, scope, report)
+        type_of(value, scope, report, expected)
         if len(report.problems) > before:
             return
         # Each by itself: text and a link are texts together, but a link is no contact.
         for item in value.items:
             expect(item, expected.element, what, scope, report, lenient=lenient)
         return
-    actual = type_of(value, scope, report)
+    actual = type_of(value, scope, report, expected)
     if is_assignable(actual, expected, report.signatures, lenient=lenient):
         return
     if isinstance(value, VarRef):
@@ -115,11 +116,14 @@ def expect(
         )
 
 
-def type_of(value: Value, scope: Scope, report: Report) -> Type:
-    """Return the type of a value, Any where a mistake inside of it was reported."""
+def type_of(value: Value, scope: Scope, report: Report, expected: Type = ANY) -> Type:
+    """Return the type of a value, Any where a mistake inside of it was reported.
+
+    What is `expected` says what may have been meant.
+    """
     match value:
         case VarRef():
-            return _variable(value, scope, report)
+            return _variable(value, scope, report, expected)
         case EnumValue(name):
             return Enum((name,))
         case EntityValue():
@@ -135,7 +139,8 @@ def type_of(value: Value, scope: Scope, report: Report) -> Type:
         case ContextValue():
             return _context(value, report)
         case ArrayValue():
-            return _array(value, scope, report)
+            element = expected.element if isinstance(expected, Array) else ANY
+            return _array(value, scope, report, element)
         case EventValue():
             if not report.has_event:
                 hint = "start the program with a stream, such as monitor (..) => .."
@@ -164,17 +169,28 @@ def _fixed(value: _FixedValue) -> Type:
     return _FIXED[type(value)]
 
 
-def _variable(value: VarRef, scope: Scope, report: Report) -> Type:
+def _variable(value: VarRef, scope: Scope, report: Report, expected: Type) -> Type:
     found = scope.get(value.name)
     if found is not None:
         return found
-    report.add(
-        "T009",
-        f"expected an output in scope, got '{value.name}'",
-        value.span,
-        name_hint(value.name, sorted(scope.types), "outputs in scope"),
-    )
+    hint = _bare_enum(value, scope, expected) if isinstance(expected, Enum) else None
+    if hint is None:
+        hint = name_hint(value.name, sorted(scope.types), "outputs in scope")
+    report.add("T009", f"expected an output in scope, got '{value.name}'", value.span, hint)
     return ANY
+
+
+def _bare_enum(value: VarRef, scope: Scope, expected: Enum) -> str | None:
+    """Return how to write a name as a value of an enum; None if it is more like an output."""
+    values = [name for name in expected.values if name != "*"]
+    near = nearest(value.name, [*values, *scope.types])
+    if near and near[0] not in values:
+        return None
+    if not enum_extras(Enum((value.name,)), expected):
+        return f"write enum({value.name})"
+    if near:
+        return f"did you mean enum({near[0]})?"
+    return f"values: {listed(f'enum({name})' for name in values)}"
 
 
 def _measure(value: MeasureValue, report: Report) -> Type:
@@ -226,10 +242,10 @@ def _context(value: ContextValue, report: Report) -> Type:
     return ANY
 
 
-def _array(value: ArrayValue, scope: Scope, report: Report) -> Type:
+def _array(value: ArrayValue, scope: Scope, report: Report, expected: Type) -> Type:
     element: Type = ANY
     for item in value.items:
-        type_ = type_of(item, scope, report)
+        type_ = type_of(item, scope, report, expected)
         both = united(element, type_, report.signatures)
         if both is None:
             report.add(
@@ -282,11 +298,14 @@ def _wrong_variable(
         for name, type_ in scope.types.items()
         if is_assignable(type_, expected, report.signatures, lenient=lenient)
     ]
+    hint = f"outputs of that type: {listed(sorted(fitting))}"
+    if isinstance(expected, Enum) and not enum_extras(Enum((value.name,)), expected):
+        hint = f"write enum({value.name}) for the value; {hint}"
     report.add(
         "T010",
         f"expected {expected} for '{what}', got '{value.name}' of type {actual}",
         value.span,
-        f"outputs of that type: {listed(sorted(fitting))}",
+        hint,
     )
 
 

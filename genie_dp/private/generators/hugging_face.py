@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, with_article
 from genie_dp.learn.module import Module
 from genie_dp.private.generators.causal import State, last_of, seen_by
 from genie_dp.private.generators.decoder import positions_of
@@ -113,7 +113,7 @@ def _loaded(settings: HuggingFaceSettings) -> Any:
     try:
         config = AutoConfig.from_pretrained(settings.base)
         if config.is_encoder_decoder:
-            raise ValueError(f"a {config.model_type} has an encoder")
+            raise ValueError(f"{with_article(config.model_type)} has an encoder")
         config.pad_token_id = None
         _without_dropout(config)
         if not settings.fresh:
