@@ -60,7 +60,9 @@ def test_every_word_gets_its_form(case: Case) -> None:
 NOUNS = st.sampled_from(
     ["email", "photo", "box", "city", "person", "url", "status", "bus", "hero", "child", "lens"]
 )
-PLACES = st.sampled_from(["", " in my inbox", " from $x", " i like", " shared with me", " today"])
+PLACES = st.sampled_from(
+    ["", " in my inbox", " from $x", " i like", " shared with me", " today", " planted after $x"]
+)
 
 
 @given(NOUNS, PLACES)

@@ -10,7 +10,7 @@ when they are compiled, never per sentence.
 
 import re
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, cast
 
 from genie_dp.templates import english_words as lists
@@ -126,15 +126,18 @@ def number_of(words: str) -> Number:
     >>> number_of("files larger than $x"), number_of("the title and the link")
     ('pl', 'pl')
     """
-    tokens = words.split()
+    return _number(words.split(), is_phrase=_is_noun_phrase(words))
+
+
+def _number(tokens: list[str], *, is_phrase: bool) -> Number:
     if not tokens:
         return "sg"
-    start, end = _head(tokens)
+    start, end = _head(tokens, is_phrase=is_phrase)
     counted = None if _POSSESSIVE & set(tokens[:end]) else _number_by_determiner(tokens)
     if counted is not None:
         return counted
     if tokens[end - 1] in lists.PARTITIVES and tokens[end : end + 1] == ["of"]:
-        return number_of(" ".join(tokens[end + 1 :]))
+        return _number(tokens[end + 1 :], is_phrase=is_phrase)
     if _is_pair(tokens[start:end]):
         return "pl"
     return _noun_number(tokens[end - 1])
@@ -166,37 +169,68 @@ def _is_pair(tokens: list[str]) -> bool:
     return tokens[at + 1] in lists.ARTICLES or (at == 1 and len(tokens) == 3)
 
 
-def _head(tokens: list[str]) -> tuple[int, int]:
-    """Return where a noun phrase without its determiner begins, and where its head ends."""
+def _is_noun_phrase(words: str) -> bool:
+    """Tell whether words look like a noun phrase; `starts_with_verb` knows better, and is slow."""
+    first, second = (*words.split(" ", 2), "", "")[:2]
+    if is_clause(words) or is_question(words) or first in lists.VERBS:
+        return False
+    return second not in lists.AFTER_VERB or _is_determiner(first)
+
+
+def _head(tokens: list[str], *, is_phrase: bool = True) -> tuple[int, int]:
+    """Return where a noun phrase without its determiner begins, and where its head ends.
+
+    In what is no noun phrase only the participles of the list follow a head: "gets stuck".
+    """
     start = 1 if len(tokens) > 1 and _is_determiner(tokens[0]) else 0
-    return start, _head_end(tokens, start + 1)
+    return start, _head_end(tokens, start + 1, is_phrase=is_phrase)
 
 
-def _head_end(tokens: list[str], first: int) -> int:
+def _head_end(tokens: list[str], first: int, *, is_phrase: bool = True) -> int:
     """Return where the head noun ends; what is before `first` is never what follows it."""
     for position in range(first, len(tokens)):
-        if _is_after_head(tokens, position):
+        if _is_after_head(tokens, position, is_phrase=is_phrase):
             return position
     return len(tokens)
 
 
-def _is_after_head(tokens: list[str], position: int) -> bool:
+def _is_after_head(tokens: list[str], position: int, *, is_phrase: bool = True) -> bool:
     token, rest = tokens[position], tokens[position + 1 :]
+    after = partial(_is_after_head, tokens, is_phrase=is_phrase)
     if token in lists.PREPOSITIONS or token in lists.RELATIVES or token in lists.SUBJECTS:
         return True
     if rest[:1] == ["than"] or (rest[:1] == ["to"] and token in lists.BEFORE_TO):
         return True  # "files larger than $x", "words similar to $x"
-    if token in lists.PARTICIPLES:
+    if token in lists.PARTICIPLES or (is_phrase and _is_participle(token, tokens[position - 1])):
         # "saved posts" but "posts saved by bob", "files shared".
-        return not rest or _is_after_head(tokens, position + 1) or _is_determiner(rest[0])
+        return not rest or after(position + 1) or _is_determiner(rest[0])
     if token in lists.AFTERWARDS:
-        return not rest or _is_after_head(tokens, position + 1)
+        return not rest or after(position + 1)
     if token in lists.BEFORE_TIMES:
         return bool(rest) and rest[0] in lists.TIMES
     if _SLOT.fullmatch(token):
         # "top NUMBER_0 posts" counts, "tweets $x" says which.
-        return not rest or _is_after_head(tokens, position + 1)
+        return not rest or after(position + 1)
     return not re.match(r"[\w'&%#@$€£-]", token)
+
+
+def _is_participle(token: str, before: str) -> bool:
+    """Tell whether a word may begin what is said of the noun before it.
+
+    >>> _is_participle("planted", "tree"), _is_participle("leaving", "trains")
+    (True, True)
+    >>> _is_participle("opening", "job"), _is_participle("meeting", "sales")
+    (False, False)
+    """
+    if token in lists.IRREGULAR_PARTICIPLES:
+        return True
+    if token.endswith("ed"):
+        return len(token) > 3 and not token.endswith("eed") and token not in lists.NOT_PARTICIPLES
+    # A word in -ing is a noun as often ("job opening"), unless several things are doing it.
+    is_doing = token.endswith("ing") or token in lists.PARTICIPLES_OR_NOUNS
+    if not is_doing or token in lists.NOT_PARTICIPLES or before in lists.PLURALS_BEFORE_NOUNS:
+        return False
+    return _noun_number(before) == "pl"
 
 
 @lru_cache(maxsize=65536)

@@ -81,6 +81,26 @@ PARTICIPLES = _words(
     written"""
 )
 
+# Further forms of irregular verbs; regular ones in -ed are known by their ending.
+IRREGULAR_PARTICIPLES = _words(
+    """begun bitten blown born borne broken brought built chosen crept done drawn driven drunk
+    eaten fallen flown forbidden forgotten forgiven frozen given grown held heard hidden hung laid
+    lent lost meant overheard paid proven ridden risen rung sewn shaken shrunk slain spoken
+    stolen stuck sung sunk swept sworn taught thrown told torn understood undergone won worn
+    withdrawn woken"""
+)
+# Only behind something in the plural: "alarms set for six", but "my chess set".
+PARTICIPLES_OR_NOUNS = _words("bet cast cut hit hurt met put read run set shut spread split")
+# End like a participle, and are none: "the garden shed", "my meeting with bob".
+NOT_PARTICIPLES = _words(
+    """shed sled bred moped hundred sacred naked wicked kindred
+    advertising banking being blessing briefing building ceiling clothing drawing evening filing
+    gathering greeting heading housing king listing marketing meeting morning offering outing
+    painting ranking rating ring setting something spring string thing wedding wing"""
+)
+# Plural, and often the first part of a name: "my sports training", "the sales hiring in june".
+PLURALS_BEFORE_NOUNS = _words("arts customs earnings goods operations sales sports systems")
+
 BEFORE_TO = _words("close similar related equal due next")
 
 # Of these it is what follows "of" that counts: "a couple of songs".
