@@ -121,7 +121,7 @@ class Describer:
         def parse(text: str) -> Any:
             return language.parse(text, file="<program>")
 
-        readers = [parse, partial(language.from_tokens, places=True)]
+        readers: list[Callable[[str], Any]] = [parse, partial(language.from_tokens, places=True)]
         if _TOKEN_FORM.search(text):
             readers.reverse()  # what the other one says of a text of this form is long
         first, second = readers

@@ -12,6 +12,8 @@ from genie_dp.errors import Span
 from genie_dp.languages.thingtalk.types import Type
 
 SPAN = field(default=None, compare=False, repr=False, kw_only=True)
+# Of Aggregate, in which `field` is a name of its own.
+FIELD_SPAN = field(default=None, compare=False, repr=False, kw_only=True)
 
 # ---------------------------------------------------------------------------------- values
 
@@ -325,7 +327,7 @@ class Aggregate:
     field: str | None
     query: "Query"
     span: Span | None = SPAN
-    field_span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
+    field_span: Span | None = FIELD_SPAN
 
 
 @dataclass(frozen=True, slots=True)
