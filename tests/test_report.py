@@ -426,7 +426,7 @@ def test_the_page_shows_what_the_report_says(report, folder):
     assert f"{totals['distinct_programs']:,} different programs" in text
     assert f"Sentences with two programs: {totals['ambiguous']:,}" in text
     assert report["ambiguous"]["shown"][0]["utterance"] in text
-    assert "no sentence contains a LOST" in text
+    assert "no sentence contains the category LOST" in text
     assert "ArithmeticError" in text
     assert reader.tags["svg"] >= 3 + len(report["functions"]["seen"]) + 4
 
