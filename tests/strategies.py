@@ -218,6 +218,8 @@ def atom(rng: Random, fields: Scope, outer: Scope) -> Predicate:
         items = [value(rng, type_, {}) for _ in range(rng.randint(0, 2))]
         return Atom(name, operator, ArrayValue(tuple(items)))
     element = type_.element if isinstance(type_, Array) else type_
+    if type_ == DATE and rng.random() < 0.2:
+        return Atom(name, operator, TimeValue(rng.choice((0, 18, 22)), 0))
     return Atom(name, operator, value(rng, element, scope))
 
 
@@ -341,7 +343,9 @@ def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[Stream, Scope
         return Monitor(inner, tuple(on_new)), scope
     if kind == "timer":
         hour = MeasureValue(((Decimal(1), "h"),))
-        return rng.choice((AtTimer(TimeValue(23, 0)), Timer(DateNow(), hour))), {}
+        times = ArrayValue((TimeValue(23, 0), TimeValue(0, 30), TimeValue(23, 0)))
+        timers = AtTimer(TimeValue(23, 0)), AtTimer(times), Timer(DateNow(), hour)
+        return rng.choice(timers), {}
     below, scope = stream(rng, lib, depth - 1)
     if kind == "edge" and scope:
         return Edge(below, predicate(rng, lib, scope, {})), scope

@@ -100,6 +100,14 @@ def converted(library, program, utterance="x"):
             f'attimer(time = makeTime(8, 30)) => {S}.buy(title = "milk")',
         ),
         (
+            f"attimer(time=[new Time(8, 0), new Time(18, 0)]) => {S}.weather();",
+            f"attimer(time = [makeTime(8, 0), makeTime(18, 0)]) => {S}.weather() => notify",
+        ),
+        (
+            f"monitor({S}.orders()) => {S}.buy(title=$result);",
+            f"monitor ({S}.orders()) => {S}.buy(title = $event)",
+        ),
+        (
             f"{S}.orders() => {S}.buy(title=title);",
             f"now => {S}.orders() => {S}.buy(title = title)",
         ),
@@ -190,15 +198,17 @@ def test_programs_that_have_an_equal_become_it(library, given, expected):
         (f'{S}.orders() filter count(labels filter value =~ "x") >= 2;', "computed value"),
         (f'{S}.orders() filter contains~(labels, "gift");', "operator of another sort"),
         (f"ontimer(date=[$now + 1h]) => {S}.weather();", "timer of another sort"),
-        (
-            f"attimer(time=[new Time(8, 0), new Time(9, 0)]) => {S}.weather();",
-            "timer of another sort",
-        ),
+        (f"timer(frequency=2, interval=1day) => {S}.weather();", "timer of another sort"),
         (f"{S}.heat(value=70defaultTemperature);", "unit"),
         (f"{S}.orders() filter date == new Date(enum friday);", "value of another sort"),
         (f"{S}.orders() filter date >= new Date(, 7, );", "value of another sort"),
         (f"{S}.buy(title=$context.selection : String);", "value of another sort"),
         (f"{S}.buy(title=$result);", "value of another sort"),
+        (f"{S}.weather() => {S}.buy(title=$result);", "value of another sort"),
+        (
+            f"monitor({S}.orders()) => {S}.weather() => {S}.buy(title=$result);",
+            "value of another sort",
+        ),
         ("$dialogue @org.thingpedia.dialogue.transaction.greet;", "act of a dialogue"),
         (
             f"{S}.orders() filter in_array(id, any([id] of {S}.orders()));",

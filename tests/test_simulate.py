@@ -264,6 +264,13 @@ def test_a_daily_timer_is_not_missed_when_steps_are_days_apart() -> None:
     assert [e.step for e in simulate(program, TABLES, steps=steps)] == [1, 2]
 
 
+def test_a_daily_timer_fires_at_each_of_its_times() -> None:
+    program = (
+        "attimer(time=[makeTime(8,30), makeTime(8,45), makeTime(11,0)]) => @light.set(level=1)"
+    )
+    assert run(program) == ["1 @light.set level=1", "3 @light.set level=1"]
+
+
 def test_a_daily_timer_may_be_given_a_date() -> None:
     assert run("attimer(time=makeTime(9, 30)) => @light.set(level=1)") == run(
         "attimer(time=start_of(day) + 570min) => @light.set(level=1)"
@@ -366,8 +373,14 @@ TRUE = [
     ("start_of(ms)", "==", "now"),
     ("end_of(ms)", "==", "now + 1ms"),
     ('new Date("2026-11-20T10:00:00+01:00")', "==", 'new Date("2026-11-20T09:00:00Z")'),
+    ("now", ">=", "makeTime(9, 0)"),
+    ("now", "in_array", "[makeTime(8, 0), makeTime(9, 30, 15)]"),
+    ('makeLocation("Palo Alto")', "==", 'makeLocation(37.4, -122.1, "palo alto")'),
+    ('makeLocation("Palo Alto")', "==", 'makeLocation("palo alto")'),
 ]
 FALSE = [
+    ("end_of(day)", ">", "makeTime(0, 0)"),
+    ('makeLocation("Palo Alto")', "==", 'makeLocation("Berkeley")'),
     ('"Hello"', "==", '"hello"'),
     ('"a17"^^tt:contact("Alice")', "==", '"a18"^^tt:contact("Alice")'),
     ("[1, 2]", "==", "[1]"),
@@ -396,6 +409,7 @@ def test_comparison_does_not_hold(left: str, operator: str, right: str) -> None:
         ("makeCurrency(5, usd)", "<", "makeCurrency(5, eur)"),
         ("1", "=~", '"a"'),
         ('"a"', "contains", '"a"'),
+        ('makeLocation("palo alto")', "==", "makeLocation(37.4, -122.1)"),
     ],
 )
 def test_values_of_different_kinds_are_not_compared(left: str, operator: str, right: str) -> None:

@@ -65,6 +65,15 @@ def test_tokens_are_separated_by_one_space(case):
     assert all(token.isprintable() for token in text.split(" "))
 
 
+@pytest.mark.parametrize("case", cases("tokens/old.txt"), ids=str)
+def test_what_older_rows_say_in_other_words_is_read_and_written_in_one_form(case, golden):
+    program = canonical(from_tokens(case.input), example_library())
+    assert not check(program, example_library())
+    text = tokens(program, example_library())
+    golden(case, text)
+    assert canonical(from_tokens(text), example_library()) == program
+
+
 SEND = (
     "now => @com.example.mail.inbox() => "
     '@com.example.mail.send(to="x", subject=subject, priority=enum(low))'

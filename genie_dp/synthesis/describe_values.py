@@ -203,11 +203,12 @@ def said(value: Any) -> str:
         case ast.EntityValue():
             return _entity(value)
         case ast.LocationValue(latitude, longitude, display):
-            return display or f"{number_token(latitude)}, {number_token(longitude)}"
+            degrees = (number_token(n) for n in (latitude, longitude) if n is not None)
+            return display or ", ".join(degrees)
         case ast.ContextValue(path):
             return _PLACES.get(path[-1], path[-1].replace("_", " "))
-        case ast.SlotValue(token):
-            return token
+        case ast.SlotValue(token, unit):
+            return f"{token} {_UNITS.get(unit, (unit, unit))[1]}" if unit else token
         case _:
             return _date(value)
 

@@ -1,7 +1,7 @@
 """Rows with ThingTalk 2 programs as rows of ours, or why they have no equal."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from genie_dp.dataset.in_step import in_step
@@ -106,7 +106,7 @@ class Converter:
 def _renumbered(node: Any, names: dict[str, str]) -> Any:
     match node:
         case ast.SlotValue(token):
-            return ast.SlotValue(names.get(token, token))
+            return replace(node, token=names.get(token, token))
     return node
 
 

@@ -152,8 +152,8 @@ class Reader(ValueReader):
     def timer(self, meta: Meta, children: list[Any]) -> Any:
         given = {arg.name: arg.value for arg in children}
         match given:
-            case {"time": ast.ArrayValue((time,))} if len(given) == 1:
-                return ast.AtTimer(time)
+            case {"time": ast.ArrayValue((time, *others)) as times} if len(given) == 1:
+                return ast.AtTimer(times if others else time)
             case {"interval": interval} if set(given) <= {"interval", "base"}:
                 return ast.Timer(given.get("base", ast.DateNow()), interval)
         raise NoEqual(TIMER, ", ".join(given))
@@ -293,6 +293,8 @@ class Reader(ValueReader):
         match [str(child) for child in children]:
             case ["$time", time]:
                 return ast.ContextValue(("time", time))
+            case ["$result"]:  # the event as text, as `$event` of ThingTalk 1 is called there
+                return ast.EventValue(span=self.span(meta))
             case ["$context", *_]:
                 raise NoEqual(VALUE, "$context")
         return super().special(meta, children)

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from genie_dp.languages.thingtalk import ast
@@ -99,7 +100,7 @@ def _replaced(
     def changed(node: Any) -> Any:
         match node:
             case ast.SlotValue(token):
-                return ast.SlotValue(names.get(token, token))
+                return replace(node, token=names.get(token, token))
             case ast.StringValue() | ast.EntityValue() if node in values:
                 return ast.SlotValue(values[node])
         return node

@@ -7,6 +7,7 @@ from genie_dp.dataset.left import NoEqual
 from genie_dp.dataset.thingtalk2.reader import (
     PROJECTION,
     UNREADABLE,
+    VALUE,
     Chain,
     Now,
     Projected,
@@ -14,7 +15,7 @@ from genie_dp.dataset.thingtalk2.reader import (
     query_of,
 )
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.traverse import functions_used
+from genie_dp.languages.thingtalk.traverse import children, functions_used
 
 UNKNOWN_KIND = "query or action unknown"
 _STREAMS = (ast.Monitor, ast.Timer, ast.AtTimer, ast.Edge, ast.StreamFilter)
@@ -52,7 +53,14 @@ def _rule(elements: list[Any], is_action: IsAction) -> ast.Rule:
     queries = [_source(element, is_last=isinstance(action, ast.Notify)) for element in rest]
     if not queries and isinstance(action, ast.Notify) and stream is None:
         raise NoEqual(UNREADABLE, "an empty statement")
-    return ast.Rule(stream, _joined(queries), action)
+    rule = ast.Rule(stream, _joined(queries), action)
+    if (queries or stream is None) and _speaks_of_event(rule):
+        raise NoEqual(VALUE, "$result of a query")  # ours is of what started the program
+    return rule
+
+
+def _speaks_of_event(node: Any) -> bool:
+    return isinstance(node, ast.EventValue) or any(map(_speaks_of_event, children(node)))
 
 
 def _action(rest: list[Any], is_action: IsAction) -> ast.Action:

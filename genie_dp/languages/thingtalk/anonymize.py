@@ -54,8 +54,8 @@ def anonymize(program: P) -> P:
     >>> from decimal import Decimal
     >>> from genie_dp.languages.thingtalk.ast import Arg, Rule, Selector
     >>> call = Call(Selector("light"), "dim", (Arg("level", NumberValue(Decimal(40))),))
-    >>> anonymize(Program((Rule(None, None, call),))).rules[0].action.args[0].value
-    SlotValue(token='NUMBER_0')
+    >>> anonymize(Program((Rule(None, None, call),))).rules[0].action.args[0].value.token
+    'NUMBER_0'
     """
     taken = set(_placeholders(program))
     counts: dict[str, int] = defaultdict(int)

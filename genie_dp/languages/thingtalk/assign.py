@@ -36,16 +36,24 @@ _CONVERSIONS: dict[str, frozenset[str]] = {
     "tt:url": frozenset({"tt:picture"}),
 }
 _BASIC_CONVERSIONS = frozenset({(DATE, TIME), (NUMBER, CURRENCY)})
+# What is compared with a date: a time with its time of day.
+_BASIC_COMPARISONS = frozenset({(TIME, DATE)})
 _ORDERED = frozenset({STRING, NUMBER, DATE, TIME, CURRENCY})
 _TEXT_OPERATORS = frozenset({"=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of"})
 
 
 def is_assignable(
-    source: Type, target: Type, signatures: Signatures, *, lenient: bool = False
+    source: Type,
+    target: Type,
+    signatures: Signatures,
+    *,
+    lenient: bool = False,
+    is_compared: bool = False,
 ) -> bool:
     """Tell whether a value of type `source` may stand where `target` is wanted.
 
-    `lenient` lets text stand for an entity, as in call arguments and filters.
+    `lenient` lets text stand for an entity, as in call arguments and filters; `is_compared` lets a
+    time stand for a date, as on the right side of a comparison.
     """
     if source == target or ANY in (source, target):
         return True
@@ -53,7 +61,8 @@ def is_assignable(
         case Basic():
             if isinstance(source, Entity):
                 return target == STRING
-            return (source, target) in _BASIC_CONVERSIONS
+            pair = (source, target)
+            return pair in _BASIC_CONVERSIONS or (is_compared and pair in _BASIC_COMPARISONS)
         case Measure(unit):
             return isinstance(source, Measure) and same_base(source.unit, unit)
         case Enum():
@@ -64,7 +73,7 @@ def is_assignable(
             return lenient and source == STRING
         case Array(element):
             return isinstance(source, Array) and is_assignable(
-                source.element, element, signatures, lenient=lenient
+                source.element, element, signatures, lenient=lenient, is_compared=is_compared
             )
         case _:
             assert_never(target)

@@ -113,10 +113,13 @@ class TimeValue:
 
 @dataclass(frozen=True, slots=True)
 class LocationValue:
-    """A place on earth, degrees, with the name people use for it."""
+    """A place on earth, degrees, with the name people use for it.
 
-    latitude: Decimal
-    longitude: Decimal
+    Without degrees it is not looked up yet: there is nothing but the name.
+    """
+
+    latitude: Decimal | None
+    longitude: Decimal | None
     display: str | None = None
     span: Span | None = SPAN
 
@@ -163,9 +166,13 @@ class EventValue:
 
 @dataclass(frozen=True, slots=True)
 class SlotValue:
-    """A placeholder of the sentence, such as NUMBER_0 or GENERIC_ENTITY_tt:contact_1."""
+    """A placeholder of the sentence, such as NUMBER_0 or GENERIC_ENTITY_tt:contact_1.
+
+    A number of the sentence may get its `unit` from the program: NUMBER_0F is as many degrees.
+    """
 
     token: str
+    unit: str = ""
     span: Span | None = SPAN
 
 
@@ -332,7 +339,7 @@ class Aggregate:
 
 @dataclass(frozen=True, slots=True)
 class AtTimer:
-    """Every day at a time."""
+    """Every day at a time, or at each of an array of times."""
 
     time: Value
     span: Span | None = SPAN

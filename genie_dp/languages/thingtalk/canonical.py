@@ -126,6 +126,10 @@ def canonical_stream(stream: Stream, signatures: Signatures | None = None) -> St
             )
         case StreamJoin():
             return _stream_of_join(stream, signatures)
+        case AtTimer(ArrayValue((time, *others))):
+            # The other times keep their order, as in all arrays.
+            times = tuple(dict.fromkeys((time, *others)))
+            return AtTimer(ArrayValue(times) if len(times) > 1 else time, span=stream.span)
         case AtTimer() | Timer() | Hole():
             return stream
         case _:

@@ -14,6 +14,7 @@ from genie_dp.languages.thingtalk.ast import (
     Value,
 )
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
+from genie_dp.languages.thingtalk.operators import counted
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.languages.thingtalk.traverse import rewrite
 
@@ -41,8 +42,9 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
 
     def changed(node: Any) -> Any:
         match node:
-            case SlotValue(token) if token in values:
-                return constant(values[token][0])
+            case SlotValue(token, unit) if token in values:
+                found = constant(values[token][0])
+                return counted(found, unit) if unit else found
             case StringValue(text) if _LIKE_ONE.search(text):
                 return replace(node, text=words(text))
             case EntityValue(value, _, display):

@@ -7,7 +7,7 @@ from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.assign import CONTACT
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.traverse import children
-from genie_dp.languages.thingtalk.types import STRING, Array
+from genie_dp.languages.thingtalk.types import NUMBER, STRING, Array
 
 Fill = tuple[str, str, str]
 """(placeholder, type, function:parameter)."""
@@ -54,7 +54,8 @@ def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Fi
 
 def _of_value(library: Signatures, value: Any, function: str, name: str) -> Iterator[Fill]:
     if isinstance(value, ast.SlotValue):
-        yield value.token, _type_of(library, function, name), f"{function}:{name}"
+        type_ = str(NUMBER) if value.unit else _type_of(library, function, name)
+        yield value.token, type_, f"{function}:{name}"
         return
     for child in children(value):
         yield from _of_value(library, child, function, name)

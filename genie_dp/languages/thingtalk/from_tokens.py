@@ -1,7 +1,13 @@
 """Reads the token form; `tokens` describes it.
 
 A hand-written recursive descent over the words: no lexing is left to do, and it reads a program in
-a few dozen microseconds. It takes exactly what `tokens` writes, but for the order of parameters.
+a few dozen microseconds. It takes what `tokens` writes, parameters in any order, and besides what
+rows of 2018 and 2019 hold in other words, and what is written with more parentheses:
+
+- `( s ) => ( q ) on param:x:T = param:y:T => a`, `( s ) join ( q ) => a`, `( q ) => a`;
+- `on new param:a:T` without brackets, `aggregate sum param:f of ( q )` without a type;
+- `return` for `notify`, `policy P : q => notify` and `policy P : now => q => a`;
+- `on param:x:T = event`, `device:com.gmail`, `unit:hour`.
 """
 
 import re
@@ -42,9 +48,11 @@ from genie_dp.languages.thingtalk.ast import (
     Value,
 )
 from genie_dp.languages.thingtalk.signatures import Signatures
-from genie_dp.languages.thingtalk.token_reader import TokenReader
+from genie_dp.languages.thingtalk.token_reader import TokenReader, typed_name
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
+from genie_dp.languages.thingtalk.unread import UNREAD
 
+_SHOW = ("notify", "return")
 _AGGREGATES = ("max", "min", "sum", "avg", "count")
 _TRUE, _FALSE, _NOTIFY = TrueP(), FalseP(), Notify()
 
@@ -133,19 +141,22 @@ class _Reader(TokenReader):
         else:
             stream = self.stream()
         self.take("=>")
-        if self.word == "notify":
+        if self.word in _SHOW:
             self.advance()
             return Rule(stream, None, _NOTIFY)
-        query = self.query()
+        start = self.word
+        query, passing = (self.query(), ()) if stream is None else self.query_of_stream()
         if self.word != "=>":
-            if isinstance(query, Call):
+            if isinstance(query, Call) and start != "(":
                 return Rule(stream, None, query)
             raise self.error("'=>' and an action")
         self.advance()
+        if stream is not None and passing:
+            return Rule(StreamJoin(stream, query, passing), None, self.action())
         return Rule(stream, query, self.action())
 
     def action(self) -> Action:
-        if self.word == "notify":
+        if self.word in _SHOW:
             self.advance()
             return _NOTIFY
         if not self.word.startswith("@"):
@@ -163,10 +174,10 @@ class _Reader(TokenReader):
         if is_now and self.word != "=>":
             return Policy(source, None, first)
         self.take("=>")
-        if not is_now:
-            return Policy(source, first, self.policy_function())
-        self.take("notify")
-        return Policy(source, first, None)
+        if self.word in _SHOW:
+            self.advance()
+            return Policy(source, first, None)
+        return Policy(source, first, self.policy_function())
 
     def policy_function(self) -> PolicyFunction:
         class_name, function = None, None
@@ -191,16 +202,17 @@ class _Reader(TokenReader):
             case "monitor":
                 return self.monitor()
             case "(":
-                inner, is_join = self.stream_in_parentheses()
+                inner = self.stream_in_parentheses()
                 if self.word == "filter":
                     self.advance()
                     return StreamFilter(inner, self.predicate())
-                if not is_join:
-                    raise self.error("'filter' after a stream in parentheses")
+                if self.word == "join":
+                    self.advance()
+                    return StreamJoin(inner, *self.query_of_stream())
                 return inner
             case "edge":
                 self.advance()
-                inner, _ = self.stream_in_parentheses()
+                inner = self.stream_in_parentheses()
                 self.take("on")
                 return Edge(inner, self.predicate())
             case "attimer":
@@ -221,29 +233,30 @@ class _Reader(TokenReader):
         query = self.group()
         names: list[str] = []
         if self.word == "on":
-            self.take("on", "new", "[")
+            self.take("on", "new")
+            is_list = self.word == "["
+            if is_list:
+                self.advance()
             names.append(self.name())
-            while self.word == ",":
+            while is_list and self.word == ",":
                 self.advance()
                 names.append(self.name())
-            self.take("]")
+            if is_list:
+                self.take("]")
         return Monitor(query, tuple(names))
 
-    def stream_in_parentheses(self) -> tuple[Stream, bool]:
-        """Return `( s )` or `( s => q )`, and whether it is the latter."""
+    def stream_in_parentheses(self) -> Stream:
+        """Return `( s )` or `( s => q )`."""
         self.take("(")
         stream = self.stream()
-        is_join = self.word == "=>"
-        if is_join:
+        if self.word == "=>":
             self.advance()
-            query, passing = self.query_of_stream()
-            stream = StreamJoin(stream, query, passing)
-        elif isinstance(stream, StreamJoin):
-            raise self.error("'=>' after a stream in parentheses")
+            stream = StreamJoin(stream, *self.query_of_stream())
         self.take(")")
-        return stream, is_join
+        return stream
 
     def query_of_stream(self) -> tuple[Query, tuple[Arg, ...]]:
+        """Return a query, and what `on` passes to one in parentheses."""
         if self.word != "(":
             return self.query(), ()
         query = self.group()
@@ -274,7 +287,7 @@ class _Reader(TokenReader):
             self.advance()
             right = self.group()
             return Join(query, right, self.passing())
-        raise self.error("'filter' or 'join' after a query in parentheses")
+        return query
 
     def passing(self) -> tuple[Arg, ...]:
         args: list[Arg] = []
@@ -289,9 +302,18 @@ class _Reader(TokenReader):
         if operator not in _AGGREGATES:
             raise self.error(f"one of {', '.join(_AGGREGATES)}")
         self.advance()
-        field = None if self.word == "of" else self.name()
+        field = None if self.word == "of" else self.field(operator)
         self.take("of")
         return Aggregate(operator, field, self.group())
+
+    def field(self, operator: str) -> str:
+        if operator == "count":
+            raise self.error("'of'", UNREAD["count"])
+        bare = typed_name(self.word, "param", types=False)
+        if bare is None:
+            return self.name()
+        self.advance()
+        return bare
 
     # ---------------------------------------------------------------------------- predicates
 

@@ -84,8 +84,9 @@ def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
             return lookup(name, scope, value)
         case EventValue():
             return lookup("$event", scope, value)
-        case SlotValue(token):
-            return _given(moment.slots.get(token), f"the placeholder {token}", value)
+        case SlotValue(token, unit):
+            given = _given(moment.slots.get(token), f"the placeholder {token}", value)
+            return counted(given, unit) if unit else given
         case ContextValue(path):
             return _given(moment.context.get(path), f"${'.'.join(('context', *path))}", value)
         case Undefined():
@@ -102,6 +103,17 @@ def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
             return ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
         case _:
             return value
+
+
+def counted(value: Value, unit: str) -> Value:
+    """Return as many of a unit as a number says; what is no number as it is.
+
+    >>> counted(NumberValue(Decimal(20)), "F")
+    MeasureValue(parts=((Decimal('20'), 'F'),))
+    """
+    if not isinstance(value, NumberValue):
+        return value
+    return MeasureValue(((value.value, unit),), span=value.span)
 
 
 def lookup(name: str, scope: Mapping[str, Value], node: Any = None) -> Value:
@@ -232,6 +244,8 @@ def comparable(value: Value) -> tuple[str, Any]:
             return "date", as_date(value)
         case TimeValue(hour, minute, second):
             return "time", (hour, minute, second)
+        case LocationValue(None) | LocationValue(_, None):
+            raise _incomparable("a place that is looked up", value)
         case LocationValue(latitude, longitude):
             return "location", (latitude, longitude)
         case EntityValue():
@@ -309,13 +323,16 @@ def equal(left: Value, right: Value) -> bool:
     """Tell whether two constants are the same.
 
     Entities are by identifier, or by name where one is not looked up yet; so is text that is
-    compared with an entity.
+    compared with an entity. Places are by degrees, or by name likewise.
 
     >>> alice = EntityValue("a17", "tt:contact", "Alice")
     >>> equal(alice, StringValue("alice")), equal(alice, EntityValue("a18", "tt:contact", "Alice"))
     (True, False)
     """
     left, right = _alike(left, right)
+    names = _names_of_places(left, right)
+    if names is not None:
+        return names[0].casefold() == names[1].casefold()
     (kind, ours), (other, theirs) = comparable(left), comparable(right)
     if kind == other == "entity":
         if ours.value is not None and theirs.value is not None:
@@ -328,6 +345,15 @@ def equal(left: Value, right: Value) -> bool:
     if kind != other:
         raise _incomparable(f"two values of one kind ({kind})", right)
     return bool(ours == theirs)
+
+
+def _names_of_places(left: Value, right: Value) -> tuple[str, str] | None:
+    """Return the names of two places of which one at least is known by nothing else."""
+    match left, right:
+        case LocationValue(here, _, str(ours)), LocationValue(there, _, str(theirs)):
+            return (ours, theirs) if here is None or there is None else None
+        case _:
+            return None
 
 
 def _text(value: Value) -> str:

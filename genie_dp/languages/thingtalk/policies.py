@@ -108,7 +108,9 @@ def _restricted(rule: Rule, policy: Policy, signatures: Signatures, moment: Mome
     if len(calls) > 1 or not _speaks_of(policy.action, rule.action):
         return None
     if not calls:
-        return _action_alone(rule, policy, moment) if policy.query is None else None
+        # `* => @f` lets any query go before: so does it let none.
+        needs_query = not (policy.query is None or _is_any(policy.query))
+        return None if needs_query else _action_alone(rule, policy, moment)
     call = calls[0]
     if (
         not isinstance(call, Call)
@@ -148,6 +150,10 @@ def _names(function: PolicyFunction, call: Call) -> bool:
         return True
     same_class = function.class_name == call.selector.class_name
     return same_class and function.function in (None, call.function)
+
+
+def _is_any(function: PolicyFunction | Hole) -> bool:
+    return isinstance(function, PolicyFunction) and function.class_name is None
 
 
 def _inputs(call: Call) -> dict[str, Value]:

@@ -297,7 +297,8 @@ def value_text(value: Value) -> str:
     ['z', '\uf000NUMBER_0002', '\uf000NUMBER_0010']
     """
     if isinstance(value, SlotValue):
-        return _slot_text(value.token)
+        unit = f" unit:{value.unit}" if value.unit else ""
+        return _slot_text(value.token) + unit
     text = value_tokens(value, "param:{}".format)
     if isinstance(value, ArrayValue | DateOffset):
         return " ".join(_slot_text(token) if is_slot(token) else token for token in text.split(" "))

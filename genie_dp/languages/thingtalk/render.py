@@ -302,7 +302,9 @@ def _value(value: ast.Value) -> str:
             return f"{'null' if text is None else quote(text)}^^{kind}{shown}"
         case ast.ArrayValue(items):
             return f"[{', '.join(_value(item) for item in items)}]"
-        case ast.SlotValue(name) | ast.VarRef(name):
+        case ast.SlotValue(token, unit):
+            return token + unit
+        case ast.VarRef(name):
             return name
         case _:
             return _situated(value)
@@ -327,11 +329,16 @@ def _situated(
             return "$event"
         case ast.ContextValue(path):
             return ".".join(("$context", *path))
-        case ast.LocationValue(latitude, longitude, display):
-            shown = "" if display is None else f", {quote(display)}"
-            return f"makeLocation({number_token(latitude)}, {number_token(longitude)}{shown})"
+        case ast.LocationValue():
+            return _place(value)
         case _:
             return _date(value)
+
+
+def _place(value: ast.LocationValue) -> str:
+    parts = [number_token(n) for n in (value.latitude, value.longitude) if n is not None]
+    parts += [] if value.display is None else [quote(value.display)]
+    return f"makeLocation({', '.join(parts)})"
 
 
 def _date(

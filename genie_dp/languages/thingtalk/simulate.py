@@ -28,6 +28,7 @@ from genie_dp.languages.thingtalk.ast import (
     Aggregate,
     And,
     Arg,
+    ArrayValue,
     Atom,
     AtTimer,
     Call,
@@ -397,11 +398,8 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
     match timer:
         case AtTimer(time):
             given = evaluate(time, {}, world.moments[step])
-            at = as_time(given)
-            if at is None:
-                raise GenieError(Problem("C004", f"expected a time, got {given}", timer.span))
-            today = now.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
-            return any(last < day <= now for day in (today, today - timedelta(days=1)))
+            times = given.items if isinstance(given, ArrayValue) else (given,)
+            return any(_is_past(each, last, now, timer) for each in times)
         case Timer(base, interval):
             start = as_date(evaluate(base, {}, world.moments[0]))
             every = as_duration(evaluate(interval, {}, world.moments[0]))
@@ -412,3 +410,12 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
             return start <= now and last < latest
         case _:
             assert_never(timer)
+
+
+def _is_past(value: Value, last: datetime, now: datetime, timer: AtTimer) -> bool:
+    """Tell whether a time of day lies after the last moment and not after this one."""
+    at = as_time(value)
+    if at is None:
+        raise GenieError(Problem("C004", f"expected a time, got {value}", timer.span))
+    today = now.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
+    return any(last < day <= now for day in (today, today - timedelta(days=1)))

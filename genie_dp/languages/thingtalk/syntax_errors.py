@@ -11,6 +11,7 @@ from lark.tree import Meta
 
 from genie_dp.errors import Problem, Span, did_you_mean
 from genie_dp.languages.thingtalk.types import UNITS
+from genie_dp.languages.thingtalk.unread import UNREAD
 
 # A group is named as a whole when all terminals of the first set may stand; its name then stands
 # for those of the second set as well. The larger groups come first.
@@ -108,6 +109,20 @@ _MOST_EXPECTED = 4  # more alternatives than these do not help anybody
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LEXEME = re.compile(r'//[^\n]*|/\*[\s\S]*?\*/|"(?:\\[\s\S]|[^"\\])*"|\'(?:\\[\s\S]|[^\'\\])*\'|.')
 _AFTER_NOW = re.compile(r"\bnow\s*=>\s*\Z")
+_UNREAD = {
+    # construct -> what stands before it, and what it begins with
+    name: (re.compile(rf"(?:{head})\s*\Z"), re.compile(tail))
+    for name, head, tail in (
+        ("actions", "=>", r"\{"),
+        ("count", r"\bagg(?:regate)?\s+count", r"\w"),
+        ("expiration_date", r"\battimer\b.*", r",?\s*expiration_date\b"),
+        ("frequency", r"\btimer\b.*", r",?\s*frequency\b"),
+        ("part", r"\b(?:make|new\s+)Date\s*\((?:\s*\d+\s*,|\s*,)*", ","),
+        ("projection", r"=>|\(|^", r"\["),
+        ("index", r"[)\w]", r"\["),
+        ("sort", "", r"sort\b"),
+    )
+}
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 # How papers and word processors write it (Genie, Fig. 5 and 10) -> what to write.
 _SIGNS = {
@@ -261,7 +276,7 @@ def _misspelt_before(failure: Failure) -> Problem | None:
     previous = failure.previous
     if previous is None or previous.type != "NAME" or "OPERATOR" not in failure.accepted:
         return None
-    hint = did_you_mean(str(previous), _STATEMENTS)
+    hint = _unread_word(str(previous)) or did_you_mean(str(previous), _STATEMENTS)
     if hint is None or str(previous) in _STATEMENTS:
         return None
     span = token_span(previous, failure.file)
@@ -271,6 +286,19 @@ def _misspelt_before(failure: Failure) -> Problem | None:
 
 def _sign(failure: Failure) -> str | None:
     return _SIGNS.get(failure.word)
+
+
+def _unread_word(word: str) -> str | None:
+    return UNREAD[word] if word in ("group_member", "let", "ontimer") else None
+
+
+def _unread(failure: Failure) -> str | None:
+    """Return what to write for a construct of another ThingTalk."""
+    at = failure.token.start_pos
+    before, rest = failure.text[:at], failure.text[at:]
+    found = next((name for name, (head, tail) in _UNREAD.items()
+                  if tail.match(rest) and head.search(before)), None)  # fmt: skip
+    return UNREAD[found] if found and failure.word else None
 
 
 def _misspelt(failure: Failure) -> str | None:
@@ -376,6 +404,7 @@ def _needs_comparison(failure: Failure) -> str | None:
 
 
 _HINTS: tuple[Callable[[Failure], str | None], ...] = (
+    _unread,
     _missing_separator,
     _misspelt,
     _sign,

@@ -33,7 +33,7 @@ from genie_dp.languages.thingtalk.ast import (
 )
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
 from genie_dp.languages.thingtalk.signatures import Signatures
-from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.languages.thingtalk.slots import is_slot, slot_type
 from genie_dp.languages.thingtalk.token_values import (
     MOST_DIGITS,
     PLACES,
@@ -41,7 +41,7 @@ from genie_dp.languages.thingtalk.token_values import (
     unquoted,
 )
 from genie_dp.languages.thingtalk.tokens import TokenStyle
-from genie_dp.languages.thingtalk.types import BASICS
+from genie_dp.languages.thingtalk.types import BASICS, NUMBER, UNIT_ALIASES
 
 _NAME = r"[A-Za-z_]\w*"
 _NUMBER = r"-?\d+(?:\.\d+)?"
@@ -51,6 +51,7 @@ _TYPE = re.compile(
     r"Entity\([^()\s]+:[^()\s]+\))(?P<ends>\)*)"
 )
 _CALL = re.compile(r"@((?:[A-Za-z_][\w-]*\.)*[A-Za-z_][\w-]*)\.([A-Za-z_]\w*)")
+_CLASS = re.compile(r"(?:[A-Za-z_][\w-]*\.)*[A-Za-z_][\w-]*")
 _PLAIN_NAME = re.compile(_NAME)
 _IS_NUMBER = re.compile(_NUMBER)
 _KIND = re.compile(r"\^\^([\w.-]+:\w+)")
@@ -143,6 +144,8 @@ def _prefixed(prefix: str, rest: str) -> Value | None:
             return ContextValue(tuple(rest.split("."))) if rest else None
         case "date":
             return _date(unescape_word(rest))
+        case "device":
+            return EntityValue(rest, "tt:device") if _CLASS.fullmatch(rest) else None
         case "time":
             found = _TIME.fullmatch(rest)
             return TimeValue(int(found[1]), int(found[2]), int(found[3])) if found else None
@@ -273,9 +276,12 @@ class TokenReader:
         return Arg(name, value)
 
     def passed(self) -> Arg:
-        """Read `param:x:T = param:y:T`."""
+        """Read `param:x:T = param:y:T`, or `param:x:T = event`."""
         name = self.name()
         self.take("=")
+        if self.word == "event":
+            self.advance()
+            return Arg(name, EventValue())
         return Arg(name, VarRef(self.name()))
 
     def arranged(self, args: list[Arg]) -> tuple[Arg, ...]:
@@ -324,9 +330,10 @@ class TokenReader:
         value = single_token(word)
         if value is not None:
             self.advance()
-            if isinstance(value, NumberValue) and self.word.startswith("unit:"):
-                return self.measure(value.value)
-            return value
+            return self.counted(value) if self.word.startswith("unit:") else value
+        if word == "location:":
+            self.advance()
+            return LocationValue(None, None, self.free_text())
         if word.startswith("param:"):
             return VarRef(self.name())
         if word == "[":
@@ -336,13 +343,23 @@ class TokenReader:
             return DateEdge(word, self.unit())
         raise self.error("a value")
 
+    def counted(self, value: Value) -> Value:
+        """Read the unit after a number, or after a placeholder of one."""
+        match value:
+            case NumberValue(number):
+                return self.measure(number)
+            case SlotValue(token) if slot_type(token) == NUMBER:
+                return SlotValue(token, self.unit())
+            case _:
+                return value
+
     def unit(self) -> str:
-        """Read `unit:min`."""
+        """Read `unit:min`; the paper's rows have unit:hour and the like, too."""
         prefix, _, unit = self.word.partition(":")
         if prefix != "unit" or not unit:
             raise self.error("a unit such as unit:min")
         self.advance()
-        return unit
+        return UNIT_ALIASES.get(unit, unit)
 
     def measure(self, number: Decimal) -> Value:
         """Read the units and further parts of a measure whose first number is read."""

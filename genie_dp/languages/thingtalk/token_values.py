@@ -154,8 +154,8 @@ def literal_tokens(value: Literal) -> str:
     match value:
         case StringValue(text):
             return quoted(text)
-        case SlotValue(token):
-            return token
+        case SlotValue(token, unit):
+            return f"{token} unit:{unit}" if unit else token
         case NumberValue(number):
             return number_token(number)
         case EnumValue(name):
@@ -184,13 +184,17 @@ def _compact(value: CurrencyValue | DateValue | TimeValue | LocationValue) -> st
             return f"date:{escape_word(iso)}"
         case TimeValue(hour, minute, second):
             return f"time:{hour}:{minute:02d}:{second:02d}"
-        case LocationValue(latitude, longitude, display):
-            place = f"{number_token(latitude)}:{number_token(longitude)}"
-            if display is None:
-                return f"location:{place}"
-            return f"{quoted(display)} at:{place}"
+        case LocationValue():
+            return _place(value)
         case _:
             assert_never(value)
+
+
+def _place(value: LocationValue) -> str:
+    if value.latitude is None or value.longitude is None:
+        return f"location: {quoted(value.display or '')}"
+    place = f"{number_token(value.latitude)}:{number_token(value.longitude)}"
+    return f"location:{place}" if value.display is None else f"{quoted(value.display)} at:{place}"
 
 
 def _entity(value: EntityValue) -> str:

@@ -20,6 +20,7 @@ from genie_dp.languages.thingtalk.types import (
     ALIASES,
     ANY,
     BASICS,
+    UNIT_ALIASES,
     UNITS,
     Array,
     Entity,
@@ -27,6 +28,7 @@ from genie_dp.languages.thingtalk.types import (
     Measure,
     Type,
 )
+from genie_dp.languages.thingtalk.unread import UNREAD
 
 _ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[\s\S])")
 _HALVES = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -35,7 +37,7 @@ _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
 _TIME_UNITS = tuple(unit for unit, base in UNITS.items() if base == "ms")
-_UNIT_ALIASES = {"month": "mon", "hour": "h", "minute": "min", "second": "s"}
+_COUNTED = re.compile(r"(NUMBER_\d+)([A-Za-z]\w*)")
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
 _DATES = (
     ast.DateValue, ast.DateNow, ast.DateEdge, ast.DateOffset, ast.Undefined, ast.SlotValue,
@@ -83,7 +85,7 @@ def unit_hint(name: str, known: Sequence[str]) -> str:
     word = name.casefold()
     spelled = {word, word.removesuffix("s")}
     meant = [unit for unit in known if unit.casefold() in spelled]
-    meant += [unit for long, unit in _UNIT_ALIASES.items() if long in spelled and unit in known]
+    meant += [unit for long, unit in UNIT_ALIASES.items() if long in spelled and unit in known]
     if meant:
         return f"did you mean {meant[0]!r}?"
     return did_you_mean(name, known) or f"units are {' '.join(known)}"
@@ -94,14 +96,19 @@ def named_value(name: str, span: Span | None = None) -> ast.Value | None:
 
     >>> named_value("end_of_week"), named_value("week")
     (DateEdge(edge='end_of', unit='week'), None)
+    >>> named_value("NUMBER_0F")
+    SlotValue(token='NUMBER_0', unit='F')
     """
     if is_slot(name):
         return ast.SlotValue(name, span=span)
+    counted = _COUNTED.fullmatch(name)
+    if counted and is_slot(counted[1]) and counted[2] in UNITS:
+        return ast.SlotValue(counted[1], counted[2], span=span)
     if name == "currentlocation":
         return ast.ContextValue(("location", "current_location"), span=span)
     edge = _EDGE.fullmatch(name)
-    if edge and _UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
-        return ast.DateEdge(edge[1], _UNIT_ALIASES.get(edge[2], edge[2]), span=span)
+    if edge and UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
+        return ast.DateEdge(edge[1], UNIT_ALIASES.get(edge[2], edge[2]), span=span)
     return None
 
 
@@ -209,7 +216,7 @@ class ValueReader(Transformer[Token, Any]):
         return ast.MeasureValue(((self.amount(match[1], span), unit),), span=span)
 
     def _unit(self, name: str, known: Sequence[str], span: Span) -> str:
-        name = name if name in known else _UNIT_ALIASES.get(name, name)
+        name = name if name in known else UNIT_ALIASES.get(name, name)
         if name not in known:
             self.problem("S004", f"unknown unit {name!r}", span, unit_hint(name, known))
         return name
@@ -266,8 +273,10 @@ class ValueReader(Transformer[Token, Any]):
         )
         name = str(children[0])
         hint = did_you_mean(name, known) or f"known are {' '.join(known)}"
-        if name in known:
-            hint = "write $event alone, $context.location.home, $start_of(week)"
+        if name in ("$event", "$result", "$type", "$program_id"):
+            hint = "of an event there is its text: $event"
+        elif name in known:
+            hint = "write $context.location.home, $start_of(week)"
         self.problem("S004", f"unknown value {'.'.join(children)!r}", span, hint)
         return ast.Undefined(span=span)
 
@@ -291,7 +300,9 @@ class ValueReader(Transformer[Token, Any]):
             hint = did_you_mean(name, known) or f"known are {', '.join(known)}"
             self.problem("S004", f"unknown value {name}(..)", span, hint)
         else:
-            self.problem("S004", f"expected a value of the form {form}", span)
+            self.problem(
+                "S004", f"expected a value of the form {form}", span, _part_hint(name, args)
+            )
         return ast.Undefined(span=span)
 
     def _construct(self, name: str, args: list[ast.Value], span: Span) -> ast.Value | None:
@@ -312,6 +323,8 @@ class ValueReader(Transformer[Token, Any]):
                 return ast.LocationValue(lat, lon, span=span)
             case "Location", [ast.NumberValue(lat), ast.NumberValue(lon), ast.StringValue(shown)]:
                 return ast.LocationValue(lat, lon, shown, span=span)
+            case "Location", [ast.StringValue(shown)]:
+                return ast.LocationValue(None, None, shown, span=span)
             case "start_of" | "end_of", [ast.VarRef(unit)]:
                 return ast.DateEdge(name, self._unit(unit, _TIME_UNITS, span), span=span)
         return None
@@ -400,6 +413,17 @@ class ValueReader(Transformer[Token, Any]):
             known = (*BASICS, *ALIASES, *_TYPE_MAKERS)
             hint = did_you_mean(name, known) or f"types are {', '.join(known)}"
             self.problem("S005", f"unknown type {name!r}", written.span, hint)
+
+
+def _part_hint(name: str, args: list[ast.Value]) -> str | None:
+    """Return what to write for a date of another ThingTalk."""
+    match name.removeprefix("make"), args:
+        case "Date", [ast.EnumValue()]:
+            return UNREAD["weekday"]
+        case "Date", [ast.NumberValue(), ast.NumberValue()]:
+            return UNREAD["part"]
+        case _:
+            return None
 
 
 def _is_bare(arg: TypeName | str) -> bool:

@@ -26,6 +26,7 @@ from genie_dp.languages.thingtalk.ast import (
     Aggregate,
     And,
     Arg,
+    ArrayValue,
     Atom,
     AtTimer,
     Call,
@@ -66,7 +67,8 @@ from genie_dp.languages.thingtalk.typecheck_report import (
     name_hint,
 )
 from genie_dp.languages.thingtalk.typecheck_values import DURATION, expect, type_of
-from genie_dp.languages.thingtalk.types import DATE, TIME, Type
+from genie_dp.languages.thingtalk.types import DATE, TIME, Array, Type
+from genie_dp.languages.thingtalk.unread import UNREAD
 
 Checkable = (
     Program | Policy | Rule | Lambda | Query | Stream | Action | Predicate | Projection | Value
@@ -249,7 +251,8 @@ def _policy_function(
 def _stream(stream: Stream, outer: Scope, report: Report) -> Scope:
     match stream:
         case AtTimer(time):
-            expect(time, TIME, "time", outer, report)
+            several = isinstance(time, ArrayValue) and time.items
+            expect(time, Array(TIME) if several else TIME, "time", outer, report)
             return EMPTY
         case Timer(base, interval):
             expect(base, DATE, "base", outer, report)
@@ -383,12 +386,16 @@ def _aggregate(query: Aggregate, outer: Scope, report: Report) -> Scope:
             report.add("T016", message, query.span, _numeric_outputs(scope))
             return OPEN
         return aggregate_scope("count", None)
+    if query.operator == "count":
+        message = f"expected nothing to count but results, got '{query.field}'"
+        report.add("T016", message, query.field_span or query.span, UNREAD["count"])
+        return aggregate_scope("count", None)
     field = scope.get(query.field)
     if field is None:
         message = f"expected an output of the query after '{query.operator}', got '{query.field}'"
         hint = name_hint(query.field, sorted(scope.types), "outputs")
         report.add("T016", message, query.field_span or query.span, hint)
-    elif query.operator != "count" and not is_numeric(field):
+    elif not is_numeric(field):
         message = f"expected a number for '{query.operator}', got '{query.field}' of type {field}"
         report.add("T017", message, query.field_span or query.span, _numeric_outputs(scope))
     return aggregate_scope(query.operator, field)

@@ -179,7 +179,8 @@ def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, what: str) ->
         return
     right = operand_type(atom.operator, left)
     if right is not None:
-        expect(atom.value, right, f"{atom.name} {atom.operator}", scope, report)
+        what = f"{atom.name} {atom.operator}"
+        expect(atom.value, right, what, scope, report, is_compared=True)
         return
     type_of(atom.value, scope, report)
     if atom.operator not in OPERATORS:

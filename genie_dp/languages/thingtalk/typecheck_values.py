@@ -1,6 +1,7 @@
 """The types of values, and whether they fit where they stand."""
 
 from decimal import Decimal, InvalidOperation
+from functools import partial
 
 from genie_dp.errors import nearest
 from genie_dp.languages.thingtalk.assign import enum_extras, is_assignable, same_base
@@ -79,7 +80,14 @@ _EXAMPLES: dict[Type, str] = {
 
 
 def expect(
-    value: Value, expected: Type, what: str, scope: Scope, report: Report, *, lenient: bool = True
+    value: Value,
+    expected: Type,
+    what: str,
+    scope: Scope,
+    report: Report,
+    *,
+    lenient: bool = True,
+    is_compared: bool = False,
 ) -> None:
     """Report a value that does not fit.
 
@@ -90,7 +98,11 @@ def expect(
         scope: the names that the value may refer to.
         report: where mistakes go.
         lenient: whether text may stand for an entity.
+        is_compared: whether a time may stand for a date, which is compared by its time of day.
     """
+    fits = partial(
+        is_assignable, signatures=report.signatures, lenient=lenient, is_compared=is_compared
+    )
     if isinstance(value, ArrayValue) and isinstance(expected, Array):
         before = len(report.problems)
         type_of(value, scope, report, expected)
@@ -98,13 +110,17 @@ def expect(
             return
         # Each by itself: text and a link are texts together, but a link is no contact.
         for item in value.items:
-            expect(item, expected.element, what, scope, report, lenient=lenient)
+            expect(
+                item, expected.element, what, scope, report,
+                lenient=lenient, is_compared=is_compared,
+            )  # fmt: skip
         return
     actual = type_of(value, scope, report, expected)
-    if is_assignable(actual, expected, report.signatures, lenient=lenient):
+    if fits(actual, expected):
         return
     if isinstance(value, VarRef):
-        _wrong_variable(value, actual, expected, what, scope, report, lenient)
+        fitting = [name for name, type_ in scope.types.items() if fits(type_, expected)]
+        _wrong_variable(value, actual, expected, what, fitting, report)
     elif isinstance(value, EnumValue) and isinstance(expected, Enum):
         _wrong_enum(value, expected, what, report)
     else:
@@ -278,7 +294,7 @@ def _slot(value: SlotValue, report: Report) -> Type:
         message = f"expected a unit of measure in '{value.token}', got '{found.unit}'"
         report.add("T022", message, value.span, name_hint(found.unit, list(UNITS), "units"))
         return ANY
-    return found
+    return Measure(value.unit) if value.unit else found
 
 
 # ------------------------------------------------------------------------------- what is wrong
@@ -289,15 +305,9 @@ def _wrong_variable(
     actual: Type,
     expected: Type,
     what: str,
-    scope: Scope,
+    fitting: list[str],
     report: Report,
-    lenient: bool,
 ) -> None:
-    fitting = [
-        name
-        for name, type_ in scope.types.items()
-        if is_assignable(type_, expected, report.signatures, lenient=lenient)
-    ]
     hint = f"outputs of that type: {listed(sorted(fitting))}"
     if isinstance(expected, Enum) and not enum_extras(Enum((value.name,)), expected):
         hint = f"write enum({value.name}) for the value; {hint}"

@@ -18,6 +18,9 @@ UNITS: dict[str, str] = {
     "m2": "m2",
 }
 
+# How units are written, too.
+UNIT_ALIASES: dict[str, str] = {"month": "mon", "hour": "h", "minute": "min", "second": "s"}
+
 ALIASES: dict[str, str] = {
     # the paper's names for common entity types (Genie, Fig. 4)
     "PathName": "tt:path_name",

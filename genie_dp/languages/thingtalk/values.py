@@ -9,7 +9,7 @@ The classes are slotted and not frozen: freezing triples the cost of making one.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 
 from genie_dp.languages.thingtalk import ast
@@ -334,7 +334,7 @@ class ConstantValue:
         """Return the constant with placeholders renamed."""
         node = self.node
         if isinstance(node, ast.SlotValue):
-            node = ast.SlotValue(renamed(node.token, names))
+            node = replace(node, token=renamed(node.token, names))
         return ConstantValue(renamed(self.text, names), self.state, node)
 
 

@@ -96,13 +96,22 @@ class Fit:
         element: the type of the items before; Any goes with all.
         arrays: how many arrays are around the value. Inside of two, only values of exactly the
             type fit: then all items go together, whatever the arrays around hold.
+        is_compared: whether it is the right side of a comparison, where a time goes with a date.
     """
 
-    __slots__ = ("_known", "_signatures", "arrays", "element", "expected")
+    __slots__ = ("_known", "_signatures", "arrays", "element", "expected", "is_compared")
 
-    def __init__(self, expected: Type, element: Type, arrays: int, signatures: Signatures):
+    def __init__(
+        self,
+        expected: Type,
+        element: Type,
+        arrays: int,
+        is_compared: bool,
+        signatures: Signatures,
+    ):
         """Keep what is wanted."""
         self.expected, self.element, self.arrays = expected, element, arrays
+        self.is_compared = is_compared
         self._signatures = signatures
         self._known: dict[Type, bool] = {}
 
@@ -117,7 +126,9 @@ class Fit:
 
     def _fits(self, type_: Type) -> bool:
         if self.arrays < 2 or isinstance(type_, Measure | Enum):
-            return is_assignable(type_, self.expected, self._signatures, lenient=True)
+            return is_assignable(
+                type_, self.expected, self._signatures, lenient=True, is_compared=self.is_compared
+            )
         return type_ in (self.expected, ANY)
 
     @property
@@ -214,12 +225,14 @@ class Catalogue:
         found: Need = self._made(Need, name, types, may_lack)
         return found
 
-    def fit(self, expected: Type, element: Type = ANY, arrays: int = 0) -> Fit:
+    def fit(
+        self, expected: Type, element: Type = ANY, arrays: int = 0, *, is_compared: bool = False
+    ) -> Fit:
         """Return the wish for a type."""
-        key = (Fit, expected, element, arrays)
+        key = (Fit, expected, element, arrays, is_compared)
         found: Fit | None = self._once.get(key)
         if found is None:
-            found = self._once[key] = Fit(expected, element, arrays, self.library)
+            found = self._once[key] = Fit(expected, element, arrays, is_compared, self.library)
         return found
 
     def _forget(self) -> None:

@@ -23,7 +23,7 @@ _WORDS = frozenset((
     "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
     "base", "interval", "=", ",", "(", ")", "[", "]", "{", "}", "on", "new", "filter", "join",
     "aggregate", "of", "max", "min", "sum", "avg", "count", "and", "or", "not", "start_of",
-    "end_of", "+", "-", "null", '"', '""',
+    "end_of", "+", "-", "null", '"', '""', "location:",
 ))  # fmt: skip
 
 

@@ -95,7 +95,7 @@ class Operator(Frame):
         wanted = operand_type(token, self.type_)
         assert wanted is not None
         of = self.of
-        fit = of.catalogue.fit(wanted)
+        fit = of.catalogue.fit(wanted, is_compared=True)
         make = of.catalogue.automaton.make
         return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),), None
 

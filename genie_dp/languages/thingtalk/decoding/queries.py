@@ -17,7 +17,7 @@ from genie_dp.languages.thingtalk.decoding.catalogue import (
 from genie_dp.languages.thingtalk.decoding.predicates import condition, predicate
 from genie_dp.languages.thingtalk.types import NUMBER, Type
 
-OPERATORS = ("max", "min", "sum", "avg", "count")
+_OF_FIELDS = ("max", "min", "sum", "avg")
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,24 +300,33 @@ def _input_types(query: Found) -> dict[str, Type]:
 class Aggregated(Frame):
     """The operator of an aggregation."""
 
-    __slots__ = ("fields", "place")
+    __slots__ = ("place",)
 
     def __init__(self, place: Place):
-        """Allow operators with fields that lead to the output needed."""
+        """Allow operators with fields that lead to the output needed, and `count`."""
         self.place = place
-        self.fields = {op: _fields(place, op) for op in OPERATORS}
-        words = {op for op in OPERATORS if self.fields[op]}
+        words = {op for op in _OF_FIELDS if _fields(place, op)}
         if _gives(place, "count", NUMBER):
             words.add("count")
         super().__init__(frozenset(words), closing=frozenset(words & {"count"} or words))
 
     def take(self, token: str, sentence: Sentence) -> Move:
-        """Go on with the field."""
+        """Go on with the field; results are counted without one."""
+        if token == "count":
+            return _aggregated(self.place, token, None), None
         return (self.place.catalogue.automaton.make(Field, self.place, token),), None
 
 
+def _aggregated(place: Place, operator: str, need: Need | None) -> tuple[Frame, ...]:
+    """Return the frames of `of ( q )`, where the query must have what is aggregated."""
+    automaton = place.catalogue.automaton
+    query = automaton.make(QueryFrame, place.inside(need))
+    after = automaton.make(AfterAggregate, place, operator, need)
+    return automaton.token("of"), automaton.token("("), query, after
+
+
 class Field(Frame):
-    """The output that is aggregated; `count` may do without."""
+    """The output that is aggregated."""
 
     __slots__ = ("fields", "operator", "place")
 
@@ -325,17 +334,11 @@ class Field(Frame):
         """Allow the outputs that the operator takes."""
         self.place, self.operator = place, operator
         self.fields = _fields(place, operator)
-        of = frozenset(("of",)) if operator == "count" else NOTHING
-        super().__init__(frozenset(self.fields) | of, closing=of or None)
+        super().__init__(frozenset(self.fields))
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on with the query, which must have that output."""
-        automaton = self.place.catalogue.automaton
-        need = self.fields.get(token)
-        query = automaton.make(QueryFrame, self.place.inside(need))
-        after = automaton.make(AfterAggregate, self.place, self.operator, need)
-        frames: tuple[Frame, ...] = (automaton.token("("), query, after)
-        return ((automaton.token("of"), *frames) if need else frames), None
+        return _aggregated(self.place, self.operator, self.fields[token]), None
 
 
 class AfterAggregate(Wait):
@@ -352,8 +355,7 @@ class AfterAggregate(Wait):
         """Leave the one output."""
         catalogue = self.place.catalogue
         type_: Type = NUMBER
-        if self.operator != "count":
-            assert self.need is not None
+        if self.need is not None:
             field = result.scope.get(self.need.name)
             assert field is not None, "the query has what was needed"
             type_ = field
@@ -387,11 +389,10 @@ def _found_fields(place: Place, operator: str) -> dict[str, Need]:
     pairs = _outputs(place.functions)
     if place.nesting + 1 < catalogue.limits.nesting and place.functions:
         numeric = {type_ for _, type_ in pairs if is_numeric(type_)}
-        pairs |= {(op, type_) for op in OPERATORS[:-1] for type_ in numeric} | {("count", NUMBER)}
+        pairs |= {(op, type_) for op in _OF_FIELDS for type_ in numeric} | {("count", NUMBER)}
     by_token: dict[str, tuple[str, set[Type]]] = {}
     for name, type_ in pairs:
-        is_taken = operator == "count" or is_numeric(type_)
-        if is_taken and _gives(place, operator, NUMBER if operator == "count" else type_):
+        if is_numeric(type_) and _gives(place, operator, type_):
             token = catalogue.token("param", name, type_)
             by_token.setdefault(token, (name, set()))[1].add(type_)
     return {
@@ -401,7 +402,7 @@ def _found_fields(place: Place, operator: str) -> dict[str, Need]:
 
 def totals_of(type_: Type) -> tuple[str, ...]:
     """Return the names of aggregations' outputs of a type."""
-    return OPERATORS[:-1] if is_numeric(type_) else ()
+    return _OF_FIELDS if is_numeric(type_) else ()
 
 
 def _outputs(functions: Iterable[Function]) -> set[tuple[str, Type]]:

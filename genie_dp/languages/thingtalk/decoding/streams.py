@@ -8,9 +8,9 @@ from genie_dp.languages.copying import Sentence
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Found, Names
 from genie_dp.languages.thingtalk.decoding.predicates import condition, predicate
 from genie_dp.languages.thingtalk.decoding.queries import Place, QueryFrame
-from genie_dp.languages.thingtalk.decoding.values import ValueFrame
+from genie_dp.languages.thingtalk.decoding.values import Times, ValueFrame
 from genie_dp.languages.thingtalk.typecheck_values import DURATION
-from genie_dp.languages.thingtalk.types import DATE, TIME, Type
+from genie_dp.languages.thingtalk.types import DATE, TIME, Array, Type
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,9 @@ class StreamFrame(Frame):
                 after = make(AfterMonitored, catalogue)
                 return (automaton.token("("), make(QueryFrame, place), after), None
             case "attimer":
-                words = ("time", "=")
-                timed = (_value(catalogue, TIME),)
-                return (*map(automaton.token, words), *timed, _timer(catalogue)), None
+                times = make(Times, _value(catalogue, Array(TIME)), _value(catalogue, TIME))
+                words = map(automaton.token, ("time", "="))
+                return (*words, times, _timer(catalogue)), None
             case "timer":
                 start = (*map(automaton.token, ("base", "=")), _value(catalogue, DATE))
                 every = (

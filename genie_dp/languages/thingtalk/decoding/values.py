@@ -91,6 +91,8 @@ class ValueFrame(Frame):
             found |= given.of("number")
         if fit.takes(DATE):
             found |= {"start_of", "end_of"}
+        if fit.takes(LOCATION):
+            found.add("location:")
         if fit.items is not None:
             found.add("[")
         return frozenset(found | self._enums() | self._quotes() | self._names())
@@ -133,7 +135,9 @@ class ValueFrame(Frame):
         return found
 
     def _is_copied(self, type_: Type | None) -> bool:
-        return _takes_numbers(self.fit) if type_ is None else self.fit.takes(type_)
+        if type_ is None or type_ == NUMBER:
+            return _takes_numbers(self.fit)
+        return self.fit.takes(type_)
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on inside of the value, or end it."""
@@ -150,10 +154,15 @@ class ValueFrame(Frame):
                 return (make(ArrayStart, self),), None
             case "start_of" | "end_of":
                 return (make(EdgeUnit, self),), None
+            case "location:":
+                place = (free_text(catalogue, sentence), make(AfterPlace))
+                return (catalogue.automaton.token('"'), *place), None
             case _ if token in self.scope.names:
                 return self._name(token)
             case _ if is_number_token(token):
-                return (make(AfterNumber, catalogue, fit),), None
+                return (make(AfterNumber, catalogue, fit, True),), None
+            case _ if slot_type(token) == NUMBER:
+                return (make(AfterNumber, catalogue, fit, False),), None
             case _:
                 return self.end(self._type(token))
 
@@ -240,14 +249,27 @@ class AfterOffset(Wait):
         return (self.value.catalogue.automaton.make(Offset, self.value, DATE, self.count),), None
 
 
+class AfterPlace(Wait):
+    """After the name of a place that is not looked up yet."""
+
+    __slots__ = ()
+
+    def resume(self, result: object) -> Move:
+        """End the place."""
+        return (), LOCATION
+
+
 class AfterNumber(Frame):
-    """The unit of a measure, or nothing where the number itself fits."""
+    """The unit of a measure, or nothing where the number itself fits.
 
-    __slots__ = ("catalogue",)
+    After a placeholder the measure has no further part.
+    """
 
-    def __init__(self, catalogue: Catalogue, fit: Fit):
+    __slots__ = ("catalogue", "goes_on")
+
+    def __init__(self, catalogue: Catalogue, fit: Fit, goes_on: bool):
         """Allow the units that fit."""
-        self.catalogue = catalogue
+        self.catalogue, self.goes_on = catalogue, goes_on
         fixed = frozenset[str]().union(*(_units(b) for b in _BASES if fit.takes(Measure(b))))
         is_whole = fit.takes(NUMBER)
         super().__init__(
@@ -257,6 +279,8 @@ class AfterNumber(Frame):
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on after the first part of a measure."""
         unit = token.removeprefix("unit:")
+        if not self.goes_on:
+            return (), Measure(unit)
         return (self.catalogue.automaton.make(MeasureMore, self.catalogue, unit, 1),), None
 
 
@@ -378,6 +402,29 @@ class ArrayMore(Frame):
 def _item(array: ValueFrame, before: Type) -> ValueFrame:
     expected = array.fit.items
     assert expected is not None, "an array fits here"
-    fit = array.catalogue.fit(expected, before, array.fit.arrays + 1)
+    wish = array.fit
+    fit = array.catalogue.fit(expected, before, wish.arrays + 1, is_compared=wish.is_compared)
     make = array.catalogue.automaton.make
     return make(ValueFrame, array.catalogue, fit, array.scope, array.has_event, False)
+
+
+class Times(Frame):
+    """A time of day, or an array of at least one."""
+
+    __slots__ = ("array", "time")
+
+    def __init__(self, array: ValueFrame, time: ValueFrame):
+        """Allow both."""
+        self.array, self.time = array, time
+        super().__init__(time.fixed | {"["}, closing=time.closing)
+
+    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the placeholders of times in the sentence."""
+        return self.time.copied(sentence, is_closing=is_closing)
+
+    def take(self, token: str, sentence: Sentence) -> Move:
+        """Go on with the first time of an array, or end."""
+        if token != "[":
+            return self.time.take(token, sentence)
+        after = self.array.catalogue.automaton.make(AfterItem, self.array, ANY, 1)
+        return (_item(self.array, ANY), after), None
