@@ -15,12 +15,14 @@ from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
 from genie_dp.languages.thingtalk.decoding.limits import Limits
 from genie_dp.languages.thingtalk.from_tokens import from_tokens
 from genie_dp.languages.thingtalk.language import ThingTalk
+from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.languages.thingtalk.tokens import TokenStyle, tokens
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 from tests import strategies
 from tests.decoding_walks import along, is_accepted, random_program
+from tests.golden import cases
 from tests.synthesis_setup import rows
 from tests.thingtalk_library import example_library
 
@@ -59,6 +61,14 @@ def test_every_canonical_program_is_accepted(rng, style):
     text = tokens(program, lib, style)
     found = ThingTalkGrammar(lib, texts=constants_of("", text), style=style)
     assert is_accepted(found, [], text), text
+
+
+@pytest.mark.parametrize("case", cases("tokens/programs.txt"), ids=str)
+def test_of_every_construct_of_the_token_form_what_is_well_typed_is_accepted(case):
+    is_typed = not check(from_tokens(case.expected), example_library())
+    words = [word for word in case.expected.split(" ") if is_slot(word)]
+    found = ThingTalkGrammar(example_library(), texts=constants_of(" ".join(words), case.expected))
+    assert is_accepted(found, words, case.expected) == is_typed
 
 
 def test_every_program_of_the_skills_own_evaluation_is_accepted():

@@ -428,6 +428,17 @@ def test_placeholders_and_context_stand_for_what_is_given() -> None:
     assert list(map(line, effects)) == ["0 @mail.send to=me"]
 
 
+def test_a_number_of_the_sentence_gets_the_unit_of_the_program() -> None:
+    slots = {"NUMBER_0": number(90), "NUMBER_1": text("many")}
+    moment = Moment(START, slots=slots)
+    minutes = MeasureValue(((Decimal(90), "min"),))
+    assert evaluate(SlotValue("NUMBER_0", "min"), {}, moment) == minutes
+    later = DateOffset(DateNow(), "+", SlotValue("NUMBER_0", "min"))
+    assert evaluate(later, {}, moment) == DateValue("2026-11-20T09:30:00")
+    with pytest.raises(GenieError, match="C004"):
+        compare(minutes, "==", evaluate(SlotValue("NUMBER_1", "min"), {}, moment))
+
+
 def test_a_date_moves_by_a_duration() -> None:
     value = DateOffset(DateNow(), "-", MeasureValue(((Decimal(90), "min"),)))
     assert evaluate(value, {}, Moment(START)) == DateValue("2026-11-20T06:30:00")

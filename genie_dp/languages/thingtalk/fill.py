@@ -35,6 +35,9 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
     >>> tokens = 'now => @c.f param:a:Number = NUMBER_0 param:b:String = " at NUMBER_0 "'
     >>> render(fill(from_tokens(tokens), {"NUMBER_0": ("20", "twenty")}))
     'now => @c.f(a = 20, b = "at twenty")'
+    >>> degrees = from_tokens("now => @c.f param:a:Measure(C) = NUMBER_0 unit:F")
+    >>> render(fill(degrees, {"NUMBER_0": ("70", "seventy")}))
+    'now => @c.f(a = 70F)'
     """
 
     def words(text: str) -> str:

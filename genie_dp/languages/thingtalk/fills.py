@@ -16,7 +16,14 @@ Fill = tuple[str, str, str]
 def fills(library: Signatures, node: Any, function: str = "") -> Iterator[Fill]:
     """Yield what every placeholder of a tree fills, in program order.
 
-    `function` is the one whose outputs a predicate at the top speaks of.
+    `function` is the one whose outputs a predicate at the top speaks of. A placeholder to which the
+    program gives a unit stands for a number, whatever the parameter holds.
+
+    >>> from types import SimpleNamespace
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> nothing = SimpleNamespace(function=lambda class_name, name: None)
+    >>> list(fills(nothing, parse("timer(base = now, interval = NUMBER_0h) => notify")))
+    [('NUMBER_0', 'Number', 'timer:interval')]
     """
     match node:
         case ast.Call():
