@@ -149,7 +149,8 @@ class _Reader(TokenReader):
         if self.word != "=>":
             if isinstance(query, Call) and start != "(":
                 return Rule(stream, None, query)
-            raise self.error("'=>' and an action")
+            hint = UNREAD["index"] if self.word == "[" else None
+            raise self.error("'=>' and an action", hint)
         self.advance()
         if stream is not None and passing:
             return Rule(StreamJoin(stream, query, passing), None, self.action())
@@ -270,7 +271,8 @@ class _Reader(TokenReader):
         if self.word == "aggregate":
             return self.aggregate()
         if not self.word.startswith("@"):
-            raise self.error("a query or an action")
+            hint = UNREAD["projection"] if self.word == "[" else None
+            raise self.error("a query or an action", hint)
         return self.call()
 
     def group(self) -> Query:

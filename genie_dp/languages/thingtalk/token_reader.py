@@ -42,6 +42,7 @@ from genie_dp.languages.thingtalk.token_values import (
 )
 from genie_dp.languages.thingtalk.tokens import TokenStyle
 from genie_dp.languages.thingtalk.types import BASICS, NUMBER, UNIT_ALIASES
+from genie_dp.languages.thingtalk.unread import UNREAD
 
 _NAME = r"[A-Za-z_]\w*"
 _NUMBER = r"-?\d+(?:\.\d+)?"
@@ -205,6 +206,7 @@ class TokenReader:
 
     def error(self, expected: str, hint: str | None = None) -> GenieError:
         """Return the error that the next token is not what was expected."""
+        hint = hint or UNREAD.get(self.word)
         got = repr(self.word) if self.word else "the end"
         return self.problem_at(self.at, "S020", f"expected {expected}, got {got}", hint)
 

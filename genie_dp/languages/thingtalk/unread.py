@@ -3,6 +3,7 @@
 UNREAD: dict[str, str] = {
     "actions": "several actions are several rules: s => q => a; s => q => b",
     "count": "'count' counts results, not an output: agg count of (..)",
+    "executor": "programs for another person's assistant are not read",
     "expiration_date": "'expiration_date' is not read: timers go on",
     "frequency": "'frequency' is not read, give the time in between: 2 a day is interval = 12h",
     "group_member": "groups are not read, name the people: source in_array [..]",
@@ -14,4 +15,4 @@ UNREAD: dict[str, str] = {
     "sort": "an order of results is not read",
     "weekday": "a day of the week is not read as a date",
 }
-"""Construct -> hint."""
+"""Construct -> hint; that of a construct that begins with a word of its own is named so."""
