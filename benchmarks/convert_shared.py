@@ -1,4 +1,4 @@
-"""How many rows of public data sets convert, and why others do not.
+"""How many rows and templates of public data sets are read, and why others are not.
 
 python benchmarks/convert_shared.py ../shared/data [--only thingtalk]
 """
@@ -14,7 +14,10 @@ from genie_dp.dataset.left import Left
 from genie_dp.dataset.readers import ReadOptions, find_reader
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
+from genie_dp.languages.thingtalk.parser import parse_dataset
 from genie_dp.skills.load import load_library
+from genie_dp.skills.thingpedia import check_example, with_signature_types
+from genie_dp.skills.thingpedia import convert as convert_templates
 
 FILES = (
     ("thingtalk2", "thingtalk/eval.dev.jsonl"),
@@ -123,6 +126,41 @@ def kinds_only(library):
     return Kinds()
 
 
+def of_rows(rows, library):
+    """Return (well-typed, reasons, seconds) of primitive templates, read as our language."""
+    sound, reasons = 0, Counter()
+    start = time.process_time()
+    for row in rows:
+        bodies = [row["program"]]
+        if row["kind"] == "program":  # ThingTalk 2: `now` and `notify` go without saying
+            bodies += [f"now => {row['program']}", f"now => {row['program']} => notify"]
+        found = [problem_of(row, body, library) for body in bodies]
+        if all(found):
+            reasons[found[0]] += 1
+        sound += not all(found)
+    return sound, reasons, time.process_time() - start
+
+
+def problem_of(row, body, library):
+    """Return what is wrong with the body of a template, or ""."""
+    told = ", ".join(f"{name} : {type_}" for name, type_ in row["params"].items())
+    text = f"dataset @a.b {{ {row['kind']} ({told}) := {body}; }}"
+    try:
+        example = parse_dataset(text, file="templates").examples[0]
+    except GenieError as error:
+        return f"cannot be read ({error.problems[0].code})"
+    problems = check_example(with_signature_types(example, library), library)
+    return f"does not type-check ({problems[0].code})" if problems else ""
+
+
+def of_folder(folder):
+    """Return (well-typed, reasons, seconds) of the templates of real skills."""
+    start = time.process_time()
+    found = convert_templates(load_library([folder], skip_broken=True))
+    reasons = Counter({"does not type-check": found.examples - found.sound})
+    return found.sound, reasons, time.process_time() - start
+
+
 def has_equal(files, library):
     """Return (converted, reasons, seconds): rows whose program can be said, whatever its types."""
     from genie_dp.dataset.readers.objects import objects
@@ -151,6 +189,11 @@ def main():
     options = parser.parse_args()
     thingpedia = library_of(options.folder / "thingpedia" / "skills.jsonl")
     schemas = library_of(*sorted((options.folder / "schema2qa").glob("*.schema.jsonl")))
+    if "thingpedia".startswith(options.only):
+        name = "thingpedia/primitive_templates.jsonl"
+        with (options.folder / name).open(encoding="utf-8") as lines:
+            show(f"{name}, well-typed", *of_rows(map(json.loads, lines), thingpedia))
+        show("thingpedia_tt, well-typed", *of_folder(options.folder / "thingpedia_tt"))
     for name, pattern in FILES:
         if not pattern.startswith(options.only):
             continue
