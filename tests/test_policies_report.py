@@ -7,6 +7,9 @@ import pytest
 from genie_dp.cli import run
 from genie_dp.cli.private.crt_rows import shares_of
 from genie_dp.errors import GenieError
+from genie_dp.private.ledger.budget import Budget
+
+BUDGET = Budget(8.0, 1e-5, "utterance")
 
 
 @pytest.fixture
@@ -30,13 +33,14 @@ def policies(*options):
 
 def options(path):
     return {"method": "crt", "rows": path / "rows.jsonl", "report": path / "policies.json",
-            "gamma": None, "delta_2": None, "measured_on": None}  # fmt: skip
+            "gamma": None, "delta_2": None, "measured_on": None,
+            "redacted_apart": True}  # fmt: skip
 
 
 def test_the_one_file_is_read_by_the_other(labelled):
     assert policies() == 0
     written = json.loads((labelled / "policies.json").read_text())
-    found = shares_of(options(labelled))
+    found = shares_of(options(labelled), BUDGET)
     assert found.gamma.estimate == written["policies"][0]["gamma"]["value"] == 0.1
     assert found.missed_by_both.estimate == written["policies"][1]["exposed"]["value"] == 0.1
     assert 0 < found.gamma.low < 0.1 < found.gamma.high < 0.5
@@ -48,15 +52,15 @@ def test_the_one_file_is_read_by_the_other(labelled):
 def test_without_both_policies_there_are_no_shares(labelled, named):
     assert policies(*named) == 0
     with pytest.raises(GenieError) as caught:
-        shares_of(options(labelled))
+        shares_of(options(labelled), BUDGET)
     assert caught.value.problems[0].code == "O011"
 
 
 def test_intervals_narrower_than_statements_say_are_refused(labelled):
     assert policies("--level", "0.6") == 0
     with pytest.raises(GenieError, match="60%") as caught:
-        shares_of(options(labelled))
+        shares_of(options(labelled), BUDGET)
     assert caught.value.problems[0].code == "O011"
     # Wider ones claim less, and are taken.
     assert policies("--level", "0.99") == 0
-    assert shares_of(options(labelled)).gamma.estimate == 0.1
+    assert shares_of(options(labelled), BUDGET).gamma.estimate == 0.1
