@@ -3,6 +3,7 @@
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ settings.register_profile(
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
+_NUMBERS = count()
 Golden = Callable[[Case, str], None]
 
 
@@ -29,6 +31,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="rewrite expected texts in tests/data with what the code gives now; review the diff",
     )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_state_of_the_user(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep what tests learn from private rows out of the user's list of such rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GENIE_DP_STATE", str(tmp_path_factory.getbasetemp() / "state"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give each test a list of its own: tests learn from the same rows under many ledgers."""
+    folder = tmp_path_factory.getbasetemp() / f"state-{next(_NUMBERS)}"
+    monkeypatch.setenv("GENIE_DP_STATE", str(folder))
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from genie_dp.private.evolution.generator import Candidate
 from genie_dp.private.evolution.run import Electorate
+from genie_dp.private.ledger.guard import Units
 from genie_dp.records import Example, Spent
 from genie_dp.rng import stream
 
@@ -94,7 +95,7 @@ def people(number=300):
     for _ in range(number):
         verb, thing = rng.choice([("buy", "milk")] * 3 + [("play", "jazz")])
         rows.append((example((verb, thing, rng.choice(ENDS))),))
-    return tuple(rows)
+    return Units(rows)
 
 
 def electorate(number=300, label=False):

@@ -5,6 +5,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 
+from genie_dp.private.ledger.guard import Units  # noqa: E402
 from genie_dp.private.training import check  # noqa: E402
 from genie_dp.private.training.run import PrivateRun  # noqa: E402
 from genie_dp.private.training.settings import DPSettings  # noqa: E402
@@ -12,7 +13,7 @@ from genie_dp.records import Spent  # noqa: E402
 from tests import private_models as models  # noqa: E402
 
 SPENT = Spent(3.0, 1e-5, "user", "add-or-remove-one", "rdp", ("what the ledger says",))
-SMALL = {"noise_multiplier": 1.0, "rate": 0.5, "steps": 6, "batch": 4.0, "seed": 0}
+SMALL = {"noise_multiplier": 1.0, "rate": 0.5, "steps": 6, "batch": 4.0}
 
 
 def small(**changes):
@@ -25,7 +26,7 @@ def spend(mechanisms):
 
 def units(count=8, *, each=2):
     rows = models.rows(count * each)
-    return tuple(tuple(rows[i * each : (i + 1) * each]) for i in range(count))
+    return Units(tuple(rows[i * each : (i + 1) * each]) for i in range(count))
 
 
 def weights(model):

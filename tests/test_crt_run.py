@@ -30,6 +30,7 @@ from genie_dp.private.generators.generator import new_generator
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.sequences import collate
 from genie_dp.private.generators.stages import Labelled
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.training.check import check_engine
 from tests import private_models as models
@@ -244,7 +245,7 @@ def test_a_state_that_was_released_is_not_made_again(tmp_path):
 PUBLIC = [
     Labelled(tuple(f"play {word}".split()), tuple(f"@x.play {word}".split())) for word in "abcdef"
 ]
-PRIVATE = [(Labelled(("my", "name", "is", MASK), ("@x.name", MASK)),) for _ in range(6)]
+PRIVATE = Units((Labelled(("my", "name", "is", MASK), ("@x.name", MASK)),) for _ in range(6))
 
 
 def generator(kind="one-stage", model=LSTM):
@@ -316,7 +317,7 @@ def test_a_method_with_a_guarantee_needs_a_ledger_and_others_have_none():
     with pytest.raises(ValueError, match="ledger"):
         fit(generator(), Rows(PRIVATE, PUBLIC), course("crt"))
     with pytest.raises(ValueError, match="ledger"):
-        fit(generator(), Rows((), PUBLIC), course("masked"), spend=lambda m: SPENT)
+        fit(generator(), Rows(Units(()), PUBLIC), course("masked"), spend=lambda m: SPENT)
 
 
 def test_an_engine_that_is_refused_costs_nothing():

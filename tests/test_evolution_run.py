@@ -16,8 +16,10 @@ from genie_dp.private.evolution.run import Electorate, evolve
 from genie_dp.private.evolution.settings import EvolutionSettings
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.prior.report import lines
+from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior, save_prior
 from tests.evolution_setup import (
     VERBS,
@@ -35,16 +37,16 @@ EMBEDDING = HashedNgrams(256)
 
 
 def evolved(work, *, settings=SETTINGS, generator=None, spend=None, noise_seed=3, **options):
-    return evolve(
-        options.pop("electorate", electorate()),
-        generator or Words(),
-        options.pop("embedding", EMBEDDING),
-        settings,
-        spend=spend or Spends(),
-        work=work,
-        noise_seed=noise_seed,
-        **options,
-    )
+    with _seeded(noise_seed):
+        return evolve(
+            options.pop("electorate", electorate()),
+            generator or Words(),
+            options.pop("embedding", EMBEDDING),
+            settings,
+            spend=spend or Spends(),
+            work=work,
+            **options,
+        )
 
 
 def said(found):
@@ -151,7 +153,7 @@ def test_no_label_fractions_without_a_release(tmp_path):
 def test_the_shares_of_private_labels_change_no_share_of_candidates(tmp_path):
     settings = replace(SETTINGS, label="topic", fractions={"music": 1, "shop": 1, "phone": 1})
     counts = []
-    for number, rows in enumerate((people(300), people(300)[:3])):
+    for number, rows in enumerate((people(300), people(3))):
         labels = [[labelled(one.functions[0])] for (one,) in rows]
         found = evolved(
             tmp_path / str(number), settings=settings, electorate=Electorate(rows, labels)
@@ -323,7 +325,7 @@ class Records:
 def test_noisy_votes_are_stored_and_never_drawn_again(tmp_path):
     spends = Spends()
     one = evolved(tmp_path, spend=spends, noise_seed=None)
-    again = evolved(tmp_path, spend=spends, noise_seed=None, electorate=Electorate(()))
+    again = evolved(tmp_path, spend=spends, noise_seed=None, electorate=Electorate(Units(())))
     assert len(spends.runs) == 4
     assert said(one) == said(again)
     assert [n.tolist() for _, n in one.votes] == [n.tolist() for _, n in again.votes]

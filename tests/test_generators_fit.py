@@ -39,7 +39,9 @@ from genie_dp.private.generators.sample import (  # noqa: E402
 )
 from genie_dp.private.generators.stages import STAGES, Labelled, encoded  # noqa: E402
 from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
+from genie_dp.private.ledger.guard import Units  # noqa: E402
 from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
+from genie_dp.private.secure import _seeded  # noqa: E402
 from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
 from genie_dp.private.training.checkpoint import alone  # noqa: E402
 from genie_dp.records import Spent  # noqa: E402
@@ -77,8 +79,11 @@ def fitted(generator, units, *, steps, noise=1e-3, **more):
         spends.append(tuple(mechanisms))
         return SPENT
 
-    training = Training(seed=0, learning_rate=2e-2, clip=1.0, checkpoint_every=4)
-    found, spent = fit_privately(generator, units, plan, training, spend=spend, **more)
+    training = Training(learning_rate=2e-2, clip=1.0, checkpoint_every=4)
+    # No ledger: the rows are made up.
+    free = Units(units)
+    with _seeded(0):
+        found, spent = fit_privately(generator, free, plan, training, spend=spend, **more)
     return found, spent, spends
 
 

@@ -3,7 +3,6 @@
 import gzip
 import json
 import os
-import random
 import re
 import shutil
 import signal
@@ -18,13 +17,15 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from genie_dp.cli.private import prior, prior_job, render
+from genie_dp.cli.private import prior, render
 from genie_dp.cli.private.sampled_rows import Fingerprint
 from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.prior.run import released_once
+from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
@@ -38,9 +39,10 @@ LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
 
 
 @pytest.fixture(autouse=True)
-def known_noise(monkeypatch):
+def known_noise():
     """Draw the noise of this process from a seed: what intervals say holds 95 times of 100."""
-    monkeypatch.setattr(prior_job, "SystemRandom", lambda: random.Random("prior"))
+    with _seeded(0):
+        yield
 
 
 @pytest.fixture
@@ -176,11 +178,11 @@ def test_processes_that_go_on_with_one_run_release_once(tmp_path):
     def units():
         read.append(1)
         time.sleep(0.2)
-        return population(50)
+        return Units(population(50))
 
     def released(_):
         both.wait()
-        return released_once(tmp_path, plan(), units, lambda *_: SPENT, random.SystemRandom())
+        return released_once(tmp_path, plan(), units, lambda *_: SPENT)
 
     with ThreadPoolExecutor(2) as pool:
         one, other = pool.map(released, range(2))
@@ -204,7 +206,7 @@ def test_a_process_that_waited_for_a_run_that_is_finished_meanwhile_is_told(tmp_
             both.wait()
         spend = lambda *_: paid.append(number) or SPENT  # noqa: E731
         with pytest.raises(GenieError) as caught:
-            released_once(work, plan(), units, spend, random.SystemRandom())
+            released_once(work, plan(), units, spend)
         return caught.value.problems[0].code
 
     with ThreadPoolExecutor(2) as pool:
@@ -220,7 +222,7 @@ def test_counts_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
         return SPENT
 
     def released():
-        return released_once(tmp_path, plan(), lambda: population(50), spend, random.Random())
+        return released_once(tmp_path, plan(), lambda: Units(population(50)), spend)
 
     assert released() == released()
     (tmp_path / "released.json").unlink()

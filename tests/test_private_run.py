@@ -19,11 +19,12 @@ from genie_dp.errors import GenieError
 from genie_dp.private.generators.sequences import Encoded
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
+from genie_dp.private.secure import SEEDED, _seeded
 from genie_dp.private.training.checkpoint import alone, run_of
 from genie_dp.private.training.run import (
     NOT_COVERED,
-    SEEDED,
     PrivateRun,
     train_privately,
 )
@@ -46,6 +47,8 @@ ROOT = Path(__file__).parent.parent
 @pytest.fixture(autouse=True)
 def unchecked(request, monkeypatch):
     leave_engines_unchecked(request, monkeypatch)
+    with _seeded(0):
+        yield
 
 
 @pytest.fixture
@@ -147,7 +150,8 @@ def test_a_run_that_is_done_gives_its_weights_again_without_a_step(tmp_path):
 
 def test_without_a_seed_two_runs_differ_and_say_nothing_of_seeds():
     models_made = [made(models.decoder) for _ in range(2)]
-    done = [train_privately(m, units(), small(seed=None), spend=spend) for m in models_made]
+    with _seeded(None):
+        done = [train_privately(m, units(), small(), spend=spend) for m in models_made]
     assert not torch.equal(*map(weights, models_made))
     assert SEEDED not in done[0].spent.not_covered
 
@@ -229,7 +233,7 @@ CANARY = 987_654_321
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_failing_step_shows_no_ids_of_a_row(engine, caplog, capfd):
-    rows = ((Encoded((2, CANARY, 3)),),) * 3
+    rows = Units(((Encoded((2, CANARY, 3)),),) * 3)
     with pytest.raises((IndexError, RuntimeError)) as caught:
         train_privately(made(models.decoder), rows, small(rate=1.0, engine=engine), spend=spend)
     told = traceback.TracebackException.from_exception(caught.value)
@@ -263,8 +267,9 @@ def listen(event):
 
 folder = Path(sys.argv[1])
 ledger = Ledger.create(folder / "private.ledger.json", here.BUDGET)
-train_privately(here.made(here.models.decoder), here.units(), here.small(checkpoint_every=2),
-    spend=here.paying(ledger, folder / "run"), folder=folder / "run", listen=listen)
+with here._seeded(0):
+    train_privately(here.made(here.models.decoder), here.units(), here.small(checkpoint_every=2),
+        spend=here.paying(ledger, folder / "run"), folder=folder / "run", listen=listen)
 """
 BUDGET = Budget(epsilon=20.0, delta=1e-5, unit="user", cap=2)
 

@@ -13,7 +13,9 @@ from opacus.optimizers import DPOptimizer
 from safetensors.torch import load_file
 
 from genie_dp.private.generators.sequences import Encoded, collate
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
+from genie_dp.private.secure import _seeded
 from genie_dp.private.training.check import clipped_sums
 from genie_dp.private.training.optimizer import PrivateOptimizer, clip_factors
 from genie_dp.private.training.randomness import (
@@ -41,6 +43,8 @@ from tests.private_runs import (
 @pytest.fixture(autouse=True)
 def unchecked(request, monkeypatch):
     leave_engines_unchecked(request, monkeypatch)
+    with _seeded(0):
+        yield
 
 
 def test_a_step_is_noise_with_the_right_deviation_around_the_clipped_mean():
@@ -76,9 +80,10 @@ def test_what_dropout_draws_is_known_to_nobody_unless_there_is_a_seed(engine):
     def moved(seed):
         model = made(Dropping)
         before = weights(model)
-        run = run_of_model(model, engine=engine, noise_multiplier=0.0, seed=seed)
-        run.step([unit[0] for unit in units()])
-        run.close()
+        with _seeded(seed):
+            run = run_of_model(model, engine=engine, noise_multiplier=0.0)
+            run.step([unit[0] for unit in units()])
+            run.close()
         return weights(model) - before
 
     assert torch.equal(moved(0), moved(0))
@@ -98,7 +103,7 @@ def test_an_empty_batch_is_a_step_of_noise_alone_and_is_counted():
 def test_a_run_without_any_rows_takes_and_pays_all_steps(engine):
     model, paid = made(models.decoder), []
     done = train_privately(
-        model, (), small(engine=engine), spend=lambda found: paid.extend(found) or SPENT
+        model, Units(()), small(engine=engine), spend=lambda found: paid.extend(found) or SPENT
     )
     assert done.steps == 6
     assert paid == [PoissonGaussian(1.0, 0.5, 6)]
@@ -141,7 +146,7 @@ def test_a_user_with_many_rows_moves_a_step_no_more_than_one_with_a_single_row(e
 @pytest.mark.parametrize("engine", ["vmap", "ghost"])
 def test_what_many_units_say_is_learned_through_the_noise(engine):
     common = Encoded((2, 5, 6, 7, 8, 3))
-    known = tuple((common,) for _ in range(100))
+    known = Units((common,) for _ in range(100))
     model = made(models.decoder)
     before = float(model.loss(collate([common])))
     options = small(noise_multiplier=0.7, batch=50.0, steps=40, learning_rate=3e-2, engine=engine)

@@ -11,7 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private import secure
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, ZeroConcentrated
+from genie_dp.private.secure import _seeded
 from genie_dp.private.tables import release as releasing
 from genie_dp.private.tables.aim import aim, choose, measure, score, workload_weights
 from genie_dp.private.tables.estimation import mirror_descent
@@ -26,9 +29,11 @@ WEIGHTS = workload_weights(3)
 
 
 def released(units, *, epsilon=1.0, seed=0, schema=SCHEMA, spend=None, **options):
-    return release_table(
-        schema, units, epsilon=epsilon, delta=1e-6, spend=spend or Spending(), seed=seed, **options
-    )
+    units = units if callable(units) else Units(units)
+    with _seeded(seed):
+        return release_table(
+            schema, units, epsilon=epsilon, delta=1e-6, spend=spend or Spending(), **options
+        )
 
 
 def fitted(units, rho, seed=0, *, schema=SCHEMA, most_cells=10**6):
@@ -223,7 +228,7 @@ def test_unless_a_test_seeds_it_noise_is_the_systems(monkeypatch):
         made.append(random.Random(len(made)))
         return made[-1]
 
-    monkeypatch.setattr(releasing, "SystemRandom", system)
+    monkeypatch.setattr(secure, "SystemRandom", system)
     released(planted(30), seed=None)
     assert len(made) == 1
     released(planted(30), seed=1)

@@ -16,6 +16,7 @@ from typing import IO, Any
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.ledger.budget import UNITS, Budget, Unit
+from genie_dp.private.ledger.guard import Units
 from genie_dp.rng import stream
 
 # Mistakes told at once; more would tell how long a broken file is.
@@ -53,12 +54,12 @@ class PrivateSource:
     (`training.settings.rate_of`).
 
     Attributes:
-        units: the rows of each unit, at most the cap.
+        units: the rows of each unit, at most the cap; they know the file that they are from.
         language: of the programs.
         unit: what one neighbour differs by.
     """
 
-    units: tuple[tuple[PrivateRow, ...], ...]
+    units: Units[tuple[PrivateRow, ...]]
     language: str
     unit: Unit
 
@@ -128,8 +129,8 @@ class PrivateSource:
             # What was read must not be in a variable when it is raised.
             groups.clear()
             raise GenieError(fault or problems[:MOST])
-        chosen = tuple(_capped(name, rows, most) for name, rows in groups.items())
-        return cls(chosen, language, unit)
+        chosen = (_capped(name, rows, most) for name, rows in groups.items())
+        return cls(Units(chosen, Path(path)), language, unit)
 
 
 @dataclass(slots=True)

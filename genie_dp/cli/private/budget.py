@@ -10,7 +10,6 @@ from genie_dp.cli.private.ledgers import (
     check_is_there,
     ledger_option,
     ledger_path,
-    ledger_to_spend,
     open_ledger,
     private_argument,
 )
@@ -56,11 +55,16 @@ def group() -> None:
     "--accountant", type=click.Choice(["rdp", "pld"]), default="rdp", show_default=True,
     help="Whose epsilon must stay within the budget; pld allows more and knows no zCDP.",
 )  # fmt: skip
+@click.option(
+    "--apart", is_flag=True,
+    help="The rows may be another ledger's: for rows that are public, or only seem to be its.",
+)  # fmt: skip
 @ledger_option
 def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
     """Promise a budget for private rows, once.
 
-    PRIVATE is the file of private rows; it is not opened. The ledger is written beside it. Every
+    PRIVATE is the file of private rows: it is compared with rows that something was learned from
+    before, which have a ledger already. The new one is written beside it. Every
     command that learns from the rows enters there what it does, before it does it, and refuses
     what would go past the budget.
 
@@ -71,13 +75,16 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
     from genie_dp.cli.private.budget_tables import promised
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.budget import Budget, doubts
+    from genie_dp.private.ledger.guard import check_new, ledger_to_spend
     from genie_dp.private.source import key_of
 
     budget = Budget(**promise)
     if ledger is None:
         check_is_there(private)
     if private is not None:
-        ledger_to_spend(private, ledger)
+        named = ledger_to_spend(private, ledger)
+        if not (budget.apart or named.exists()):
+            check_new(private)
         # Later it would be too late: a promise is made once.
         key_of(str(private), budget.unit, budget.unit_field)
     made = Ledger.create(ledger_path(private, ledger), budget)

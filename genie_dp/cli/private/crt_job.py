@@ -14,7 +14,6 @@ from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
-from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
@@ -27,6 +26,7 @@ from genie_dp.private.crt.course import (
     check_selective,
     limits_of,
     plan_of,
+    refuse_budget,
     steps_of,
 )
 from genie_dp.private.crt.marked import MASK
@@ -38,8 +38,8 @@ from genie_dp.private.crt.settings import (
 from genie_dp.private.crt.statements import Record, Redaction, Statement, record, statement_of
 from genie_dp.private.generators.plans import Plan, Training, load_plan, save_plan
 from genie_dp.private.generators.stages import STAGES, Labelled
-from genie_dp.private.ledger.book import Ledger, ledger_of
-from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.guard import Payer, ledger_to_spend, refuse_private
 from genie_dp.private.training.settings import rate_of
 from genie_dp.records import Spent
 
@@ -149,10 +149,9 @@ def job_of(options: Mapping[str, Any]) -> Job:
     if options["method"] in PAID:
         ledger = Ledger.open(beside)
         redaction = shares_of(options, ledger.budget)
-    elif beside.exists() or any(ledger_of(p).exists() for p in (options["original"],) if p):
-        message = f"these rows have a budget, which {options['method']} would not keep"
-        hint = "compare methods on rows without a ledger: public ones, or generated ones"
-        raise GenieError(Problem("O010", message, hint=hint))
+    else:
+        for rows in (options["rows"], *(p for p in (options["original"],) if p)):
+            refuse_budget(rows, options["method"])
     refuse_private(options["public"], options["rows"], code="H008")
     return Job(options, language, ledger, redaction, public_files(options["public"], language))
 
@@ -232,7 +231,7 @@ def _trained(
     return spent, statement
 
 
-def _spender(job: Job, work: Work) -> Any:
+def _spender(job: Job, work: Work) -> Payer | None:
     """Return what records the confidentiality and then the spend; None for baselines."""
     ledger, redaction = job.ledger, job.redaction
     if ledger is None or redaction is None:
@@ -242,14 +241,11 @@ def _spender(job: Job, work: Work) -> Any:
     one = Record(_name_of(job), redaction)
     purpose = f"{job.options['kind']} by {job.options['method']}{one.mark}"
 
-    def spend(mechanisms: Sequence[Mechanism]) -> Spent:
+    def first() -> None:
         check_name(one.run, *_folders(job))
         record(ledger.path, one)
-        spent = ledger.spend(mechanisms, purpose=purpose, run=one.run)
-        work.keep()
-        return spent
 
-    return spend
+    return Payer(ledger, purpose, one.run, first=first, then=work.keep)
 
 
 def _name_of(job: Job) -> str:
@@ -300,7 +296,7 @@ def _facts(job: Job, plan: Plan | None) -> dict[str, Any]:
     if job.ledger is not None:
         facts[RUN] = _name_of(job)
     if options["method"] == "s-dp":
-        settings = course.training.of(plan, "utterance", number=0)
+        settings = course.training.of(plan, "utterance")
         together = selective_mechanism(settings, course.states).noise_multiplier
         facts["noise multiplier of states and gradients, if nothing is missed"] = together
     return facts

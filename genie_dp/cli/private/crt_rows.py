@@ -20,6 +20,7 @@ from genie_dp.private.crt.statements import (
 from genie_dp.private.generators.programs import private_rows, public_rows
 from genie_dp.private.generators.stages import Labelled, needs_programs
 from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.source import PrivateRow, PrivateSource
 
 _REPORT = ("gamma", "missed_by_both")
@@ -62,10 +63,11 @@ def rows_for(
     wanted = needs_programs(options["kind"])
     private, (public,) = (
         private_rows(units, language, with_programs=wanted)
-        for units in (parts.private, (parts.public,))
+        for units in (parts.private, Units((parts.public,)))
     )
     if method == "s-dp":
-        return Rows(words=_marked_words(options, language)), (*public, *more)
+        unpaid = Units[tuple[Labelled, ...]]((), options["rows"])
+        return Rows(unpaid, words=_marked_words(options, language)), (*public, *more)
     found = rows_of(method, private, public)
     found = Rows(found.private, found.public if method == "dp" else (*found.public, *more))
     return found, more if method == "dp" else found.public

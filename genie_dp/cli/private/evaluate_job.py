@@ -21,7 +21,7 @@ from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.dataset.formats import format_of, opened_text, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private.ledger.book import ledger_of
+from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.metrics.compare import Comparison, Corpus, check, compared
 from genie_dp.private.metrics.corpus import Row
 from genie_dp.private.metrics.features import Featuriser, HashedNgrams
@@ -104,8 +104,8 @@ def _place(name: str) -> str:
 def _check_public(files: Sequence[str]) -> None:
     """Refuse files with a ledger: figures of private rows are private on either side."""
     for file in files:
-        if Path(file).name and ledger_of(Path(file)).exists():
-            message = f"{file} has a ledger, so its rows are private"
+        if private_of(file):
+            message = f"{file} has a ledger, or was made of rows with one: its rows are private"
             hint = "add --keep-private instead of --real-is-public, or name public rows"
             raise GenieError(Problem("J009", message, hint=hint))
 

@@ -1,9 +1,8 @@
 """One run of `genie-dp private evolve`: from options and a recipe to rows, a prior and a report."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,6 @@ from genie_dp.cli.private.evolve_plan import (
     plan_of,
     save_plan,
 )
-from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, begun
 from genie_dp.cli.private.table_job import adapted, public_rows
 from genie_dp.cli.private.train_files import RUN, digest_of, write_over
@@ -37,17 +35,16 @@ from genie_dp.private.evolution.recipe import Recipe, read_recipe
 from genie_dp.private.evolution.run import Electorate, Evolved, evolve
 from genie_dp.private.evolution.transformer import SentenceTransformer
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.guard import Payer, ledger_to_spend, refuse_learned, refuse_private
+from genie_dp.private.ledger.once import made_once
 from genie_dp.private.prior.make import Made
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.adapt import named
 from genie_dp.private.tables.extract import check_extractors, example_of, fields_of, metadata_of
-from genie_dp.private.tables.once import made_once
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema, load_schema
 from genie_dp.private.tables.table import RUN as TABLE_RUN
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
-from genie_dp.records import Spent
 
 PURPOSE, TABLE_PURPOSE = "evolution: a vote", "evolution: table of metadata"
 # Settings of the recipe that options stand before.
@@ -96,10 +93,6 @@ class Job(FolderJob):
             "schema": self.schema.as_dict() if self.schema else None,
             "files": [digest_of(str(name)) for name in files],
         }
-
-    def spend(self, mechanisms: Sequence[Mechanism], run: str, purpose: str = PURPOSE) -> Spent:
-        """Record a release, or refuse it."""
-        return self.ledger.spend(mechanisms, purpose=purpose, run=run)
 
     def source(self) -> PrivateSource:
         """Return the private rows by unit."""
@@ -305,13 +298,15 @@ def _table(job: Job, plan: Plan, source: PrivateSource) -> SyntheticTable | None
     assert schema is not None
     assert metadata is not None
 
+    payer = Payer(job.ledger, TABLE_PURPOSE)
+
     def text(run: str) -> str:
         table = release_table(
             schema,
             lambda: metadata_of(schema, source),
             epsilon=plan.table_epsilon,
             delta=job.ledger.budget.delta,
-            spend=partial(job.spend, run=run, purpose=TABLE_PURPOSE),
+            spend=replace(payer, run=run),
             method=metadata.method,
             backend=metadata.backend,
         )
@@ -320,7 +315,7 @@ def _table(job: Job, plan: Plan, source: PrivateSource) -> SyntheticTable | None
     work = job.work / "table"
     work.mkdir(exist_ok=True)
     write_over("the table of metadata is released")
-    return table_from(made_once(work, "evolve-table", text))
+    return table_from(made_once(work, "evolve-table", text, payer.close))
 
 
 def _evolved(
@@ -338,13 +333,13 @@ def _evolved(
     if label and table is not None:
         values = table.schema.columns[table.schema.names.index(label)].values
         fractions = dict(zip(values, table.marginal((label,)).tolist(), strict=True))
-    units = [[example_of(row, source.language) for row in unit] for unit in source.units]
+    units = source.units.each(lambda unit: [example_of(row, source.language) for row in unit])
     return evolve(
         Electorate(units, labels),
         generator,
         embedding,
         job.recipe.settings(plan.noise_multiplier),
-        spend=job.spend,
+        spend=Payer(job.ledger, PURPOSE),
         work=job.work / "votes",
         fractions=fractions,
         table=table,

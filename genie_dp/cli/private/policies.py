@@ -49,9 +49,9 @@ def _run(options: Mapping[str, Any]) -> None:
     from genie_dp import __version__
     from genie_dp.cli.output import open_text
     from genie_dp.cli.private.detectors import detectors_of
-    from genie_dp.cli.private.ledgers import refuse_private
     from genie_dp.cli.private.redact_job import for_the_owner_alone
     from genie_dp.errors import GenieError, Problem
+    from genie_dp.private.ledger.guard import refuse_private
     from genie_dp.private.redact.measure import SCHEMA, compared, read_labelled
 
     output = options["output"]

@@ -1,11 +1,10 @@
 """One run of `genie-dp private prior`: from options to a prior and a report."""
 
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from random import SystemRandom
 from typing import Any
 
 import click
@@ -15,7 +14,6 @@ from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of, refuse_inputs
-from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_private
 from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.sampled_rows import drawn_rows
 from genie_dp.dataset.formats import format_of, read_rows
@@ -23,7 +21,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.calibration import noise_multiplier_for
-from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.guard import Payer, Units, ledger_to_spend, refuse_private
 from genie_dp.private.prior.histogram import Plan, Unit
 from genie_dp.private.prior.make import Made, Sampled, covering, prior_of
 from genie_dp.private.prior.read import read_candidates, support_of, units_of
@@ -70,14 +68,10 @@ class Job:
             "public": sha256(texts.encode()).hexdigest(),
         }
 
-    def units(self) -> list[Unit]:
+    def units(self) -> Units[Unit]:
         """Return the functions of the private units."""
         rows = PrivateSource.promised(self.private, self.ledger.budget, language=self.language)
         return units_of(rows, get_language(self.language))
-
-    def spend(self, mechanisms: Sequence[Mechanism], run: str) -> Spent:
-        """Record the release, or refuse it."""
-        return self.ledger.spend(mechanisms, purpose=PURPOSE, run=run)
 
 
 def run(options: Mapping[str, Any]) -> None:
@@ -86,7 +80,7 @@ def run(options: Mapping[str, Any]) -> None:
     job = job_of(options)
     refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
     with begun(job.work, job.settings(), resume=options["resume"]) as work:
-        found, spent = released_once(job.work, job.plan, job.units, job.spend, SystemRandom())
+        found, spent = released_once(job.work, job.plan, job.units, Payer(job.ledger, PURPOSE))
         work.keep()
         prior = prior_of(
             found,

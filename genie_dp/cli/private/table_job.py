@@ -3,8 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,24 +15,23 @@ from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.priors import functions_of
-from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_private
 from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.table_asked import model_of
 from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.files import replace_durably
-from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.guard import Payer, Units, ledger_to_spend, refuse_private
+from genie_dp.private.ledger.once import made_once
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.adapt import PublicRow, adapt_schema
 from genie_dp.private.tables.extract import check_extractors, field_of, fields_of, metadata_of
 from genie_dp.private.tables.extractor_endpoint import TrustedModel, metadata_by_model
-from genie_dp.private.tables.once import made_once
 from genie_dp.private.tables.release import Backend, Method, release_table, rho_for
 from genie_dp.private.tables.report import lines
 from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import load_table, table_from
-from genie_dp.records import Example, Spent
+from genie_dp.records import Example
 from genie_dp.rng import stream
 from genie_dp.synthesis.checkpoint import work_folder_of
 
@@ -77,7 +75,7 @@ class Job:
             "asked": self.model.settings() if self.model else None,
         }
 
-    def units(self) -> list[list[Metadata]]:
+    def units(self) -> Units[list[Metadata]]:
         """Return the metadata of the private units."""
         source = PrivateSource.promised(
             self.private,
@@ -89,9 +87,10 @@ class Job:
             return metadata_by_model(self.schema, source, self.model)
         return metadata_of(self.schema, source)
 
-    def spend(self, mechanisms: Sequence[Mechanism], *, run: str) -> Spent:
-        """Record the release, or refuse it."""
-        return self.ledger.spend(mechanisms, purpose=PURPOSE, run=run)
+    @property
+    def payer(self) -> Payer:
+        """Return what pays."""
+        return Payer(self.ledger, PURPOSE)
 
     def text(self, run: str) -> str:
         """Return the table as its file has it; it is paid under the name of a run."""
@@ -100,7 +99,7 @@ class Job:
             self.units,
             epsilon=self.epsilon,
             delta=self.ledger.budget.delta,
-            spend=partial(self.spend, run=run),
+            spend=replace(self.payer, run=run),
             method=self.method,
             backend=self.backend,
         )
@@ -114,7 +113,7 @@ def run(options: Mapping[str, Any]) -> None:
     job = job_of(options)
     refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
     with begun(job.work, job.settings(), resume=options["resume"]) as work:
-        text = made_once(job.work, "table", job.text)
+        text = made_once(job.work, "table", job.text, job.payer.close)
         work.keep()
         replace_durably(output, text)
     shutil.rmtree(job.work, ignore_errors=True)  # who went on with the same run may be doing so

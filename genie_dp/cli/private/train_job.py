@@ -14,7 +14,6 @@ from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import library_fingerprint, load_library_of
 from genie_dp.cli.output_folder import put_in_place
-from genie_dp.cli.private.ledgers import ledger_to_spend, refuse_learned, refuse_private
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
@@ -32,7 +31,13 @@ from genie_dp.private.generators.plans import (
 from genie_dp.private.generators.programs import functions_of, private_rows, public_rows
 from genie_dp.private.generators.stages import STAGES, Labelled, needs_programs
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.guard import (
+    Payer,
+    Units,
+    ledger_to_spend,
+    refuse_learned,
+    refuse_private,
+)
 from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.records import Example, Spent
@@ -106,7 +111,7 @@ class Job(FolderJob):
         names = ("clip", "learning_rate", "engine", "chunk", "checkpoint_every")
         return Training(**{name: self.options[name] for name in names})
 
-    def units(self) -> tuple[tuple[PrivateRow, ...], ...]:
+    def units(self) -> Units[tuple[PrivateRow, ...]]:
         """Return the private rows by unit."""
         source = PrivateSource.promised(
             self.options["private"], self.ledger.budget, language=self.language.name
@@ -209,7 +214,7 @@ def _plan(job: Job) -> Plan:
     return plan
 
 
-def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]], work: Work) -> Spent:
+def _trained(job: Job, plan: Plan, units: Units[tuple[PrivateRow, ...]], work: Work) -> Spent:
     from genie_dp.private.generators.fit import check_engines, fit_privately
     from genie_dp.private.generators.generator import new_generator
     from genie_dp.private.training.checkpoint import check_name
@@ -233,17 +238,12 @@ def _trained(job: Job, plan: Plan, units: Sequence[Sequence[PrivateRow]], work: 
     if public and not job.options["no_pretraining"]:
         _pretrain(job, generator, public)
     name, folders = _name_of(job), _folders(job)
-
-    def spend(mechanisms: Sequence[Mechanism]) -> Spent:
-        check_name(name, *folders)
-        return job.ledger.spend(mechanisms, purpose=job.purpose, run=name)
-
     generator, spent = fit_privately(
         generator,
         rows,
         plan,
         job.training(),
-        spend=spend,
+        spend=Payer(job.ledger, job.purpose, name, first=lambda: check_name(name, *folders)),
         folder=job.work,
         listen=lambda stage, event: write_over(
             f"{stage}: step {event['step']:,} of {event['steps']:,}"
@@ -302,7 +302,7 @@ def _tell_public(stage: str, epochs: float, event: Mapping[str, Any]) -> None:
         write_over(f"public rows, {stage}: {done}")
 
 
-def _labelled(job: Job, units: Sequence[Sequence[PrivateRow]]) -> tuple[tuple[Labelled, ...], ...]:
+def _labelled(job: Job, units: Units[tuple[PrivateRow, ...]]) -> Units[tuple[Labelled, ...]]:
     """Return the private rows with their programs.
 
     Raises:

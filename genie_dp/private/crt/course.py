@@ -6,6 +6,7 @@ Nothing here needs torch.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
@@ -15,6 +16,7 @@ from genie_dp.private.generators.plans import Plan, Training
 from genie_dp.private.generators.stages import STAGES, Kind, Labelled, StageName
 from genie_dp.private.ledger.accounting import Accountant
 from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.guard import Units, private_of
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.records import Spent
 
@@ -69,14 +71,12 @@ class Rows:
         words: for s-dp, the words of each row, and whether each is sensitive.
     """
 
-    private: Sequence[Sequence[Labelled]] = field(default=(), repr=False)
+    private: Units[Sequence[Labelled]] = field(default=Units(()), repr=False)
     public: Sequence[Labelled] = field(default=(), repr=False)
     words: Sequence[Sequence[tuple[str, bool]]] = field(default=(), repr=False)
 
 
-def rows_of(
-    method: Method, private: Sequence[Sequence[Labelled]], public: Sequence[Labelled]
-) -> Rows:
+def rows_of(method: Method, private: Units[Sequence[Labelled]], public: Sequence[Labelled]) -> Rows:
     """Return the parts as a method sees them.
 
     "dp" takes each public row for a unit of its own. The baselines take all for public.
@@ -85,9 +85,10 @@ def rows_of(
         case "crt":
             return Rows(private, public)
         case "dp":
-            return Rows((*private, *((row,) for row in public)), ())
+            return Rows(Units((*private, *((row,) for row in public)), private.file), ())
         case _:
-            return Rows((), (*(row for unit in private for row in unit), *public))
+            every = (*(row for unit in private for row in unit), *public)
+            return Rows(Units((), private.file), every)
 
 
 def plan_of(
@@ -156,6 +157,14 @@ class Course:
     training: Training = field(default_factory=Training)
     plain: PublicSettings = field(default_factory=PublicSettings)
     states: SelectiveSettings = field(default_factory=SelectiveSettings)
+
+
+def refuse_budget(rows: Path, method: str) -> None:
+    """Refuse a baseline on rows that something was promised of (O010)."""
+    if private_of(rows) is not None:
+        message = f"these rows have a budget, which {method} would not keep"
+        hint = "compare methods on rows without a ledger: public ones, or generated ones"
+        raise GenieError(Problem("O010", message, hint=hint))
 
 
 def check_selective(*, is_recurrent: bool, kind: str) -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.crt.course import NOTHING, PAID, Course, Rows, check_selective
+from genie_dp.private.crt.course import NOTHING, PAID, Course, Rows, check_selective, refuse_budget
 from genie_dp.private.crt.run import AlternatingRun
 from genie_dp.private.crt.selective import SelectiveRun, stretches
 from genie_dp.private.generators.generator import Generator
 from genie_dp.private.generators.plans import Plan
 from genie_dp.private.generators.recurrent import RecurrentLM
 from genie_dp.private.generators.stages import STAGES, Labelled, Stage, StageName, encoded
+from genie_dp.private.ledger.guard import Units, paid_by
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.training.checkpoint import alone
+from genie_dp.private.training.checkpoint import alone, digest_of_weights
 from genie_dp.records import Spent
 
 Told = Callable[[StageName, Mapping[str, Any]], None]
@@ -39,18 +40,22 @@ def fit(
         generator: its models are trained in place.
         rows: as `rows_of` gives them.
         course: what is done.
-        spend: records the plan in the ledger; needed for the methods of `PAID`.
+        spend: the `Payer` of the rows' ledger; needed for the methods of `PAID`.
         folder: where checkpoints go, and where an interrupted run goes on from.
         listen: is told the stage, steps, and losses of public rows.
 
     Raises:
         GenieError: the engine cannot be used (Q020 to Q025), there is nothing to learn from (O008),
-            s-dp has another model than an LSTM (O009), a checkpoint is of another run (O005) or
-            not the newest (Q031), another process trains there (Q032), or the budget does not
-            suffice.
+            the rows of a baseline have a budget (O010), s-dp has another model than an LSTM (O009),
+            a checkpoint is of another run (O005) or not the newest (Q031), another process trains
+            there (Q032), the budget does not suffice, or the run has released other weights
+            (B032); those of `paid_by`.
     """
     if (course.method in PAID) != (spend is not None):
         raise ValueError(f"expected a ledger for {PAID}, and only for them: {course.method}")
+    pay = None if spend is None else paid_by(rows.private, spend)
+    if pay is None and rows.private.file is not None:
+        refuse_budget(rows.private.file, course.method)
     runs: dict[StageName, AlternatingRun] = {}
     spent = NOTHING
     with ExitStack() as held:
@@ -63,12 +68,14 @@ def fit(
             if folder is not None:
                 runs[stage.name].resume(folder / stage.name)
         for run in runs.values():
-            paid = run.pay(_recorded(course.plan, spend))
+            paid = run.pay(_recorded(course.plan, pay))
             if paid is not None and course.method in PAID:
                 spent = paid
         for name, run in runs.items():
             every = course.training.checkpoint_every
             run.train(folder and folder / name, checkpoint_every=every)
+    if pay is not None:
+        pay.close(digest_of_weights(generator.models.values()))
     return spent
 
 
@@ -89,7 +96,7 @@ def _run(
 ) -> AlternatingRun:
     model, name = generator.models[stage.name], stage.name
     told = None if listen is None else _teller(name, listen)
-    noisy = None if course.plan is None else course.training.of(course.plan, name, number=number)
+    noisy = None if course.plan is None else course.training.of(course.plan, name)
     if course.method == "s-dp":
         return _selective(generator, rows, course, noisy, told)
 
@@ -100,10 +107,11 @@ def _run(
     public = [
         read(row) for row in rows.public if row.utterance and (row.program or not wants_program)
     ]
-    private = [
+    # `fit` pays for all stages.
+    private = Units(
         [read(row) for row in unit if row.utterance and (row.program or not wants_program)]
         for unit in rows.private
-    ]
+    )
     if not public and noisy is None:
         message = f"expected rows to learn from for the stage {name}, got none"
         raise GenieError(Problem("O008", message, hint="two-stage needs rows with programs"))

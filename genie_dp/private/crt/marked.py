@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.redact.provenance import manifest_beside, read_provenance
 from genie_dp.private.source import PrivateRow, PrivateSource, key_of
 
 MASK = "<MASK>"
 PART, PUBLIC = "part", "public"
-Units = tuple[tuple[PrivateRow, ...], ...]
 # How it is known that no unit's rows were changed because of another's: by the manifest of
 # redaction, where alike rows of a unit may have been compared ("near"), or by the owner's word.
 Apart = Literal["recorded", "near", "said"]
@@ -52,7 +52,7 @@ class Marked:
         public: rows.
     """
 
-    private: Units = field(repr=False)
+    private: Units[tuple[PrivateRow, ...]] = field(repr=False)
     public: tuple[PrivateRow, ...] = field(repr=False)
 
     def __repr__(self) -> str:
@@ -84,10 +84,10 @@ def open_marked(
     opened = partial(PrivateSource.promised, budget=budget) if budget else PrivateSource.open
     private = opened(path, language=language, where=where)
     if all_private:
-        return Marked(tuple(tuple(map(_apart, rows)) for rows in private.units), ())
+        return Marked(private.units.each(_all_apart), ())
     public = PrivateSource.open(path, language=language, where=is_public)
     return Marked(
-        tuple(tuple(map(_apart, rows)) for rows in private.units),
+        private.units.each(_all_apart),
         tuple(row for rows in public.units for row in rows),
     )
 
@@ -129,6 +129,10 @@ def apart_of(
     message = f"alike rows of {path} were compared: one may be public because of another's secret"
     hint = "redact again without --near, or without --conservative; or take --method dp"
     raise GenieError(Problem("O017", message, hint=hint))
+
+
+def _all_apart(rows: tuple[PrivateRow, ...]) -> tuple[PrivateRow, ...]:
+    return tuple(map(_apart, rows))
 
 
 def mask_apart(text: str) -> str:

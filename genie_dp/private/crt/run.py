@@ -12,6 +12,7 @@ from genie_dp.learn.checkpoint import Checkpoint
 from genie_dp.private.crt.settings import OptimizerName, PublicSettings
 from genie_dp.private.generators.pretraining import EncodedBatches
 from genie_dp.private.generators.sequences import Encoded
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.training.checkpoint import load_newest, save_once
 from genie_dp.private.training.run import PrivateRun, Spend
 from genie_dp.private.training.settings import DPSettings
@@ -33,7 +34,7 @@ class AlternatingRun:
         self,
         model: Any,
         public: Sequence[Encoded],
-        private: Sequence[Sequence[Encoded]],
+        private: Units[Sequence[Encoded]],
         *,
         epochs: int,
         plain: PublicSettings,
@@ -68,7 +69,7 @@ class AlternatingRun:
         self.number = 0
 
     def _private_run(
-        self, model: Any, private: Sequence[Sequence[Encoded]], noisy: DPSettings
+        self, model: Any, private: Units[Sequence[Encoded]], noisy: DPSettings
     ) -> PrivateRun:
         return PrivateRun(model, private, noisy)
 

@@ -14,11 +14,13 @@ from typing import Any
 import torch
 
 from genie_dp.learn.module import Module
+from genie_dp.private import secure
 from genie_dp.private.crt.run import AlternatingRun
 from genie_dp.private.crt.settings import PublicSettings, SelectiveSettings
 from genie_dp.private.generators.recurrent import RecurrentLM, cell_step
 from genie_dp.private.generators.sequences import UNSCORED, Encoded, collate
 from genie_dp.private.generators.tokenizer import Tokenizer
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.training.randomness import gaussian, source_of
 from genie_dp.private.training.run import PrivateRun
 from genie_dp.private.training.settings import DPSettings
@@ -174,12 +176,12 @@ class SelectiveRun(AlternatingRun):
         """Prepare; rows are drawn as in DP-SGD."""
         self.states = states
         self._rows = rows
-        super().__init__(model, (), (), epochs=1, plain=plain, noisy=noisy, listen=listen)
-        self._bytes = source_of(noisy.seed)
+        super().__init__(model, (), Units(()), epochs=1, plain=plain, noisy=noisy, listen=listen)
+        self._bytes = source_of(secure.seed_of_tests())
 
     def _private_run(self, model: Any, private: Any, noisy: DPSettings) -> PrivateRun:
         return PrivateRun(
-            _Guarded(model, self.states.clip), self._rows, noisy, collate=self._collate
+            _Guarded(model, self.states.clip), Units(self._rows), noisy, collate=self._collate
         )
 
     def _collate(self, rows: Sequence[Any]) -> Batch:

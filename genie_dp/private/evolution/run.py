@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from random import Random, SystemRandom
+from random import Random
 from typing import Any, Protocol
 
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private import secure
 from genie_dp.private.evolution.embedding import Embedding, Vectors, unit_length
 from genie_dp.private.evolution.generator import Candidate, Generator, Metadata, counts_of
 from genie_dp.private.evolution.neighbours import Whole, whole
@@ -32,6 +33,7 @@ from genie_dp.private.evolution.voting import (
     votes,
     weights_of,
 )
+from genie_dp.private.ledger.guard import Paying, Units, paid_by
 from genie_dp.private.prior.run import Spend
 from genie_dp.records import Example, Spent
 from genie_dp.rng import child_seed, stream
@@ -59,7 +61,7 @@ class Electorate:
         labels: the label of each row, unit by unit; None where there are none.
     """
 
-    units: Sequence[Sequence[Example]] = field(repr=False)
+    units: Units[Sequence[Example]] = field(repr=False)
     labels: Sequence[Sequence[str]] | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -107,7 +109,6 @@ def evolve(
     fractions: Mapping[str, float] | None = None,
     table: Table | None = None,
     listen: Callable[[Mapping[str, Any]], None] | None = None,
-    noise_seed: int | None = None,
 ) -> Evolved:
     """Return synthetic rows that private rows voted for.
 
@@ -119,25 +120,26 @@ def evolve(
         generator: makes candidates.
         embedding: places rows and candidates.
         settings: all else; public.
-        spend: records mechanisms under a run's name, once, before they are released.
+        spend: the `Payer` of their ledger: it records mechanisms under a run's name, once, before
+            they are released, and each vote before it is kept.
         work: a folder of this evolution alone.
         fractions: label -> share of candidates, of a private release or of the user; with a label
             only, and needed there unless the settings have them.
         table: makes the metadata of the first candidates; without it they are made for their label
             alone, or for nothing.
         listen: is told of each vote, as the report has it.
-        noise_seed: for tests; None draws noise from the operating system.
 
     Raises:
         GenieError: U004, there are labels and no shares of them; U005, the generator made nothing;
-            U020 to U022, the folder is not as the run left it; those of `spend`.
+            U020 to U022, the folder is not as the run left it; B032, a vote that was paid has been
+            released with other noise; those of `paid_by`.
     """
     shares = label_fractions(settings, fractions)
     depends_on = _hashed(settings, generator, embedding, shares)
     with entered(work, depends_on) as folder:
-        run = _Run(folder, electorate, generator, embedding, settings, shares, table, noise_seed)
+        run = _Run(folder, electorate, generator, embedding, settings, shares, table)
         lines = []
-        for line in run.iterations(spend):
+        for line in run.iterations(paid_by(electorate.units, spend)):
             lines.append(line)
             if listen:
                 listen(line)
@@ -187,14 +189,13 @@ class _Run:
     settings: EvolutionSettings
     shares: Mapping[str, float]
     table: Table | None
-    noise_seed: int | None
     voters: Voters | None = None
     population: Population | None = None
     vote: Vote | None = None
     votes: list[tuple[tuple[Candidate, ...], Counts]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
-    def iterations(self, spend: Spend) -> Iterator[dict[str, Any]]:
+    def iterations(self, spend: Paying) -> Iterator[dict[str, Any]]:
         """Make or find each vote, and yield what may be said of it."""
         for number in range(1, self.settings.iterations + 1):
             before, vote = self.population, self.vote
@@ -317,8 +318,15 @@ class _Run:
 
     # ----------------------------------------------------------------------------------- votes
 
-    def _released(self, population: Population, number: int, spend: Spend) -> Vote:
+    def _released(self, population: Population, number: int, spend: Paying) -> Vote:
         """Let private rows vote; it is paid before."""
+        return self.folder.keep_vote(
+            number,
+            lambda: self._voted(population, number, spend),
+            lambda text: spend.close(text, f"{self.folder.run}/{number}"),
+        )
+
+    def _voted(self, population: Population, number: int, spend: Paying) -> Vote:
         with self._counted() as counts:
             places = self._places(population, number)
         if self.voters is None:
@@ -331,10 +339,9 @@ class _Run:
             k=self.settings.neighbours,
             backend=self.settings.backend,
         )
-        seed = self.noise_seed
-        rng = SystemRandom() if seed is None else stream(seed, "evolve", "noise", number)
+        rng = secure.noise("evolve", "noise", number)
         noisy = noisy_histogram(exact, self.settings.noise_multiplier, rng)
-        return self.folder.keep_vote(number, Vote(noisy, spent, counts))
+        return Vote(noisy, spent, counts)
 
     def _places(self, population: Population, number: int) -> Whole:
         """Return where candidates lie: with lookahead, the mean of where their variations lie."""

@@ -9,7 +9,7 @@ import base64
 import hashlib
 import json
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -21,6 +21,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.private.evolution.generator import Candidate
 from genie_dp.private.evolution.voting import Counts
 from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private.ledger.once import kept_once
 from genie_dp.private_prior import spent_of
 from genie_dp.records import Example, Slot, Spent
 
@@ -139,17 +140,32 @@ class Folder:
         noisy = np.array(content["noisy"], np.float64)
         return Vote(noisy, spent_of(content["spent"]), content["counts"])
 
-    def keep_vote(self, iteration: int, vote: Vote) -> Vote:
-        """Write a vote, and note that it is released; return it."""
-        content = {
-            "candidates": self._digest(iteration),
-            "noisy": vote.noisy.tolist(),
-            "spent": asdict(vote.spent),
-            "counts": dict(vote.counts),
-        }
-        replace_durably(self._vote(iteration), json.dumps(content))
+    def keep_vote(
+        self, iteration: int, make: Callable[[], Vote], close: Callable[[str], None]
+    ) -> Vote:
+        """Make a vote, write it, note that it is released, and return it.
+
+        Args:
+            iteration: its number.
+            make: lets rows vote, and pays before.
+            close: tells the ledger what comes of it, before it is kept.
+        """
+
+        def text() -> str:
+            vote = make()
+            content = {
+                "candidates": self._digest(iteration),
+                "noisy": vote.noisy.tolist(),
+                "spent": asdict(vote.spent),
+                "counts": dict(vote.counts),
+            }
+            return json.dumps(content)
+
+        kept_once(self._vote(iteration), text, close)
         self._write({**self._read(), "released": iteration})
-        return vote
+        found = self.vote(iteration)
+        assert found is not None
+        return found
 
     def _vote(self, iteration: int) -> Path:
         return self.path / f"vote-{iteration}.json"

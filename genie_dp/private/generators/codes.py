@@ -8,11 +8,10 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from random import Random, SystemRandom
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private import secure
 from genie_dp.private.prior.noise import Noise
-from genie_dp.rng import stream
 
 OTHER = "<other>"
 
@@ -75,8 +74,6 @@ def released(
     codes: Codes,
     units: Sequence[Sequence[str]],
     noise_multiplier: float,
-    *,
-    seed: int | None = None,
 ) -> tuple[float, ...]:
     """Return how many units have each of `codes.all`, with Gaussian noise.
 
@@ -89,13 +86,12 @@ def released(
         codes: the public codes.
         units: the codes of each unit's rows.
         noise_multiplier: standard deviation of the noise.
-        seed: for tests; None draws from the operating system.
     """
     counts: defaultdict[str, float] = defaultdict(float)
     for rows in units:
         for code in rows:
             counts[code] += 1 / len(rows)
-    rng: Random = SystemRandom() if seed is None else stream(seed, "codes")
+    rng = secure.noise("codes")
     noise = Noise("gaussian", noise_multiplier)
     # Whole numbers: the last bits of a sum with noise could tell what was added.
     noisy = [float(round(counts[code] + noise.draw(rng))) for code in codes.all]

@@ -9,8 +9,14 @@ from genie_dp.private.generators.generator import Generator
 from genie_dp.private.generators.plans import Amount, Plan, Training, plan_of
 from genie_dp.private.generators.released import load_weights, save_weights
 from genie_dp.private.generators.stages import STAGES, Labelled, StageName, encoded
+from genie_dp.private.ledger.guard import Units, paid_by
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.training.checkpoint import alone, check_unreleased, note_released
+from genie_dp.private.training.checkpoint import (
+    alone,
+    check_unreleased,
+    digest_of_weights,
+    note_released,
+)
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.private.training.run import train_privately
 from genie_dp.private.training.settings import EngineName
@@ -23,7 +29,7 @@ _CODES = "codes"
 
 def fit_privately(
     generator: Generator,
-    units: Sequence[Sequence[Labelled]],
+    units: Units[Sequence[Labelled]],
     plan: Plan,
     training: Training,
     *,
@@ -41,37 +47,41 @@ def fit_privately(
         units: private rows by unit, as `programs.private_rows` gives them.
         plan: what will be done.
         training: how.
-        spend: records mechanisms in the ledger, or raises; called again for the same run it
-            records nothing.
+        spend: the `Payer` of the rows' ledger: it records mechanisms, or raises; called again for
+            the same run it records nothing.
         folder: where checkpoints go, and where an interrupted run goes on from.
         listen: is told the stage and its steps, and nothing else.
 
     Raises:
-        GenieError: those of `train_privately`; the budget does not suffice.
+        GenieError: those of `train_privately` and `paid_by`; the budget does not suffice.
     """
     check_engines(generator, training.engine)
     stages = STAGES[generator.kind]
     # Settings that no run has are refused here: nothing is paid yet.
-    settings = [training.of(plan, stage.name, number=n) for n, stage in enumerate(stages)]
-    spent = spend(plan.mechanisms)
+    settings = [training.of(plan, stage.name) for stage in stages]
+    pay = paid_by(units, spend)
+    spent = pay(plan.mechanisms)
     if generator.codes is not None:
-        weights = _weights(generator, units, plan, training, spend, folder)
+        weights = _weights(generator, units, plan, pay, folder)
         generator = generator.with_weights(weights)
     for stage, of_stage in zip(stages, settings, strict=True):
         model = generator.models[stage.name]
-        rows = [
+        # Paid above, for all stages.
+        rows = Units(
             [encoded(stage, row, generator.tokenizer, longest=model.longest) for row in unit]
             for unit in units
-        ]
+        )
         trained = train_privately(
             model,
             rows,
             of_stage,
-            spend=_part_of(plan, spend),
+            spend=_part_of(plan, pay),
             folder=folder and folder / stage.name,
             listen=_listener(stage.name, listen),
         )
         spent = trained.spent
+    told = [digest_of_weights(generator.models.values()), *map(repr, generator.weights)]
+    pay.close(" ".join(told))
     return generator, spent
 
 
@@ -112,7 +122,6 @@ def _weights(
     generator: Generator,
     units: Sequence[Sequence[Labelled]],
     plan: Plan,
-    training: Training,
     spend: Callable[[Sequence[Mechanism]], Spent],
     folder: Path | None,
 ) -> tuple[float, ...]:
@@ -126,7 +135,7 @@ def _weights(
         spend(plan.mechanisms)  # who was here before may have finished the run, and cleared it
         found = load_weights(there)
         if found is None:
-            found = _drawn_once(codes, units, plan, training, there)
+            found = _drawn_once(codes, units, plan, there)
     return found
 
 
@@ -134,14 +143,13 @@ def _drawn_once(
     codes: Codes,
     units: Sequence[Sequence[Labelled]],
     plan: Plan,
-    training: Training,
     there: Path | None,
 ) -> tuple[float, ...]:
     """Return the noisy distribution, kept and noted in a folder; refuse it the second time."""
     if there:
         check_unreleased(there, _CODES)
     rows = [[row.code for row in unit] for unit in units if unit]
-    found = released(codes, rows, plan.code_noise, seed=training.seed)
+    found = released(codes, rows, plan.code_noise)
     if there:
         save_weights(there, found)
         note_released(there, _CODES)

@@ -146,7 +146,6 @@ class Training:
         engine: how gradients of single rows are made.
         chunk: rows whose gradients are in memory at a time.
         checkpoint_every: steps between checkpoints.
-        seed: of batches and noise, in tests; None is the operating system's generator.
     """
 
     clip: float = 0.1
@@ -154,10 +153,9 @@ class Training:
     engine: EngineName = "vmap"
     chunk: int = 8
     checkpoint_every: int = 100
-    seed: int | None = None
 
-    def of(self, plan: Plan, stage: StageName, *, number: int) -> DPSettings:
-        """Return the settings of a stage; no two stages have the same noise."""
+    def of(self, plan: Plan, stage: StageName) -> DPSettings:
+        """Return the settings of a stage."""
         return DPSettings(
             noise_multiplier=plan.noise_multiplier,
             rate=plan.rate,
@@ -168,7 +166,6 @@ class Training:
             engine=self.engine,
             chunk=self.chunk,
             checkpoint_every=self.checkpoint_every,
-            seed=None if self.seed is None else self.seed + number,
         )
 
 

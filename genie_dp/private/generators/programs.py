@@ -11,6 +11,7 @@ from genie_dp.languages.thingtalk.fills import fills
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.stages import Labelled
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.source import PrivateRow
 from genie_dp.records import Example, Slot
 
@@ -71,14 +72,14 @@ def public_rows(
 
 
 def private_rows(
-    units: Sequence[Sequence[PrivateRow]],
+    units: Units[tuple[PrivateRow, ...]],
     language: Language,
     *,
     codes: Codes | None = None,
     with_programs: bool = True,
     parser: ProgramSource | None = None,
     library: Any = None,
-) -> tuple[tuple[Labelled, ...], ...]:
+) -> Units[tuple[Labelled, ...]]:
     """Return private rows with what the stages want of them, unit by unit.
 
     A row's label depends on the row alone, so that a unit changes nothing but its own rows. Rows
@@ -93,18 +94,20 @@ def private_rows(
         library: skills or declarations, to write programs as tokens that people wrote as they do.
     """
     if not with_programs:
-        return tuple(
-            tuple(Labelled(tuple(row.utterance.split())) for row in unit if row.utterance.split())
-            for unit in units
+        return units.each(
+            lambda unit: tuple(
+                Labelled(tuple(row.utterance.split())) for row in unit if row.utterance.split()
+            )
         )
     flat = [row for unit in units for row in unit]
     programs = (_in_tokens(program, language, library) for program in _parsed(flat, parser))
-    found = []
-    for unit in units:
+
+    def labelled(unit: tuple[PrivateRow, ...]) -> tuple[Labelled, ...]:
         rows = [(row.utterance, next(programs)) for row in unit]
         kept = (_labelled(words, program, language, codes) for words, program in rows if program)
-        found.append(tuple(row for row in kept if row.utterance and row.program))
-    return tuple(found)
+        return tuple(row for row in kept if row.utterance and row.program)
+
+    return units.each(labelled)
 
 
 def _in_tokens(program: str, language: Language, library: Any) -> str:

@@ -96,9 +96,19 @@ class Ledger:
         return self._book.budget
 
     @property
-    def entries(self) -> tuple[Entry, ...]:
-        """Return the spends, as they were when the file was last read."""
+    def id(self) -> str:
+        """Return the id that the ledger keeps wherever it lies."""
+        return self._book.id
+
+    @property
+    def links(self) -> tuple[Entry, ...]:
+        """Return all entries, as they were when the file was last read."""
         return self._book.entries
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """Return the spends among them: what else there is says what runs have released."""
+        return tuple(entry for entry in self.links if not entry.released)
 
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -152,9 +162,11 @@ class Ledger:
 
     def spent(self) -> Spent:
         """Return the guarantee of everything that was released so far."""
-        return self._spent_up_to(len(self.entries))
+        return self._spent_up_to(len(self.links))
 
-    def spend(self, mechanisms: Iterable[Mechanism], *, purpose: str, run: str) -> Spent:
+    def spend(
+        self, mechanisms: Iterable[Mechanism], *, purpose: str, run: str, rows: str = ""
+    ) -> Spent:
         """Record what a run will do to the data, before it releases anything.
 
         A run that is recorded already, with the same mechanisms and purpose, is a resumed one and
@@ -164,6 +176,7 @@ class Ledger:
             mechanisms: all that the run does to the data.
             purpose: for people: what is released.
             run: id of the run; see `new_run`.
+            rows: keyed fingerprint of the rows (`guard.Payer` has it).
 
         Returns:
             The guarantee of everything released up to and with this run.
@@ -183,12 +196,42 @@ class Ledger:
             if known is None:
                 self.check_fits(planned)
                 self._book = self._book.with_entry(
-                    run=run, purpose=purpose, recorded=_now(), mechanisms=planned
+                    run=run, purpose=purpose, recorded=_now(), mechanisms=planned, rows=rows
                 )
                 self._write()
             else:
                 _check_same(known, planned, purpose)
-        return self._spent_up_to(known.number if known else len(self.entries))
+        return self._spent_up_to(known.number if known else len(self.links))
+
+    def close(self, run: str, released: str) -> None:
+        """Record what a run released, by its hash, before it is shown to anybody.
+
+        One payment is for one result: put back to where it was paid and had released nothing, a
+        run would draw other noise, and its result is refused here.
+
+        Args:
+            run: id of the run, which has spent.
+            released: hash of all that it releases.
+
+        Raises:
+            GenieError: the run has released something else (B032); the ledger was changed.
+        """
+        with locked(_lock(self.path)):
+            self._book = _read(self.path)
+            self._write_head()
+            ends = {entry.run: entry.released for entry in self.links if entry.released}
+            known = ends.get(run)
+            if known is None:
+                if not any(entry.run == run for entry in self.entries):
+                    raise ValueError(f"the run {run!r} has spent nothing in {self.path}")
+                self._book = self._book.with_entry(
+                    run=run, purpose="released", recorded=_now(), released=released
+                )
+                self._write()
+            elif known != released:
+                message = f"the run {run!r} has released another result: one payment is for one"
+                hint = "take the result that is there; begin anew for another one, paid again"
+                raise GenieError(Problem("B032", message, hint=hint))
 
     @classmethod
     def accept_head(cls, path: Path) -> "Ledger":
@@ -223,7 +266,7 @@ class Ledger:
 
     def _spent_up_to(self, count: int) -> Spent:
         budget = self.budget
-        mechanisms = [one for entry in self.entries[:count] for one in entry.mechanisms]
+        mechanisms = [one for entry in self.links[:count] for one in entry.mechanisms]
         return Spent(
             epsilon=epsilon_of(mechanisms, budget.delta, budget.accountant),
             delta=budget.delta,

@@ -15,6 +15,8 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 _LARGE_DELTA = 1e-3
 # "Weak to no" guarantees above it (Ponomareva et al., How to DP-fy ML, 2023, tier 3).
 _LARGE_EPSILON = 10
+# Fields that a ledger without them says nothing of.
+_MAY_MISS = {"unit_field", "apart"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,8 @@ class Budget:
             releases by different fields nothing would be known together.
         relation: neighbouring data have one unit more or less.
         accountant: which accountant's epsilon must stay within the budget.
+        apart: whether the rows may be those of another ledger: what both spend adds up, and neither
+            knows of it. For experiments on rows that are published, or made up.
     """
 
     epsilon: float
@@ -40,6 +44,7 @@ class Budget:
     relation: Relation = "add-or-remove-one"
     accountant: Accountant = "rdp"
     unit_field: str | None = None
+    apart: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what promises nothing (B005), all mistakes at once."""
@@ -70,12 +75,15 @@ class Budget:
             yield f"relation must be add-or-remove-one, got {self.relation!r}", None
         if self.accountant not in get_args(Accountant):
             yield f"accountant must be rdp or pld, got {self.accountant!r}", None
+        if not isinstance(self.apart, bool):
+            yield f"apart must be true or false, got {self.apart!r}", None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, that of the units only where one is named."""
+        """Return the fields for JSON, without those that say nothing."""
         found = asdict(self)
-        if self.unit_field is None:
-            del found["unit_field"]
+        for name in _MAY_MISS:
+            if not found[name]:
+                del found[name]
         return found
 
     def not_covered(self) -> tuple[str, ...]:
@@ -85,11 +93,14 @@ class Budget:
             name: (f"a person with several {word}: what they cost adds up",)
             for name, word in plural.items()
         }
+        apart = "what is spent on the same rows by other ledgers, beside which this one stands"
         return (
             *several.get(self.unit, ()),
+            *((apart,) if self.apart else ()),
             "what many people have in common: that is what is learned",
             "whoever reads the private files themselves, or copies of them",
             "decisions made by looking at the data and not entered in the ledger",
+            "copies of the rows, the ledger or a run's folder that are put back, or used again",
         )
 
 
@@ -133,7 +144,7 @@ def budget_from(facts: Mapping[str, Any]) -> Budget:
         GenieError: fields are missing, unknown or out of range (B005).
     """
     known = {field.name for field in fields(Budget)}
-    if not known - {"unit_field"} <= set(facts) <= known:
+    if not known - _MAY_MISS <= set(facts) <= known:
         message = f"a budget has {', '.join(sorted(known))}, got {', '.join(sorted(facts))}"
         raise GenieError(Problem("B005", message))
     return Budget(**facts)

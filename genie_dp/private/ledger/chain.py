@@ -18,21 +18,24 @@ from genie_dp.private.ledger.mechanisms import Mechanism, from_dict
 
 FORMAT = "genie-dp ledger 1"
 _ENTRY_FIELDS = {"number", "run", "purpose", "recorded", "mechanisms", "previous", "hash"}
+_MORE_FIELDS = {"rows", "released"}
 _HEADER_FIELDS = {"format", "id", "created", "budget", "hash"}
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One spend.
+    """One spend, or the end of one: what the run released.
 
     Attributes:
         number: 1 for the first.
         run: what spent it; a resumed run has the same id.
         purpose: for people.
         recorded: time in UTC, ISO 8601.
-        mechanisms: all that the run does to the data.
+        mechanisms: all that the run does to the data; none at its end.
         previous: hash of the entry before, or of the header.
-        hash: of all the above.
+        hash: of all else.
+        rows: keyed fingerprint of the rows that were read (`marks`); "" where they are no file.
+        released: at the end of a run, the hash of its result; "" for a spend.
     """
 
     number: int
@@ -42,9 +45,12 @@ class Entry:
     mechanisms: tuple[Mechanism, ...]
     previous: str
     hash: str
+    rows: str = ""
+    released: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
+        more = {"rows": self.rows, "released": self.released}
         return {
             "number": self.number,
             "run": self.run,
@@ -53,6 +59,7 @@ class Entry:
             "mechanisms": [one.as_dict() for one in self.mechanisms],
             "previous": self.previous,
             "hash": self.hash,
+            **{name: value for name, value in more.items() if value},
         }
 
 
@@ -88,13 +95,20 @@ class Book:
         return (self._header()["hash"], *(entry.hash for entry in self.entries))
 
     def with_entry(
-        self, *, run: str, purpose: str, recorded: str, mechanisms: Sequence[Mechanism]
+        self,
+        *,
+        run: str,
+        purpose: str,
+        recorded: str,
+        mechanisms: Sequence[Mechanism] = (),
+        rows: str = "",
+        released: str = "",
     ) -> "Book":
         """Return the ledger with one entry more."""
         number, previous = len(self.entries) + 1, self.hashes()[-1]
-        entry = Entry(number, run, purpose, recorded, tuple(mechanisms), previous, "")
-        facts = entry.as_dict()
-        entry = Entry(number, run, purpose, recorded, tuple(mechanisms), previous, digest(facts))
+        facts = (number, run, purpose, recorded, tuple(mechanisms), previous)
+        entry = Entry(*facts, "", rows, released)
+        entry = replace(entry, hash=digest(entry.as_dict()))
         return Book(self.id, self.created, self.budget, (*self.entries, entry))
 
     def text(self) -> str:
@@ -187,7 +201,8 @@ def _broken_links(entries: Sequence[Mapping[str, Any]], before: str | None) -> I
     expected = 1
     for place, entry in enumerate(entries, start=1):
         number, known = entry.get("number"), entry.get("hash")
-        if set(entry) != _ENTRY_FIELDS or digest(entry) != known or type(number) is not int:
+        is_whole = _ENTRY_FIELDS <= set(entry) <= _ENTRY_FIELDS | _MORE_FIELDS
+        if not is_whole or digest(entry) != known or type(number) is not int:
             yield Problem("B012", f"entry {place} was changed: its hash is that of other content")
             # What follows it cannot be blamed for that.
             expected, before = expected + 1, None
@@ -229,7 +244,9 @@ def _entry(facts: Mapping[str, Any]) -> Entry:
             "hash": str(hash),
         } if all(isinstance(one, dict) for one in mechanisms):
             read = tuple(map(from_dict, mechanisms))
-            return Entry(number, run, purpose, recorded, read, previous, hash)
+            rows, released = facts.get("rows", ""), facts.get("released", "")
+            if isinstance(rows, str) and isinstance(released, str):
+                return Entry(number, run, purpose, recorded, read, previous, hash, rows, released)
     raise GenieError(Problem("B010", f"entry {facts['number']} is no entry of a ledger"))
 
 

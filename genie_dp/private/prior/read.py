@@ -1,15 +1,16 @@
 """What a prior is made of: the functions of private programs, and public lists of names."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.base import Language
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.prior.histogram import Unit
 from genie_dp.private.prior.support import Support
-from genie_dp.private.source import PrivateSource
+from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.texts import read_text
 
 _NAME = re.compile(r"@[\w.-]+\.\w+")
@@ -30,12 +31,13 @@ def functions_of(program: str, language: Language) -> tuple[str, ...]:
     return ()
 
 
-def units_of(source: PrivateSource, language: Language) -> list[Unit]:
+def units_of(source: PrivateSource, language: Language) -> Units[Unit]:
     """Return the functions of each unit's programs; rows without a program ask for nothing."""
-    return [
-        [functions_of(row.program, language) for row in rows if row.program is not None]
-        for rows in source.units
-    ]
+
+    def asked(rows: Sequence[PrivateRow]) -> Unit:
+        return [functions_of(row.program, language) for row in rows if row.program is not None]
+
+    return source.units.each(asked)
 
 
 def support_of(

@@ -1,16 +1,15 @@
-"""A release that survives being killed: recorded before it, made once, kept until it is written."""
+"""Noisy counts that survive being killed: paid before, drawn once, kept until they are written."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from random import Random
 
-from genie_dp.errors import GenieError, Problem
-from genie_dp.private.ledger.book import new_run
-from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private.ledger.guard import Units, closing, paid_by
 from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.once import made_once
 from genie_dp.private.prior.histogram import Plan, Released, Unit, release
+from genie_dp.private.secure import noise
 from genie_dp.private_prior import spent_of
 from genie_dp.records import Spent
 
@@ -19,48 +18,27 @@ Spend = Callable[[Sequence[Mechanism], str], Spent]
 
 
 def released_once(
-    work: Path, plan: Plan, units: Callable[[], Iterable[Unit]], spend: Spend, rng: Random
+    work: Path, plan: Plan, units: Callable[[], Units[Unit]], spend: Spend
 ) -> tuple[Released, Spent]:
     """Return the noisy counts of a work folder, made now or by the run that it is left of.
-
-    A run killed before its counts were kept has shown nothing of them: they are drawn again, and
-    the ledger knows the run already. One killed later finds its counts, and reads nothing private.
 
     Args:
         work: a folder of this release alone.
         plan: what is public.
-        units: reads the private rows, and raises before anything is spent.
-        spend: the ledger's; it refuses what is past the budget.
-        rng: the system's generator; another one only in tests.
+        units: reads the private rows (`read.units_of`), and raises before anything is spent.
+        spend: the `Payer` of their ledger; it refuses what is past the budget.
 
     Raises:
-        GenieError: F009, the counts were there to be seen and are missing; those of `units` and
-            `spend`.
+        GenieError: F009, the counts were there to be seen and are missing; those of `units`,
+            `paid_by` and `made_once`.
     """
-    # Two processes that go on with one run would draw twice what is paid once.
-    with locked(work / ".lock"):
-        kept = work / "released.json"
-        if kept.exists():
-            content = json.loads(kept.read_text(encoding="utf-8"))
-            return Released(**content["released"]), spent_of(content["spent"])
-        name = _run(work)
+
+    def text(name: str) -> str:
         private = units()
-        spent = spend(plan.mechanisms, name)
-        found = release(private, plan, rng)
-        replace_durably(kept, json.dumps({"released": found.as_dict(), "spent": asdict(spent)}))
-        # In one file with the name: without it the next release is paid again.
-        replace_durably(work / "run", f"{name} released")
-        return found, spent
+        spent = paid_by(private, spend)(plan.mechanisms, name)
+        found = release(private, plan, noise("prior"))
+        return json.dumps({"released": found.as_dict(), "spent": asdict(spent)})
 
-
-def _run(work: Path) -> str:
-    """Return the name of a run that has released nothing: a new one for every work folder."""
-    path = work / "run"
-    if not path.exists():
-        replace_durably(path, new_run("prior"))
-    name, *released = path.read_text(encoding="utf-8").split()
-    if released:
-        message = f"the counts of {work} are missing: they would be released twice"
-        hint = "put released.json back, or start again with --overwrite, which is paid again"
-        raise GenieError(Problem("F009", message, hint=hint))
-    return name
+    close = closing(spend).close
+    kept = json.loads(made_once(work, "prior", text, close, what="counts", code="F009"))
+    return Released(**kept["released"]), spent_of(kept["spent"])

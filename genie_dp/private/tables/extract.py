@@ -13,6 +13,7 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.ast import Atom
 from genie_dp.languages.thingtalk.traverse import children
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.prior.read import functions_of
 from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.tables.schema import OTHER, Column, Metadata, Schema
@@ -249,9 +250,10 @@ def example_of(row: PrivateRow, language: str) -> Example:
     return Example("", row.utterance, program, language, "private", functions=found)
 
 
-def metadata_of(schema: Schema, source: PrivateSource) -> list[list[Metadata]]:
+def metadata_of(schema: Schema, source: PrivateSource) -> Units[list[Metadata]]:
     """Return the metadata of private rows, by unit: private until a table of it is released."""
-    return [
-        [describe(schema, example_of(row, source.language), row.fields) for row in unit]
-        for unit in source.units
-    ]
+    return source.units.each(
+        lambda unit: [
+            describe(schema, example_of(row, source.language), row.fields) for row in unit
+        ]
+    )

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.endpoint_client import Client, Message
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.extract import Extractor, describe, example_of
 from genie_dp.private.tables.schema import OTHER, Column, Metadata, Schema
@@ -105,7 +106,7 @@ def trusted(
 
 def metadata_by_model(
     schema: Schema, source: PrivateSource, model: TrustedModel
-) -> list[list[Metadata]]:
+) -> Units[list[Metadata]]:
     """Return the metadata of private rows, by unit: private until a table of it is released.
 
     The model's columns are its answers, one row a request; the others are extracted as
@@ -124,7 +125,7 @@ def metadata_by_model(
         found.clear()
         raise _failed(fault)
     rest = iter(found)
-    return [list(islice(rest, len(unit))) for unit in source.units]
+    return source.units.each(lambda unit: list(islice(rest, len(unit))))
 
 
 def _described(

@@ -1,14 +1,15 @@
 """A table of private units: recorded in the ledger, then measured, once."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from random import Random, SystemRandom
 from typing import Any, Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.accounting import epsilon_of
+from genie_dp.private.ledger.guard import Units, paid_by
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentrated
+from genie_dp.private.secure import noise
 from genie_dp.private.tables.aim import Fitted, Listen, aim
 from genie_dp.private.tables.baselines import deviation_of, independent, uniform
 from genie_dp.private.tables.estimation import Fit, mirror_descent
@@ -18,7 +19,6 @@ from genie_dp.private.tables.mbi_backend import check_mbi, mbi_descent
 from genie_dp.private.tables.schema import Metadata, Schema
 from genie_dp.private.tables.table import SyntheticTable, rounded
 from genie_dp.records import Spent
-from genie_dp.rng import stream
 
 Method = Literal["aim", "independent", "uniform"]
 Backend = Literal["numpy", "mbi"]
@@ -92,14 +92,13 @@ def mechanisms_of(method: Method, columns: int, rho: float) -> tuple[Mechanism, 
 
 def release_table(
     schema: Schema,
-    units: Callable[[], Iterable[Sequence[Metadata]]] | Iterable[Sequence[Metadata]],
+    units: Callable[[], Units[list[Metadata]]] | Units[list[Metadata]],
     *,
     epsilon: float,
     delta: float,
     spend: Spend,
     method: Method = "aim",
     backend: Backend = "numpy",
-    seed: int | None = None,
     most_cells: int = MOST_CELLS,
     listen: Listen = lambda _: None,
 ) -> SyntheticTable:
@@ -109,17 +108,17 @@ def release_table(
 
     Args:
         schema: columns; public.
-        units: the metadata of each unit's rows, or what reads them; not read for "uniform".
+        units: the metadata of each unit's rows, or what reads them (`extract.metadata_of`); not
+            read for "uniform".
         epsilon, delta: what the release costs by itself.
-        spend: the ledger's; it refuses what is past the budget.
+        spend: the `Payer` of their ledger; it refuses what is past the budget.
         method: "aim"; "independent" for columns without dependence; "uniform" for nothing.
         backend: what fits distributions to noisy marginals.
-        seed: of the noise, in tests alone; None for the system's generator.
         most_cells: numbers that the distribution may take.
         listen: told of each round, nothing private.
 
     Raises:
-        GenieError: T505, there is no such noise; T507, mbi is missing; those of `spend`.
+        GenieError: T505, there is no such noise; T507, mbi is missing; those of `paid_by`.
     """
     if method not in METHODS or backend not in BACKENDS:
         raise ValueError(f"expected one of {METHODS} and {BACKENDS}, got {method!r}, {backend!r}")
@@ -130,10 +129,10 @@ def release_table(
     rho = rho_for(epsilon, delta)
     rows = units() if callable(units) else units
     records = records_of(schema, rows)
-    spent = spend(mechanisms_of(method, len(schema.columns), rho))
-    rng: Random = SystemRandom() if seed is None else stream(seed, "table")
+    spent = paid_by(rows, spend)(mechanisms_of(method, len(schema.columns), rho))
     run = partial(aim, most_cells=most_cells, listen=listen) if method == "aim" else independent
-    found = run(records, rho * (_SLACK if method == "aim" else 1), rng, fit=_FITS[backend])
+    rho_left = rho * (_SLACK if method == "aim" else 1)
+    found = run(records, rho_left, noise("table"), fit=_FITS[backend])
     told = {"method": method, "backend": backend, "epsilon": epsilon, "delta": delta, "rho": rho}
     # Rounded, so that the table of a file is this one.
     joint = Joint(schema.domain, rounded(found.joint.potentials))

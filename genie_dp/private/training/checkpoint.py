@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -135,6 +135,16 @@ def load_newest(folder: Path) -> Checkpoint | None:
     found = load_checkpoint(folder)
     _check_newest(found, folder)
     return found
+
+
+def digest_of_weights(models: Iterable[Any]) -> str:
+    """Return a hash of all weights of models: what a training releases."""
+    found = hashlib.sha256()
+    for model in models:
+        for name, value in sorted(model.state_dict().items()):
+            found.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+            found.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    return found.hexdigest()
 
 
 def _tensors(trained: dict[str, Any], optimizer: Any) -> Iterator[tuple[str, torch.Tensor]]:

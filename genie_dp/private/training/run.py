@@ -10,9 +10,11 @@ import torch
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.schedule import learning_rate
+from genie_dp.private import secure
 from genie_dp.private.generators.sequences import collate
+from genie_dp.private.ledger.guard import Units, closing, paid_by
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
-from genie_dp.private.training.checkpoint import alone, restore, save
+from genie_dp.private.training.checkpoint import alone, digest_of_weights, restore, save
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.private.training.randomness import reseed_torch, source_of
 from genie_dp.private.training.sampling import sample_units
@@ -26,9 +28,7 @@ Listen = Callable[[dict[str, int]], None]
 NOT_COVERED = (
     "floating point: noise is drawn in double precision and rounded, its distribution not discrete",
     "the time and the memory that training took, which follow the sizes of batches",
-    "copies of a run's whole folder that are put back and trained again",
 )
-SEEDED = "noise and batches came from a seed: there is no guarantee towards anybody who knows it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class PrivateRun:
     def __init__(
         self,
         model: Any,
-        units: Sequence[Sequence[Any]],
+        units: Units[Sequence[Any]],
         settings: DPSettings,
         *,
         collate: Collate = collate,
@@ -86,7 +86,7 @@ class PrivateRun:
         check_engine(model, settings.engine, collate=collate)
         self.model, self.settings, self.collate, self.listen = model, settings, collate, listen
         self._units = units
-        self._bytes = source_of(settings.seed)
+        self._bytes = source_of(secure.seed_of_tests())
         self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
         self.device = next(iter(self.trained.values())).device
         plain = torch.optim.AdamW(
@@ -112,7 +112,7 @@ class PrivateRun:
             message = "expected a noise multiplier above 0, got 0"
             hint = "training without privacy is genie_dp.learn.loop"
             raise GenieError(Problem("Q026", message, hint=hint))
-        self.spent = with_limits(spend((mechanism_of(settings),)), settings)
+        self.spent = with_limits(paid_by(self._units, spend)((mechanism_of(settings),)))
         return self.spent
 
     def draw(self) -> tuple[Any, ...]:
@@ -197,7 +197,7 @@ def rate_at(settings: DPSettings, step: int) -> float:
 
 def train_privately(
     model: Any,
-    units: Sequence[Sequence[Any]],
+    units: Units[Sequence[Any]],
     settings: DPSettings,
     *,
     spend: Spend,
@@ -215,8 +215,9 @@ def train_privately(
         model: has `loss(batch)`, (B,) nats; it has the noisy weights afterwards.
         units: encoded rows by unit; a step sees at most one row of each.
         settings: how to train.
-        spend: records mechanisms in the ledger before anything is released, or raises. Called again
-            for a resumed run: the ledger knows it by its name (`checkpoint.run_of`).
+        spend: the `Payer` of the rows' ledger: it records mechanisms before anything is released,
+            or raises, and what came of them. Called again for a resumed run: the ledger knows it by
+            its name (`checkpoint.run_of`).
         folder: where checkpoints go, and where a run that was interrupted goes on from.
         listen: is told the number of steps, and nothing else.
         collate: makes a batch of rows.
@@ -224,7 +225,8 @@ def train_privately(
     Raises:
         GenieError: there is no noise (Q026), the engine cannot be used with this model (Q021 to
             Q025), the checkpoint is of another run (Q030) or not the newest (Q031), another process
-            trains in the folder (Q032), or the budget does not suffice.
+            trains in the folder (Q032), or the budget does not suffice; the run has released other
+            weights (B032): its folder was put back.
     """
     run = PrivateRun(model, units, settings, collate=collate, listen=listen)
     try:
@@ -233,6 +235,7 @@ def train_privately(
                 run.resume(folder)
             spent = run.pay(spend)
             run.train(folder)
+            closing(spend).close(digest_of_weights([model]))
     finally:
         run.close()
     return Trained(spent, run.steps)
@@ -243,9 +246,9 @@ def mechanism_of(settings: DPSettings) -> PoissonGaussian:
     return PoissonGaussian(settings.noise_multiplier, settings.rate, settings.steps)
 
 
-def with_limits(spent: Spent, settings: DPSettings) -> Spent:
+def with_limits(spent: Spent) -> Spent:
     """Return the guarantee with what training leaves open."""
-    more = (*NOT_COVERED, *([] if settings.seed is None else [SEEDED]))
+    more = (*NOT_COVERED, *([] if secure.seed_of_tests() is None else [secure.SEEDED]))
     new = tuple(line for line in more if line not in spent.not_covered)
     return replace(spent, not_covered=(*spent.not_covered, *new))
 

@@ -32,8 +32,6 @@ class DPSettings:
         engine: how per-row gradients are made (docs/private-training.md).
         chunk: rows whose gradients are in memory at a time; a step's batch may have any number.
         checkpoint_every: steps between checkpoints.
-        seed: of batches and noise, for tests: who knows it can take the noise away. None draws
-            both from the operating system's generator.
     """
 
     noise_multiplier: float
@@ -49,7 +47,6 @@ class DPSettings:
     engine: EngineName = "vmap"
     chunk: int = 8
     checkpoint_every: int = 100
-    seed: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no run has."""

@@ -1,0 +1,323 @@
+"""What commands and Python functions refuse alike: releases that their rows' ledger is not told of.
+
+Rows that were read from a file know it (`Units`), and so does what is made of them on the way to a
+release. A release of such rows is paid by a `Payer`, which refuses another ledger than theirs.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.opening import UNREADABLE, unreadable
+from genie_dp.private.ledger import marks
+from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.records import Spent
+from genie_dp.texts import read_text
+
+# Field of a manifest: the ledgers of the rows that were read.
+PRIVATE = "private"
+_MANIFEST = "manifest.json"
+One = TypeVar("One", covariant=True)
+Other = TypeVar("Other")
+
+
+class Units(tuple[One, ...]):
+    """Private rows by unit, or what was made of them, and the file that they were read from.
+
+    Attributes:
+        file: the file; None for rows that were in none.
+    """
+
+    file: Path | None
+
+    def __new__(cls, units: Iterable[One], file: Path | None = None) -> "Units[One]":
+        """Return the units of a file, or of none."""
+        found = super().__new__(cls, units)
+        found.file = file
+        return found
+
+    def each(self, make: Callable[[One], Other]) -> "Units[Other]":
+        """Return what is made of each unit: it is of the same file."""
+        return Units(map(make, self), self.file)
+
+    def __repr__(self) -> str:
+        return "Units(..)"
+
+
+class Paying(Protocol):
+    """What pays for a release, and is told what came of it."""
+
+    def __call__(self, mechanisms: Sequence[Mechanism], run: str = "") -> Spent:
+        """Record mechanisms, or refuse them; return the guarantee of everything."""
+        ...
+
+    def close(self, released: str | bytes, run: str = "") -> None:
+        """Record what a run released, before anybody sees it."""
+        ...
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Payer:
+    """A ledger that pays for releases of its rows.
+
+    Attributes:
+        ledger: of the rows.
+        purpose: for people: what is released.
+        run: id of the run; "" where each spend names its own.
+        first: called before each spend; it may refuse.
+        then: called after it.
+        file: of the rows; `paid_by` finds it.
+        said: what they say.
+    """
+
+    ledger: Ledger
+    purpose: str
+    run: str = ""
+    first: Callable[[], None] = _nothing
+    then: Callable[[], None] = _nothing
+    file: Path | None = None
+    said: frozenset[bytes] = field(default=frozenset(), repr=False)
+
+    def __call__(self, mechanisms: Iterable[Mechanism], run: str = "") -> Spent:
+        """Record mechanisms as `Ledger.spend` does, and which rows they are for.
+
+        Raises:
+            GenieError: the rows are another ledger's (B030, B031); those of `Ledger.spend`.
+        """
+        run = run or self.run
+        if self.file is not None:
+            check_ledger(self.file, self.ledger, lambda: self.said)
+        self.first()
+        if self.file is None or self.ledger.budget.apart:
+            spent = self.ledger.spend(mechanisms, purpose=self.purpose, run=run)
+        else:
+            mark = marks.marked(self.file, self.said, self.ledger.path, self.ledger.id)
+            rows = marks.fingerprint(self.said, mark.key)
+            spent = self.ledger.spend(mechanisms, purpose=self.purpose, run=run, rows=rows)
+            # Only now is anything learned of them; nothing is released before this returns.
+            marks.keep(mark)
+        self.then()
+        return spent
+
+    def close(self, released: str | bytes, run: str = "") -> None:
+        """Record what a run released, by its hash; refuse another result (B032)."""
+        content = released.encode() if isinstance(released, str) else released
+        self.ledger.close(run or self.run, hashlib.sha256(content).hexdigest())
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    """What records the spends of rows that are in no file."""
+
+    spend: Callable[..., Spent]
+
+    def __call__(self, mechanisms: Sequence[Mechanism], run: str = "") -> Spent:
+        return self.spend(mechanisms, run) if run else self.spend(mechanisms)
+
+    def close(self, released: str | bytes, run: str = "") -> None:
+        """Do nothing: who records the spends himself knows what they are for."""
+
+
+def paid_by(units: object, spend: Callable[..., Spent]) -> Paying:
+    """Return what pays for a release of units: their file's ledger, if they are of a file.
+
+    Args:
+        units: the private rows, as `PrivateSource` read them, or what was made of them (`Units`);
+            rows that are in no file are put into `Units` by who vouches for them.
+        spend: a `Payer`; for rows of no file also what else records mechanisms.
+
+    Raises:
+        GenieError: they do not know their file, or are of one and the spend goes nowhere (B033);
+            the file is another ledger's (B030, B031), or cannot be read (Q001).
+    """
+    if not isinstance(units, Units):
+        message = f"expected private rows that know their file, got {type(units).__name__}"
+        hint = "take PrivateSource.units, and .each to make others of them; or Units(rows)"
+        raise GenieError(Problem("B033", message, hint=hint))
+    if units.file is None:
+        return closing(spend)
+    if not isinstance(spend, Payer):
+        message = f"a release of {units.file} is paid by its ledger"
+        hint = "Payer(Ledger.open(ledger_of(path)), purpose, run)"
+        raise GenieError(Problem("B033", message, hint=hint))
+    said = marks.said_in(units.file)
+    check_ledger(units.file, spend.ledger, lambda: said)
+    return replace(spend, file=units.file, said=said)
+
+
+def closing(spend: Callable[..., Spent]) -> Paying:
+    """Return what records spends, and can be told what came of them."""
+    return spend if isinstance(spend, Payer) else _Free(spend)
+
+
+# ------------------------------------------------------------------------- rows and their ledger
+
+
+def check_ledger(rows: Path, ledger: Ledger, said: Callable[[], frozenset[bytes]]) -> None:
+    """Refuse to learn from rows under another ledger than theirs.
+
+    Raises:
+        GenieError: another one lies beside them (B030), or knows them by their content (B031).
+    """
+    _check_beside(rows, ledger.path)
+    if ledger.budget.apart:
+        return
+    for mark in marks.known_as(rows, said):
+        if mark.id != ledger.id:
+            raise _known(rows, mark)
+
+
+def _check_beside(rows: Path, ledger: Path) -> None:
+    beside = marks.ledger_beside(rows)
+    if beside is not None and not (ledger.exists() and ledger.samefile(beside)):
+        message = f"{rows} has the ledger {beside}, and {ledger} is another one"
+        hint = "leave --ledger out: what is promised for rows is promised once"
+        raise GenieError(Problem("B030", message, hint=hint))
+
+
+def _known(rows: Path, mark: marks.Mark) -> GenieError:
+    message = f"half of the sentences in {rows}, or all, are rows of the ledger {mark.ledger}"
+    hint = f"learn from them under that one: --ledger {mark.ledger}"
+    if not mark.ledger.exists():
+        message += ", which is missing"
+        hint = "bring it back: what was spent stays spent"
+    apart = "; if they are other rows, `private budget init --apart`"
+    return GenieError(Problem("B031", message, hint=hint + apart))
+
+
+def ledger_to_spend(rows: Path, ledger: Path | None) -> Path:
+    """Return the ledger that is to know what is done to private rows.
+
+    Args:
+        rows: their file.
+        ledger: the one that is named, if one is.
+
+    Raises:
+        GenieError: one lies beside the rows, and another is named (B030); none is named, and one
+            elsewhere knows them by their content (B031).
+    """
+    if ledger is not None:
+        _check_beside(rows, ledger)
+        return ledger
+    found = marks.ledger_by_name(rows)
+    if found is None:
+        check_new(rows)
+    return found or ledger_of(rows)
+
+
+def check_new(rows: Path) -> None:
+    """Refuse rows that a ledger knows already (B031)."""
+    if rows.is_file():
+        for mark in marks.known_as(rows, cache(lambda: marks.said_in(rows))):
+            raise _known(rows, mark)
+
+
+# ------------------------------------------------------------------------------ public files
+
+
+def private_of(file: str | Path) -> Path | None:
+    """Return the ledger whose rows a file has, or was made of; None for a public one.
+
+    By its name, its links, the marks of rows, and the manifest that a command wrote beside it: its
+    content is not compared with private rows, for a refusal would tell of them.
+    """
+    path = Path(file)
+    if "://" in str(file) or not path.name:
+        return None
+    beside = path.with_name(f"{path.name}.manifest.json")
+    manifests = (beside, path / _MANIFEST, path.parent / _MANIFEST)
+    told = (ledger for manifest in manifests for ledger in _named_in(manifest))
+    return marks.ledger_by_name(path) or next(told, None)
+
+
+def _named_in(manifest: Path) -> list[Path]:
+    """Return the ledgers that a manifest names as those of what was read."""
+    try:
+        facts: Any = json.loads(read_text(manifest)) if manifest.is_file() else None
+    except (ValueError, GenieError):
+        return []  # of no command of ours
+    known = facts.get(PRIVATE) if isinstance(facts, dict) else None
+    return [Path(one) for one in known if isinstance(one, str)] if isinstance(known, list) else []
+
+
+def refuse_private(files: Iterable[str | Path], private: Path | None, *, code: str) -> None:
+    """Refuse files that are said to be public and are not: what is read of them is released.
+
+    Args:
+        files: what is to be read without noise.
+        private: the private rows, where they are known.
+        code: of the error.
+
+    Raises:
+        GenieError: one is the private file itself, has a ledger, or was made of rows with one.
+    """
+    for file in files:
+        path = Path(file)
+        is_same = private is not None and path.exists() and path.samefile(private)
+        if is_same or private_of(file):
+            why = "it is the private file itself" if is_same else "it has a ledger"
+            if not is_same and not marks.ledger_by_name(path):
+                why = "it was made of rows that have a ledger"
+            hint = "give rows of synthesize, or others that may be published"
+            raise GenieError(Problem(code, f"{file} is not public: {why}", hint=hint))
+
+
+def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> None:
+    """Refuse a parser that learned of private rows: what it writes tells of them, without noise.
+
+    Args:
+        parser: a folder of genie-dp train, whose manifest has the files that it learned of.
+        private: the private rows, where they are known.
+        code: of the error.
+
+    Raises:
+        GenieError: one of these files is private (`private_of`), or holds what the private file
+            holds; or the manifest is broken.
+    """
+    manifest = None if parser is None else parser / "manifest.json"
+    if manifest is None or not manifest.is_file():
+        return
+    learned = _inputs_of(manifest, code)
+    digest = None if private is None else _digest(private)
+    known = _named_in(manifest)
+    for file, found in learned.items():
+        if found == digest or known or private_of(file):
+            message = f"{parser} has learned of private rows, without noise: of {file}"
+            hint = "give a parser of rows that may be published, or of those that a generator drew"
+            raise GenieError(Problem(code, message, hint=hint))
+
+
+def _digest(rows: Path) -> str:
+    import smart_open
+
+    try:
+        found = hashlib.sha256()
+        with smart_open.open(str(rows), "rb") as file:
+            while block := file.read(1 << 20):
+                found.update(block)
+        return found.hexdigest()
+    except UNREADABLE as error:
+        raise GenieError(unreadable(str(rows), error, code="Q001")) from None
+
+
+def _inputs_of(manifest: Path, code: str) -> dict[str, str]:
+    """Return the files that a manifest names, with their digests."""
+    try:
+        found = json.loads(read_text(manifest, code=code))
+    except ValueError:
+        found = None
+    inputs = found.get("inputs", {}) if isinstance(found, dict) else None
+    if not isinstance(inputs, dict):
+        message = f"{manifest} is broken: it does not tell what the parser has learned of"
+        raise GenieError(Problem(code, message, hint="train the parser again"))
+    return inputs
