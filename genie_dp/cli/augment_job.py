@@ -43,7 +43,7 @@ from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import open_bytes, progress
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.priors import priors_of, read_prior, refuse_twice
-from genie_dp.cli.row_files import manifest_of, write_json
+from genie_dp.cli.row_files import manifest_of, told_private, write_json
 from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
@@ -241,9 +241,10 @@ def run(job: Job) -> None:
         refuse_or_clear(
             local_target(job.output), job.work_folder, resume=job.resume, overwrite=job.overwrite
         )
+    private = told_private(job.inputs)
     made = prepare(job)
     with _collector_resting():
-        tally = _to_stdout(job, made) if job.output == "-" else _to_file(job, made)
+        tally = _to_stdout(job, made) if job.output == "-" else _to_file(job, made, private)
     _say(job, tally, time.monotonic() - started)
 
 
@@ -282,7 +283,7 @@ def _to_stdout(job: Job, made: Prepared) -> Tally:
     return tally
 
 
-def _to_file(job: Job, made: Prepared) -> Tally:
+def _to_file(job: Job, made: Prepared, private: Mapping[str, Any]) -> Tally:
     work = open_work(job.work_folder, made.settings, resume=job.resume)
     with interruptible(work.path):
         try:
@@ -294,15 +295,16 @@ def _to_file(job: Job, made: Prepared) -> Tally:
         finally:
             work.close()
         deliver(work.path / "rows", job.line_format, job.output, job.format)
-        write_json(manifest_of(job.output), _manifest(job, made, work.tally))
+        write_json(manifest_of(job.output), _manifest(job, made, work.tally, private))
     shutil.rmtree(work.path)
     return work.tally
 
 
-def _manifest(job: Job, made: Prepared, tally: Tally) -> dict[str, Any]:
+def _manifest(job: Job, made: Prepared, tally: Tally, private: Mapping[str, Any]) -> dict[str, Any]:
     earlier = priors_of(job.inputs)
     return {
         "command": "augment",
+        **private,
         **made.settings,
         "inputs": described(made.inputs),
         **({"priors": earlier} if earlier else {}),

@@ -26,6 +26,7 @@ from genie_dp.cli.delivery import local_target
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import check_output, open_bytes, open_text, progress
 from genie_dp.cli.overlap import refuse_overlap
+from genie_dp.cli.row_files import manifest_of, told_private, write_json
 from genie_dp.dataset.card import Card, Split, counts_of
 from genie_dp.dataset.formats import check_parquet, read_rows
 from genie_dp.dataset.groups import Groups
@@ -127,16 +128,19 @@ def run(options: Mapping[str, Any]) -> None:
         from_, options["language"], options["source"], library, options["placeholders"]
     )
     change = Change(options["id_prefix"], options["source"])
-    tally = Tally()
+    tally, private = Tally(), told_private([name])
     with ExitStack() as stack:
         if options["rejects"]:
             tally.rejects = stack.enter_context(open_text(options["rejects"]))
         if to in ("hf", "hf-parquet"):
-            _write_folder(options, to, _parts(name, from_, reading, options["part"]), tally, change)
+            parts = _parts(name, from_, reading, options["part"])
+            _write_folder(options, to, parts, tally, change, private)
         else:
             rows = find_reader(from_)(name, reading)
             with open_bytes(output) as out, progress(rows, label="rows") as counted:
                 find_writer(to)(tally.kept(counted, change), out, tally.refuse)
+            if private and output != "-":
+                write_json(manifest_of(output), {"command": "convert", **private})
     _tell(tally, to, output)
 
 
@@ -213,7 +217,12 @@ def _parts(name: str, from_: str, reading: ReadOptions, part: str) -> Mapping[st
 
 
 def _write_folder(
-    options: Mapping[str, Any], to: str, parts: Mapping[str, Rows], tally: Tally, change: Change
+    options: Mapping[str, Any],
+    to: str,
+    parts: Mapping[str, Rows],
+    tally: Tally,
+    change: Change,
+    private: Mapping[str, Any],
 ) -> None:
     folder = Path(options["output"])
     about, before = About.of(options), told_in(options["input"])
@@ -231,7 +240,7 @@ def _write_folder(
                 kept = _counted(tally.kept(counted, change), groups[name])
                 find_writer(to)(kept, out, tally.refuse)
         card = _card(options, about, to, groups, replace(before, spent=spent), folder)
-        write_card(work, card, about, _manifest(options, to, groups, tally))
+        write_card(work, card, about, {**_manifest(options, to, groups, tally), **private})
 
 
 def _counted(rows: Iterable[Example], groups: Groups) -> Iterator[Example]:

@@ -5,10 +5,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import click
 import xxhash
 
 from genie_dp.cli.output import open_bytes
 from genie_dp.dataset.formats import from_json, opened, write_parquet
+from genie_dp.errors import GenieError, Problem
 
 
 def manifest_of(output: str) -> str:
@@ -34,6 +36,32 @@ def hashes_of(names: Iterable[str | Path | None]) -> dict[str, str]:
                 digest.update(line)
         found[name] = digest.hexdigest()
     return found
+
+
+def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
+    """Return what the manifest of files made of rows says of the private ones among these.
+
+    For each a warning is written to stderr (B035): what is made of them is as private as they are.
+
+    Args:
+        names: of files and folders; None and "" are of no account.
+
+    Returns:
+        {"private": ledgers}; nothing where all rows may be published.
+    """
+    from genie_dp.private.ledger.guard import PRIVATE, private_of
+
+    found: dict[str, None] = {}
+    for name in dict.fromkeys(str(name) for name in names if name):
+        ledger = private_of(name)
+        if ledger is not None:
+            found[str(ledger.resolve())] = None
+            message = f"the rows of {name} are private: they have the ledger {ledger}"
+            hint = "no budget covers what is made of them here: keep it where they are"
+            click.echo(
+                str(GenieError(Problem("B035", message, hint=hint, severity="warning"))), err=True
+            )
+    return {PRIVATE: list(found)} if found else {}
 
 
 def write_json(target: str, content: Any) -> None:

@@ -24,6 +24,7 @@ from genie_dp.cli.dataset_folder import (
 )
 from genie_dp.cli.output import progress
 from genie_dp.cli.overlap import refuse_overlap
+from genie_dp.cli.row_files import told_private
 from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
 from genie_dp.dataset.families import Tangled, as_array
 from genie_dp.dataset.formats import check_parquet, opened, read_rows, to_json, write_parquet
@@ -55,6 +56,7 @@ def run(options: Mapping[str, Any]) -> None:
     check_folder(folder, overwrite=options["overwrite"])
     about = About.of(options)
     spent = about.guarantee()
+    private = told_private(options["inputs"])
     hashes = Hashes(config)
     with progress(_rows(inputs), label="reading") as rows:
         hashes.add(rows)
@@ -67,7 +69,8 @@ def run(options: Mapping[str, Any]) -> None:
     with new_folder(folder) as work:
         write = _write_parquet if inputs[0].format == "parquet" else _write_lines
         write(work, inputs, part, config.parts)
-        write_card(work, card, about, _manifest(config, inputs, groups, part))
+        manifest = _manifest(config, inputs, groups, part)
+        write_card(work, card, about, {**manifest, **private})
     _show(groups, int((part == LEFT_OUT).sum()), config)
     click.echo(f"{len(part):,} rows in {len(groups)} parts, no leaks -> {folder}", err=True)
 

@@ -9,6 +9,7 @@ import click
 
 from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.cli.overlap import refuse_overlap
+from genie_dp.cli.row_files import told_private
 from genie_dp.cli.run_options import output_option
 from genie_dp.errors import GenieError, Problem
 
@@ -37,6 +38,7 @@ def command(inputs: Sequence[str], output: str, html: str | None, title: str | N
         check_output(target)
     sources = [Input.of(name) for name in _files(inputs)]
     refuse_overlap((output, html), (source.name for source in sources))
+    private = told_private(inputs)
 
     def rows(wanted: Wanted | None) -> Iterator[Row]:
         read = chain.from_iterable(scan(source, wanted=wanted) for source in sources)
@@ -47,6 +49,7 @@ def command(inputs: Sequence[str], output: str, html: str | None, title: str | N
     if not found["totals"]["rows"]:
         raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
     told = {
+        **private,
         "title": title or ", ".join(Path(name).name for name in inputs),
         "version": __version__,
         "inputs": [source.described() for source in sources],

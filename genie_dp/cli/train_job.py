@@ -21,7 +21,7 @@ from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import library_fingerprint, load_library_of
 from genie_dp.cli.output_folder import PARSER, put_in_place, refuse_output
 from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
-from genie_dp.cli.row_files import write_json
+from genie_dp.cli.row_files import told_private, write_json
 from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError
 from genie_dp.markdown import render_card
@@ -66,6 +66,7 @@ class Job:
         digests: SHA-256 of each input file.
         validated: SHA-256 of the files that are validated with.
         spent: the guarantee of private rows, and of a prior.
+        private: what the manifest says of rows that have a ledger.
     """
 
     config: ParserConfig
@@ -79,6 +80,7 @@ class Job:
     spent: Spent | None
     device: str
     jobs: int
+    private: Mapping[str, Any]
 
     @property
     def work(self) -> Path:
@@ -153,6 +155,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
         spent or (prior.prior.spent if prior else guarantee_of(paths)),
         options["device"],
         options["jobs"],
+        told_private((*paths, *validation_files(config.validation))) if _rank() == 0 else {},
     )
 
 
@@ -376,6 +379,7 @@ def _manifest(job: Job, material: "Material", trained: "Trained") -> dict[str, A
     return {
         "command": "train",
         "version": __version__,
+        **job.private,
         "inputs": dict(job.digests),
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),

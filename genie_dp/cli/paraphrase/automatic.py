@@ -28,7 +28,7 @@ from genie_dp.cli.paraphrase.automatic_rows import Parts, RowsFile
 from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.tables import guarded, write_table
-from genie_dp.cli.row_files import hashes_of, manifest_of, write_json, write_rows
+from genie_dp.cli.row_files import hashes_of, manifest_of, told_private, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.paraphrase.auto import (
     AutoConfig,
@@ -83,6 +83,7 @@ def run(options: Mapping[str, Any], *, predictor: Predictor | None = None) -> No
             refuse_existing(options[name], overwrite=options["overwrite"])
     if format_of(options["output"]) == "parquet":
         check_parquet()
+    private = told_private(options["rows"])
     config = config_of(options)
     journal = journal_of(options)
     paraphraser = paraphraser_of(options, journal)
@@ -94,7 +95,7 @@ def run(options: Mapping[str, Any], *, predictor: Predictor | None = None) -> No
             lines = _delivered(blocks, seen, tally, rejects)
             write_rows(lines, "jsonl", options["output"], format_of(options["output"]))
         _write_rejects(options["rejects"], rejects)
-    report = _report(options, tally, journal)
+    report = {**_report(options, tally, journal), **private}
     if options["output"] != "-":
         write_json(manifest_of(options["output"]), report)
     _say(options, tally, report, time.monotonic() - started)

@@ -21,7 +21,7 @@ from genie_dp.cli.paraphrase.results import (
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.shown_rows import read_shown
 from genie_dp.cli.paraphrase.tables import guarded, write_table
-from genie_dp.cli.row_files import hashes_of, manifest_of, write_json, write_rows
+from genie_dp.cli.row_files import hashes_of, manifest_of, told_private, write_json, write_rows
 from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, collect, rows_of
@@ -44,6 +44,7 @@ def run(options: Mapping[str, Any]) -> None:
     if format_of(options["output"]) == "parquet":
         check_parquet()
     config = config_of(options)
+    private = told_private([options["chosen"]])
     rows = rows_by_id(options["chosen"])
     results = read_results(options["results"])
     collected = collect(answers_of(results, rows), rows, config)
@@ -55,7 +56,7 @@ def run(options: Mapping[str, Any]) -> None:
     report = _report(options, rows, results, collected, config, votes)
     for target in (options["report"], _manifest(options["output"])):
         if target:
-            write_json(target, report)
+            write_json(target, {**report, **private})
     _say(options["output"], report)
 
 

@@ -40,6 +40,7 @@ def command(**options: Any) -> None:
     from genie_dp.cli.output import open_text
     from genie_dp.cli.paraphrase.collection import rows_by_id
     from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
+    from genie_dp.cli.row_files import told_private
     from genie_dp.paraphrase.checks import DEFAULT
     from genie_dp.paraphrase.task_page import paraphrase_page
     from genie_dp.paraphrase.tasks import paraphrase_columns, paraphrase_tasks
@@ -49,6 +50,7 @@ def command(**options: Any) -> None:
     for target in (output, page):
         if target:
             refuse_existing(target, overwrite=options["overwrite"])
+    told_private([options["rows"]])  # to people who work for money
     rows = tuple(rows_by_id(options["rows"]).values())
     batch = map(guarded_sentences, paraphrase_tasks(rows, sentences=size))
     tasks = write_table(output, paraphrase_columns(size), batch)

@@ -14,7 +14,7 @@ from genie_dp.cli.output import check_output, open_text, progress
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.function_lists import read_categories, read_functions
 from genie_dp.cli.paraphrase.shown_rows import to_line
-from genie_dp.cli.row_files import hashes_of, manifest_of, write_json
+from genie_dp.cli.row_files import hashes_of, manifest_of, told_private, write_json
 from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import Language
@@ -85,6 +85,7 @@ def run(job: Job) -> None:
     """Choose, put example values in, write, and say what was done."""
     refuse_overlap([job.output], job.rows)
     refuse_existing(job.output, overwrite=job.overwrite)
+    private = told_private(job.rows)
     inputs = load_inputs(job.language, job.skills, job.grammar, skip_broken=job.skip_broken)
     rules = rules_of(job, inputs)
     values = ExampleValues(_constants(job.constants), _skills(inputs), job.config.seed)
@@ -96,7 +97,7 @@ def run(job: Job) -> None:
         for row in shown:
             out.write(to_line(row) + "\n")
     if job.output != "-":
-        write_json(manifest_of(job.output), _manifest(job, inputs, selection))
+        write_json(manifest_of(job.output), {**_manifest(job, inputs, selection), **private})
     _say(job, selection, len(shown))
 
 

@@ -8,6 +8,7 @@ import click
 
 from genie_dp.cli.paraphrase.check_options import checks_of
 from genie_dp.cli.paraphrase.collection import rows_by_id
+from genie_dp.cli.row_files import told_private
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.paraphrase.tasks import paraphrase_tasks
@@ -27,6 +28,7 @@ def run(options: Mapping[str, Any]) -> None:
     config = PageConfig(
         people=options["workers"], worker=_worker(options["worker"]), checks=checks_of(options)
     )
+    told_private([options["sentences_file"]])
     rows = rows_by_id(options["sentences_file"])
     if not rows:
         message = f"{options['sentences_file']} has no sentences"

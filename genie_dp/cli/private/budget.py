@@ -82,8 +82,9 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
     if ledger is None:
         check_is_there(private)
     if private is not None:
-        named = ledger_to_spend(private, ledger)
-        if not (budget.apart or named.exists()):
+        if ledger is not None:
+            ledger_to_spend(private, ledger)
+        if not (budget.apart or ledger_path(private, ledger).exists()):
             check_new(private)
         # Later it would be too late: a promise is made once.
         key_of(str(private), budget.unit, budget.unit_field)
