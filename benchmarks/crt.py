@@ -151,12 +151,13 @@ def marked_words(text: Text, left: set[str]) -> list[tuple[str, bool]]:
 def parts(texts: Sequence[Text], setting: Setting) -> tuple[Any, Any, Any]:
     """Return private and public rows of a method, and the words for selective DP-SGD."""
     from genie_dp.private.generators.stages import Labelled
+    from genie_dp.private.ledger.guard import Units
 
     left = missed(texts, setting.gamma, setting.seed)
     if setting.method in ("non-private", "broken"):
-        return (), [Labelled(words(text.text)) for text in texts], ()
+        return Units(()), [Labelled(words(text.text)) for text in texts], ()
     rows = [(Labelled(words(redacted(text, left))), bool(text.spans)) for text in texts]
-    private = [(row,) for row, is_private in rows if is_private]
+    private = Units((row,) for row, is_private in rows if is_private)
     public = [row for row, is_private in rows if not is_private]
     marked = [marked_words(text, left) for text in texts] if setting.method == "s-dp" else ()
     return private, public, marked

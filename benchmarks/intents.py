@@ -45,6 +45,7 @@ from genie_dp.private.evolution.voting import weights_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.guard import Payer, Units
 from genie_dp.private.tables.release import mechanisms_of, release_table, rho_for
 from genie_dp.private.tables.table import SyntheticTable, load_table
 from genie_dp.records import Example
@@ -127,13 +128,13 @@ class Bench:
             return None
         if not path.exists():
             columns = case.columns
-            units = [[world.record(text, intent, columns)] for text, intent in world.private]
+            units = Units([world.record(text, intent, columns)] for text, intent in world.private)
             made = release_table(
                 world.schema(columns),
                 units,
                 epsilon=SHARE * case.epsilon,
                 delta=DELTA,
-                spend=lambda all_: ledger.spend(all_, purpose="table", run="table"),
+                spend=Payer(ledger, "table", "table"),
                 method="aim" if len(columns) > 1 else "independent",
             )
             part = path.with_suffix(".partial")
@@ -170,13 +171,13 @@ class Bench:
             shares = dict(zip(world.intents, released.marginal((INTENT,)).tolist(), strict=True))
         return evolve(
             Electorate(
-                [[Example("", text, "")] for text, _ in world.private],
+                Units([Example("", text, "")] for text, _ in world.private),
                 [[intent] for _, intent in world.private],
             ),
             self._generator(case, world),
             HashedNgrams(),
             settings,
-            spend=lambda all_, run: ledger.spend(all_, purpose="votes", run=run),
+            spend=Payer(ledger, "votes"),
             work=folder / "evolve",
             fractions=shares,
             table=released,

@@ -164,7 +164,7 @@ class Bench:
         ledger = target.with_suffix(".ledger.json")
         promised = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--unit", "utterance"]
         init = ["private", "budget", "init", str(private), *promised]
-        genie([*init, "--ledger", str(ledger)])
+        genie([*init, "--apart", "--ledger", str(ledger)])
         return ledger
 
     def _cost(self, folder: Path) -> Path:

@@ -60,13 +60,14 @@ def plain_step() -> Callable[[], None]:
 
 def private_step(engine: Any, chunk: int) -> Callable[[], None]:
     """Return a step with clipping, noise of the operating system's generator, and AdamW."""
+    from genie_dp.private.ledger.guard import Units
     from genie_dp.private.training.run import PrivateRun
     from genie_dp.private.training.settings import DPSettings
     from genie_dp.records import Spent
 
     model, rows = model_and_rows()
     settings = DPSettings(1.0, rate=0.01, steps=1000, batch=ROWS, engine=engine, chunk=chunk)
-    run = PrivateRun(model, (), settings)
+    run = PrivateRun(model, Units(()), settings)
     run.pay(lambda _: Spent(1.0, 1e-6, "utterance", "add-or-remove-one", "none", ("made-up rows",)))
     return lambda: run.step(rows)
 

@@ -24,6 +24,8 @@ from statistics import fmean
 import numpy as np
 from measure import ROOT
 
+from genie_dp.private.ledger.guard import Units
+from genie_dp.private.secure import _seeded
 from genie_dp.private.tables.adapt import PublicRow, adapt_schema
 from genie_dp.private.tables.extract import describe
 from genie_dp.private.tables.marginals import (
@@ -131,10 +133,11 @@ def measured(world: World, method: Method, epsilon: float, seed: int, backend: B
     """Return the figures of one release."""
     exact = records_of(world.schema, world.units)
     start = time.process_time()
-    table = release_table(
-        world.schema, world.units, epsilon=epsilon, delta=DELTA, spend=_free,
-        method=method, backend=backend, seed=seed,
-    )  # fmt: skip
+    with _seeded(seed):  # invented units
+        table = release_table(
+            world.schema, Units(world.units), epsilon=epsilon, delta=DELTA, spend=_free,
+            method=method, backend=backend,
+        )  # fmt: skip
     seconds = time.process_time() - start
     every = pairs(len(world.schema.columns))
     return {

@@ -325,7 +325,7 @@ def test_a_table_of_another_ledger_is_refused(folder, capsys):
 def test_a_table_of_other_rows_is_refused_even_if_it_cost_less(folder, capsys):
     Path("others.jsonl").write_bytes(Path("private.jsonl").read_bytes())
     budget = ("--epsilon", "8", "--delta", "1e-5", "--unit", "utterance")
-    assert cli.run(["private", "budget", "init", "others.jsonl", *budget]) == 0
+    assert cli.run(["private", "budget", "init", "others.jsonl", *budget, "--apart"]) == 0
     for rows, epsilon, made in (("private", "2", "own.json"), ("others", "1", "table.json")):
         table = ("private", "table", "release", f"{rows}.jsonl", "--schema", "schema.json")
         assert cli.run([*table, "--epsilon", epsilon, "-o", made]) == 0

@@ -1,7 +1,6 @@
 """`genie-dp private table`: paid before it is counted, once, and silent about rows."""
 
 import json
-import random
 
 import pytest
 
@@ -10,6 +9,7 @@ from genie_dp.cli.private import table_job
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import ZeroConcentrated
+from genie_dp.private.secure import _seeded
 from genie_dp.private.tables import release as releasing
 from genie_dp.private.tables.release import rho_for
 from genie_dp.private.tables.table import load_table
@@ -22,9 +22,10 @@ COLUMNS = [
 
 
 @pytest.fixture(autouse=True)
-def known_noise(monkeypatch):
+def known_noise():
     """Draw the noise of this process from a seed, so that figures can be asked for."""
-    monkeypatch.setattr(releasing, "SystemRandom", lambda: random.Random("table"))
+    with _seeded(0):
+        yield
 
 
 @pytest.fixture
@@ -87,7 +88,8 @@ def test_nothing_of_the_rows_comes_out(private, capsys):
     written = "".join(p.read_text() for p in private.parent.iterdir() if p != private)
     assert SECRET not in said.out + said.err + written
     assert files(private.parent) == {
-        "private.jsonl", "private.ledger.json", "private.ledger.head", "schema.json", "table.json",
+        "private.jsonl", "private.ledger.json", "private.ledger.head", ".private.ledger.rows",
+        "schema.json", "table.json",
     }  # fmt: skip
 
 

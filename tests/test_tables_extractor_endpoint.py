@@ -63,7 +63,7 @@ def codes(caught):
 def test_answers_become_metadata_beside_what_is_extracted(tmp_path):
     with stub_service(["ok", "fenced"]) as server:
         found = metadata_by_model(SCHEMA, source(tmp_path, "user"), model(server))
-    assert found == [
+    assert list(found) == [
         [
             {"intent": "pay", "length": "0-2", "mood": "glad"},
             {"intent": "wake", "length": "3+", "mood": "glad"},

@@ -225,7 +225,7 @@ def test_private_rows_become_metadata_by_unit(tmp_path):
     source = PrivateSource.open(
         path, language="thingtalk", unit="user", cap=5, fields=fields_of(schema)
     )
-    assert metadata_of(schema, source) == [
+    assert list(metadata_of(schema, source)) == [
         [
             {"function": "@com.a.q", "form": "question", "mood": "good"},
             {"function": OTHER, "form": "question", "mood": ""},

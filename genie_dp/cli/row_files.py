@@ -10,7 +10,7 @@ import xxhash
 
 from genie_dp.cli.output import open_bytes
 from genie_dp.dataset.formats import from_json, opened, write_parquet
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError
 
 
 def manifest_of(output: str) -> str:
@@ -49,18 +49,14 @@ def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
     Returns:
         {"private": ledgers}; nothing where all rows may be published.
     """
-    from genie_dp.private.ledger.guard import PRIVATE, private_of
+    from genie_dp.private.ledger.guard import PRIVATE, doubt_of, private_of
 
     found: dict[str, None] = {}
     for name in dict.fromkeys(str(name) for name in names if name):
         ledger = private_of(name)
         if ledger is not None:
             found[str(ledger.resolve())] = None
-            message = f"the rows of {name} are private: they have the ledger {ledger}"
-            hint = "no budget covers what is made of them here: keep it where they are"
-            click.echo(
-                str(GenieError(Problem("B035", message, hint=hint, severity="warning"))), err=True
-            )
+            click.echo(str(GenieError(doubt_of(name, ledger))), err=True)
     return {PRIVATE: list(found)} if found else {}
 
 

@@ -1,7 +1,7 @@
 """Where noise comes from: the system's cryptographic generator.
 
-A seed in its place is for tests alone, which compare runs with each other. It is no argument of
-anything: whoever writes `with _seeded(1):` knows that nothing is promised then.
+A seed in its place is for tests and benchmarks on made-up rows, which compare runs. It is no
+argument of anything: whoever writes `with _seeded(1):` knows that nothing is promised then.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def noise(*purpose: str | int) -> Random:
 
 @contextmanager
 def _seeded(seed: int | None) -> Iterator[None]:
-    """Draw noise from a seed within the block, or from the system again: for tests."""
+    """Draw noise from a seed within the block, or from the system again: for made-up rows."""
     before = _seed.set(seed)
     try:
         yield

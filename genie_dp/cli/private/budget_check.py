@@ -82,7 +82,7 @@ def run(asked: Question) -> None:
     ledger.check_fits()
     facts: dict[str, Any] = {
         "ledger": str(path),
-        "entries": len(ledger.entries),
+        "entries": len(ledger.links),
         "head": ledger.head,
         "budget": ledger.budget.as_dict(),
         "epsilon": epsilons(ledger.mechanisms, ledger.budget.delta),

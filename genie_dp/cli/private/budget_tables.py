@@ -40,7 +40,7 @@ def facts_of(ledger: Ledger) -> Facts:
         "budget": budget.as_dict(),
         "entries": [
             {key: value for key, value in entry.as_dict().items() if key not in _LINKS}
-            for entry in ledger.entries
+            for entry in ledger.links
         ],
         "purposes": [
             {"purpose": name, "epsilon": epsilons(spent, budget.delta)}
@@ -109,6 +109,7 @@ def _entries(entries: Sequence[Facts]) -> Iterator[str]:
     rows = [("entry", "recorded (UTC)", "purpose", "run", "what was done to the rows")]
     for entry in entries:
         done = [told(from_dict(one)) for one in entry["mechanisms"]]
+        done = done or [f"nothing more: the result is {entry['released'][:12]}.."]
         when = entry["recorded"][:16].replace("T", " ")
         facts = (str(entry["number"]), when, entry["purpose"], entry["run"])
         rows.append((*facts, done[0]))

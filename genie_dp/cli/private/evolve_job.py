@@ -21,7 +21,7 @@ from genie_dp.cli.private.evolve_plan import (
     save_plan,
 )
 from genie_dp.cli.private.run_folder import FolderJob, begun
-from genie_dp.cli.private.table_job import adapted, public_rows
+from genie_dp.cli.private.table_job import LOST, adapted, public_rows
 from genie_dp.cli.private.train_files import RUN, digest_of, write_over
 from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -315,7 +315,7 @@ def _table(job: Job, plan: Plan, source: PrivateSource) -> SyntheticTable | None
     work = job.work / "table"
     work.mkdir(exist_ok=True)
     write_over("the table of metadata is released")
-    return table_from(made_once(work, "evolve-table", text, payer.close))
+    return table_from(made_once(work, "evolve-table", text, payer.close, **LOST))
 
 
 def _evolved(

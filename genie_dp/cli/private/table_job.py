@@ -36,6 +36,8 @@ from genie_dp.rng import stream
 from genie_dp.synthesis.checkpoint import work_folder_of
 
 PURPOSE = "table of metadata"
+# What is said where a table that was released is gone.
+LOST = {"what": "table", "code": "T510"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def run(options: Mapping[str, Any]) -> None:
     job = job_of(options)
     refuse_or_clear(output, job.work, resume=options["resume"], overwrite=options["overwrite"])
     with begun(job.work, job.settings(), resume=options["resume"]) as work:
-        text = made_once(job.work, "table", job.text, job.payer.close)
+        text = made_once(job.work, "table", job.text, job.payer.close, **LOST)
         work.keep()
         replace_durably(output, text)
     shutil.rmtree(job.work, ignore_errors=True)  # who went on with the same run may be doing so

@@ -250,6 +250,13 @@ def _named_in(manifest: Path) -> list[Path]:
     return [Path(one) for one in known if isinstance(one, str)] if isinstance(known, list) else []
 
 
+def doubt_of(file: str | Path, ledger: Path) -> Problem:
+    """Return what is said where a file of private rows is read without a budget (B035)."""
+    message = f"the rows of {file} are private: they have the ledger {ledger}"
+    hint = "no budget covers what is made of them here: keep it where they are"
+    return Problem("B035", message, hint=hint, severity="warning")
+
+
 def refuse_private(files: Iterable[str | Path], private: Path | None, *, code: str) -> None:
     """Refuse files that are said to be public and are not: what is read of them is released.
 

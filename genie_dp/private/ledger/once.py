@@ -14,8 +14,8 @@ def made_once(
     make: Callable[[str], str],
     close: Callable[[str, str], None],
     *,
-    what: str = "table",
-    code: str = "T510",
+    what: str,
+    code: str,
 ) -> str:
     """Return the text of a release, made now or by the run that a work folder is left of.
 
