@@ -8,7 +8,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
 from genie_dp import cli  # noqa: E402
-from genie_dp.cli.private.train_files import RUN  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.private.evolution.generator import Candidate  # noqa: E402
@@ -19,7 +18,12 @@ from genie_dp.private.generators.decoder import DecoderSettings  # noqa: E402
 from genie_dp.private.generators.folder import save_generator  # noqa: E402
 from genie_dp.private.generators.generator import new_generator  # noqa: E402
 from genie_dp.private.generators.sequences import collate  # noqa: E402
-from genie_dp.private.generators.stages import STAGES, Labelled, encoded  # noqa: E402
+from genie_dp.private.generators.stages import (  # noqa: E402
+    RUN,  # noqa: E402
+    STAGES,
+    Labelled,
+    encoded,
+)
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
 from genie_dp.private.ledger.budget import Budget  # noqa: E402
 from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402

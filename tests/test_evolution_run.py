@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -16,7 +17,7 @@ from genie_dp.private.evolution.run import Electorate, evolve
 from genie_dp.private.evolution.settings import EvolutionSettings
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.guard import Payer, Units
 from genie_dp.private.ledger.mechanisms import Gaussian
 from genie_dp.private.prior.report import lines
 from genie_dp.private.secure import _seeded
@@ -206,6 +207,26 @@ def test_the_accountant_joins_the_ledger(tmp_path):
     epsilons = [line["epsilon"] for line in found.report["iterations"]]
     assert epsilons == sorted(epsilons)
     assert epsilons[-1] == found.spent.epsilon
+
+
+def test_a_folder_that_was_put_back_releases_no_second_vote(tmp_path):
+    ledger = Ledger.create(tmp_path / "p.ledger.json", Budget(20.0, 1e-5, "utterance"))
+    payer, work, copy = Payer(ledger, "evolution"), tmp_path / "work", tmp_path / "copy"
+
+    def first_vote_paid(mechanisms, name):
+        payer(mechanisms, name)
+        if name.endswith("/1"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        evolved(work, spend=first_vote_paid, noise_seed=None)
+    shutil.copytree(work, copy)
+    found = evolved(work, spend=payer, noise_seed=None)
+    with pytest.raises(GenieError, match="B032"):
+        evolved(copy, spend=payer, noise_seed=None)
+    assert not list(copy.glob("*vote*"))
+    assert said(evolved(work, spend=payer, noise_seed=None)) == said(found)
+    assert len(Ledger.open(ledger.path).entries) == 4
 
 
 def test_what_the_ledger_refuses_is_not_released(tmp_path):

@@ -334,7 +334,7 @@ def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
     ],
 )
 def test_programs_are_learned_as_tokens_whichever_way_they_are_written(written, learned, code):
-    units = ((PrivateRow("show my mail", written),),)
+    units = Units([(PrivateRow("show my mail", written),)])
     ((row,),) = private_rows(units, LANGUAGE, codes=CODES, library=LIBRARY)
     assert (" ".join(row.program), row.code) == (learned, code)
 

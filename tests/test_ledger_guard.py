@@ -13,16 +13,22 @@ from hypothesis import strategies as st
 
 from genie_dp import cli
 from genie_dp.errors import GenieError
+from genie_dp.private.evolution.embedding import HashedNgrams
+from genie_dp.private.evolution.run import Electorate, evolve
+from genie_dp.private.evolution.settings import EvolutionSettings
 from genie_dp.private.ledger import guard, marks
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Payer, Units, paid_by, private_of
 from genie_dp.private.ledger.mechanisms import Laplace
+from genie_dp.private.prior.make import Made, Sampled, prior_of
 from genie_dp.private.prior.run import released_once
 from genie_dp.private.source import PrivateSource
 from genie_dp.private.tables.extract import metadata_of
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema
+from genie_dp.records import Spent
+from tests.evolution_setup import Words
 from tests.prior_setup import plan
 
 BUDGET = Budget(3.0, 1e-6, "utterance")
@@ -302,6 +308,31 @@ def test_rows_that_forgot_their_file_are_not_released(private, tmp_path):
     # Rows of no file are vouched for.
     paid_by(Units([("milk",)]), Payer(big, "made up", "x"))([Laplace(10.0)])
     assert len(big.entries) == 1
+
+
+def test_a_prior_does_not_take_rows_that_its_ledger_knows_nothing_of(private):
+    ledger, had = Ledger.open(ledger_of(private)), plan()
+    work = private.with_name("work")
+    work.mkdir()
+    found, spent = counts(work, private, ledger)
+    more = Spent(50.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
+    for sampled in (Sampled((PROGRAM,)), Sampled((), ("hi",), more)):
+        with pytest.raises(GenieError, match="F006"):
+            prior_of(found, had, spent, about=40, made=Made(), sampled=sampled)
+
+
+def test_evolution_does_not_begin_with_a_table_of_another_ledger(tmp_path):
+    others, own = (Ledger.create(tmp_path / f"{name}.json", BUDGET) for name in "ab")
+    units = Units([[{"length": "1-4"}]] * 30)
+    table = release_table(
+        SCHEMA, units, epsilon=0.3, delta=1e-6, spend=Payer(others, "table", "t")
+    ).of_run("t")
+    with pytest.raises(GenieError, match="U009.*knows nothing of the release"):
+        evolve(
+            Electorate(Units(())), Words(), HashedNgrams(64), EvolutionSettings(2.0),
+            spend=Payer(own, "votes"), work=tmp_path / "work", table=table,
+        )  # fmt: skip
+    assert own.entries == ()
 
 
 # ------------------------------------------------------------------ one payment, one release

@@ -19,7 +19,7 @@ from genie_dp.errors import GenieError
 from genie_dp.private.generators.sequences import Encoded
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.guard import Payer, Units
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
 from genie_dp.private.secure import SEEDED, _seeded
 from genie_dp.private.training.checkpoint import alone, run_of
@@ -276,6 +276,28 @@ BUDGET = Budget(epsilon=20.0, delta=1e-5, unit="user", cap=2)
 
 def paying(ledger, folder):
     return lambda found: ledger.spend(found, purpose="a generator", run=run_of(folder))
+
+
+def test_a_folder_that_was_put_back_delivers_no_second_model(tmp_path):
+    ledger = Ledger.create(tmp_path / "private.ledger.json", BUDGET)
+    folder, copy, options = tmp_path / "run", tmp_path / "copy", small(checkpoint_every=2)
+    payer = Payer(ledger, "a generator", run_of(folder))
+
+    def at_three(event):
+        if event["step"] == 3:
+            shutil.copytree(folder, copy)
+
+    with _seeded(None):
+        done = made(models.decoder)
+        how = {"spend": payer, "listen": at_three}
+        train_privately(done, units(), options, folder=folder, **how)
+        with pytest.raises(GenieError, match="B032"):
+            train_privately(made(models.decoder), units(), options, spend=payer, folder=copy)
+    # Asked for again, it is the same one.
+    again = made(models.decoder)
+    train_privately(again, units(), options, spend=payer, folder=folder)
+    assert torch.equal(weights(again), weights(done))
+    assert len(Ledger.open(ledger.path).entries) == 1
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
-from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, write_over
+from genie_dp.cli.private.train_files import GENERATOR, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -37,7 +37,7 @@ from genie_dp.private.crt.settings import (
 )
 from genie_dp.private.crt.statements import Record, Redaction, Statement, record, statement_of
 from genie_dp.private.generators.plans import Plan, Training, load_plan, save_plan
-from genie_dp.private.generators.stages import STAGES, Labelled
+from genie_dp.private.generators.stages import RUN, STAGES, Labelled
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, ledger_to_spend, refuse_private
 from genie_dp.private.training.settings import rate_of

@@ -22,15 +22,15 @@ from genie_dp.cli.private.evolve_plan import (
 )
 from genie_dp.cli.private.run_folder import FolderJob, begun
 from genie_dp.cli.private.table_job import LOST, adapted, public_rows
-from genie_dp.cli.private.train_files import RUN, digest_of, write_over
+from genie_dp.cli.private.train_files import digest_of, write_over
 from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
+from genie_dp.private.evolution.covered import check_generator, check_table
 from genie_dp.private.evolution.embedding import Embedding
 from genie_dp.private.evolution.generator import Candidate, Generator
 from genie_dp.private.evolution.prior import prior_of
-from genie_dp.private.evolution.prompted import PromptedGenerator
 from genie_dp.private.evolution.recipe import Recipe, read_recipe
 from genie_dp.private.evolution.run import Electorate, Evolved, evolve
 from genie_dp.private.evolution.transformer import SentenceTransformer
@@ -43,7 +43,6 @@ from genie_dp.private.tables.adapt import named
 from genie_dp.private.tables.extract import check_extractors, example_of, fields_of, metadata_of
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema, load_schema
-from genie_dp.private.tables.table import RUN as TABLE_RUN
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
 
 PURPOSE, TABLE_PURPOSE = "evolution: a vote", "evolution: table of metadata"
@@ -117,7 +116,7 @@ def job_of(options: Mapping[str, Any]) -> Job:
     known = load_table(Path(path)) if path else None
     schema = known.schema if known else _schema(recipe, options)
     if known is not None:
-        _check_covered(known, ledger)
+        check_table(known, ledger)
     recipe, schema = _labelled(recipe, schema)
     if schema is not None:
         check_extractors(schema, language.name)
@@ -138,29 +137,6 @@ def _schema(recipe: Recipe, options: Mapping[str, Any]) -> Schema | None:
         return load_schema(Path(metadata.schema))
     columns = ",".join(metadata.columns)
     return adapted({**options, "columns": columns, "most": metadata.most})
-
-
-def _check_covered(table: SyntheticTable, ledger: Ledger) -> None:
-    """Refuse a table whose cost the ledger does not know.
-
-    Raises:
-        GenieError: U009, its release is no entry; or it is of other units, or cost more than all
-            that the ledger knows of.
-    """
-    spent, known = table.spent, ledger.spent()
-    if spent is None:
-        return
-    hint = "give a table of this private file, released with this ledger"
-    # One that was made in Python does not name its run.
-    run = table.release.get(TABLE_RUN)
-    if run is not None and run not in [entry.run for entry in ledger.entries]:
-        message = f"{ledger.path} knows nothing of the release of the table"
-        raise GenieError(Problem("U009", message, hint=hint))
-    is_same = (spent.unit, spent.relation, spent.delta) == (known.unit, known.relation, known.delta)
-    if not is_same or spent.epsilon > known.epsilon * (1 + 1e-9):
-        message = f"the table was released for epsilon {spent.epsilon:.4g}, unit {spent.unit}, but "
-        message += f"the ledger knows of {known.epsilon:.4g}, unit {known.unit}"
-        raise GenieError(Problem("U009", message, hint=hint))
 
 
 def _labelled(recipe: Recipe, schema: Schema | None) -> tuple[Recipe, Schema | None]:
@@ -252,28 +228,8 @@ def _generator(job: Job) -> Generator:
         work=job.work,
         options=job.options,
     )
-    if job.recipe.generator.kind == "trained":
-        _check_trained(found, job.ledger)
+    check_generator(found, job.ledger)
     return found
-
-
-def _check_trained(generator: Generator, ledger: Ledger) -> None:
-    """Refuse a trained model whose training on private rows is no entry of the ledger.
-
-    What comes of the run would say a guarantee that leaves its training out.
-
-    Raises:
-        GenieError: U009.
-    """
-    from genie_dp.private.evolution.own_model import OwnModel
-
-    assert isinstance(generator, PromptedGenerator)
-    assert isinstance(generator.completer, OwnModel)
-    if generator.completer.saved.facts.get(RUN) in [entry.run for entry in ledger.entries]:
-        return
-    hint = "give a generator that was trained on this private file, with this ledger"
-    message = f"{ledger.path} knows nothing of the training of the generator {generator.name!r}"
-    raise GenieError(Problem("U009", message, hint=hint))
 
 
 def _embedding(job: Job) -> Embedding:

@@ -30,7 +30,7 @@ from genie_dp.private.prior.run import released_once
 from genie_dp.private.prior.support import Limits
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import save_prior
-from genie_dp.records import Example, Spent
+from genie_dp.records import Example
 from genie_dp.synthesis.checkpoint import work_folder_of
 
 PURPOSE = "frequencies of functions"
@@ -48,7 +48,6 @@ class Job:
     plan: Plan
     made: Made
     sampled: Sampled
-    sampled_spent: Spent | None
 
     @property
     def work(self) -> Path:
@@ -85,7 +84,7 @@ def run(options: Mapping[str, Any]) -> None:
         prior = prior_of(
             found,
             job.plan,
-            covering(spent, job.sampled_spent),
+            spent,
             about=job.about,
             made=job.made,
             sampled=job.sampled,
@@ -123,8 +122,11 @@ def job_of(options: Mapping[str, Any]) -> Job:
         ledger,
         _plan(options, ledger, support_of(library, made.functions, candidates, language)),
         made,
-        Sampled(tuple(r.program for r in rows if r.program), tuple(r.utterance for r in rows)),
-        sampled_spent,
+        Sampled(
+            tuple(r.program for r in rows if r.program),
+            tuple(r.utterance for r in rows),
+            sampled_spent,
+        ),
     )
 
 

@@ -14,11 +14,11 @@ from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress
 from genie_dp.cli.parser_predictor import BestProgram
 from genie_dp.cli.private.sampled_rows import COMMAND, Fingerprint
-from genie_dp.cli.private.train_files import RUN
 from genie_dp.cli.row_files import manifest_of, write_json, write_rows
 from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
+from genie_dp.private.generators.stages import RUN
 from genie_dp.private.ledger.guard import refuse_learned
 from genie_dp.records import Example
 

@@ -12,8 +12,6 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.records import Example
 
-# The fact of a generator that names its entry in the ledger.
-RUN = "run in the ledger"
 # What config.json of a generator says first; `folder.MODEL_TYPE`, which is not imported for it.
 GENERATOR = FolderKind(
     "config.json", '"model_type": "genie_dp.generator"', name="generator", code="H009"

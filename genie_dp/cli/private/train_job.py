@@ -15,7 +15,7 @@ from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import library_fingerprint, load_library_of
 from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
-from genie_dp.cli.private.train_files import GENERATOR, RUN, digest_of, rows_in, write_over
+from genie_dp.cli.private.train_files import GENERATOR, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -29,7 +29,7 @@ from genie_dp.private.generators.plans import (
     save_plan,
 )
 from genie_dp.private.generators.programs import functions_of, private_rows, public_rows
-from genie_dp.private.generators.stages import STAGES, Labelled, needs_programs
+from genie_dp.private.generators.stages import RUN, STAGES, Labelled, needs_programs
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import (
     Payer,

@@ -21,7 +21,7 @@ from genie_dp.private.evolution.prompting import Prompt, changed, refuse_private
 from genie_dp.private.generators.codes import OTHER
 from genie_dp.private.generators.folder import SavedGenerator, load_generator
 from genie_dp.private.generators.sampling import Drawn, SamplingSettings, draw
-from genie_dp.private.generators.stages import STAGES, begun
+from genie_dp.private.generators.stages import RUN, STAGES, begun
 from genie_dp.private.generators.tokenizer import decode, encode
 from genie_dp.records import Spent
 from genie_dp.rng import child_seed
@@ -52,6 +52,12 @@ class OwnModel:
     def spent(self) -> Spent:
         """Return the guarantee under which it was trained; what evolution spends comes on top."""
         return self.saved.spent
+
+    @property
+    def run(self) -> str | None:
+        """Return the run under which a ledger knows of the training; None where none is named."""
+        found = self.saved.facts.get(RUN)
+        return found if isinstance(found, str) else None
 
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         """Return how each sentence goes on; see Completer."""

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
@@ -14,6 +14,16 @@ from genie_dp.private.evolution.prompting import Prompt, Reading, refuse_private
 from genie_dp.private.generators.programs import ProgramSource, checked
 from genie_dp.records import Example
 from genie_dp.rng import stream
+
+
+@runtime_checkable
+class Trained(Protocol):
+    """A completer that learned of private rows."""
+
+    @property
+    def run(self) -> str | None:
+        """Return the run under which a ledger knows of that."""
+        ...
 
 
 class Completer(Protocol):

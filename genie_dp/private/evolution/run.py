@@ -19,6 +19,7 @@ import numpy as np
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private import secure
+from genie_dp.private.evolution.covered import check_generator, check_table
 from genie_dp.private.evolution.embedding import Embedding, Vectors, unit_length
 from genie_dp.private.evolution.generator import Candidate, Generator, Metadata, counts_of
 from genie_dp.private.evolution.neighbours import Whole, whole
@@ -33,8 +34,9 @@ from genie_dp.private.evolution.voting import (
     votes,
     weights_of,
 )
-from genie_dp.private.ledger.guard import Paying, Units, paid_by
+from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
 from genie_dp.private.prior.run import Spend
+from genie_dp.private.tables.table import SyntheticTable
 from genie_dp.records import Example, Spent
 from genie_dp.rng import child_seed, stream
 
@@ -131,9 +133,14 @@ def evolve(
 
     Raises:
         GenieError: U004, there are labels and no shares of them; U005, the generator made nothing;
-            U020 to U022, the folder is not as the run left it; B032, a vote that was paid has been
-            released with other noise; those of `paid_by`.
+            U009, the ledger does not know what the table or the generator cost; U020 to U022, the
+            folder is not as the run left it; B032, a vote that was paid has been released with
+            other noise; those of `paid_by`.
     """
+    if isinstance(spend, Payer):
+        check_generator(generator, spend.ledger)
+        if isinstance(table, SyntheticTable):
+            check_table(table, spend.ledger)
     shares = label_fractions(settings, fractions)
     depends_on = _hashed(settings, generator, embedding, shares)
     with entered(work, depends_on) as folder:

@@ -12,6 +12,9 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 Prompt = Literal["nothing", "code", "program"]
 StageName = Literal["program", "utterance"]
 
+# The fact of a generator that names its entry in the ledger.
+RUN = "run in the ledger"
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:

@@ -43,10 +43,11 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """Rows that a private generator made: its programs and sentences."""
+    """Rows that a private generator made: its programs and sentences, and their guarantee."""
 
     programs: tuple[str, ...] = ()
     utterances: tuple[str, ...] = ()
+    spent: Spent | None = None
 
 
 def prior_of(
@@ -63,11 +64,18 @@ def prior_of(
     Args:
         released: noisy counts.
         plan: how they were made.
-        spent: the guarantee of everything in the prior.
+        spent: the guarantee of everything that the ledger knows of.
         about: a public estimate of the number of units; None where they were counted.
         made: what multipliers are relative to.
         sampled: what a generator made, if any.
+
+    Raises:
+        GenieError: F006, the guarantee does not cover the sampled rows.
     """
+    if sampled.spent is None and (sampled.programs or sampled.utterances):
+        hint = "give the guarantee of the generator, and rows of a generator with this ledger"
+        raise GenieError(Problem("F006", "the sampled rows have no guarantee", hint=hint))
+    spent = covering(spent, sampled.spent)
     found, signal = shares(released, plan)
     frequencies = Frequencies(released, plan.noise, about)
     own = made_shares(released.functions, made.functions)
