@@ -13,6 +13,7 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from genie_dp.languages.thingtalk.assign import operators_of
 from genie_dp.languages.thingtalk.ast import (
     Aggregate,
     And,
@@ -22,6 +23,8 @@ from genie_dp.languages.thingtalk.ast import (
     AtTimer,
     BooleanValue,
     Call,
+    ContextValue,
+    CurrencyValue,
     DateEdge,
     DateNow,
     DateOffset,
@@ -33,6 +36,7 @@ from genie_dp.languages.thingtalk.ast import (
     Filter,
     GetPredicate,
     Join,
+    LocationValue,
     MeasureValue,
     Monitor,
     Not,
@@ -61,9 +65,13 @@ from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 from genie_dp.languages.thingtalk.simulate import Table
 from genie_dp.languages.thingtalk.types import (
     BOOLEAN,
+    CURRENCY,
     DATE,
+    LOCATION,
     NUMBER,
     STRING,
+    TIME,
+    UNITS,
     Array,
     Entity,
     Enum,
@@ -104,18 +112,19 @@ _OPERATORS: dict[Type, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class TestLibrary:
-    """Functions of one class, as a library answers for them."""
+    """Functions by name, as a library answers for them."""
 
     signatures: Mapping[str, Signature]
 
     def function(self, class_name: str, name: str) -> Signature | None:
-        return self.signatures.get(name) if class_name == CLASS else None
+        found = self.signatures.get(name)
+        return found if found is not None and found.class_name == class_name else None
 
     def class_names(self) -> tuple[str, ...]:
-        return (CLASS,)
+        return tuple(dict.fromkeys(s.class_name for s in self.signatures.values()))
 
     def function_names(self, class_name: str) -> tuple[str, ...]:
-        return tuple(self.signatures) if class_name == CLASS else ()
+        return tuple(n for n, s in self.signatures.items() if s.class_name == class_name)
 
     def is_entity_subtype(self, kind: str, other: str) -> bool:
         return kind == other
@@ -140,6 +149,14 @@ def library(rng: Random) -> TestLibrary:
     return TestLibrary(functions)
 
 
+def part_of(rng: Random, functions: Sequence[Signature]) -> TestLibrary:
+    """Return a few functions of a real library, no two of one name: queries and one action."""
+    queries = [s for s in functions if s.kind == "query"]
+    action = rng.choice([s for s in functions if s.kind == "action"])
+    chosen = [*rng.sample(queries, rng.randint(2, 3)), action]
+    return TestLibrary({s.name: s for s in chosen})
+
+
 def _signature(rng: Random, name: str, kind: str, most: int = 10) -> Signature:
     inputs = rng.sample(sorted(INPUTS), rng.randint(0, 2))
     parameters = [Parameter(i, rng.choice(("in req", "in opt")), INPUTS[i]) for i in inputs]
@@ -155,11 +172,13 @@ def _signature(rng: Random, name: str, kind: str, most: int = 10) -> Signature:
 def constant(rng: Random, type_: Type) -> Value:
     """Return a constant as tables hold it: few different ones, so that comparisons hold."""
     match type_:
+        case Measure(unit) if UNITS.get(unit) != "byte":
+            return MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
         case Measure():
             return MeasureValue((rng.choice(((Decimal(1), "KB"), (Decimal(1000), "byte"),
                                              (Decimal(2), "KB"))),))  # fmt: skip
         case Enum(values):
-            return EnumValue(rng.choice(values))
+            return EnumValue(rng.choice(values or ("blue",)))
         case Entity(kind):
             return EntityValue(*rng.choice((("a1", kind, "Ann"), ("b2", kind, "Bob"))))
         case Array(element):
@@ -170,6 +189,13 @@ def constant(rng: Random, type_: Type) -> Value:
             return BooleanValue(rng.random() < 0.5)
         case _ if type_ == DATE:
             return DateValue((STEPS[0] + timedelta(hours=rng.choice((-30, 0, 2, 20)))).isoformat())
+        case _ if type_ == TIME:
+            return TimeValue(rng.choice((0, 9, 21)), rng.choice((0, 30)))
+        case _ if type_ == CURRENCY:
+            return CurrencyValue(Decimal(rng.choice((5, 20))), rng.choice(("usd", "chf")))
+        case _ if type_ == LOCATION:
+            home, paris = ContextValue(("location", "home")), (Decimal("48.85"), Decimal("2.35"))
+            return rng.choice((home, LocationValue(*paris, "paris"), LocationValue(*paris)))
         case _:
             return StringValue(rng.choice(("a", "a", "A", "ab")))
 
@@ -182,7 +208,9 @@ def value(rng: Random, type_: Type, scope: Scope) -> Value:
     if type_ == DATE and rng.random() < 0.5:
         edge = DateEdge(rng.choice(("start_of", "end_of")), "day")
         hour = MeasureValue(((Decimal(1), "h"),))
-        return rng.choice((DateNow(), edge, DateOffset(edge, "+", hour)))
+        week = MeasureValue(((Decimal(rng.choice((-1, 1))), "week"),))
+        ago = DateOffset(DateNow(), "-", week)
+        return rng.choice((DateNow(), edge, DateOffset(edge, "+", hour), ago))
     if isinstance(type_, Entity) and rng.random() < 0.5:
         return EntityValue(None, type_.kind, rng.choice(("ann", "Bob")))
     return constant(rng, type_)
@@ -212,7 +240,7 @@ def atom(rng: Random, fields: Scope, outer: Scope) -> Predicate:
     """Return a comparison of a field."""
     name = rng.choice(sorted(fields))
     type_ = fields[name]
-    operator = rng.choice(_OPERATORS[type_])
+    operator = rng.choice(_OPERATORS.get(type_) or operators_of(type_))
     scope = {**outer, **fields}
     if operator == "in_array":
         items = [value(rng, type_, {}) for _ in range(rng.randint(0, 2))]
@@ -227,7 +255,7 @@ def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) ->
     """Return a condition on the results of another query."""
     signature = rng.choice(lib.queries)
     scope = {**outer, **fields}
-    call = Call(Selector(CLASS), signature.name, arguments(rng, signature, scope))
+    call = Call(Selector(signature.class_name), signature.name, arguments(rng, signature, scope))
     return GetPredicate(call, predicate(rng, lib, outputs(signature), scope, 1))
 
 
@@ -257,7 +285,7 @@ def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[Quer
     if depth == 0 or kind == "call":
         signature = rng.choice(lib.queries)
         attributes = (Arg("name", StringValue("x")), Arg("id", StringValue("y")))
-        selector = Selector(CLASS, attributes if rng.random() < 0.1 else ())
+        selector = Selector(signature.class_name, attributes if rng.random() < 0.1 else ())
         call = Call(selector, signature.name, arguments(rng, signature, outer))
         return call, outputs(signature)
     inner, scope = query(rng, lib, outer, depth - 1)
@@ -372,7 +400,7 @@ def program(rng: Random, lib: TestLibrary) -> Program:
     if rng.random() < 0.5:
         return Program((Rule(begin, body, Notify()),))
     signature = rng.choice(lib.actions)
-    action = Call(Selector(CLASS), signature.name, arguments(rng, signature, scope))
+    action = Call(Selector(signature.class_name), signature.name, arguments(rng, signature, scope))
     return Program((Rule(begin, body, action),))
 
 
@@ -382,10 +410,12 @@ def primitive(rng: Random, lib: TestLibrary) -> Program:
     signature = rng.choice(lib.actions)
     if rng.random() < 0.3:
         found = Filter(found, predicate(rng, lib, scope, {}))
-    done = Call(Selector(CLASS), signature.name, arguments(rng, signature, scope))
+    done = Call(Selector(signature.class_name), signature.name, arguments(rng, signature, scope))
     match rng.randrange(4):
         case 0:
-            alone = Call(Selector(CLASS), signature.name, arguments(rng, signature, {}))
+            alone = Call(
+                Selector(signature.class_name), signature.name, arguments(rng, signature, {})
+            )
             return Program((Rule(None, None, alone),))
         case 1:
             return Program((Rule(None, found, Notify()),))
@@ -430,11 +460,11 @@ def _policy_function(
     rng: Random, lib: TestLibrary, functions: Sequence[Signature]
 ) -> PolicyFunction:
     if rng.random() < 0.2:
-        return PolicyFunction(rng.choice((None, CLASS)), None, TrueP())
+        return PolicyFunction(rng.choice((None, functions[0].class_name)), None, TrueP())
     signature = rng.choice(functions)
     fields = {p.name: p.type for p in signature.parameters}
     condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else TrueP()
-    return PolicyFunction(CLASS, signature.name, condition)
+    return PolicyFunction(signature.class_name, signature.name, condition)
 
 
 # ----------------------------------------------------------------------------------- tables

@@ -48,8 +48,8 @@ def command(**options: Any) -> int:
 
     The program is given as people write it, or as tokens. The sentence has its values; one that
     the templates derive means this program and is understood again. Where no derivation has the
-    program, the largest part that one has is said, and the rest in plain words in parentheses,
-    with a note on standard error; the exit code is 0 all the same.
+    program, what templates say of its parts is joined by words of our own, which a note on standard
+    error names; the exit code is 0 all the same.
 
     \b
     genie-dp describe 'now => @com.dropbox.list_folder() => notify'
@@ -103,8 +103,8 @@ def _describe(
     if options["file"] is not None:
         failed = len({p.span.line for p in problems if p.span})
         whole = total - partly - failed
-        told = f"{whole:,} described, {partly:,} in part, {failed:,} with mistakes"
-        click.echo(f"{total:,} programs: {told}", err=True)
+        told = f"{whole:,} said by templates, {partly:,} partly in our own words"
+        click.echo(f"{total:,} programs: {told}, {failed:,} with mistakes", err=True)
     if problems:
         raise GenieError(problems)
     return 0
@@ -136,4 +136,4 @@ def _show(
     if not found[0].complete:
         where = f"{place}: " if place else ""
         missing = "; ".join(found[0].missing)
-        click.echo(f"{where}note: no template says all of this program: {missing}", err=True)
+        click.echo(f"{where}note: words of our own: {missing}", err=True)

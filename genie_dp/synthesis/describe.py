@@ -2,18 +2,21 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from typing import Any
 
 from genie_dp.errors import GenieError
+from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.synthesis.compiler import Compiled
 from genie_dp.synthesis.describe_chart import DescribeChart, Item, Root
 from genie_dp.synthesis.describe_grammar import TargetGrammar
-from genie_dp.synthesis.describe_rest import facts, left_out, plain
-from genie_dp.synthesis.describe_target import LOOSE, Target, target_of
+from genie_dp.synthesis.describe_target import Target, target_of
 from genie_dp.synthesis.describe_values import WithPlaceholders, said, with_placeholders
+from genie_dp.synthesis.describe_words import OwnWords, Phrase
 from genie_dp.synthesis.explain import Node
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.templates import english
@@ -30,13 +33,15 @@ class Description:
     """A program in English.
 
     Attributes:
-        sentence: as people write it, with the values.
-        utterance: its tokens, with placeholders numbered from left to right.
+        sentence: as people write it, with the values; it says all of the program.
+        utterance: its tokens, with placeholders numbered from left to right; "" where the templates
+            alone do not say the program.
         program: what `explain` reads from the utterance: canonical tokens, the same placeholders.
         values: placeholder -> how its value is said.
-        derivation: the templates; None where none derives any part of the program.
-        complete: whether the sentence says all of the program.
-        missing: what its templates do not say, in plain words.
+        derivation: the templates; None where they alone do not say the program.
+        complete: whether the templates alone say the program.
+        missing: what no template says, in the words of our own that stand in the sentence.
+        parts: descriptions of parts of the program, whose templates' words stand in the sentence.
     """
 
     sentence: str
@@ -46,6 +51,7 @@ class Description:
     derivation: Node | None
     complete: bool = True
     missing: tuple[str, ...] = ()
+    parts: tuple["Description", ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +84,8 @@ class Describer:
     def describe(self, program: Any) -> Description:
         """Return the most natural sentence for a program: a tree, or a text in either form.
 
-        Where no derivation has the program, the sentence says the largest part that one has, and
-        in plain words what is missing; `complete` is False then.
+        Where no derivation has the program, words of our own are put around what templates say of
+        its parts; `complete` is False then.
 
         Raises:
             GenieError: a text that the language cannot read, or a program that is ill-typed.
@@ -102,13 +108,11 @@ class Describer:
         """
         tree = self.read(program) if isinstance(program, str) else program
         self._check(tree, program if isinstance(program, str) else "")
-        readings = list(self._readings(tree))
-        for reading, target in readings:
-            found = tuple(self._sentences(reading, target, most))
-            if found:
-                return found
-        part = self._part(tree, readings)
-        return (Draft(part.utterance, part.program, lambda: part),)
+        found = tuple(draft for _, draft in islice(self._whole(tree), most))
+        if found:
+            return found
+        own = self._own(tree)
+        return (Draft("", own.program, lambda: own),)
 
     def read(self, text: str) -> Any:
         """Return the program of a text, written as people do or as tokens.
@@ -139,14 +143,22 @@ class Describer:
         if errors:
             raise GenieError(errors, sources=dict.fromkeys(("<program>", "<tokens>"), text))
 
+    def _whole(self, tree: Any) -> Iterator[tuple["_Derived", Draft]]:
+        """Yield the sentences that templates derive for all of a program."""
+        for reading, target in self._readings(tree):
+            found = False
+            for derived, draft in self._sentences(reading, target):
+                found = True
+                yield derived, draft
+            if found:
+                return
+
     def _readings(self, tree: Any) -> Iterator[tuple[WithPlaceholders, Target]]:
         language = self.compiled.language
-        is_thingtalk = language.name == "thingtalk"
-        found = (
-            with_placeholders(tree, self.grammar.known)
-            if is_thingtalk
-            else iter([WithPlaceholders(tree, {})])
-        )
+        found = iter([WithPlaceholders(tree, {})])
+        if language.name == "thingtalk":
+            # Canonical form first: it makes people of the names in policies, which are values.
+            found = with_placeholders(language.canonical(tree, self.library), self.grammar.known)
         for reading in found:
             form = language.canonical(reading.program, self.library)
             text = language.tokens(form, self.library)
@@ -156,7 +168,9 @@ class Describer:
 
     # ------------------------------------------------------------------------- all of it
 
-    def _sentences(self, reading: WithPlaceholders, target: Target, most: int) -> Iterator[Draft]:
+    def _sentences(
+        self, reading: WithPlaceholders, target: Target
+    ) -> Iterator[tuple["_Derived", Draft]]:
         chart = DescribeChart(self.grammar, target, self.max_depth)
         found = chart.roots()
         whole = {part for part in {root.part for root in found} if self._is_whole(chart, part)}
@@ -171,9 +185,8 @@ class Describer:
             key = tuple(sorted(names.items()))
             if key not in programs:
                 programs[key] = self._named(target.text, {**target.names, **names})
-            yield self._draft(reading, target, root, text, names, programs[key])
-            if len(met) == most:
-                return
+            draft = self._draft(reading, target, root, text, names, programs[key])
+            yield _Derived(root, text, _values(reading, target), target), draft
 
     def _is_whole(self, chart: DescribeChart, part: int) -> bool:
         text, target = chart.values[part].text, chart.target
@@ -229,87 +242,111 @@ class Describer:
     def _naming(self, names: Mapping[str, str]) -> Callable[[str], str]:
         return lambda text: _renamed(text, names).replace(GAP, _BLANK)
 
-    # -------------------------------------------------------------------- a part of it only
+    # ------------------------------------------------------------------ words of our own, too
 
-    def _part(self, tree: Any, readings: Sequence[tuple[WithPlaceholders, Target]]) -> Description:
-        """Return the description of the largest part that templates say, and of the rest."""
-        found = []
-        for reading, target in readings if self._knows_parts() else ():
-            chart = DescribeChart(self.grammar, replace(target, is_loose=True), self.max_depth)
-            best = self._largest(chart)
-            if best is not None:
-                found.append((best, reading, target, chart))
-        if not found:
-            return self._plain(tree)
-        (_, root, text), reading, target, chart = max(found, key=lambda f: f[0][0])
-        return self._partial(reading, target, chart, root, text)
+    def _own(self, tree: Any) -> Description:
+        """Return the description of a program that templates alone do not say."""
+        language = self.compiled.language
+        form = language.canonical(tree, self.library)
+        program = language.tokens(form, self.library)
+        if language.name != "thingtalk":  # nothing is known of the parts of its programs
+            written = language.render(form)
+            return Description(written, "", program, (), None, False, (written,))
+        words = OwnWords(self.library, _Templates(self))
+        sentence = words.program(form)
+        own = tuple(dict.fromkeys(words.own))
+        parts = tuple(phrase.source for phrase in dict.fromkeys(words.used))
+        return Description(sentence, "", program, (), None, False, own, parts)
 
-    def _knows_parts(self) -> bool:
-        """Tell whether the parts of programs can be told from their tokens."""
-        return self.compiled.language.name == "thingtalk"
 
-    def _largest(self, chart: DescribeChart) -> tuple[tuple[int, float], Root, str] | None:
-        """Return the sentence that says most of the program: (tokens said, -cost), and it."""
-        roots, whole = chart.roots(), facts(chart.target.tokens)
-        sizes = {
-            part: _size(tokens)
-            for part in {root.part for root in roots}
-            if facts(tokens := chart.values[part].text.split()) <= whole
-        }
-        parts = (root for root in roots if root.part in sizes)
-        for root in sorted(parts, key=lambda root: (-sizes[root.part], root.cost)):
-            text = chart.said(root)
-            if text is not None and all(text.count(c) < 2 for c in chart.target.names):
-                return (sizes[root.part], -root.cost), root, text
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """A sentence that templates derive, of which a phrase may be wanted."""
+
+    root: Root
+    text: str
+    values: Mapping[str, str]
+    target: Target
+
+
+MOST_ROOTS = 12  # sentences that are looked at for a phrase, the most natural first
+
+
+@dataclass(slots=True)
+class _Templates:
+    """Answers `OwnWords`: a phrase is taken from a sentence that the templates derive."""
+
+    describer: Describer
+    known: dict[Any, "Phrase | None"] = field(default_factory=dict)
+
+    def noun(self, query: ast.Query) -> Phrase | None:
+        program = ast.Program((ast.Rule(None, query, ast.Notify()),))
+        return self._phrase(program, "query", ("now => ", " => notify"))
+
+    def when(self, stream: ast.Stream) -> Phrase | None:
+        program = ast.Program((ast.Rule(stream, None, ast.Notify()),))
+        return self._phrase(program, "stream", ("", " => notify"))
+
+    def verb(self, action: ast.Call) -> Phrase | None:
+        program = ast.Program((ast.Rule(None, None, action),))
+        return self._phrase(program, "action", ("now => ", ""))
+
+    def command(self, program: ast.Program | ast.Policy) -> Phrase | None:
+        return self._phrase(program, "", ("", ""))
+
+    def _phrase(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
+        """Return the words of a kind for a program without what is around them in its tokens."""
+        if (program, kind) not in self.known:
+            found = self._found(program, kind, around)
+            self.known[program, kind] = found
+        return self.known[program, kind]
+
+    def _found(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
+        if _has_event(program) or not self._is_typed(program):
+            return None
+        for derived, draft in islice(self.describer._whole(program), MOST_ROOTS):
+            text = derived.text if kind else ""
+            if kind:
+                wanted = derived.target.text.removeprefix(around[0]).removesuffix(around[1])
+                text = next(_texts(derived.root.children, kind, wanted), "")
+            elif not _asks(derived.text):
+                text = derived.text
+            if text:
+                words = _worded(text, derived.values)
+                first = text[:1] if text[:1].isalpha() and text[:2] != "i " else words[:1]
+                return Phrase(first + words[1:], draft.described())
         return None
 
-    def _partial(
-        self,
-        reading: WithPlaceholders,
-        target: Target,
-        chart: DescribeChart,
-        root: Root,
-        text: str,
-    ) -> Description:
-        names, values = self._numbered(text), _values(reading, target)
-        # Placeholders of types that no function of the library has have no character.
-        told = {token: said(value) for token, value in reading.values.items()} | values
-        runs = left_out(target.tokens, chart.values[root.part].text.split())
-        rest = tuple(plain(run, lambda token: told.get(token, token)) for run in runs)
-        rest = rest or (plain(target.tokens, lambda token: told.get(token, token)),)
-        return Description(
-            _with_rest(surface(text, values), rest),
-            _renamed(text, names),
-            _renamed(chart.values[root.part].text, {**target.names, **names}),
-            tuple((names[character], values[character]) for character in names),
-            _root_node(root, text, self._naming(names)),
-            complete=False,
-            missing=rest,
-        )
-
-    def _plain(self, tree: Any) -> Description:
-        """Return a description without any template: the tokens in plain words."""
-        language = self.compiled.language
-        reading = WithPlaceholders(tree, {})
-        if self._knows_parts():
-            reading = next(with_placeholders(tree, frozenset()))
-        text, tokens = (
-            language.tokens(language.canonical(program, self.library), self.library)
-            for program in (tree, reading.program)
-        )
-        told = {token: said(value) for token, value in reading.values.items()}
-        words = plain(tokens.split(), lambda token: told.get(token, token))
-        return Description(_with_rest("", (words,)), "", text, (), None, False, (words,))
+    def _is_typed(self, program: Any) -> bool:
+        """Tell whether a part means something by itself: all its names are its own."""
+        try:
+            self.describer._check(program, "")
+        except GenieError:
+            return False
+        return True
 
 
-def _with_rest(sentence: str, rest: Sequence[str]) -> str:
-    told = f"(in plain words: {'; '.join(rest)})"
-    return f"{sentence} {told}" if sentence else told
+def _texts(items: Iterable[Item], kind: str, wanted: str) -> Iterator[str]:
+    """Yield the texts of pieces that say just what is wanted, as phrases of that kind."""
+    for item in items:
+        value, form = item.piece.value, item.piece.features.form
+        if value.kind == kind and not value.gap and _bare(value.text) == _bare(wanted):
+            is_noun = form in ("np", "long") and not english.starts_with_verb(item.piece.text)
+            is_verb = english.starts_with_verb(item.piece.text)
+            if {"query": is_noun, "action": is_verb}.get(kind, True):
+                yield item.piece.text
+        yield from _texts(item.children, kind, wanted)
 
 
-def _size(tokens: Sequence[str]) -> int:
-    """Return how many tokens are more than structure."""
-    return sum(token not in LOOSE for token in tokens)
+def _bare(text: str) -> str:
+    """Return the tokens of a query without the parentheses around all of it."""
+    inner = text.removeprefix("( ").removesuffix(" )")
+    is_one = len(inner) == len(text) - 4 and "(" not in inner
+    return inner if is_one else text
+
+
+def _has_event(node: Any) -> bool:
+    return isinstance(node, ast.EventValue) or any(map(_has_event, children(node)))
 
 
 def _values(reading: WithPlaceholders, target: Target) -> dict[str, str]:
@@ -336,13 +373,22 @@ def surface(text: str, values: Mapping[str, str]) -> str:
     >>> surface("wait for a \ue000 , i said", {"\ue000": "8 minute timer"})
     'Wait for an 8 minute timer, I said'
     """
-    asks = english.is_question(text) or text.partition(" ")[0] in _QUESTIONS
-    text = _I.sub("I", english.surface(text)) + ("?" if asks else "")
+    text = _worded(text, values) + ("?" if _asks(text) else "")
+    return text[:1].upper() + text[1:]
+
+
+def _asks(text: str) -> bool:
+    return english.is_question(text) or text.partition(" ")[0] in _QUESTIONS
+
+
+def _worded(text: str, values: Mapping[str, str]) -> str:
+    """Return tokens as people write them, with values in their places."""
+    text = _I.sub("I", english.surface(text))
     for character, value in values.items():
         if english.article(value) == "an":
             text = re.sub(rf"\b([Aa]) {character}", rf"\1n {character}", text)
         text = text.replace(character, value)
-    return text[:1].upper() + text[1:]
+    return text
 
 
 def _root_node(root: Root, text: str, naming: Callable[[str], str]) -> Node:

@@ -254,7 +254,7 @@ class DescribeChart:
         return self.grammar.assembled(rule, [item.piece for item in items])
 
     def roots(self) -> list[Root]:
-        """Return every way to say a whole program that is, or is part of, the target."""
+        """Return every way to say a whole program that may be the target."""
         found: list[Root] = []
         for family in self.grammar.sentences(self.target):
             if self.target.is_policy != (family.rule.body.kind == "policy"):
@@ -262,7 +262,8 @@ class DescribeChart:
             for part, items in self.combinations(family):
                 below = sum(item.cost for item in items)
                 found += [
-                    Root(below + cost, part, rule, tuple(items)) for rule, cost in family.rules
+                    Root(below + cost + QUESTION * _asks(rule, items), part, rule, tuple(items))
+                    for rule, cost in family.rules
                 ]
         return found
 
@@ -306,7 +307,7 @@ class DescribeChart:
 
     def _is_whole(self, parts: Sequence[int]) -> bool:
         """Tell whether parts have all functions of the program, where nothing less is wanted."""
-        if self.target.is_loose or self.target.is_policy:
+        if self.target.is_policy:
             return True
         return sum(len(self.values[part].functions) for part in parts) == self.target.size
 
@@ -317,7 +318,7 @@ class DescribeChart:
         if key not in self._built:
             values = {family.rule.names[i]: self.values[parts[i]] for i in family.order}
             value = body.build(values)
-            if value is not None and is_root and not self.target.is_loose:
+            if value is not None and is_root:
                 fits = len(value.text) == self.length  # tokens may stand in another order
             else:
                 fits = value is not None and self._fits(value)

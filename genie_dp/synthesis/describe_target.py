@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -13,10 +13,6 @@ _PLACEHOLDER = re.compile(r"([A-Z][A-Z_]*(?:_[\w.:-]+)?)_(\d+)")
 _NAME = re.compile(r"[@:]")
 _OPERATORS = frozenset(("==", "=", ">", "<", ">=", "<=", "=~", "~=", "contains"))
 _POLICY = "policy"
-# Tokens that hold the rest together: a part of a program may have other ones than the whole.
-LOOSE = frozenset(
-    ("(", ")", "[", "]", "=>", "now", "notify", "and", "filter", "on", "new", "of", "join", ",")
-)
 
 
 @dataclass(slots=True)
@@ -32,14 +28,12 @@ class Target:
         functions: the functions of the program.
         size: how many functions it has, those that it has twice counted twice.
         passed: names that stand elsewhere than in conditions.
-        is_loose: whether whole programs that say only a part of it are looked for as well.
     """
 
     tokens: tuple[str, ...]
     names: Mapping[str, str]
     functions: frozenset[str]
     size: int
-    is_loose: bool = False
     counts: Counter[str] = field(init=False)
     pairs: frozenset[tuple[str, str]] = field(init=False)
     passed: frozenset[str] = field(init=False)
@@ -49,8 +43,6 @@ class Target:
         """Count the tokens once."""
         self.is_policy = self.tokens[:1] == (_POLICY,)
         self.counts = Counter(map(self._alike, self.tokens))
-        if self.is_loose:
-            self.counts = Counter(_kept_together(self.tokens))
         self.passed = frozenset(
             token
             for before, token in pairwise(self.tokens)
@@ -80,20 +72,13 @@ class Target:
 
     def _counted(self, tokens: list[str]) -> list[tuple[str, int]]:
         """Return how often tokens come: of a policy, those that its syntax leaves alone."""
-        if self.is_loose:
-            tokens = [token for token in _kept_together(tokens) if token not in LOOSE]
-        elif self.is_policy:
+        if self.is_policy:
             tokens = [self._alike(token) for token in tokens if is_content(token)]
         return list(Counter(tokens).items())
 
     def _alike(self, token: str) -> str:
         # A policy says of its functions `==` where a call says `=`.
         return "==" if self.is_policy and token == "=" else token
-
-
-def _kept_together(tokens: Sequence[str]) -> list[str]:
-    """Return the tokens, "not" and "or" as one with what is beside them: no part is without."""
-    return " ".join(tokens).replace("not param:", "not~param:").replace(" or ", "~or~").split()
 
 
 def is_content(token: str) -> bool:

@@ -1,7 +1,7 @@
 """Values of programs as people say them, and programs with placeholders in their place."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from decimal import Decimal
@@ -195,7 +195,7 @@ def said(value: Any) -> str:
         case ast.NumberValue(number):
             return _number(number)
         case ast.MeasureValue(parts):
-            return " ".join(_measure(number, unit) for number, unit in parts)
+            return _sum(parts)
         case ast.CurrencyValue(amount, code):
             return _money(amount, code)
         case ast.TimeValue(hour, minute, second):
@@ -240,6 +240,24 @@ def _measure(number: Decimal, unit: str) -> str:
     return f"{_number(number)} {one if number == 1 else many}"
 
 
+def _sum(parts: Sequence[tuple[Decimal, str]]) -> str:
+    """Return a sum of measures; what is taken away is said so.
+
+    >>> _sum([(Decimal(6), "ft"), (Decimal(1), "in")])
+    '6 feet 1 inch'
+    >>> _sum([(Decimal(1), "day"), (Decimal(-2), "h")])
+    '1 day less 2 hours'
+    """
+    first, *rest = parts
+    told = _measure(*first)
+    for number, unit in rest:
+        if number < 0:
+            told += f" less {_measure(-number, unit)}"
+        else:
+            told += f"{' ' if unit in _UNITS else ' plus '}{_measure(number, unit)}"
+    return told
+
+
 _SIGNS = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
 
 
@@ -266,13 +284,14 @@ def _time(hour: int, minute: int, second: int) -> str:
 
 
 def _entity(value: ast.EntityValue) -> str:
-    text = value.display or value.value or "something"
+    text = value.display or value.value or "an unknown value"
     sign = {"tt:username": "@", "tt:hashtag": "#"}.get(value.kind, "")
     return text if text.startswith(sign) else sign + text
 
 
 _THIS = {"day": "today", "week": "this week", "mon": "this month", "year": "this year",
-         "h": "this hour", "min": "this minute"}  # fmt: skip
+         "h": "this hour", "min": "this minute", "s": "this second"}  # fmt: skip
+_OF_THE_CLOCK = frozenset(("ms", "s", "min", "h"))
 
 
 def _date(value: Any) -> str:
@@ -282,14 +301,49 @@ def _date(value: Any) -> str:
         case ast.DateEdge(edge, unit):
             which = "start" if edge == "start_of" else "end"
             return f"the {which} of {_THIS.get(unit, unit)}"
-        case ast.DateOffset(ast.DateNow(), sign, duration):
-            return f"{said(duration)} {'ago' if sign == '-' else 'from now'}"
         case ast.DateOffset(base, sign, duration):
-            return f"{said(duration)} {'before' if sign == '-' else 'after'} {said(base)}"
+            return moved(said(base), sign, duration, is_now=isinstance(base, ast.DateNow))
         case ast.DateValue(iso):
             return _calendar(iso)
         case _:
             return literal(value)
+
+
+def moved(base: str, sign: str, duration: Any, *, is_now: bool = False) -> str:
+    """Return a date some time before or after another one.
+
+    >>> hours = ast.MeasureValue(((Decimal(-3), "h"),))
+    >>> moved("now", "-", hours, is_now=True), moved("the end of today", "+", hours)
+    ('3 hours from now', '3 hours before the end of today')
+    """
+    if isinstance(duration, ast.MeasureValue) and duration.parts[0][0] < 0:
+        parts = tuple((-number, unit) for number, unit in duration.parts)
+        duration, sign = replace(duration, parts=parts), "+" if sign == "-" else "-"
+    if is_now:
+        return f"{said(duration)} {'ago' if sign == '-' else 'from now'}"
+    return f"{said(duration)} {'before' if sign == '-' else 'after'} {base}"
+
+
+def is_moment(value: Any) -> bool:
+    """Tell whether a date is a time on a clock rather than a day.
+
+    >>> is_moment(ast.DateNow()), is_moment(ast.DateEdge("start_of", "week"))
+    (True, False)
+    """
+    match value:
+        case ast.DateNow():
+            return True
+        case ast.DateEdge(_, unit):
+            return unit in _OF_THE_CLOCK
+        case ast.DateOffset(base, _, ast.MeasureValue(parts)):
+            is_short = any(unit in _OF_THE_CLOCK for _, unit in parts)
+            return is_short or (is_moment(base) and not isinstance(base, ast.DateNow))
+        case ast.DateOffset(base):
+            return is_moment(base)
+        case ast.DateValue(iso):
+            return _calendar(iso) != iso and " at " in _calendar(iso)
+        case _:
+            return False
 
 
 def _calendar(iso: str) -> str:
@@ -298,6 +352,9 @@ def _calendar(iso: str) -> str:
     except ValueError:
         return iso
     text = f"{moment:%B} {moment.day}, {moment.year}"
-    if moment.hour or moment.minute or moment.second:
+    ahead = moment.utcoffset()  # a date without a zone is of UTC
+    if moment.microsecond or (ahead and ahead.seconds % 60):
+        return iso
+    if moment.hour or moment.minute or moment.second or ahead:
         text += f" at {_time(moment.hour, moment.minute, moment.second)}"
-    return text
+    return f"{text} (UTC{moment.isoformat()[-6:]})" if ahead else text
