@@ -2,9 +2,11 @@
 
     python benchmarks/describe.py --rows 2000 --read-back 2000
 
-Programs: synthesized rows of the shipped library at depth 5, and those of the skills' `eval.tsv`,
-which people wrote. `--read-back N` has the sentences of the first N of each explained: the law is
-that the program is among those that the sentence means. `--show N` prints N random ones to read.
+Programs: synthesized rows of the shipped library at depth 5, those of the skills' `eval.tsv`, which
+people wrote, those with one change each, and random ones over the functions of the library. What
+templates say, of a program or of its parts, is explained for the first N of each with `--read-back
+N`: the law is that the program is among those that the sentence means. `--show N` prints N random
+ones to read.
 `--render N` says the first N of each as `genie-dp private render` does: five sentences, each read
 back.
 """
@@ -13,13 +15,21 @@ import argparse
 import json
 import random
 import statistics
+import sys
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from genie_dp.cli.explain import read_pairs
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.errors import GenieError
 from genie_dp.private.prior.render import Renderer
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import Compiled, compile_grammar
@@ -30,13 +40,15 @@ from genie_dp.synthesis.explain import Explainer
 from genie_dp.synthesis.run import Tally, block_numbers, parts
 from genie_dp.synthesis.seen import Seen
 from genie_dp.templates.grammar import subset
+from tests import strategies
+from tests.test_describe_words import mutants
 
 
 @dataclass(frozen=True)
 class Described:
     """A program with its description and what it took, in seconds of CPU."""
 
-    program: str
+    program: Any
     description: Description
     seconds: float
 
@@ -58,7 +70,40 @@ def written() -> Iterator[str]:
             yield program
 
 
-def described(describer: Describer, programs: Sequence[str]) -> list[Described]:
+def changed(inputs: Inputs, describer: Describer, count: int) -> Iterator[Any]:
+    """Yield programs of people with one change each: an operator, "not", "or", one thing less."""
+    trees = [describer.read(text) for text in written()]
+    found = (
+        mutant
+        for number in range(10**9)
+        for rng in [random.Random(f"changed:{number}")]
+        for mutant in mutants(rng.choice(trees), rng, 1)
+    )
+    return islice(well_typed(inputs, found), count)
+
+
+def drawn(inputs: Inputs, count: int) -> Iterator[Any]:
+    """Yield random programs, one in ten a policy, over a few functions each."""
+    functions = inputs.library.functions()
+
+    def draw(number: int) -> Any:
+        rng = random.Random(f"drawn:{number}")
+        few = strategies.part_of(rng, functions)
+        return (strategies.policy if number % 10 == 0 else strategies.program)(rng, few)
+
+    return islice(well_typed(inputs, map(draw, range(10**9))), count)
+
+
+def well_typed(inputs: Inputs, programs: Iterator[Any]) -> Iterator[Any]:
+    """Yield the programs without a mistake, in canonical form."""
+    language, library = inputs.language, inputs.library
+    for program in programs:
+        if not any(p.severity == "error" for p in language.check(program, library)):
+            with suppress(GenieError):  # too many clauses in normal form
+                yield language.canonical(program, library)
+
+
+def described(describer: Describer, programs: Sequence[Any]) -> list[Described]:
     """Describe programs, each timed by itself."""
     found = []
     for program in programs:
@@ -70,24 +115,27 @@ def described(describer: Describer, programs: Sequence[str]) -> list[Described]:
 
 def report(name: str, found: Sequence[Described], explainer: Explainer, read_back: int) -> None:
     """Print counts and times."""
-    whole = [d for d in found if d.description.complete]
+    whole = [d.description for d in found if d.description.complete]
+    partly = [d.description for d in found if d.description.parts]
     times = sorted(d.seconds * 1000 for d in found)
     print(
-        f"{name}: {len(found):,} programs, {len(whole):,} described"
-        f" ({len(whole) / len(found):.1%}); CPU median {statistics.median(times):.0f} ms,"
+        f"{name}: {len(found):,} programs, {len(whole):,} ({len(whole) / len(found):.1%}) said by"
+        f" templates, {len(partly):,} partly in our own words,"
+        f" {len(found) - len(whole) - len(partly):,} in our own words only;"
+        f" CPU median {statistics.median(times):.0f} ms,"
         f" 95th percentile {times[int(len(times) * 0.95)]:.0f} ms, worst {times[-1]:.0f} ms"
     )
     lost = several = 0
-    for d in whole[:read_back]:
-        programs = explainer.explain(d.description.utterance).programs
-        lost += d.description.program not in programs
+    said = [*whole[:read_back], *(part for d in partly[:read_back] for part in d.parts)]
+    for description in said if read_back else ():
+        programs = explainer.meanings(description.utterance)
+        lost += description.program not in programs
         several += len(programs) > 1
     if read_back:
-        seen = min(read_back, len(whole))
-        print(f"  {seen:,} read back: {lost} without their program, {several} with a second one")
-    for d in found:
-        if not d.description.complete:
-            print(f"  in part: {d.program}\n    {d.description.sentence}")
+        print(
+            f"  {len(said):,} sentences read back: {lost} without their program,"
+            f" {several} with a second one"
+        )
 
 
 def report_rendered(name: str, renderer: Renderer, programs: Sequence[str]) -> None:
@@ -129,13 +177,16 @@ def main() -> None:
     for name, programs in (
         ("synthesized", list(synthesized(inputs, compiled, given.rows, given.number))),
         ("eval.tsv", list(written())),
+        ("eval.tsv, changed", list(changed(inputs, describer, given.rows))),
+        ("drawn", list(drawn(inputs, given.rows))),
     ):
         found = described(describer, programs)
         report(name, found, explainer, given.read_back)
-        if given.render:
+        if given.render and isinstance(programs[0], str):
             report_rendered(name, renderer, programs[: given.render])
         for d in random.Random("show").sample(found, min(given.show, len(found))):
-            print(f"{d.program}\n    {d.description.sentence}")
+            tree = describer.read(d.program) if isinstance(d.program, str) else d.program
+            print(f"{inputs.language.render(tree)}\n    {d.description.sentence}")
 
 
 if __name__ == "__main__":

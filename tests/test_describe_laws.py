@@ -8,6 +8,7 @@ import pytest
 
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.dataset.formats import from_json
+from genie_dp.errors import GenieError
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
@@ -15,6 +16,7 @@ from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.grammar import subset
+from tests import strategies
 from tests.synthesis_setup import engine, few, rows, shipped, text_of
 
 PIZZA = Path(__file__).parent.parent / "examples" / "pizza-order"
@@ -106,6 +108,40 @@ def test_most_programs_of_people_are_described():
     assert all(d.program in explainer.explain(d.utterance).programs for d in whole[:40])
 
 
+def drawn(seed):
+    """Return a random program over the shipped functions, in canonical form, or None."""
+    inputs, rng = shipped(), random.Random(f"drawn:{seed}")
+    few_functions = strategies.part_of(rng, inputs.library.functions())
+    make = strategies.policy if seed % 5 == 0 else strategies.program
+    program = make(rng, few_functions)
+    if any(p.severity == "error" for p in inputs.language.check(program, inputs.library)):
+        return None
+    try:
+        return inputs.language.canonical(program, inputs.library)
+    except GenieError:  # too many clauses in normal form
+        return None
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(1000, marks=pytest.mark.slow)])
+def test_what_templates_say_in_any_program_is_read_back(count):
+    describer, explainer = both("shipped")
+    language = shipped().language
+    trees = [tree for tree in map(drawn, range(count)) if tree is not None]
+    assert len(trees) > count / 2
+    for tree in trees:
+        found = describer.describe(tree)
+        whole = language.tokens(tree, shipped().library)
+        assert found.complete or found.program == whole
+        for said in (found,) if found.complete else found.parts:
+            assert said.complete
+            assert said.program in explainer.meanings(said.utterance), said.sentence
+        for part in found.parts:  # all that a part does, the program does
+            assert not language.functions(language.from_tokens(part.program)) - language.functions(
+                tree
+            )
+        assert all(words.lower() in found.sentence.lower() for words in found.missing)
+
+
 def test_programs_of_another_language_are_described():
     inputs = load_inputs("sexpr", (PIZZA / "pizza.sexpr",), (PIZZA,), skip_broken=False)
     compiled = compiled_of(inputs)
@@ -117,3 +153,12 @@ def test_programs_of_another_language_are_described():
         found = describer.describe(order)
         assert found.complete, order
         assert order in explainer.explain(found.utterance).programs
+
+
+def test_a_program_of_another_language_that_no_template_says_is_given_as_it_is():
+    inputs = load_inputs("sexpr", (PIZZA / "pizza.sexpr",), (PIZZA,), skip_broken=False)
+    describer = Describer(compiled_of(inputs), inputs.library)
+    text = "(ORDER (PIZZAORDER (NUMBER 1) (TOPPING nothing_known)))"
+    found = describer.describe(text)
+    assert not found.complete
+    assert found.sentence == inputs.language.render(inputs.language.parse(text))

@@ -16,10 +16,12 @@ from genie_dp.synthesis.describe_chart import DescribeChart, Item, Root
 from genie_dp.synthesis.describe_grammar import TargetGrammar
 from genie_dp.synthesis.describe_target import Target, target_of
 from genie_dp.synthesis.describe_values import WithPlaceholders, said, with_placeholders
-from genie_dp.synthesis.describe_words import OwnWords, Phrase
+from genie_dp.synthesis.describe_words import BEGIN_WHEN, OwnWords, Phrase
 from genie_dp.synthesis.explain import Node
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.templates import english
+
+MOST_ROOTS = 12  # sentences that are looked at for a phrase, the most natural first
 
 _BLANK = "____"
 _TOKEN_FORM = re.compile(r"\b(?:param|enum|unit|attribute):|\^\^\S+ id:")
@@ -269,9 +271,6 @@ class _Derived:
     target: Target
 
 
-MOST_ROOTS = 12  # sentences that are looked at for a phrase, the most natural first
-
-
 @dataclass(slots=True)
 class _Templates:
     """Answers `OwnWords`: a phrase is taken from a sentence that the templates derive."""
@@ -305,11 +304,11 @@ class _Templates:
         if _has_event(program) or not self._is_typed(program):
             return None
         for derived, draft in islice(self.describer._whole(program), MOST_ROOTS):
-            text = derived.text if kind else ""
+            text = ""
             if kind:
                 wanted = derived.target.text.removeprefix(around[0]).removesuffix(around[1])
                 text = next(_texts(derived.root.children, kind, wanted), "")
-            elif not _asks(derived.text):
+            elif derived.target.is_policy or _is_command(derived.text):
                 text = derived.text
             if text:
                 words = _worded(text, derived.values)
@@ -375,6 +374,11 @@ def surface(text: str, values: Mapping[str, str]) -> str:
     """
     text = _worded(text, values) + ("?" if _asks(text) else "")
     return text[:1].upper() + text[1:]
+
+
+def _is_command(text: str) -> bool:
+    """Tell whether more can be said after a sentence: it is no question, nor a mere noun."""
+    return english.starts_with_verb(text) or text.startswith(BEGIN_WHEN)
 
 
 def _asks(text: str) -> bool:

@@ -104,7 +104,7 @@ _AMOUNTS = {"count": "number", "sum": "total", "avg": "average", "max": "largest
             "min": "smallest value"}  # fmt: skip
 _OF_A_LIST = {"sum": "the total", "avg": "the average", "max": "the largest",
               "min": "the smallest"}  # fmt: skip
-_BEGIN_WHEN = ("when ", "whenever ", "every ", "each ", "once ", "if ", "as soon as ", "any time ")
+BEGIN_WHEN = ("when ", "whenever ", "every ", "each ", "once ", "if ", "as soon as ", "any time ")
 _FLAGS = {"is": "is not", "has": "has no", "can": "cannot"}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
@@ -195,16 +195,18 @@ class OwnWords:
     _outputs: dict[str, int] = field(default_factory=dict)
 
     def program(self, program: ast.Program | ast.Policy) -> str:
-        """Return sentences for a canonical program, all of it said."""
+        """Return sentences for a canonical program that templates have no sentence for."""
         if isinstance(program, ast.Policy):
-            return _sentence(self._policy(program))
-        return ". ".join(_sentence(self._rule(rule)) for rule in program.rules)
+            return _sentence(self._restricted(program) or self._allowed(program))
+        return ". ".join(_sentence(self._rule(rule, program)) for rule in program.rules)
 
     # ------------------------------------------------------------------------------- sentences
 
-    def _rule(self, rule: ast.Rule) -> str:
+    def _rule(self, rule: ast.Rule, program: ast.Program) -> str:
         self._name_calls(rule)
-        command = self._use(self.templates.command(ast.Program((rule,))))
+        command = None
+        if len(program.rules) > 1:  # templates have no sentence for the only one
+            command = self._use(self.templates.command(ast.Program((rule,))))
         return command or self._with_riders(rule) or self._composed(rule)
 
     def _composed(self, rule: ast.Rule) -> str:
@@ -417,7 +419,7 @@ class OwnWords:
     def stream(self, stream: ast.Stream) -> str:
         """Return a phrase that says when: "when i get an email", "every day at 9 am"."""
         found = self.templates.when(stream)
-        if found is not None and found.words.startswith(_BEGIN_WHEN):
+        if found is not None and found.words.startswith(BEGIN_WHEN):
             return self._use(found) or ""
         match stream:
             case ast.AtTimer() | ast.Timer():
@@ -472,10 +474,6 @@ class OwnWords:
 
     # -------------------------------------------------------------------------------- policies
 
-    def _policy(self, policy: ast.Policy) -> str:
-        command = self._use(self.templates.command(policy))
-        return command or self._restricted(policy) or self._allowed(policy)
-
     def _restricted(self, policy: ast.Policy) -> str | None:
         """Return what templates say of a policy without some conditions, and those."""
         if (policy.query is None) == (policy.action is None):
@@ -505,7 +503,9 @@ class OwnWords:
         does = self._done(policy.action)
         if policy.query is None:
             return self._note(f"{who} may {does}")
-        return self._note(f"{who} may use {self._seen(policy.query)} to {does}")
+        seen = self._seen(policy.query)
+        comma = "," if getattr(policy.query, "predicate", None) != ast.TrueP() else ""
+        return self._note(f"{who} may use {seen}{comma} to {does}")
 
     def _who(self, source: ast.Predicate) -> str:
         names = {"source": Field("source", Entity("tt:contact"), "")}
@@ -632,8 +632,9 @@ class OwnWords:
         phrases = self.library.phrases(known.function, known.name)
         part = "predicate_true" if is_true else "predicate_false"
         thing = known.of or known.thing
-        if phrases.get(part):
-            return f"{thing} {_singular_verb(phrases[part][0])}"
+        agreeing = [phrase for phrase in phrases.get(part, ()) if phrase.startswith("{")]
+        if agreeing:
+            return f"{thing} {_singular_verb(agreeing[0])}"
         first, _, rest = known.name.partition("_")
         if phrases.get("base") or not rest or first not in _FLAGS:
             return ""
@@ -781,7 +782,9 @@ class OwnWords:
         found = self.library.find(known.function)
         others = found.parameter_phrases if found else {}
         taken = {p.get("base", ("",))[0] for n, p in others.items() if n != known.name}
-        return phrases[0] if phrases and phrases[0] not in taken else ""
+        if not phrases or phrases[0] in taken:
+            return ""
+        return english.plural(phrases[0]) if isinstance(known.type, Array) else phrases[0]
 
     def _query_names(self, query: ast.Query) -> Names:
         match query:

@@ -60,7 +60,7 @@ class Renderer:
             return error.problems[0].message
         first = found[0].described()
         if not first.complete:
-            return f"no template says {'; '.join(first.missing)}"
+            return f"no template says: {'; '.join(first.missing)}"
         clear = (draft.described() for draft in varied(found) if self._is_clear(draft))
         return list(islice(clear, self.sentences)) or "its sentences mean other programs, too"
 
