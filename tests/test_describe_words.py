@@ -99,11 +99,6 @@ def test_condition_in_english(case, golden):
     golden(case, said.removeprefix("Get the items results from shop where "))
 
 
-def test_a_date_compared_with_a_time_is_its_time_of_day():
-    program = parse("now => (@com.shop.items()) filter date >= makeTime(9, 0) => notify")
-    assert "where the time of day of the date is at or after 9 am" in words_of(program, SHOP)
-
-
 def test_every_form_has_a_case():
     wanted = {
         (sort, operator, negated)

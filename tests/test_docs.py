@@ -60,6 +60,7 @@ OF_OTHERS = {
     "--nproc-per-node",
     "--no-python",
     "--only",
+    "--read-back",
     "--seeds",
     "--together",
     "--smoke",

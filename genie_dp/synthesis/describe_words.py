@@ -503,6 +503,8 @@ class OwnWords:
         does = self._done(policy.action)
         if policy.query is None:
             return self._note(f"{who} may {does}")
+        if isinstance(policy.query, ast.PolicyFunction) and policy.query.class_name is None:
+            return self._note(f"{who} may, using anything or nothing, {does}")
         seen = self._seen(policy.query)
         comma = "," if getattr(policy.query, "predicate", None) != ast.TrueP() else ""
         return self._note(f"{who} may use {seen}{comma} to {does}")
@@ -706,6 +708,8 @@ class OwnWords:
         """Return a time of day, which may be that of a date."""
         if isinstance(time, ast.Undefined):
             return "a time still to be asked for"
+        if isinstance(time, ast.ArrayValue):
+            return _listed([self._clock(item) for item in time.items], "and")
         told = self.value(time, {})
         return f"the time of day of {told}" if self._type(time, {}) == DATE else told
 
