@@ -74,7 +74,7 @@ def find(
     language: Language, skills: Sequence[Path], grammar: Sequence[Path], *, skip_broken: bool
 ) -> Findings:
     """Return all that is wrong or odd in a library and a grammar."""
-    from genie_dp.templates.check import check_grammar
+    from genie_dp.templates.check import check_grammar, in_order
     from genie_dp.templates.load import read_grammar
 
     findings = Findings()
@@ -90,6 +90,10 @@ def find(
     is_whole = not any(p.severity == "error" for p in (*findings.problems, *problems))
     is_whole &= not getattr(library, "skipped", ())
     problems += check_grammar(read, language, library)
+    if not any(problem.severity == "error" for problem in problems):
+        from genie_dp.synthesis.fits import misfits
+
+        problems = in_order(problems + misfits(read, language, library), read)
     findings.sources |= read.sources
     if language.name == "thingtalk":
         _find_gaps(library, read, findings)

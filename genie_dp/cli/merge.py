@@ -111,6 +111,7 @@ _PARTS: Mapping[str, Callable[[Any], bool]] = {
     "config": lambda x: isinstance(x, dict) and isinstance(x.get("size", ""), int | None),
     "counts": lambda x: _are_counts(x) and {"rows", "repeated", "ambiguous"} <= x.keys(),
     "raised": _are_counts,
+    "refused": _are_counts,
 }
 
 
@@ -154,6 +155,7 @@ def _manifest(shards: Sequence[Any], counts: Any, output: str) -> dict[str, Any]
             "ambiguous": total["ambiguous"] + counts.ambiguous,
         },
         "raised": _summed([part["raised"] for part in parts]),
+        "refused": _summed([part["refused"] for part in parts]),
     }
 
 

@@ -46,6 +46,7 @@ from genie_dp.templates.english import surface
 from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
 
 DEFAULT_SIZE = 10_000
+_MOST_REFUSED = 10  # templates that are named after a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +219,7 @@ def run(job: Job) -> None:
     _say_prior(job, inputs, engine)
     _say_short(job, engine, tally)
     _say_raised(inputs, tally.raised + in_pools)
+    _say_refused(inputs, tally.refused + engine.pools.refused)
 
 
 def _cluster(job: Job) -> AbstractContextManager[Any]:
@@ -284,7 +286,8 @@ def _to_file(
         if job.report is not None:
             _write_report(job, inputs, engine, work, in_pools)
         deliver(work.path / "rows", job.line_format, job.output, job.format)
-        write_json(manifest_of(job.output), _manifest(job, settings, work.tally, in_pools))
+        manifest = _manifest(job, settings, work.tally, in_pools, engine.pools.refused)
+        write_json(manifest_of(job.output), manifest)
     shutil.rmtree(work.path)
     return work.tally
 
@@ -329,7 +332,11 @@ def _settings(job: Job, inputs: Inputs) -> dict[str, Any]:
 
 
 def _manifest(
-    job: Job, settings: Mapping[str, Any], tally: Tally, in_pools: Counter[str]
+    job: Job,
+    settings: Mapping[str, Any],
+    tally: Tally,
+    in_pools: Counter[str],
+    refused_in_pools: Counter[str],
 ) -> dict[str, Any]:
     raised = tally.raised.total()
     rejected = tally.drawn.total() - tally.kept.total() - raised
@@ -346,6 +353,7 @@ def _manifest(
             "ambiguous": tally.ambiguous,
         },
         "raised": dict(sorted((tally.raised + in_pools).items())),
+        "refused": dict(sorted((tally.refused + refused_in_pools).items())),
     }
 
 
@@ -423,3 +431,18 @@ def _say_raised(inputs: Inputs, raised: Counter[str]) -> None:
     for name, count in raised.most_common():
         template, _, exception = name.rpartition(": ")
         click.echo(f"  {places[template]}: {template}: {count:,} x {exception}", err=True)
+
+
+def _say_refused(inputs: Inputs, refused: Counter[str]) -> None:
+    """Say which templates met children that make no well-typed program."""
+    if not refused:
+        return
+    places = {t.id: t.body_span or t.span for t in inputs.grammar.templates}
+    told = "left out since their program would be ill-typed (`genie-dp check` shows examples):"
+    click.echo(f"{refused.total():,} derivations {told}", err=True)
+    for name, count in refused.most_common(_MOST_REFUSED):
+        template, _, code = name.rpartition(": ")
+        click.echo(f"  {places[template]}: {template}: {count:,} x {code}", err=True)
+    if len(refused) > _MOST_REFUSED:
+        more = len(refused) - _MOST_REFUSED
+        click.echo(f"  and {more:,} more, all of which the manifest has", err=True)

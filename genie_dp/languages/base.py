@@ -52,6 +52,8 @@ class Fragment(Protocol):
         kind: kind of the result.
         parameters: typed placeholders of the lambda, (name, type) in order.
         fills: placeholder -> the function's parameter that its constant fills, where known.
+        refused: type mistakes for which `build` returned None -> how often, with places in the
+            body. What `build` returns is well-typed whatever the children are.
     """
 
     @property
@@ -62,6 +64,9 @@ class Fragment(Protocol):
 
     @property
     def fills(self) -> Mapping[str, str]: ...  # noqa: D102
+
+    @property
+    def refused(self) -> Counter[Problem]: ...  # noqa: D102
 
     @property
     def build(self) -> Callable[[Mapping[str, Any]], Any]:
@@ -121,12 +126,22 @@ class Language(Protocol):
     def anonymize(self, program: Any) -> Any:
         """Return the program with its literal values replaced by placeholders."""
 
-    def fragment(self, text: Any, holes: Mapping[str, str], library: Any = None) -> Fragment:
+    def fragment(
+        self, text: Any, holes: Mapping[str, str], library: Any = None, *, whole: bool = False
+    ) -> Fragment:
         """Compile a template body; `holes` maps the names of children to their kinds.
 
+        With `whole` its results are whole programs, where a language tells these from parts.
         `text` may also be a body that the language's own parser read from a dataset.
 
         Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
+        """
+
+    def row(self, text: str, library: Any = None) -> Value:
+        """Return the value of a program text in a row of a table.
+
+        Raises GenieError with spans relative to `text` where it is ill-typed, or cannot stand where
+        children of tables do.
         """
 
     def body(self, text: str, holes: Mapping[str, str]) -> Any:
@@ -150,8 +165,11 @@ class Language(Protocol):
     def program(self, value: Value) -> Any:
         """Return the syntax tree of a value, for Python semantic functions."""
 
-    def value(self, program: Any, library: Any = None) -> Value:
-        """Return the value of a syntax tree that a Python semantic function made."""
+    def value(self, program: Any, library: Any = None, *, whole: bool = False) -> Value:
+        """Return the value of a syntax tree that a Python semantic function made.
+
+        Raises GenieError (stage type) where it is ill-typed, or no whole program and should be.
+        """
 
     def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
         """Return which tokens may follow in programs over a library.

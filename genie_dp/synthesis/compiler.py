@@ -63,6 +63,18 @@ class Compiled:
         """Return how often Python functions raised in this process so far (`raised_in`)."""
         return raised_in(rule.body for rules in self.rules.values() for rule in rules)
 
+    def refused(self) -> Counter[str]:
+        """Return how often bodies refused children so far, since the program would be ill-typed.
+
+        The names are "template: code" with the code of the type mistake.
+        """
+        found: Counter[str] = Counter()
+        bodies = {id(r.body): r for rules in self.rules.values() for r in rules if r.body.refused}
+        for rule in bodies.values():
+            for problem, count in rule.body.refused.items():
+                found[f"{rule.template.id}: {problem.code}"] += count
+        return found
+
 
 def compile_grammar(
     grammar: Grammar,
@@ -140,7 +152,7 @@ class _Compiler:
             kind = self.grammar.categories[template.category].kind
             return PythonBody(
                 kind, template, function, template.python.arguments, self.language, self.library,
-                self.placeholders, self.config.on_error == "skip",
+                self.placeholders, self.config.on_error == "skip", template.category in self.roots,
             )  # fmt: skip
         return compile_body(template, self.grammar, self.language, self.library)
 

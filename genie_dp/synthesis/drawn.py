@@ -22,18 +22,20 @@ class Drawn:
         lexicon: the leaves; the pools have the same ones at depth 0.
         levels: category -> pieces of depth 0, of depth 1, ..
         clashes: sentences of partial derivations that were met with two programs.
+        refused: partial derivations that were left out as ill-typed: "template: code" -> how many.
         batches: the choices of the root; rules by number.
     """
 
     lexicon: Lexicon
     levels: Mapping[str, Sequence[Sequence[Piece]]]
     clashes: Counter[str]
+    refused: Counter[str]
     batches: Sequence[Batch]
 
     @classmethod
     def of(cls, lexicon: Lexicon, pools: Pools, found: Cells) -> "Drawn":
         """Return what an engine drew, starting from this lexicon."""
-        return cls(lexicon, pools.levels, pools.clashes, found.batches)
+        return cls(lexicon, pools.levels, pools.clashes, pools.refused, found.batches)
 
 
 def settings_of_drawn(config: SynthesisConfig) -> dict[str, Any]:

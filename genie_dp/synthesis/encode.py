@@ -29,6 +29,7 @@ class Block:
         sentences, programs: 64-bit hashes, shape (rows,).
         drawn, kept: template -> how many draws, and how many of them gave a row.
         raised: "template: exception" -> how often a Python function raised.
+        refused: "template: code" -> how many draws were left out as ill-typed.
     """
 
     number: int
@@ -39,6 +40,7 @@ class Block:
     drawn: Counter[str] = field(default_factory=Counter)
     kept: Counter[str] = field(default_factory=Counter)
     raised: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
 
     def bounds(self, chosen: npt.NDArray[np.int64]) -> Bounds:
         """Return where some of the rows stand in the text: one piece for all that are together."""
@@ -60,7 +62,7 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
     programs = [0] * count
     drawn: list[str] = []
     kept: list[str] = []
-    raised_before = engine.compiled.raised()
+    raised_before, refused_before = engine.compiled.raised(), engine.compiled.refused()
     hashed = xxhash.xxh3_64_intdigest
     for place, cell, pieces in engine.plan.block_draws(number):
         template = cell.rule.template
@@ -83,10 +85,12 @@ def make_block(engine: Engine, number: int, *, format: str = "jsonl") -> Block:
         programs[place - first] = hashed(program.encode())
         lines[place - first] = encode(place, combined, program, cell.depth)
     raised = engine.compiled.raised() - raised_before
+    refused = engine.compiled.refused() - refused_before
     rows = np.array([i for i, line in enumerate(lines) if line], np.int64)
     hashes = np.array(sentences, np.uint64)[rows], np.array(programs, np.uint64)[rows]
     text, ends = _joined([line for line in lines if line])
-    return Block(number, TextHere(text), ends, *hashes, Counter(drawn), Counter(kept), raised)
+    drops = Counter(drawn), Counter(kept), raised, refused
+    return Block(number, TextHere(text), ends, *hashes, *drops)
 
 
 def _joined(lines: list[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]:

@@ -61,12 +61,14 @@ def build_engine(
     lexicon = lexicon or make_lexicon(compiled, config)
     pools = _empty_pools(compiled, config)
     pools.clashes.update(lexicon.clashes)
+    refused_before = compiled.refused()
     pools.origins = {} if with_origins else None
     for category, leaves in lexicon.leaves.items():
         pools.add(category, leaves)
     for depth in range(1, config.max_depth):
         for category in lexicon.leaves:
             pools.add(category, _level(compiled, category, depth, pools, config))
+    pools.refused = lexicon.refused + (compiled.refused() - refused_before)
     found = cells_of(_root_rules(compiled), range(config.max_depth + 1), pools)
     return _planned(compiled, config, lexicon, pools, found, prior)
 
@@ -81,6 +83,7 @@ def engine_of(
     pools = _empty_pools(compiled, config)
     pools.levels = {category: list(levels) for category, levels in drawn.levels.items()}
     pools.clashes.update(drawn.clashes)
+    pools.refused.update(drawn.refused)
     found = Cells.of(_root_rules(compiled), drawn.batches)
     return _planned(compiled, config, drawn.lexicon, pools, found, prior)
 
@@ -115,6 +118,7 @@ def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
     too many to keep them all.
     """
     pools = Pools(leaves=compiled.leaves)
+    refused_before = compiled.refused()
     leaves: dict[str, list[Piece]] = {}
     is_sample = False
     for category in sorted(_used_as_children(compiled)):
@@ -124,7 +128,8 @@ def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
         chosen = plan(found, quotas, 0 if are_all else config.seed, "pool", category, 0)
         leaves[category] = list(_pieces(chosen, compiled, pools, config))
         is_sample |= not are_all
-    return Lexicon(leaves, pools.clashes, tuple(compiled.placeholders.stems), is_sample)
+    refused = compiled.refused() - refused_before
+    return Lexicon(leaves, pools.clashes, tuple(compiled.placeholders.stems), is_sample, refused)
 
 
 def copies_of(weights: Mapping[str, float]) -> dict[str, int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.skills import vocabulary
 from genie_dp.synthesis.pieces import Piece, features
@@ -80,10 +80,10 @@ def with_plurals(
 
 
 def table_pieces(table: Table, language: Language, library: Any) -> Iterator[Piece]:
-    """Yield a piece for every row of a table: its words, and its program text as a body."""
+    """Yield a piece for every row of a table: its words, and the value of its program text."""
     for row in table.rows:
-        value = language.fragment(row.text, {}, library).build({})
-        if value is None:
-            place = Span(table.path, row.line, 1, row.line, len(row.words) + len(row.text) + 2)
-            raise GenieError(Problem("Y004", f"{row.text!r} stands for nothing", place))
+        try:
+            value = language.row(row.text, library)
+        except GenieError as error:
+            raise GenieError([table.placed(problem, row) for problem in error.problems]) from None
         yield Piece(row.words, value, PLAIN, attributes=tuple(row.cells.items()))

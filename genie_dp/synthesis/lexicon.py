@@ -14,6 +14,7 @@ class Lexicon:
     Attributes:
         leaves: category -> its pieces of depth 0.
         clashes: sentences of leaves that were met with two programs.
+        refused: leaves that were left out as ill-typed: "template: code" -> how many.
         stems: placeholders in use, by which the words of leaves are written.
         is_sample: a template has more leaves than are kept, so other seeds have other leaves.
     """
@@ -22,3 +23,4 @@ class Lexicon:
     clashes: Counter[str] = field(default_factory=Counter)
     stems: tuple[str, ...] = ()
     is_sample: bool = False
+    refused: Counter[str] = field(default_factory=Counter)

@@ -22,7 +22,7 @@ from genie_dp.synthesis.seen import Seen
 
 _AT_ONCE = 4096  # rows
 # Differ between the shards of one run.
-_OWN = ("shard", "counts", "raised", "format", "command")
+_OWN = ("shard", "counts", "raised", "refused", "format", "command")
 
 
 @dataclass(slots=True)

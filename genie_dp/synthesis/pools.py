@@ -23,6 +23,7 @@ class Pools:
         balance: exponent of a function's share in a group where it does not decide the cell.
         copies: function -> how often its pieces stand in a group: by weight; "" is any other.
         clashes: sentences of partial derivations that were met with two programs.
+        refused: partial derivations that were left out as ill-typed: "template: code" -> how many.
         origins: id of a piece -> its rule and the pieces of its children, for all pieces but
             leaves; None where nobody asks for them.
     """
@@ -32,6 +33,7 @@ class Pools:
     balance: float = 1.0
     copies: Mapping[str, int] = field(default_factory=dict)
     clashes: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
     origins: dict[int, tuple[Any, tuple[Piece, ...]]] | None = None
     _groups: dict[tuple[object, ...], Mapping[Key, Sequence[Piece]]] = field(default_factory=dict)
     _kinds: dict[tuple[str, tuple[str, ...]], list[list[Piece]]] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from genie_dp.languages.base import Language, Value
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.placeholders import Placeholders
 from genie_dp.templates.ast import Template
+from genie_dp.templates.bodies import placed
 
 
 @dataclass(slots=True)
@@ -19,8 +20,8 @@ class PythonBody:
 
     The function returns a program (a syntax tree or its text), or None to reject. What it raises
     stops the run with the template's place and the children; with `skips` it is counted instead,
-    by the name of the exception. Text that cannot be read is as bad, and so is a piece of another
-    kind than the category's.
+    by the name of the exception. Text that cannot be read is as bad, and so are a program that is
+    ill-typed and a piece of another kind than the category's.
     """
 
     kind: str
@@ -31,9 +32,11 @@ class PythonBody:
     library: Any
     placeholders: Placeholders
     skips: bool
+    is_root: bool = False
     parameters: tuple[tuple[str, Any], ...] = ()
     fills: Mapping[str, str] = field(default_factory=dict)
     raised: Counter[str] = field(default_factory=Counter)
+    refused: Counter[Problem] = field(default_factory=Counter)
 
     def build(self, children: Mapping[str, Value]) -> Value | None:
         """Return the value of what the function returns."""
@@ -53,12 +56,15 @@ class PythonBody:
         try:
             value = self._value(result)
         except GenieError as error:
+            told = error.problems[0]
+            what = (
+                f"no {self.kind}" if told.code == "Y010" or told.stage == "syntax" else "ill-typed"
+            )
             if not self.skips:
-                problem = self._problem(
-                    error.problems[0].message, f"returned no {self.kind}", given
-                )
-                raise GenieError(problem) from error
-            self.raised[f"no {self.kind}"] += 1
+                shown = f"an ill-typed {self.kind}" if what == "ill-typed" else what
+                message = f"{told.code}: {told.message}" if what == "ill-typed" else told.message
+                raise GenieError(self._problem(message, f"returned {shown}", given)) from error
+            self.raised[what] += 1
             return None
         # Longest first, so that NUMBER_0 is not found inside of PHONE_NUMBER_0.
         back = sorted(((token, c) for c, token in names), key=lambda pair: -len(pair[0]))
@@ -70,7 +76,7 @@ class PythonBody:
         if not is_dataclass(result):  # no syntax tree of any language
             message = f"expected {self.kind} or its text, got {type(result).__name__}"
             raise GenieError(Problem("Y010", message))
-        value = self.language.value(result, self.library)
+        value = self.language.value(result, self.library, whole=self.is_root)
         # A policy is a whole program, too.
         wanted = "program" if self.kind == "policy" else self.kind
         if value.kind != wanted:
@@ -96,10 +102,16 @@ def raised_in(bodies: Iterable[Any]) -> Counter[str]:
 
 
 def with_derivation(error: GenieError, template: Template, pieces: Sequence[Piece]) -> GenieError:
-    """Return an error of a body with the templates of the derivation, outermost first."""
+    """Return an error of a body with its place, and the templates of the derivation.
+
+    These are named outermost first.
+    """
     names = [template.id]
     for piece in pieces:
         names.extend(json.loads(f"[{piece.derivation}]"))
     shown = " ".join(names)
-    problems = [replace(p, message=f"{p.message}\n  derivation: {shown}") for p in error.problems]
+    problems = [
+        placed(replace(p, message=f"{p.message}\n  derivation: {shown}"), template)
+        for p in error.problems
+    ]
     return GenieError(problems, sources=error.sources)

@@ -94,6 +94,7 @@ class _Report:
             },
             "pool_conflicts": self._pool_conflicts(),
             "raised": self._raised(),
+            "refused": self._refused(),
             "skipped": [
                 {"path": str(s.path), "problems": [p.as_dict() for p in s.problems]}
                 for s in getattr(self.library, "skipped", ())
@@ -225,6 +226,16 @@ class _Report:
                  "times": count}
             )  # fmt: skip
         return found
+
+    def _refused(self) -> list[dict[str, Any]]:
+        """Return the templates that met children with which their program would be ill-typed."""
+        places = {t.id: str(t.body_span or t.span) for t in self.grammar.templates}
+        refused = self.tally.refused + self.engine.pools.refused
+        return [
+            {"template": template, "place": places[template], "code": code, "times": count}
+            for name, count in _ranked(refused)
+            for template, _, code in [name.rpartition(": ")]
+        ]
 
 
 def _rivals(conflicts: Mapping[str, Sequence[Mapping[str, Any]]]) -> list[dict[str, Any]]:

@@ -14,6 +14,8 @@ from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.seen import Seen
 from genie_dp.synthesis.workers import Maker, in_answering_processes
 
+_COUNTERS = ("drawn", "kept", "raised", "refused")
+
 
 @dataclass(slots=True)
 class Tally:
@@ -25,6 +27,7 @@ class Tally:
         repeated: rows dropped since their sentence and program were there.
         ambiguous: rows dropped since their sentence was there with another program.
         raised: "template: exception" -> draws dropped since a Python function raised.
+        refused: "template: code" -> draws dropped since the program would be ill-typed.
     """
 
     rows: int = 0
@@ -33,6 +36,7 @@ class Tally:
     repeated: int = 0
     ambiguous: int = 0
     raised: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts as plain data, for the journal."""
@@ -43,12 +47,13 @@ class Tally:
             "repeated": self.repeated,
             "ambiguous": self.ambiguous,
             "raised": dict(self.raised),
+            "refused": dict(self.refused),
         }
 
     @classmethod
     def from_dict(cls, counts: Mapping[str, Any]) -> "Tally":
         """Return the tally of a line of the journal."""
-        counters = {name: Counter(counts[name]) for name in ("drawn", "kept", "raised")}
+        counters = {name: Counter(counts[name]) for name in _COUNTERS}
         return cls(**{**counts, **counters})
 
 
@@ -145,6 +150,7 @@ def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
     tally.drawn.update(block.drawn)
     tally.kept.update(block.kept)
     tally.raised.update(block.raised)
+    tally.refused.update(block.refused)
     chosen = np.flatnonzero(fresh)
     if room is not None:
         chosen = chosen[:room]

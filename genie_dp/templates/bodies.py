@@ -32,8 +32,10 @@ def compile_body(
         GenieError: the language's mistakes, with places in the template's file.
     """
     body = template.body_text if template.tree is None else template.tree
+    category = grammar.categories.get(template.category)
+    whole = category is not None and category.is_root
     try:
-        return language.fragment(body, holes_of(template, grammar), library)
+        return language.fragment(body, holes_of(template, grammar), library, whole=whole)
     except GenieError as error:
         problems = tuple(placed(p, template) for p in error.problems)
         raise GenieError(problems, sources=grammar.sources) from None
@@ -63,6 +65,8 @@ def placed(problem: Problem, template: Template) -> Problem:
     'a.genie:4:3'
     """
     body, span = template.body_span, problem.span
+    if body is not None and span is not None and span.file == body.file:
+        return problem  # it has its place
     # A body converted from a tree is not the text of its file: its place is the whole example.
     if body is None or span is None or template.tree is not None:
         return replace(problem, span=body or template.span)

@@ -76,13 +76,13 @@ def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Pr
     checker = _Checker(grammar, language, library)
     problems = checker.problems()
     problems += warnings(_sayable(grammar), language, library, checker.fragments)
-    return _in_order(problems, grammar)
+    return in_order(problems, grammar)
 
 
 def errors_of(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
     """Return every error, in the order of the files; that is quicker than with the warnings."""
     found = _Checker(grammar, language, library).problems()
-    return _in_order([problem for problem in found if problem.severity == "error"], grammar)
+    return in_order([problem for problem in found if problem.severity == "error"], grammar)
 
 
 def _sayable(grammar: Grammar) -> Grammar:
@@ -91,7 +91,8 @@ def _sayable(grammar: Grammar) -> Grammar:
     return replace(grammar, templates=tuple(short))
 
 
-def _in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
+def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
+    """Return the problems in the order of the files and of their places, each once."""
     files = {name: number for number, name in enumerate(grammar.sources)}
 
     def place(problem: Problem) -> tuple[int, int, int]:
@@ -119,6 +120,7 @@ class _Checker:
         templates = self.grammar.templates
         problems = [problem for template in templates for problem in self.template(template)]
         problems += self.categories()
+        problems += self.tables()
         problems += self.gaps()
         problems += _roots(self.grammar)
         return problems
@@ -185,6 +187,15 @@ class _Checker:
         if child.table:
             return _columns(self.grammar.tables.get(child.table))
         return dict(REQUESTS)
+
+    def tables(self) -> Iterator[Problem]:
+        """Yield the mistakes in the program texts of tables."""
+        for table in self.grammar.tables.values():
+            for row in table.rows:
+                try:
+                    self.language.row(row.text, self.library)
+                except GenieError as error:
+                    yield from (table.placed(problem, row) for problem in error.problems)
 
     def gaps(self) -> Iterator[Problem]:
         """Yield requests for a gap of what never has one; of a category that is a warning.

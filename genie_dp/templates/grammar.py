@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from genie_dp.errors import Problem, Span
 from genie_dp.templates.ast import Category, Template
 
 DEFAULT_SUBSET = "training"
@@ -16,12 +17,16 @@ TABLE_KIND = "table"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a table: its words, its program text, and all cells by the header's names."""
+    """A row of a table: its words, its program text, and all cells by the header's names.
+
+    The text begins at `column` of the `line`.
+    """
 
     words: str
     text: str
     cells: Mapping[str, str]
     line: int
+    column: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +36,11 @@ class Table:
     path: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
+
+    def placed(self, problem: Problem, row: Row) -> Problem:
+        """Return a problem of a row's program text with its place in the table's file."""
+        end = row.column + len(row.text)
+        return replace(problem, span=Span(self.path, row.line, row.column, row.line, end))
 
 
 @dataclass(frozen=True, slots=True)

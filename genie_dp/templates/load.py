@@ -254,7 +254,8 @@ class _Loader:
                 continue
             values = [cell.strip() for cell in cells]
             by_name = dict(zip(header, values, strict=True))
-            rows.append(Row(spoken(values[0]), values[1], by_name, number))
+            column = len(cells[0]) + len(cells[1]) - len(cells[1].lstrip()) + 2
+            rows.append(Row(spoken(values[0]), values[1], by_name, number, column))
         return header, rows
 
     def _using(self, name: str, using: Using) -> None:

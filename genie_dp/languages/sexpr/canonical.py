@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -154,18 +154,28 @@ def sort_of(expression: Expression) -> str:
             assert_never(expression)
 
 
-def check(expression: Expression, declarations: Declarations = NONE) -> list[Problem]:
+def check(
+    expression: Expression, declarations: Declarations = NONE, *, whole: bool = True
+) -> list[Problem]:
     """Return what does not fit the declarations, in text order.
 
-    A program that is none of the declared ones is X033; nodes that do not fit their signatures are
-    X031 and X032.
+    A program that is none of the declared ones is X033, unless it need not be `whole`; nodes that
+    do not fit their signatures are X031 and X032.
     """
     found: list[Problem] = []
-    if declarations.programs and sort_of(expression) not in declarations.programs:
-        hint = f"a program is one of {' '.join(sorted(declarations.programs))}"
-        message = f"{sort_of(expression)} is part of a program, not a whole one"
-        found.append(Problem("X033", message, expression.span, hint))
+    if whole and (problem := part_of_program([sort_of(expression)], declarations)):
+        found.append(replace(problem, span=expression.span))
     return [*found, *_check(expression, declarations)] if declarations.signatures else found
+
+
+def part_of_program(sorts: Sequence[str], declarations: Declarations) -> Problem | None:
+    """Return the mistake of expressions of these sorts that are no declared program, if any are."""
+    programs = declarations.programs
+    if not programs or (len(sorts) == 1 and sorts[0] in programs):
+        return None
+    hint = f"a program is one of {' '.join(sorted(programs))}"
+    message = f"{' '.join(sorts)} is part of a program, not a whole one"
+    return Problem("X033", message, hint=hint)
 
 
 def _check(expression: Expression, declarations: Declarations) -> Iterator[Problem]:

@@ -1,13 +1,14 @@
 """Template bodies of S-expressions, compiled to functions that join token texts."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import base
 from genie_dp.languages.sexpr.ast import CLOSING, Atom, Expression, Node, label, label_index
-from genie_dp.languages.sexpr.canonical import sort_key, sort_of
+from genie_dp.languages.sexpr.canonical import part_of_program, sort_key, sort_of
 from genie_dp.languages.sexpr.declarations import Declarations, misfit
 from genie_dp.languages.sexpr.reader import parse_all
 from genie_dp.languages.sexpr.render import tokens
@@ -31,9 +32,13 @@ class SexprFragment:
     fills: Mapping[str, str]
     plan: Plan = field(repr=False)
     kind: str = "program"
+    refused: Counter[Problem] = field(default_factory=Counter, repr=False)
 
     def build(self, children: Children) -> Value | None:
-        """Return the program, or None where a set would hold a thing twice or a node not fit."""
+        """Return the program, or None where a set would hold a thing twice or a node not fit.
+
+        A node that does not fit its signature is among `refused`.
+        """
         items = self.plan(children)
         if items is None:
             return None
@@ -53,7 +58,9 @@ class SexprFragment:
         return Value(items, remake, slots=tuple(slots))
 
 
-def compile_body(text: str, holes: Mapping[str, str], declarations: Declarations) -> SexprFragment:
+def compile_body(
+    text: str, holes: Mapping[str, str], declarations: Declarations, *, whole: bool = False
+) -> SexprFragment:
     """Return the compiled body, or raise GenieError (X001 to X008, X009, X031, X041 to X043)."""
     parameters, body = _split_lambda(text)
     try:
@@ -66,7 +73,25 @@ def compile_body(text: str, holes: Mapping[str, str], declarations: Declarations
     compiler = _Compiler(frozenset(holes) | {name for name, _ in parameters}, declarations)
     plans = [compiler.plan(expression, "") for expression in expressions]
     fills = {name: compiler.fills.get(name, "") for name, _ in parameters}
-    return SexprFragment(parameters, fills, _together(plans))
+    plan = _together(plans)
+    if whole and declarations.programs:
+        plan = _whole(plan, declarations, compiler.refused)
+    return SexprFragment(parameters, fills, plan, refused=compiler.refused)
+
+
+def _whole(plan: Plan, declarations: Declarations, refused: Counter[Problem]) -> Plan:
+    """Return the plan without results that are no declared program."""
+
+    def whole(children: Children) -> Sequence[Item] | None:
+        items = plan(children)
+        if items is None or (len(items) == 1 and items[0][3] in declarations.programs):
+            return items
+        problem = part_of_program([item[3] for item in items], declarations)
+        assert problem is not None, "the same test"
+        refused[problem] += 1
+        return None
+
+    return whole
 
 
 def _split_lambda(text: str) -> tuple[tuple[tuple[str, SlotType], ...], str]:
@@ -131,11 +156,13 @@ class _Compiler:
 
     Attributes:
         fills: hole -> label of the node that it stands in.
+        refused: nodes that would not fit their signatures -> how often.
     """
 
     holes: frozenset[str]
     declarations: Declarations
     fills: dict[str, str] = field(default_factory=dict)
+    refused: Counter[Problem] = field(default_factory=Counter)
 
     def plan(self, expression: Expression, inside: str) -> Plan:
         if isinstance(expression, Atom) and expression.text in self.holes:
@@ -151,7 +178,7 @@ class _Compiler:
         start = 0 if place is None else place + 1
         head = _Compiler(frozenset(), self.declarations)
         before = [head.plan(item, name) for item in node.items[:start]]
-        make = _node(node, self.declarations, _together(before))
+        make = _node(node, self.declarations, _together(before), self.refused)
         inner = _together([self.plan(item, name) for item in node.items[start:]])
 
         def plan(children: Children) -> Sequence[Item] | None:
@@ -191,7 +218,7 @@ def _together(plans: Sequence[Plan]) -> Plan:
 
 
 def _node(
-    node: Node, declarations: Declarations, before: Plan
+    node: Node, declarations: Declarations, before: Plan, refused: Counter[Problem]
 ) -> Callable[[Sequence[Item]], "Sequence[Item] | None"]:
     """Return the function that makes a node of its items (those after the label)."""
     name = label(node)
@@ -211,7 +238,10 @@ def _node(
                 return None
         if signature is not None:
             sorts = [item[3] for item in items]
-            if misfit(signature, sorts, ordered=order == "ordered"):
+            reason = misfit(signature, sorts, ordered=order == "ordered")
+            if reason is not None:
+                hint = f"declared as {name} = {' '.join(map(str, signature))}"
+                refused[Problem("X032", f"in {name!r}: {reason}", node.span, hint)] += 1
                 return None
         text = " ".join([opening, *[item[1] for item in items], closing])
         key = " ".join([key_opening, *[item[0] for item in items], closing])

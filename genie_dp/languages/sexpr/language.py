@@ -60,10 +60,27 @@ class SExpressions:
         return forms.anonymize(program)
 
     def fragment(
-        self, text: str, holes: Mapping[str, str], library: Declarations | None = None
+        self,
+        text: str,
+        holes: Mapping[str, str],
+        library: Declarations | None = None,
+        *,
+        whole: bool = False,
     ) -> SexprFragment:
-        """Compile a template body; a child that is several expressions is spliced in."""
-        return compile_body(text, holes, library or NONE)
+        """Compile a template body; a child that is several expressions is spliced in.
+
+        With `whole` its results must be among the declared programs, if any are.
+        """
+        return compile_body(text, holes, library or NONE, whole=whole)
+
+    def row(self, text: str, library: Declarations | None = None) -> Value:
+        """Return the expressions of a row of a table."""
+        fragment = compile_body(text, {}, library or NONE)
+        found = fragment.build({})
+        if found is None:
+            problems = tuple(fragment.refused) or Problem("X032", f"{text!r} holds a thing twice")
+            raise GenieError(problems)
+        return found
 
     def body(self, text: str, holes: Mapping[str, str]) -> None:
         """Return None: bodies are read faster than trees are kept."""
@@ -94,8 +111,16 @@ class SExpressions:
             raise GenieError(Problem("X051", f"{message}: {value.text}", hint=hint))
         return from_tokens(value.text)
 
-    def value(self, program: Expression, library: Declarations | None = None) -> Value:
-        """Return the value of a tree that a Python semantic function made."""
+    def value(
+        self, program: Expression, library: Declarations | None = None, *, whole: bool = False
+    ) -> Value:
+        """Return the value of a tree that a Python semantic function made.
+
+        Raises:
+            GenieError: nodes that do not fit their declared signatures.
+        """
+        if problems := forms.check(program, library or NONE, whole=whole):
+            raise GenieError(problems)
         return _tree_value(program, library or NONE)
 
     def decoding_grammar(

@@ -3,17 +3,27 @@
 The parts of a body without queries, streams or actions of children (`p > v`, `attimer time = t`)
 are put together as trees, once for each choice of parameter and constant, and remembered. The rest
 is a nest of the operations of compose.py.
+
+Whatever the children are, what is built is well-typed. A tree is type-checked once for each choice;
+an operation is once for each function and name. Children that make no well-typed program are
+refused: `build` returns None, and `Body.refused` counts the mistake. Children that are refused for
+another reason (a join of a function with itself, a name filtered twice) are no mistake.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.thingtalk import ast, compose
+from genie_dp.languages.thingtalk.assign import is_numeric
 from genie_dp.languages.thingtalk.fills import fills as found_fills
 from genie_dp.languages.thingtalk.lift import Lifter
+from genie_dp.languages.thingtalk.slots import slot_stem
 from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.types import Basic, Entity, Measure, Type
 from genie_dp.languages.thingtalk.values import (
     ActionValue,
     ConstantValue,
@@ -27,6 +37,9 @@ from genie_dp.languages.thingtalk.values import (
 
 Children = Mapping[str, Any]
 Build = Callable[[Children], Any]
+_OUTPUTS = frozenset({"output", "input", "source"})  # kinds of children that name an output
+_VALUES = _OUTPUTS | {"value", "table"}  # and that may stand for a value
+_OF_TYPES = frozenset({"T002", "T008", "T010", "T012", "T025"})  # mistakes that a guard can tell
 
 
 @dataclass(slots=True)
@@ -38,6 +51,7 @@ class Body:
     fills: Mapping[str, str]
     node: Any
     build: Build = field(repr=False)
+    refused: Counter[Problem] = field(default_factory=Counter, repr=False)
 
 
 def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> Body:
@@ -47,13 +61,30 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
         GenieError: the library does not know a function or parameter, or the construct cannot
             stand around a child.
     """
-    names = {**holes, **dict.fromkeys((name for name, _ in tree.parameters), "value")}
-    compiler = _Compiler(names, lifter)
+    _check_kinds(tree.body, holes)
+    compiler = _Compiler(holes, dict(tree.parameters), lifter)
     build = compiler.compile(tree.body)
     fills: dict[str, str] = {}
     for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
         fills.setdefault(token, parameter)
-    return Body(_kind(tree.body, lifter), tree.parameters, fills, tree.body, build)
+    kind = _kind(tree.body, lifter)
+    return Body(kind, tree.parameters, fills, tree.body, build, compiler.refused)
+
+
+def _check_kinds(body: Any, holes: Mapping[str, str]) -> None:
+    """Refuse children that stand for a value, or are passed on, and can be neither."""
+    for part in _walk(body):
+        match part:
+            case ast.VarRef(name) if holes.get(name, "value") not in _VALUES:
+                message = f"{name!r} is a {holes[name]}: it cannot stand for a value"
+            case ast.Hole(_, _, str() as name) if holes.get(name) not in _OUTPUTS:
+                kind = holes.get(name)
+                message = f"{name!r} is {'no child' if kind is None else f'a {kind}'}: only an "
+                message += "output can be passed"
+            case _:
+                continue
+        hint = "pass an output on: o:SOURCE, and a(o) for a child with a gap"
+        raise GenieError(Problem("G030", message, part.span, hint))
 
 
 def _placeholders_as_slots(tree: ast.Lambda) -> Any:
@@ -95,8 +126,21 @@ def _kind(node: Any, lifter: Lifter) -> str:
 
 
 class _Compiler:
-    def __init__(self, holes: Mapping[str, str], lifter: Lifter):
-        self.holes, self.lifter = holes, lifter
+    """Compiles one body. `children` are names of children by kind, `holes` lambda parameters too.
+
+    A body without children was type-checked as a text, or by the reader that made its tree.
+    """
+
+    def __init__(self, children: Mapping[str, str], types: Mapping[str, Any], lifter: Lifter):
+        self.children, self.types, self.lifter = children, types, lifter
+        self.holes = {**children, **dict.fromkeys(types, "value")}
+        self.outputs = {name for name, kind in children.items() if kind in _OUTPUTS}
+        self.refused: Counter[Problem] = Counter()
+        self.fitting: set[tuple[Any, ...]] = set()
+
+    def _refuse(self, problem: Problem) -> None:
+        """Count a type mistake for which children do not go together."""
+        self.refused[problem] += 1
 
     # ---------------------------------------------------------------------------- dispatch
 
@@ -110,12 +154,12 @@ class _Compiler:
                 return self._filter(query, predicate)
             case ast.Join():
                 return self._join(node)
-            case ast.Aggregate(operator, name, query):
-                return self._aggregate(operator, name, query)
-            case ast.Projection(query, output):
-                return self._projection(query, output)
-            case ast.Monitor(query, on_new):
-                return self._monitor(query, on_new)
+            case ast.Aggregate():
+                return self._aggregate(node)
+            case ast.Projection():
+                return self._projection(node)
+            case ast.Monitor():
+                return self._monitor(node)
             case ast.Edge(stream, predicate):
                 return self._edge(stream, predicate)
             case ast.Not(operand):
@@ -152,33 +196,59 @@ class _Compiler:
         known: dict[tuple[str, ...], Any] = {}
 
         def build(pieces: Children) -> Any:
-            key = tuple([_name_of(pieces[name]) for name in names])
             owner = function(pieces) if function else ""
-            if (owner, *key) not in known:
-                known[(owner, *key)] = self._lifted(node, names, pieces, owner)
-            return known[(owner, *key)]
+            key = (owner, *[_name_of(pieces[name]) for name in names])
+            if key not in known:
+                known[key] = self._lifted(node, names, pieces, owner)
+            value = known[key]
+            if type(value) is Problem:
+                self._refuse(value)
+                return None
+            return value
 
         return build
 
     def _lifted(self, node: Any, names: tuple[str, ...], pieces: Children, owner: str) -> Any:
+        """Return the piece of a tree with these children, or the type mistake that it would be."""
         opened = {name: pieces[name].gap for name in names if isinstance(pieces[name], GapValue)}
         named = {name: pieces[name] for name in names if name not in opened}
         owner = next(
             (p.state.function for p in named.values() if isinstance(p, ParameterValue)), owner
         )
+        if isinstance(node, ast.VarRef) and isinstance(named.get(node.name), ConstantValue):
+            return named[node.name]  # with its type, which a placeholder alone does not tell
+        if self.children and (mistake := self._mistake(node, named, owner)):
+            return mistake
         tree = rewrite(node, lambda n: _substituted(n, named))
-        if owner and not self._knows(tree, owner):
-            return None
         value = self.lifter.lift(tree, opened, owner)
         if value is not None:
             slots = tuple(found_fills(self.lifter.library, tree, owner))
             value = replace(value, slots=slots) if slots else value
         return value
 
-    def _knows(self, tree: Any, function: str) -> bool:
-        signature = self.lifter.signature(function)
-        atoms = (n for n in _walk(tree) if isinstance(n, ast.Atom))
-        return all(signature.parameter(atom.name) is not None for atom in atoms)
+    def _mistake(self, node: Any, named: Children, owner: str) -> Problem | None:
+        """Return the first type mistake of a tree with these children."""
+        speakers = [name for name, p in named.items() if isinstance(p, ParameterValue)]
+        for name, piece in named.items():
+            other = getattr(piece.state, "function", owner)
+            if other != owner:
+                return _of_another(node, name, piece, owner, speakers[0] if speakers else "")
+        fields = self.lifter.output_types(owner) if owner else {}
+        sorts = [_sort_of(piece, fields) for piece in named.values()]
+        spoken = [fields.get(name) for name in _names(node)]
+        # Inside of a call names are those of another function.
+        key = (id(node), *sorts, *spoken)
+        if key in self.fitting and not any(isinstance(part, ast.Call) for part in _walk(node)):
+            return None
+        tree = rewrite(node, lambda n: _substituted(n, named, _as_token))
+        found = check(tree, self.lifter.library, parameters=self.types, fields=fields)
+        if not found:
+            self.fitting.add(key)
+            return None
+        if found[0].code not in _OF_TYPES:
+            return found[0]
+        typed = [name for name in named if self.children.get(name, "table") != "table"]
+        return replace(found[0], hint=_guard_on(typed, "type") or found[0].hint)
 
     def _condition(self, node: Any, owner: Callable[[Children], str]) -> Build:
         """Compile a predicate that speaks of the outputs of `owner`."""
@@ -217,16 +287,27 @@ class _Compiler:
             value, test = inner(pieces), condition(pieces)
             if value is None or test is None:
                 return None
-            return compose.filtered(value, test)
+            found = compose.filtered(value, test)
+            if found is None and test.state.function not in (*value.functions, ""):
+                self._refuse(self._foreign_condition(predicate, test, value, query))
+            return found
 
         return build
+
+    def _foreign_condition(self, predicate: Any, test: Any, value: Any, around: Any) -> Problem:
+        """Return the mistake of a condition on the outputs of another function."""
+        of = value.state.function or "an aggregation"
+        message = f"expected a condition on the outputs of {of}, got one on {test.state.function}"
+        hint = _guard_on([_hole_name(predicate), _hole_name(around)], "function")
+        return Problem("T011", message, getattr(predicate, "span", None), hint)
 
     def _join(self, node: ast.Join) -> Build:
         left = self._query(node.left)
         if not isinstance(node.right, ast.Hole) or node.passing:
             message = "right of a join of children stands a child: q join r, o join r(o)"
             raise GenieError(Problem("G030", message, node.span))
-        right, argument = node.right.name, node.right.argument
+        hole, right, argument = node.right, node.right.name, node.right.argument
+        near = _hole_name(node.left)
 
         def build(pieces: Children) -> QueryValue | None:
             a, b = left(pieces), pieces[right]
@@ -235,64 +316,165 @@ class _Compiler:
             if argument is None:
                 may_commute = self.lifter.may_commute(a, b)
                 inner = self.lifter.inner(a, b, passes=False)
-                return compose.joined(a, b, may_commute=may_commute, inner=inner)
+                found = compose.joined(a, b, may_commute=may_commute, inner=inner)
+                if found is None and b.gap:
+                    self._refuse(_left_open(hole))
+                return found
+            if near != argument and self._is_foreign(hole, argument, pieces[argument], near, a):
+                return None
             output, key = _output(pieces[argument])
-            return compose.joined(a, b, output, key, inner=self.lifter.inner(a, b))
+            found = compose.joined(a, b, output, key, inner=self.lifter.inner(a, b))
+            if found is None and (b.gap != key or not key):
+                self._refuse(_unfit_gap(hole, b, pieces[argument]))
+            return found
 
         return build
 
-    def _aggregate(self, operator: str, name: str | None, query: Any) -> Build:
-        inner = self._query(query)
+    def _is_foreign(self, node: Any, name: str, piece: Any, near: str, *before: Any) -> bool:
+        """Tell whether a name is no output of what comes before it, and refuse it then.
+
+        `before` are streams and queries, the last one first; `near` is the child that it is.
+        """
+        values = [value for value in before if value is not None]
+        owners = (self.lifter.owner(value, piece.state.name) for value in values)
+        if next((owner for owner in owners if owner), "") == piece.state.function != "":
+            return False
+        owner = values[0].state.function if values else ""
+        self._refuse(_of_another(node, name, piece, owner, near))
+        return True
+
+    def _aggregate(self, node: ast.Aggregate) -> Build:
+        inner, operator, name = self._query(node.query), node.operator, node.field
+        known: dict[tuple[str, ...], str | Problem] = {}
 
         def build(pieces: Children) -> QueryValue | None:
             value = inner(pieces)
             if value is None or (name and not value.state.function):
                 return None
-            field = self._typed(name, pieces, value.state.function) if name else ""
-            return compose.aggregated(value, operator, field)
+            if not name:
+                return compose.aggregated(value, operator, "")
+            field = self._typed(name, pieces, value, known, node)
+            return None if field is None else compose.aggregated(value, operator, field)
 
         return build
 
-    def _typed(self, name: str, pieces: Children, function: str) -> str:
-        if name in self.holes:
-            return _output(pieces[name])[0]
-        return self.lifter.typed(function, name)
+    def _typed(
+        self,
+        name: str,
+        pieces: Children,
+        value: Any,
+        known: dict[tuple[str, ...], "str | Problem"],
+        node: ast.Aggregate | ast.Monitor,
+    ) -> str | None:
+        """Return an output of a query as tokens write it, None if it is none that fits there.
 
-    def _projection(self, query: Any, output: str) -> Build:
-        inner = self._query(query)
+        `name` is that of the output or of a child. What is `known` is not checked again.
+        """
+        function = value.state.function
+        output, other = name, ""
+        if name in self.outputs:
+            output, other = pieces[name].state.name, pieces[name].state.function
+        # That of the last function it is whatever the query is joined to.
+        key = (function, output, other, "" if other == function else value.left)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = self._found_output(name, output, other, value, node)
+        if isinstance(found, Problem):
+            self._refuse(found)
+            return None
+        return found
+
+    def _found_output(
+        self, name: str, output: str, other: str, value: Any, node: ast.Aggregate | ast.Monitor
+    ) -> str | Problem:
+        is_monitor = isinstance(node, ast.Monitor)
+        place = "on new" if isinstance(node, ast.Monitor) else node.operator
+        owner = self.lifter.owner(value, output)
+        if not owner or (other and owner != other):
+            of = f" of {other}" if other else ""
+            message = (
+                f"expected an output of {value.state.function} after '{place}', got '{output}'{of}"
+            )
+            hint = _guard_on([name, _hole_name(node.query)], "function") if other else None
+            return Problem("T018" if is_monitor else "T016", message, node.span, hint)
+        typed = self.lifter.typed(owner, output)
+        parameter = self.lifter.signature(owner).parameter(output)
+        if parameter is None or place in ("on new", "count") or is_numeric(parameter.type):
+            return typed
+        message = f"expected a number for '{place}', got '{output}' of type {parameter.type}"
+        hint = f"a guard leaves them out: if {name}.is_numeric" if other else None
+        return Problem("T017", message, node.span, hint)
+
+    def _projection(self, node: ast.Projection) -> Build:
+        inner, output = self._query(node.query), node.output
 
         def build(pieces: Children) -> SourceValue | None:
             value = inner(pieces)
             if value is None:
                 return None
-            name = pieces[output].state.name if output in self.holes else output
+            piece = pieces[output] if output in self.outputs else None
+            name = output if piece is None else piece.state.name
+            function = value.state.function
+            other = function if piece is None else piece.state.function
+            if function and (other != function or not self.lifter.has_output(function, name)):
+                of = f" of {other}" if other != function else ""
+                message = f"expected an output of {function} after '.', got '{name}'{of}"
+                hint = _guard_on([output, _hole_name(node.query)], "function") if piece else None
+                self._refuse(Problem("T011", message, node.span, hint))
+                return None
             return self.lifter.source(value, name)
 
         return build
 
     # ------------------------------------------------------------------------------- streams
 
-    def _monitor(self, query: Any, on_new: tuple[str, ...]) -> Build:
-        inner = self._query(query)
+    def _monitor(self, node: ast.Monitor) -> Build:
+        inner, on_new = self._query(node.query), node.on_new
+        known: dict[tuple[str, ...], str | Problem] = {}
 
         def build(pieces: Children) -> StreamValue | None:
             value = inner(pieces)
-            if value is None or not value.state.function:
+            if value is None:
                 return None
-            names = [self._typed(name, pieces, value.state.function) for name in on_new]
-            return self.lifter.monitored(value, names)
+            if not value.state.function:
+                message = "a template cannot monitor an aggregation"
+                self._refuse(Problem("G030", message, node.span))
+                return None
+            names = [self._typed(name, pieces, value, known, node) for name in on_new]
+            typed = [name for name in names if name is not None]
+            found = self.lifter.monitored(value, typed) if len(typed) == len(names) else None
+            if found is None and not value.state.is_monitorable:
+                self._refuse(self._not_monitorable(value, node))
+            return found
 
         return build
+
+    def _not_monitorable(self, value: Any, node: ast.Monitor) -> Problem:
+        calls = [f for f in value.functions if not self.lifter.signature(f).is_monitorable]
+        message = f"expected a query that can be monitored, got '{', '.join(calls)}'"
+        name = _hole_name(node.query)
+        hint = f"a guard leaves them out: if {name}.is_monitorable" if name else None
+        return Problem("T014", message, node.span, hint)
 
     def _edge(self, stream: Any, predicate: Any) -> Build:
         inner = self.compile(stream)
         condition = self._condition(predicate, lambda pieces: _owner(inner(pieces)))
 
         def build(pieces: Children) -> StreamValue | None:
-            value, test = inner(pieces), condition(pieces)
+            value = inner(pieces)
+            if value is not None and value.state.is_timer:
+                message = "expected a stream of results after 'edge', got a timer"
+                name = _hole_name(stream)
+                hint = f"a guard leaves them out: if not {name}.is_timer" if name else None
+                self._refuse(Problem("T015", message, getattr(stream, "span", None), hint))
+                return None
+            test = condition(pieces)
             if value is None or test is None:
                 return None
-            return compose.edge(value, test)
+            found = compose.edge(value, test)
+            if found is None and test.state.function not in (*value.functions, ""):
+                self._refuse(self._foreign_condition(predicate, test, value, stream))
+            return found
 
         return build
 
@@ -305,7 +487,11 @@ class _Compiler:
                 if value is None:
                     return None
                 right = other(pieces)
-                value = None if right is None else operation(value, right)
+                if right is None:
+                    return None
+                left, value = value, operation(value, right)
+                if value is None and "" != right.state.function != left.state.function != "":
+                    self._refuse(self._foreign_condition(operands[-1], right, left, operands[0]))
             found: PredicateValue | None = value
             return found
 
@@ -315,53 +501,89 @@ class _Compiler:
 
     def _rule(self, node: ast.Rule) -> Build:
         stream = None if node.stream is None else self.compile(node.stream)
-        query = None if node.query is None else self._passed(node.query)
-        action = None if isinstance(node.action, ast.Notify) else self._passed(node.action)
+        query = None if node.query is None else self._passed(node.query, node.stream)
+        action = None
+        if not isinstance(node.action, ast.Notify):
+            action = self._passed(node.action, node.query, node.stream)
 
         def build(pieces: Children) -> Any:
             s = stream(pieces) if stream else None
-            q = query(pieces) if query else None
-            a = action(pieces) if action else None
-            if (stream and s is None) or (query and q is None) or (action and a is None):
+            if stream and s is None:
                 return None
-            return compose.rule(s, q, a)
+            q = query(pieces, s) if query else None
+            if query and q is None:
+                return None
+            a = action(pieces, q, s) if action else None
+            if action and a is None:
+                return None
+            found = compose.rule(s, q, a)
+            if found is None:
+                for part, value in ((node.query, q), (node.action, a)):
+                    if value is not None and value.gap:
+                        self._refuse(_left_open(part))
+            return found
 
         return build
 
-    def _passed(self, node: Any) -> Build:
-        """Compile a query or action of a rule, which may be a child with its gap filled."""
-        if not isinstance(node, ast.Hole) or node.argument is None:
-            return self._query(node)
-        name, argument = node.name, node.argument
+    def _passed(self, node: Any, *before: Any) -> Callable[..., Any]:
+        """Compile a query or action of a rule, which may be a child with its gap filled.
 
-        def build(pieces: Children) -> Any:
-            value = pieces[name]
-            output, key = _output(pieces[argument])
+        `before` are the parts whose outputs may be passed, the last one first. The result takes the
+        children, and the pieces of these parts.
+        """
+        if not isinstance(node, ast.Hole) or node.argument is None:
+            whole = self._query(node)
+            return lambda pieces, *values: whole(pieces)
+        name, argument = node.name, node.argument
+        near = _hole_name(next((part for part in before if part is not None), None))
+
+        def build(pieces: Children, *values: Any) -> Any:
+            value, given = pieces[name], pieces[argument]
+            if near != argument and self._is_foreign(node, argument, given, near, *values):
+                return None
+            output, key = _output(given)
             if isinstance(value, ActionValue):
-                return compose.passed_to_action(value, output, key)
-            return compose.passed_to_query(value, output, key)
+                found: Any = compose.passed_to_action(value, output, key)
+            else:
+                found = compose.passed_to_query(value, output, key)
+            if found is None and (value.gap != key or not key):
+                self._refuse(_unfit_gap(node, value, given))
+            return found
 
         return build
 
     def _policy(self, node: ast.Policy) -> Build:
         names = tuple(sorted(set(_names(node.source)) & set(self.holes)))
         parts = [self._policy_part(part) for part in (node.query, node.action)]
-        known: dict[tuple[str, ...], str] = {}
+        known: dict[tuple[str, ...], str | Problem] = {}
 
         def build(pieces: Children) -> Any:
             key = tuple([pieces[name].text for name in names])
             if key not in known:
-                named = {name: pieces[name] for name in names}
-                tree = rewrite(node.source, lambda n: _substituted(n, named))
-                known[key] = self.lifter.source_predicate(tree)
+                known[key] = self._source(node.source, {name: pieces[name] for name in names})
+            source = known[key]
+            if isinstance(source, Problem):
+                self._refuse(source)
+                return None
             found = [part(pieces) if part else None for part in parts]
             if any(part and value is None for part, value in zip(parts, found, strict=True)):
                 return None
             functions = tuple(f for value in found if value is not None for f in value[1])
             query, action = (None if value is None else value[0] for value in found)
-            return compose.policy(known[key], query, action, functions)
+            return compose.policy(source, query, action, functions)
 
         return build
+
+    def _source(self, node: Any, named: Children) -> str | Problem:
+        """Return the text of a policy's condition on the person, or the mistake that it is."""
+        tree = rewrite(node, lambda n: _substituted(n, named, _as_token))
+        if found := check(ast.Policy(tree, None, None), self.lifter.library, parameters=self.types):
+            for name in named:
+                if self.children.get(name) == "value":
+                    hint = f"a guard leaves them out: if {name}.type == 'Entity(tt:contact)'"
+                    return replace(found[0], hint=hint)
+            return found[0]
+        return self.lifter.source_predicate(rewrite(node, lambda n: _substituted(n, named)))
 
     def _policy_part(self, node: Any) -> Build | None:
         if node is None:
@@ -409,6 +631,83 @@ def _owner(value: Any) -> str:
     return "" if value is None else value.state.function
 
 
+def _sort_of(piece: Any, fields: Mapping[str, Type]) -> tuple[Any, ...]:
+    """Return what the type checker sees of a constant or an output."""
+    if isinstance(piece, ConstantValue):
+        is_slot = isinstance(piece.node, ast.SlotValue)
+        return piece.state.type, "" if is_slot else piece.text
+    return (fields.get(piece.state.name),)
+
+
+def _as_token(piece: ConstantValue) -> ast.Value:
+    """Return a constant for the type checker: synthesis writes placeholders otherwise."""
+    if not isinstance(piece.node, ast.SlotValue):
+        return piece.node
+    stem = slot_stem(_type_named(piece.state.type))
+    return ast.Undefined() if stem is None else ast.SlotValue(f"{stem}_0", span=piece.node.span)
+
+
+def _type_named(text: str) -> Type:
+    """Return the type of a placeholder; building the parser for it would take a tenth of a second.
+
+    >>> _type_named("Measure(C)"), _type_named("String")
+    (Measure(unit='C'), Basic(name='String'))
+    """
+    name, _, rest = text.removesuffix(")").partition("(")
+    if not rest:
+        return Basic(name)
+    return Entity(rest) if name == "Entity" else Measure(rest)
+
+
+def _hole_name(node: Any) -> str:
+    """Return the name of the child that stands in a place, "" if something else does."""
+    return node.name if isinstance(node, ast.Hole) else ""
+
+
+def _guard_on(names: Sequence[str], attribute: str) -> str | None:
+    """Return the hint of a guard on children that do not always go together; None without names.
+
+    >>> _guard_on(["p", "v"], "type")
+    'a guard leaves them out, such as if p.type == v.type'
+    >>> _guard_on(["p", ""], "type"), _guard_on([], "type")
+    ('a guard on p.type leaves them out', None)
+    """
+    known = [name for name in names if name]
+    if len(known) > 1:
+        both = f"{known[0]}.{attribute} == {known[1]}.{attribute}"
+        return f"a guard leaves them out, such as if {both}"
+    return f"a guard on {known[0]}.{attribute} leaves them out" if known else None
+
+
+def _of_another(node: Any, name: str, piece: Any, owner: str, near: str) -> Problem:
+    """Return the mistake of an output that belongs to another function than is spoken of."""
+    other, output = getattr(piece.state, "function", ""), getattr(piece.state, "name", "")
+    of = f"an output of {owner}" if owner else "an output of what comes before"
+    message = f"expected {of} for '{name}', got '{output}' of {other}"
+    hint = _guard_on([name, near], "function") if near else None
+    return Problem("T009", message, getattr(node, "span", None), hint)
+
+
+def _left_open(node: Any) -> Problem:
+    """Return the mistake of a child with a gap that nothing fills."""
+    name = _hole_name(node)
+    message = f"expected an output for the place that '{name}' leaves open, got none"
+    return Problem("T010", message, getattr(node, "span", None), f"pass one: {name}(o)")
+
+
+def _unfit_gap(node: ast.Hole, value: Any, given: Any) -> Problem:
+    """Return the mistake of an output that does not fit where it is passed."""
+    name, argument = node.name, node.argument
+    passed = f"'{given.state.name}' of type {given.state.type}"
+    if not value.gap:
+        message = f"expected a place that '{name}' leaves open for {passed}, got none"
+        hint = f"ask for one: {name}:CATEGORY[gap='it']"
+    else:
+        message = f"expected {value.gap} for '{name}', got {passed}"
+        hint = f"a guard leaves them out: if {name}.gap == {argument}.key"
+    return Problem("T010", message, node.span, hint)
+
+
 def _output(value: Any) -> tuple[str, str]:
     """Return (typed name, passing key) of an output that is passed."""
     if isinstance(value, SourceValue):
@@ -416,14 +715,16 @@ def _output(value: Any) -> tuple[str, str]:
     return value.typed, value.state.key
 
 
-def _substituted(node: Any, pieces: Children) -> Any:
+def _substituted(
+    node: Any, pieces: Children, constant: Callable[[ConstantValue], ast.Value] = lambda c: c.node
+) -> Any:
     match node:
         case ast.VarRef(name) if name in pieces:
             piece = pieces[name]
             if isinstance(piece, ConstantValue):
-                return piece.node
+                return constant(piece)
             return ast.VarRef(piece.state.name)
-        case ast.Atom(name) if name in pieces:
+        case ast.Atom(name) if isinstance(pieces.get(name), ParameterValue | SourceValue):
             return replace(node, name=pieces[name].state.name)
         case _:
             return node

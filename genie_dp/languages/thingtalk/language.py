@@ -10,7 +10,16 @@ from genie_dp.languages import base
 from genie_dp.languages.decoding import DecodingGrammar
 from genie_dp.languages.thingtalk import anonymize, canonical, from_tokens, render, tokens
 from genie_dp.languages.thingtalk import parser as texts
-from genie_dp.languages.thingtalk.ast import Lambda, Policy, Program
+from genie_dp.languages.thingtalk.ast import (
+    BooleanValue,
+    FalseP,
+    Lambda,
+    Policy,
+    Program,
+    TrueP,
+    Value,
+    VarRef,
+)
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
@@ -89,12 +98,17 @@ class ThingTalk:
     # ---------------------------------------------------------------- pieces for synthesis
 
     def fragment(
-        self, text: str | Lambda, holes: Mapping[str, str], library: Signatures | None = None
+        self,
+        text: str | Lambda,
+        holes: Mapping[str, str],
+        library: Signatures | None = None,
+        *,
+        whole: bool = False,
     ) -> base.Fragment:
         """Compile a template body, text or tree; `holes` maps names of children to kinds.
 
         A text without holes is type-checked here; what stands around children is when they are
-        known, and trees come from readers that have checked them.
+        first met, and trees come from readers that have checked them.
         """
         from genie_dp.languages.thingtalk.bodies import compile_body
 
@@ -104,6 +118,22 @@ class ThingTalk:
             if problems:
                 raise GenieError(problems)
         return compile_body(tree, holes, self._lifter(library))
+
+    def row(self, text: str, library: Signatures | None = None) -> base.Value:
+        """Return the value of a row of a table; a child of a table stands where values do."""
+        tree = self.body(text, {})
+        node: Any = tree.body
+        if isinstance(node, TrueP | FalseP):
+            node = BooleanValue(isinstance(node, TrueP), span=node.span)
+        if tree.parameters or not isinstance(node, Value) or isinstance(node, VarRef):
+            hint = "a category holds programs: NP := 'my mail' -> @com.gmail.inbox();"
+            if isinstance(node, VarRef):
+                hint = f'text stands in quotes: "{node.name}"'
+            problem = Problem("T029", f"expected a value, got {text!r}", node.span, hint)
+            raise GenieError(problem)
+        if library is not None and (problems := check(node, library)):
+            raise GenieError(problems)
+        return cast("base.Value", self._lifter(library).lift(node, {}))
 
     def body(self, text: str, holes: Mapping[str, str]) -> Lambda:
         """Return the tree of a template body."""
@@ -138,8 +168,16 @@ class ThingTalk:
         """Return the syntax tree of a value, for Python semantic functions."""
         return from_tokens.piece_from_tokens(value.text, value.kind)
 
-    def value(self, program: Any, library: Signatures | None = None) -> base.Value:
-        """Return the value of a syntax tree that a Python semantic function made."""
+    def value(
+        self, program: Any, library: Signatures | None = None, *, whole: bool = False
+    ) -> base.Value:
+        """Return the value of a syntax tree that a Python semantic function made.
+
+        Raises:
+            GenieError: its type mistakes.
+        """
+        if library is not None and (problems := check(program, library)):
+            raise GenieError(problems)
         return cast("base.Value", self._lifter(library).lift(program, {}))
 
     def decoding_grammar(

@@ -1,5 +1,6 @@
 """From syntax trees to the pieces of synthesis: what a template body says without its children."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
@@ -8,12 +9,13 @@ from genie_dp.languages.thingtalk import ast, compose
 from genie_dp.languages.thingtalk.assign import CONTACT
 from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
 from genie_dp.languages.thingtalk.fills import fills, qualified
+from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.inner import SEVERAL, said_of_both
 from genie_dp.languages.thingtalk.keys import gap_keys, passing_key
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
-from genie_dp.languages.thingtalk.traverse import functions_used
+from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
 from genie_dp.languages.thingtalk.types import (
     ANY,
     BOOLEAN,
@@ -49,6 +51,7 @@ from genie_dp.languages.thingtalk.values import (
     stream_state,
 )
 
+_PRIVATE = re.compile("[\ue000-\uf8ff]")  # synthesis writes placeholders as such characters
 Open = Mapping[str, str]
 """Placeholders left open -> the key under which something may be passed into them."""
 
@@ -60,6 +63,7 @@ class Lifter:
         """Keep the library and remember its answers."""
         self.library = library
         self._outputs: dict[tuple[str, ...], frozenset[str]] = {}
+        self._types: dict[str, Mapping[str, Type]] = {}
         self._text_lists: tuple[str, ...] | None = None
         self._inner: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
@@ -113,6 +117,32 @@ class Lifter:
                 p.name for f in functions for p in self.signature(f).outputs
             )
         return self._outputs[functions]
+
+    def output_types(self, function: str) -> Mapping[str, Type]:
+        """Return the types of a function's outputs by name."""
+        if function not in self._types:
+            outputs = self.signature(function).outputs
+            self._types[function] = {p.name: p.type for p in outputs}
+        return self._types[function]
+
+    def has_output(self, function: str, name: str) -> bool:
+        """Tell whether a function has an output of that name."""
+        return name in self._outputs_of((function,))
+
+    def owner(self, value: QueryValue | StreamValue, name: str) -> str:
+        """Return the function whose output a name means after a query or a stream, "" if none.
+
+        Of those with an output of that name it is the right-most one.
+        """
+        last = value.state.function
+        if not last or self.has_output(last, name):
+            return last
+        # Functions of conditions are among those of the piece, and have no outputs here.
+        node: Any = piece_from_tokens(_PRIVATE.sub("NUMBER_0", value.text), value.kind)
+        while isinstance(node, ast.Monitor | ast.Edge):
+            node = node.query if isinstance(node, ast.Monitor) else node.stream
+        calls = [qualified(call) for call in source_calls(node)]
+        return next((f for f in reversed(calls) if self.has_output(f, name)), "")
 
     def gap_keys(self, parameter: Parameter) -> Iterator[str]:
         """Yield the keys under which a parameter may be passed into."""

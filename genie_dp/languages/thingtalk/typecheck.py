@@ -13,7 +13,8 @@ Codes:
 | T024 edge of a unit that is not of time | T025 list of mixed types | T026 unknown placeholder |
 | T027 unknown value of the context | T028 unknown aggregation |
 
-T030 to T039 are those of classes (`typecheck_classes`), T040 to T042 those of `tokens`.
+Rows of tables have the next one (`language.row`), classes T030 to T039 (`typecheck_classes`),
+`tokens` T040 to T042.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,7 +79,11 @@ _AGGREGATES = ("max", "min", "sum", "avg", "count")
 
 
 def check(
-    program: Checkable, signatures: Signatures, *, parameters: Mapping[str, Type] | None = None
+    program: Checkable,
+    signatures: Signatures,
+    *,
+    parameters: Mapping[str, Type] | None = None,
+    fields: Mapping[str, Type] | None = None,
 ) -> list[Problem]:
     """Return all type mistakes of a program, or of a piece of one, in the order of the text.
 
@@ -89,6 +94,7 @@ def check(
             its own may be a query or an action; a predicate on its own may speak of any output.
         signatures: the skill library.
         parameters: names that are in scope everywhere, such as those of a lambda.
+        fields: outputs that a predicate on its own may speak of, in place of any.
 
     >>> from types import SimpleNamespace
     >>> from genie_dp.languages.thingtalk.parser import parse
@@ -101,7 +107,10 @@ def check(
     if isinstance(program, Lambda):
         outer = outer.under(Scope(dict(program.parameters)))
         program = program.body
-    _any(program, outer, report)
+    if fields is not None and isinstance(program, Predicate):
+        check_predicate(program, Scope(fields), outer, report)
+    else:
+        _any(program, outer, report)
     return report.problems
 
 
