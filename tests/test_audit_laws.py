@@ -12,13 +12,21 @@ from hypothesis import strategies as st
 pytest.importorskip("scipy")
 
 from genie_dp.errors import GenieError
-from genie_dp.private.audit import epsilon, exposure, extraction, lira, membership, statistics
+from genie_dp.private.audit import (
+    epsilon,
+    exposure,
+    extraction,
+    lira,
+    membership,
+    statistics,
+    verdict,
+)
 from genie_dp.private.audit.canaries import WORDS, Canaries, Template, new_canaries, places
 from genie_dp.private.audit.claims import Claim, claim_of
 from genie_dp.private.audit.exposure import Exposure
 from genie_dp.private.audit.membership import Attack
 from genie_dp.private.audit.sides import rows_of, sides_of
-from genie_dp.private.audit.verdict import check, proved
+from genie_dp.private.audit.verdict import check, proved, verdict_of
 from genie_dp.private.crt.accounting import amplified
 from genie_dp.private.source import PrivateRow
 
@@ -302,6 +310,75 @@ def test_canaries_of_random_ranks_prove_nothing():
         found = [Exposure(int(rank), 10**6, 0.0) for rank in rng.integers(1, 10**6, 10)]
         proving += exposure.group_bound(found, 0.0, alpha=0.05) > 0
     assert proving <= 22
+
+
+@settings(max_examples=40)
+@given(LOSSES, LOSSES, st.sampled_from([0.0, 1e-5, 1e-2]), st.sampled_from([0.05, 0.005]))
+def test_no_attack_proves_more_than_one_without_a_mistake(members, others, delta, alpha):
+    sizes = len(members), len(others)
+    for one in epsilon.bounds(members, others, delta=delta, alpha=alpha, seed=0):
+        assert one.epsilon <= verdict._MOST[one.method](*sizes, delta, alpha) + 1e-9
+    perfect = np.ones(sizes[0]), np.zeros(sizes[1])
+    for one in epsilon.bounds(*perfect, delta=delta, alpha=alpha, seed=0):
+        most = verdict._MOST[one.method](*sizes, delta, alpha)
+        assert one.epsilon == pytest.approx(most, abs=1e-6)
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=30, unique=True), st.floats(0, 0.3))
+def test_no_canaries_prove_more_than_those_of_the_first_ranks(places_, delta):
+    found = [Exposure(rank, 2000, 0.0) for rank in places_]
+    most = exposure.most_of_canaries(len(found), 2000, delta)
+    assert exposure.group_bound(found, delta) <= most
+
+
+@settings(max_examples=20)
+@given(
+    st.sampled_from([0.0, 1e-6, 1e-5]), st.integers(1, 20), st.sampled_from(["utterance", "user"])
+)
+def test_a_perfect_attack_refutes_the_claims_below_what_is_refutable_and_no_others(
+    delta, copies, unit
+):
+    attack = Attack("x", np.ones(60), np.zeros(60))
+    first = [Exposure(rank, 10**6, 0.0) for rank in range(1, 41)]
+
+    def found(claimed):
+        return proved([attack], first, Claim(claimed, delta, unit), copies=copies)
+
+    for number, one in enumerate(found(1.0)):
+        if one.refutable > 0.02:
+            assert found(one.refutable - 0.01)[number].refutes
+        assert not found(one.refutable + 0.01)[number].refutes
+
+
+def test_what_is_claimed_of_many_copies_cannot_be_refuted():
+    (many,) = proved([], [Exposure(1, 10**6, 0.0)] * 10, Claim(3.0, 1e-5), copies=20)
+    assert many.claimed is None
+    assert 0.3 < many.refutable < 0.6
+    # The canaries that come unless told otherwise.
+    made = new_canaries(Template("{digits:6}"))
+    count = len(made.numbers)
+    first = [Exposure(rank, 10**6, 0.0) for rank in range(1, count + 1)]
+    (single,) = proved([], first, Claim(3.0, 1e-5), copies=made.repeats)
+    assert single.refutable > 8
+
+
+def test_only_a_bound_that_refutes_the_claim_for_the_unprotected_passes_a_model():
+    rng = np.random.default_rng(12)
+    nothing = Attack("x", rng.normal(0, 1, 200), rng.normal(0, 1, 200))
+    leak = Attack("x", rng.normal(8, 1, 200), rng.normal(0, 1, 200))
+    claim = Claim(3.0, 1e-6)
+
+    def verdict_for(model, unprotected, claimed=claim):
+        return verdict_of(proved([model], [], claimed, unprotected=unprotected), claimed)[0]
+
+    assert verdict_for(nothing, ([leak], [])) == "passed"
+    assert verdict_for(leak, ([leak], [])) == "refuted"
+    assert verdict_for(nothing, ([nothing], [])) == "inconclusive"
+    assert verdict_for(nothing, None) == "inconclusive"
+    # Two hundred rows refute no claim of 30, whatever they are attacked by.
+    assert verdict_for(nothing, ([leak], []), Claim(30.0, 1e-6)) == "inconclusive"
+    assert verdict_for(leak, ([leak], []), Claim(math.inf, 1.0)) is None
+    assert verdict_of([], claim)[0] == "inconclusive"
 
 
 def test_a_claim_is_refuted_by_a_bound_above_it_alone():

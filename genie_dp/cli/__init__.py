@@ -133,7 +133,8 @@ def main(args: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code.
 
     0: done; 1: a mistake that the user can mend, or the reader of the output went away; 2: wrong
-    usage; 130: interrupted. Anything else is a bug and keeps its traceback.
+    usage; 3: an audit was inconclusive; 130: interrupted. Anything else is a bug and keeps its
+    traceback.
     """
     sys.exit(run(args))
 

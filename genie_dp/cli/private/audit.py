@@ -27,6 +27,9 @@ ABOUT = ("rows", "secret", "bayesian")
 @click.option("--shadow", "shadows", multiple=True, metavar="FOLDER[=FILE]",
               help="A model trained as MODEL was, and the rows that it has learned from [none of "
               "those here]. Give two or more.")  # fmt: skip
+@click.option("--unprotected", type=_FOLDER, metavar="FOLDER",
+              help="A model trained as MODEL was, canaries included, but without protection: shows "
+              "whether the attacks find a leak. Without it, no audit passes.")  # fmt: skip
 @click.option("--samples", type=click.IntRange(0), default=0, show_default=True, metavar="N",
               help="Draw so many texts and look for training text in them.")  # fmt: skip
 @click.option("--training", type=_FILE, metavar="FILE",
@@ -64,11 +67,13 @@ ABOUT = ("rows", "secret", "bayesian")
               help="Write a page with them there.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with an interrupted audit.")
 @click.option("--overwrite", is_flag=True, help="Replace the output; start again.")
-def command(**options: Any) -> None:
+def command(**options: Any) -> int:
     """Attack MODEL, and compare what that proves with what is claimed.
 
     Exposure of canaries among all their candidates, membership of rows, training text in samples.
-    Each membership attack gives a lower bound of epsilon; one above the claim fails the audit.
+    Attacks give lower bounds of epsilon; one above the claim refutes it: exit code 1. MODEL passes,
+    exit code 0, if the attacks refute its claim for an unprotected model and not for MODEL. All
+    else is inconclusive: exit code 3.
     The figures are NOT differentially private: keep them like the private rows.
 
     \b
@@ -81,6 +86,8 @@ def command(**options: Any) -> None:
         raise click.UsageError("--members and --others go together")
     if not (options["members"] or options["canaries"] or options["samples"]):
         raise click.UsageError("name an attack: --members and --others, --canaries or --samples")
+    if options["unprotected"] and not (options["members"] or options["canaries"]):
+        raise click.UsageError("--unprotected needs --members and --others, or --canaries")
     if (options["references"] or options["shadows"]) and not options["members"]:
         raise click.UsageError("--reference and --shadow need --members and --others")
     if options["samples"] and not (options["training"] or options["members"]):
@@ -89,4 +96,4 @@ def command(**options: Any) -> None:
         raise click.UsageError("--claim and --delta go together")
     if options["resume"] and options["overwrite"]:
         raise click.UsageError("--resume and --overwrite exclude each other")
-    run(options)
+    return run(options)

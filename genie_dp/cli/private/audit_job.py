@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ from genie_dp.private.audit.page import SCHEMA, STATEMENT, page
 from genie_dp.private.audit.scorer import Scorer, words_of
 from genie_dp.private.audit.sides import Sides, as_counts, rows_of, sides_of
 from genie_dp.private.audit.statistics import Floats
-from genie_dp.private.audit.verdict import check, proved
+from genie_dp.private.audit.verdict import check, largest_refutable, proved, verdict_of
 from genie_dp.private.source import PrivateRow
 from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
 
@@ -41,6 +41,8 @@ _SHARED = (
 )  # fmt: skip
 _INPUTS = ("members", "others", "canaries", "training")
 _AT_ONCE = 256
+# Exit code of an audit that neither refutes what is claimed nor shows that it could have.
+INCONCLUSIVE = 3
 _NO_SAMPLES = (
     "left out, for a parser writes no text, and values of its programs come from the sentence that "
     "it is given. Give --members and --others; look for secrets in the words of its folder; and "
@@ -48,8 +50,8 @@ _NO_SAMPLES = (
 )
 
 
-def run(options: Mapping[str, Any]) -> None:
-    """Attack, write, print, and fail where a claim is refuted.
+def run(options: Mapping[str, Any]) -> int:
+    """Attack, write, print, and fail where a claim is refuted; return the exit code otherwise.
 
     Raises:
         GenieError: N060, a lower bound is above the claim; all files are written then.
@@ -82,6 +84,7 @@ def run(options: Mapping[str, Any]) -> None:
     where = [str(options[name]) for name in ("output", "report") if options[name]]
     click.echo(f"audited {options['model']} -> {', '.join(where)}", err=True)
     check(audit.bounds, audit.claim)
+    return INCONCLUSIVE if result["verdict"] == "inconclusive" else 0
 
 
 def _check_targets(options: Mapping[str, Any], work: Path) -> None:
@@ -129,6 +132,14 @@ class _Shadow:
         return cls(Path(name), Path(file) if file else None)
 
 
+@dataclass(slots=True)
+class _Found:
+    """What attacks have found of one model."""
+
+    attacks: list[membership.Attack] = field(default_factory=list)
+    exposed: list[exposure.Exposure] = field(default_factory=list)
+
+
 class _Audit:
     """The attacks that are asked for, and what they have found."""
 
@@ -160,6 +171,7 @@ class _Audit:
         options = self.options
         files = [options[name] for name in _INPUTS]
         folders = [options["model"], *options["references"], *(s.folder for s in self.shadows)]
+        folders += [options["unprotected"]] if options["unprotected"] else []
         return {
             "version": __version__,
             "files": [digest_of(str(file)) if file else None for file in files],
@@ -171,8 +183,7 @@ class _Audit:
     def run(self) -> dict[str, Any]:
         """Return all figures."""
         options = self.options
-        exposed: list[exposure.Exposure] = []
-        attacks: list[membership.Attack] = []
+        ours, theirs = _Found(), _Found()
         sides: Sides | None = None
         result: dict[str, Any] = {
             "schema": SCHEMA,
@@ -187,29 +198,39 @@ class _Audit:
         }  # fmt: skip
         copies = 1
         if options["members"]:
-            sides, attacks = self._membership()
+            sides, ours.attacks, theirs.attacks = self._membership()
             result["rows"] = as_counts(sides)
             result["membership"] = [
-                membership.described(one, seed=self.seed, level=options["level"]) for one in attacks
+                membership.described(one, seed=self.seed, level=options["level"])
+                for one in ours.attacks
             ]
         if options["canaries"]:
             canaries = load_canaries(options["canaries"])
             copies = canaries.repeats
-            exposed, result["canaries"] = self._exposure(canaries)
+            ours.exposed, result["canaries"] = self._exposure(canaries)
+            if options["unprotected"]:
+                other = self._opened(options["unprotected"])
+                theirs.exposed, _ = self._exposure(canaries, other, "unprotected")
         if options["samples"]:
             result["extraction"] = self._extraction(sides)
         self.bounds = proved(
-            attacks, exposed, self.claim, copies=copies, level=options["level"], seed=self.seed
+            ours.attacks,
+            ours.exposed,
+            self.claim,
+            copies=copies,
+            level=options["level"],
+            seed=self.seed,
+            unprotected=(theirs.attacks, theirs.exposed) if options["unprotected"] else None,
         )
         result["epsilon"] = [one.as_dict() for one in self.bounds]
-        # Where no bound was set beside a claim, nothing was passed.
-        compared = [one for one in self.bounds if one.claimed is not None]
-        result["passed"] = not any(one.refutes for one in compared) if compared else None
+        result["refutable"] = largest_refutable(self.bounds)
+        result["verdict"], result["reason"] = verdict_of(self.bounds, self.claim)
         return result
 
     # ----------------------------------------------------------------------------- membership
 
-    def _membership(self) -> tuple[Sides, list[membership.Attack]]:
+    def _membership(self) -> tuple[Sides, list[membership.Attack], list[membership.Attack]]:
+        """Return the rows, the attacks on the model, and those on the unprotected one, if any."""
         options = self.options
         with_programs = self.scorer.needs_programs
         read = [self._rows(options[name]) for name in ("members", "others")]
@@ -219,6 +240,8 @@ class _Audit:
         folders = [*options["references"], *(one.folder for one in self.shadows)]
         for number, folder in enumerate(folders):
             found.append(self._losses(f"other{number}", folder, rows))
+        if options["unprotected"]:
+            found.append(self._losses("unprotected", options["unprotected"], rows))
         losses = np.stack(found)
         readable = np.asarray(np.isfinite(losses).all(0))
         learned = np.array([self._learned(one, rows) for one in self.shadows])[:, readable] \
@@ -229,18 +252,29 @@ class _Audit:
         # Again, for there may be too few now.
         sides_of(rows[:members], rows[members:], with_programs=with_programs)
         sides = Sides(rows[:members], rows[members:], left)
-        return sides, self._attacks(rows, members, losses[:, readable], learned)
+        losses, others = losses[:, readable], slice(1, 1 + len(folders))
+        attacks = [
+            self._attacks(rows, members, own, losses[others], learned)
+            for own in (losses[0], *losses[others.stop :])
+        ]
+        return sides, attacks[0], attacks[1] if options["unprotected"] else []
 
     def _attacks(
-        self, rows: Sequence[PrivateRow], members: int, losses: Floats, learned: Floats
+        self,
+        rows: Sequence[PrivateRow],
+        members: int,
+        losses: Floats,
+        others: Floats,
+        learned: Floats,
     ) -> list[membership.Attack]:
+        """Return the attacks on a model by its losses, and those of references and shadows."""
         options = self.options
         references = len(options["references"])
         words = [words_of(row, with_program=self.scorer.needs_programs) for row in rows]
         more = []
         if self.shadows:
-            shadows = losses[1 + references :] / np.array(words)
-            own = losses[0] / np.array(words)
+            shadows = others[references:] / np.array(words)
+            own = losses / np.array(words)
             scores, is_online = shadow_scores(own.tolist(), shadows, learned)
             name = "shadows" if is_online else "shadows without the rows"
             more.append(membership.Attack(name, scores[:members], scores[members:]))
@@ -249,10 +283,10 @@ class _Audit:
             return list(values[:members]), list(values[members:])
 
         return membership.attacks_of(
-            parted(losses[0].tolist()),
+            parted(losses.tolist()),
             parted(words),
             {
-                name: parted(losses[1 + number].tolist())
+                name: parted(others[number].tolist())
                 for number, name in enumerate(_names(options["references"]))
             },
             group=options["group"],
@@ -275,16 +309,17 @@ class _Audit:
         """Return the loss of each row under a model, or under that of a folder."""
 
         def make() -> Floats:
-            scorer: Scorer = model
-            if isinstance(model, Path):
-                options = self.options
-                scorer = open_any(model, device=options["device"], longest=options["longest"])
+            scorer: Scorer = self._opened(model) if isinstance(model, Path) else model
             starts = range(0, len(rows), _AT_ONCE)
             with progress(starts, label=f"losses of {name}", total=len(starts)) as seen:
                 parts = [scorer.losses(rows[start : start + _AT_ONCE]) for start in seen]
             return np.concatenate(parts)
 
         return self._once(name, make)
+
+    def _opened(self, folder: Path) -> Scorer:
+        options = self.options
+        return open_any(folder, device=options["device"], longest=options["longest"])
 
     def _once(self, name: str, make: Callable[[], Floats]) -> Floats:
         """Return what was made before in this work folder, or make it."""
@@ -298,8 +333,11 @@ class _Audit:
 
     # -------------------------------------------------------------------- canaries and samples
 
-    def _exposure(self, canaries: Canaries) -> tuple[list[exposure.Exposure], dict[str, Any]]:
-        scorer: Any = self.scorer
+    def _exposure(
+        self, canaries: Canaries, model: Scorer | None = None, name: str = "candidates"
+    ) -> tuple[list[exposure.Exposure], dict[str, Any]]:
+        """Return the exposures under a model, that of the audit unless told, and what is said."""
+        scorer: Any = model or self.scorer
         if not hasattr(scorer, "encoded"):
             message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
             raise GenieError(Problem("N059", message, hint="leave --canaries out"))
@@ -308,7 +346,7 @@ class _Audit:
         losses = candidate_losses(
             scorer,
             canaries,
-            work=self.work / "candidates.f64",
+            work=self.work / f"{name}.f64",
             batch=self.options["states"],
             with_end=self.options["with_end"],
             listen=lambda done, of: write_over(f"candidates: {done:,} of {of:,}"),

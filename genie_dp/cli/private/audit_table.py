@@ -1,15 +1,10 @@
 """What an audit prints: figures of all attacks, bounds beside the claim; no text of any row."""
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from genie_dp.private.audit.page import around
-
-_VERDICTS = {
-    True: "passed: no bound is above the claim",
-    False: "FAILED",
-    None: "neither passed nor failed: no bound was set beside the claim",
-}
 
 
 def table(result: Mapping[str, Any]) -> Iterator[str]:
@@ -71,8 +66,24 @@ def _bounds(result: Mapping[str, Any]) -> Iterator[str]:
     for one in result["epsilon"]:
         rows = "a row" if one["copies"] == 1 else f"{one['copies']} copies"
         mark = "  ABOVE THE CLAIM" if one["refutes"] else ""
-        yield f"  {one['epsilon']:7.3f}  {one['attack']}, {one['method']}, {rows}{mark}"
+        beside = "".join(_beside(one))
+        yield f"  {one['epsilon']:7.3f}  {one['attack']}, {one['method']}, {rows}{beside}{mark}"
     if not result["epsilon"]:
         yield "  no bound: neither rows nor canaries were given"
     if is_any:
-        yield _VERDICTS[result["passed"]]
+        if result["refutable"] is not None:
+            yield f"the largest claim that this audit could refute: epsilon {_claim(result)}"
+        yield f"{result['verdict'].upper()}: {result['reason']}"
+
+
+def _beside(bound: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what stands beside a bound: what the attack could refute, and what it finds."""
+    if bound["refutable"] is not None:
+        yield f"; could refute {_claim(bound)}"
+    if bound["unprotected"] is not None:
+        yield f"; unprotected {bound['unprotected']:.3f}"
+
+
+def _claim(found: Mapping[str, Any]) -> str:
+    """Return the largest claim that can be refuted, rounded down: a larger one cannot."""
+    return f"{math.floor(found['refutable'] * 100) / 100:.2f}"

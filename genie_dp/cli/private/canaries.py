@@ -19,10 +19,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--template", metavar="TEXT",
               help="Their text: {digits:6} is a number, {word} one of 100 words "
               "[My ID is {digits:6}].")  # fmt: skip
-@click.option("--count", type=click.IntRange(1), default=10, show_default=True,
+@click.option("--count", type=click.IntRange(1), default=200, show_default=True,
               help="Different canaries.")  # fmt: skip
-@click.option("--repeats", type=click.IntRange(1), default=20, show_default=True,
-              help="How often each is put in.")  # fmt: skip
+@click.option("--repeats", type=click.IntRange(1), default=1, show_default=True,
+              help="How often each is put in; more are easier to find, and less is claimed of "
+              "them together.")  # fmt: skip
 @click.option("--program", metavar="TEXT", help="What each says as a program, for rows with one.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=TEXT",
               help="A further field of each, such as user=canary. May be repeated.")  # fmt: skip

@@ -1,7 +1,8 @@
 """Canaries: invented secrets that are put into a training text, and the space they come from.
 
 Carlini et al., "The Secret Sharer" (2019), section 4; ten of them, 20 times each, in "Provably
-Confidential Language Modelling" (2022), section 5.1.
+Confidential Language Modelling" (2022), section 5.1. Here each comes once unless told: what is
+claimed of 20 copies together is next to nothing (`claims.Claim.of_copies`).
 """
 
 import json
@@ -148,8 +149,8 @@ class Canaries:
 def new_canaries(
     template: Template,
     *,
-    count: int = 10,
-    repeats: int = 20,
+    count: int = 200,
+    repeats: int = 1,
     program: str | None = None,
     fields: dict[str, str] | None = None,
     seed: int = 0,

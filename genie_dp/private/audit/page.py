@@ -5,7 +5,7 @@ from typing import Any
 
 from genie_dp.synthesis.report_page import page_environment
 
-SCHEMA = "genie-dp.audit/1"
+SCHEMA = "genie-dp.audit/2"
 STATEMENT = (
     "The figures are not differentially private: computed from rows that a model was trained on, "
     "they must be kept like these. An attack that finds nothing proves nothing: a better one may."
