@@ -1,13 +1,14 @@
 """`genie-dp private budget`: set, show and check, as a user sees them."""
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 
 from genie_dp import cli
-from genie_dp.cli.private import STEPS
+from genie_dp.cli.private import STEPS, budget_tables
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Gaussian, PoissonGaussian, ZeroConcentrated
@@ -63,7 +64,7 @@ def test_a_budget_is_set_beside_the_rows_without_opening_them(capsys):
     assert said.out == ""
     assert said.err == (
         "private.ledger.json: epsilon 10 at delta 8e-06 for adding or removing one user of at most "
-        "20 rows; rdp decides\n"
+        "20 rows; pld decides\n"
     )
     assert Ledger.open(LEDGER).budget.cap == 20
 
@@ -189,9 +190,9 @@ def test_show_says_what_was_spent_and_what_is_left_under_both_accountants(ledger
         line[:24].strip(): line.split()[-2:] for line in out.splitlines() if re.search(r"\d$", line)
     }
     assert figures["programs"] == figures["utterances"] == ["6.846", "5.917"]
-    assert figures["all together"] == ["9.051", "8.016"]
+    assert figures["spent so far"] == ["9.051", "8.016"]
     assert figures["left of 10"] == ["0.949", "1.984"]
-    assert "rdp (decides)" in out
+    assert "pld (decides)" in out
     assert "660 steps of Gaussian noise 0.7 on batches of rate 0.01533" in out
     assert "The lines do not add up" in out
     assert ledger.head in out
@@ -205,12 +206,14 @@ def test_show_takes_the_rows_the_ledger_or_its_option(ledger, capsys):
     assert len(set(said)) == 1
 
 
-def test_show_says_which_accountant_has_no_figure_and_why(ledger, capsys):
+def test_show_has_a_figure_of_both_accountants_and_says_what_is_proved_of_it(ledger, capsys):
     ledger.spend([Gaussian(20.0), ZeroConcentrated(0.001)], purpose="tables", run="three")
     assert budget("show", "private.jsonl") == 0
     out = capsys.readouterr().out
-    assert "pld has no figure: it cannot account for 0.001-zCDP." in out
-    assert re.search(r"^all together +9\.\d+ +-$", out, re.MULTILINE)
+    assert re.search(r"^spent so far +9\.\d+ +8\.\d+$", out, re.MULTILINE)
+    assert "What was spent so far is a reading: " in out
+    assert budget("show", "private.jsonl", "--format", "json") == 0
+    assert "is a reading" in json.loads(capsys.readouterr().out)["reading"]
 
 
 def test_show_as_json_has_the_same_figures(ledger, capsys):
@@ -223,18 +226,20 @@ def test_show_as_json_has_the_same_figures(ledger, capsys):
     assert facts["head"] == ledger.head
 
 
-def test_figures_that_are_infinite_are_null_in_json(capsys):
-    # Less than the mass that PLD cuts off: it has no epsilon there, RDP has.
+def test_figures_that_are_infinite_are_null_in_json():
+    assert budget_tables.as_json({"total": {"pld": math.inf}, "left": [0.0]}) == (
+        '{\n  "total": {\n    "pld": null\n  },\n  "left": [\n    0.0\n  ]\n}'
+    )
+
+
+def test_below_the_mass_that_pld_cuts_off_it_has_the_figure_of_rdp(capsys):
     words = ("private.jsonl", "--epsilon", "10", "--delta", "1e-24", "--unit", "utterance")
     assert budget("init", *words) == 0
     Ledger.open(LEDGER).spend([Gaussian(5.0)], purpose="votes", run="a")
     capsys.readouterr()
     assert budget("show", "private.jsonl", "--format", "json") == 0
     facts = json.loads(capsys.readouterr().out)
-    assert facts["total"]["rdp"] > 0
-    assert facts["total"]["pld"] is None
-    assert budget("show", "private.jsonl") == 0
-    assert " inf" in capsys.readouterr().out
+    assert facts["total"]["pld"] == facts["total"]["rdp"] > 0
 
 
 def test_without_a_ledger_the_next_step_is_named(capsys):
@@ -252,7 +257,7 @@ def test_check_says_that_a_ledger_is_whole_and_spends_nothing(ledger, tmp_path, 
     assert budget("check", "private.jsonl") == 0
     assert capsys.readouterr().out == (
         f"private.ledger.json is whole: 2 entries, head {ledger.head}\n"
-        "spent    epsilon 9.051 of 10 by rdp (pld: 8.016)\n"
+        "spent    epsilon 8.016 of 10 by pld (rdp: 9.051)\n"
     )
     assert budget("check", "private.jsonl", "--laplace", "10", "--steps", "9", "--rate", "0.1") == 0
     assert contents(tmp_path) == before
@@ -273,7 +278,7 @@ def test_check_finds_the_noise_for_a_target_and_beside_other_mechanisms(ledger, 
         question = ("check", "private.jsonl", "--steps", "100", "--rate", "0.01", *words)
         assert budget(*question, "--format", "json") == 0
         found = json.loads(capsys.readouterr().out)
-        assert found["with_it"]["rdp"] <= 10
+        assert found["with_it"]["pld"] <= 10
         return found["noise_multiplier"]
 
     assert noise("--target", "9.5") > noise()
@@ -284,7 +289,7 @@ def test_check_answers_for_other_mechanisms(ledger, capsys):
     assert budget("check", "private.jsonl", "--laplace", "10", "--laplace", "20") == 0
     assert "it would fit" in capsys.readouterr().out
     assert budget("check", "private.jsonl", "--laplace", "0.1") == 1
-    assert re.search(r"B023.*with this spend, 9\.051 without", capsys.readouterr().err)
+    assert re.search(r"B023.*with this spend, 8\.016 without", capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(
@@ -312,8 +317,8 @@ def test_a_target_past_the_budget_or_below_what_is_spent_is_refused(ledger, caps
     question = ("check", "private.jsonl", "--steps", "5", "--rate", "0.5", "--target")
     assert budget(*question, "11") == 1
     assert "past the budget of 10" in capsys.readouterr().err
-    assert budget(*question, "9") == 1
-    assert re.search(r"B004.*nothing is left of 9", capsys.readouterr().err)
+    assert budget(*question, "8") == 1
+    assert re.search(r"B004.*nothing is left of 8", capsys.readouterr().err)
 
 
 def test_check_names_the_entry_that_was_changed(ledger, capsys):

@@ -52,8 +52,9 @@ def group() -> None:
     help="Field of a row that names its user or dialogue; of TSV, the column [user, dialogue; 4].",
 )  # fmt: skip
 @click.option(
-    "--accountant", type=click.Choice(["rdp", "pld"]), default="rdp", show_default=True,
-    help="Whose epsilon must stay within the budget; pld allows more and knows no zCDP.",
+    "--accountant", type=click.Choice(["pld", "rdp"]), default="pld", show_default=True,
+    help="Whose epsilon must stay within the budget; pld allows more, rdp also lets amounts of "
+    "noise depend on earlier releases.",
 )  # fmt: skip
 @click.option(
     "--apart", is_flag=True,

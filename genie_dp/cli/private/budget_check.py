@@ -123,8 +123,8 @@ def _told(facts: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _both(found: Mapping[str, float | None], budget: Mapping[str, Any]) -> str:
+def _both(found: Mapping[str, float], budget: Mapping[str, Any]) -> str:
     decides = budget["accountant"]
     other = next(name for name in found if name != decides)
-    aside = "-" if found[other] is None else f"{found[other]:.4g}"
-    return f"epsilon {found[decides]:.4g} of {budget['epsilon']:g} by {decides} ({other}: {aside})"
+    aside = f"({other}: {found[other]:.4g})"
+    return f"epsilon {found[decides]:.4g} of {budget['epsilon']:g} by {decides} {aside}"

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from genie_dp.private.ledger.accounting import ACCOUNTANTS, Accountant, epsilon_of, unsupported
+from genie_dp.private.ledger.accounting import ACCOUNTANTS, Accountant, epsilon_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.mechanisms import Mechanism, from_dict, told
@@ -17,7 +17,7 @@ def promised(budget: Budget) -> str:
     """Return the promise in one line.
 
     >>> promised(Budget(3.0, 1e-6, "user", cap=20))
-    'epsilon 3 at delta 1e-06 for adding or removing one user of at most 20 rows; rdp decides'
+    'epsilon 3 at delta 1e-06 for adding or removing one user of at most 20 rows; pld decides'
     """
     field = f" named by {budget.unit_field!r}" if budget.unit_field else ""
     rows = "" if budget.unit == "utterance" else f" of at most {budget.cap:,} rows"
@@ -47,11 +47,8 @@ def facts_of(ledger: Ledger) -> Facts:
             for name, spent in by_purpose.items()
         ],
         "total": total,
-        "left": {name: _left(budget.epsilon, spent) for name, spent in total.items()},
-        "unsupported": {
-            name: [told(one) for one in unsupported(ledger.mechanisms, name)]
-            for name in ACCOUNTANTS
-        },
+        "left": {name: max(0.0, budget.epsilon - spent) for name, spent in total.items()},
+        "reading": budget.reading,
         "not_covered": budget.not_covered(),
     }
 
@@ -59,16 +56,9 @@ def facts_of(ledger: Ledger) -> Facts:
 _LINKS = ("previous", "hash")
 
 
-def epsilons(mechanisms: Sequence[Mechanism], delta: float) -> dict[Accountant, float | None]:
-    """Return epsilon by each accountant; None where it cannot account for a mechanism."""
-    return {
-        name: None if unsupported(mechanisms, name) else epsilon_of(mechanisms, delta, name)
-        for name in ACCOUNTANTS
-    }
-
-
-def _left(budget: float, spent: float | None) -> float | None:
-    return None if spent is None else max(0.0, budget - spent)
+def epsilons(mechanisms: Sequence[Mechanism], delta: float) -> dict[Accountant, float]:
+    """Return epsilon by each accountant."""
+    return {name: epsilon_of(mechanisms, delta, name) for name in ACCOUNTANTS}
 
 
 def as_json(facts: Facts) -> str:
@@ -97,9 +87,8 @@ def tables(facts: Facts) -> Iterator[str]:
         yield from _entries(facts["entries"])
         yield ""
     yield from _sums(facts)
-    for name, missed in facts["unsupported"].items():
-        if missed:
-            yield f"{name} has no figure: it cannot account for {', '.join(sorted(set(missed)))}."
+    if facts["entries"]:
+        yield f"{facts['reading'][0].upper()}{facts['reading'][1:]}."
     yield ""
     yield "Not covered by the promise:"
     yield from (f"- {what}" for what in facts["not_covered"])
@@ -122,15 +111,15 @@ def _sums(facts: Facts) -> Iterator[str]:
     names = [f"{name} (decides)" if name == decides else name for name in ACCOUNTANTS]
     rows = [(f"epsilon at delta {facts['budget']['delta']:g}", *names)]
     rows += [(row["purpose"], *_figures(row["epsilon"])) for row in facts["purposes"]]
-    rows.append(("all together", *_figures(facts["total"])))
+    rows.append(("spent so far", *_figures(facts["total"])))
     rows.append((f"left of {facts['budget']['epsilon']:g}", *_figures(facts["left"])))
     yield from _aligned(rows, numbers=True)
     if len(facts["purposes"]) > 1:
         yield "The lines do not add up: spends together cost less than one by one."
 
 
-def _figures(found: Mapping[str, float | None]) -> tuple[str, ...]:
-    return tuple("-" if found[name] is None else f"{found[name]:.3f}" for name in ACCOUNTANTS)
+def _figures(found: Mapping[str, float]) -> tuple[str, ...]:
+    return tuple(f"{found[name]:.3f}" for name in ACCOUNTANTS)
 
 
 def _aligned(rows: Sequence[Sequence[str]], *, numbers: bool = False) -> Iterator[str]:

@@ -14,7 +14,7 @@ from genie_dp.private.crt.marked import Apart
 from genie_dp.private.crt.settings import PublicSettings, SelectiveSettings
 from genie_dp.private.generators.plans import Plan, Training
 from genie_dp.private.generators.stages import STAGES, Kind, Labelled, StageName
-from genie_dp.private.ledger.accounting import Accountant
+from genie_dp.private.ledger.accounting import DEFAULT, Accountant
 from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.guard import Units, private_of
 from genie_dp.private.ledger.mechanisms import Mechanism
@@ -100,7 +100,7 @@ def plan_of(
     epsilon: float,
     delta: float,
     before: Sequence[Mechanism] = (),
-    accountant: Accountant = "rdp",
+    accountant: Accountant = DEFAULT,
 ) -> Plan:
     """Return the plan of the private steps with the least noise that epsilon allows.
 

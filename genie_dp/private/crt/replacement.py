@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from genie_dp.private.crt.accounting import Guarantee
-from genie_dp.private.ledger.accounting import GRID, Accountant, epsilon_of
+from genie_dp.private.ledger.accounting import DEFAULT, GRID, Accountant, epsilon_of
 from genie_dp.private.ledger.mechanisms import (
     Gaussian,
     Mechanism,
@@ -24,7 +24,7 @@ _LARGEST = 200.0
 
 
 def replacing(
-    mechanisms: Sequence[Mechanism], delta: float, accountant: Accountant = "rdp"
+    mechanisms: Sequence[Mechanism], delta: float, accountant: Accountant = DEFAULT
 ) -> Guarantee:
     """Return the guarantee for replacing one unit of what mechanisms did, at a delta.
 

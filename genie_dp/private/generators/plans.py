@@ -11,7 +11,7 @@ from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
-from genie_dp.private.ledger.accounting import Accountant
+from genie_dp.private.ledger.accounting import DEFAULT, Accountant
 from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian
 from genie_dp.private.training.settings import DPSettings, EngineName, rate_of, steps_of
@@ -104,7 +104,7 @@ def plan_of(
     epsilon: float,
     delta: float,
     before: Sequence[Mechanism] = (),
-    accountant: Accountant = "rdp",
+    accountant: Accountant = DEFAULT,
 ) -> Plan:
     """Return the plan with the least noise that epsilon allows.
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.ledger.accounting import Accountant
+from genie_dp.private.ledger.accounting import DEFAULT, ORDERS, Accountant
 
 Unit = Literal["utterance", "dialogue", "user"]
 Relation = Literal["add-or-remove-one"]
@@ -32,7 +32,8 @@ class Budget:
             None for the field `dialogue` or `user`, or column 4. It is part of the promise: of two
             releases by different fields nothing would be known together.
         relation: neighbouring data have one unit more or less.
-        accountant: which accountant's epsilon must stay within the budget.
+        accountant: which accountant's epsilon must stay within the budget. What a ledger of another
+            default promised stays as it is written there.
         apart: whether the rows may be those of another ledger: what both spend adds up, and neither
             knows of it. For experiments on rows that are published, or made up.
     """
@@ -42,7 +43,7 @@ class Budget:
     unit: Unit
     cap: int | None = None
     relation: Relation = "add-or-remove-one"
-    accountant: Accountant = "rdp"
+    accountant: Accountant = DEFAULT
     unit_field: str | None = None
     apart: bool = False
 
@@ -101,6 +102,31 @@ class Budget:
             "whoever reads the private files themselves, or copies of them",
             "decisions made by looking at the data and not entered in the ledger",
             "copies of the rows, the ledger or a run's folder that are put back, or used again",
+            *self._amounts(),
+        )
+
+    def _amounts(self) -> tuple[str, ...]:
+        """Return what is not proved where amounts were chosen by what was released before.
+
+        Sums of pure epsilons hold then, too (Rogers et al., 2016), and so does the Rényi divergence
+        of one order (Feldman and Zrnic, 2021; Lécuyer, 2021); docs/private.md has what follows.
+        """
+        if self.delta == 0:
+            return ()
+        chosen = "amounts of noise and steps that were chosen by looking at earlier releases"
+        if self.accountant == "rdp":
+            return (f"{chosen}: of these rdp is proved at {ORDERS} times delta",)
+        return (f"{chosen}: pld is proved for amounts decided on before",)
+
+    @property
+    def reading(self) -> str:
+        """Return what is proved of what was spent so far, which is less than of the promise."""
+        if self.delta == 0:
+            return "proved at any time: it is a sum of epsilons without a delta"
+        return (
+            "what was spent so far is a reading, proved if it was decided on before that these "
+            "entries are all; of who stops, or chooses what to publish, by what they showed, the "
+            f"promise of {self.epsilon:g} is proved"
         )
 
 

@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.ledger.accounting import Accountant, epsilon_of
+from genie_dp.private.ledger.accounting import DEFAULT, Accountant, epsilon_of
 from genie_dp.private.ledger.mechanisms import Mechanism, PoissonGaussian
 
 # Noise multipliers are whole multiples of 1 / FINENESS: four decimals are what people copy.
@@ -22,7 +22,7 @@ def noise_multiplier_for(
     rate: float,
     steps: int,
     before: Sequence[Mechanism] = (),
-    accountant: Accountant = "rdp",
+    accountant: Accountant = DEFAULT,
 ) -> float:
     """Return the smallest noise multiplier that keeps the whole within epsilon, at four decimals.
 
@@ -31,11 +31,11 @@ def noise_multiplier_for(
         rate: chance of a unit to be in a batch.
         steps: number of batches.
         before: mechanisms already spent.
-        accountant: who computes epsilon; PLD asks for less noise.
+        accountant: who computes epsilon; RDP asks for more noise.
 
     Raises:
-        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); the
-            accountant cannot account for it (B003); rate or steps are out of range (B002).
+        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); rate or
+            steps are out of range (B002).
     """
     if not math.isfinite(epsilon):
         # No comparison with nan is true: the first noise that is tried would seem to fit.
