@@ -1,6 +1,7 @@
 """`genie-dp private train` and `sample`: what they write, cost, refuse, and never show."""
 
 import json
+import re
 import shutil
 from hashlib import sha256
 
@@ -316,16 +317,27 @@ def test_a_parser_that_cannot_tell_what_it_learned_of_writes_no_programs(text, t
     assert not ledger(tmp_path).entries
 
 
-def test_private_rows_without_programs_need_a_parser(tmp_path, capsys):
-    prepare(tmp_path)
-    path = tmp_path / "private.jsonl"
-    path.write_text(json.dumps({"utterance": f"hello {CANARY}"}) + "\n")
-    assert train(tmp_path, "two-stage") == 1
-    told = capsys.readouterr().err
-    assert "H007" in told
-    assert CANARY not in told
-    assert not ledger(tmp_path).entries
-    assert not (tmp_path / ".made.work").exists()
+@pytest.mark.parametrize("kind", ["two-stage", "control"])
+def test_whether_private_rows_have_programs_decides_neither_exit_code_nor_price(
+    kind, tmp_path, capsys
+):
+    told = []
+    for name, row in {
+        "none": {},
+        "one": {"program": "now => @org.thingpedia.weather.current()"},
+    }.items():
+        folder = tmp_path / name
+        folder.mkdir()
+        prepare(folder)
+        lines = [{"utterance": f"hello {CANARY}"}, {"utterance": "hello there", **row}]
+        (folder / "private.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
+        assert train(folder, kind, "--no-pretraining") == 0
+        said = capsys.readouterr()
+        told.append(re.sub(r"\d+ s|/\S+", "", said.out + said.err))
+        assert [one.mechanisms for one in ledger(folder).entries]
+    assert told[0] == told[1]
+    assert "warning[H007]" in told[0]
+    assert CANARY not in told[0]
 
 
 @pytest.mark.parametrize(
@@ -354,9 +366,9 @@ def test_a_resumed_run_that_is_refused_keeps_what_it_was_left_of(tmp_path, monke
         patch.setattr(train_job, "write_over", interrupt)
         assert train(tmp_path, "two-stage") == 130
     rows = (tmp_path / "private.jsonl").read_text()
-    (tmp_path / "private.jsonl").write_text(json.dumps({"utterance": "hello"}) + "\n")
+    (tmp_path / "private.jsonl").write_text(json.dumps({"utterance": 3}) + "\n")
     assert train(tmp_path, "two-stage", "--resume") == 1
-    assert "H007" in capsys.readouterr().err
+    assert "Q003" in capsys.readouterr().err
     (tmp_path / "private.jsonl").write_text(rows)
     assert train(tmp_path, "two-stage", "--resume") == 0
     assert len(ledger(tmp_path).entries) == 1

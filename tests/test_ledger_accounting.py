@@ -142,7 +142,7 @@ def gaussian_delta(sigma, epsilon):
 
 
 def sampled_delta(sigma, rate, epsilon, *, removed):
-    """Return delta at an epsilon of one step of DP-SGD, by the outcome where the ratio is e^epsilon.
+    """Return delta of one step of DP-SGD, by the outcome where the ratio is e^epsilon.
 
     With the unit the outcome is a mixture of N(0, sigma) and N(1, sigma), without it N(0, sigma).
     """

@@ -13,6 +13,7 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import library_fingerprint, load_library_of
+from genie_dp.cli.output import show_problems
 from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.run_folder import FolderJob, Work, begun
 from genie_dp.cli.private.train_files import GENERATOR, digest_of, rows_in, write_over
@@ -188,6 +189,11 @@ def run(options: Mapping[str, Any]) -> None:
     need_opacus()  # before the work, not after it
     job = job_of(options)
     job.refuse_output(GENERATOR)
+    if needs_programs(job.kind) and not options["parser"]:
+        # Always, whatever the rows are: they are not looked at.
+        message = f"{job.kind} learns rows with programs alone; without any it pays for noise"
+        hint = "where rows have none, a parser writes them: --parser DIR"
+        show_problems([Problem("H007", message, hint=hint, severity="warning")])
     with begun(job.work, job.shared(), resume=options["resume"]) as work:
         plan = _plan(job)
         spent = _trained(job, plan, job.units(), work)
@@ -305,8 +311,8 @@ def _tell_public(stage: str, epochs: float, event: Mapping[str, Any]) -> None:
 def _labelled(job: Job, units: Units[tuple[PrivateRow, ...]]) -> Units[tuple[Labelled, ...]]:
     """Return the private rows with their programs.
 
-    Raises:
-        GenieError: H007, there are none. Whether a file has programs is known to who made it.
+    That no row has one is not told, and no reason to stop: whether the run is refused, and whether
+    it is paid, would say so of a row that alone has one.
     """
     parser = None
     if job.options["parser"]:
@@ -316,7 +322,7 @@ def _labelled(job: Job, units: Units[tuple[PrivateRow, ...]]) -> Units[tuple[Lab
     wanted = needs_programs(job.kind)
     if parser:
         write_over("private rows are parsed")
-    rows = private_rows(
+    return private_rows(
         units,
         job.language,
         codes=job.codes,
@@ -324,11 +330,6 @@ def _labelled(job: Job, units: Units[tuple[PrivateRow, ...]]) -> Units[tuple[Lab
         parser=parser,
         library=job.library,
     )
-    if wanted and not any(rows):
-        message = f"expected private rows with programs for {job.kind}, got none"
-        hint = "give a parser that writes them: --parser DIR"
-        raise GenieError(Problem("H007", message, hint=hint))
-    return rows
 
 
 def _deliver(job: Job, generator: "Generator", spent: Spent, plan: Plan) -> None:
