@@ -123,9 +123,8 @@ def _quiet() -> Iterator[None]:
 def _by_pld(mechanisms: Sequence[Mechanism], delta: float) -> float:
     # Of zCDP, rhos add up (Bun and Steinke, 2016, lemma 2.3), which loses less than composing.
     rho = sum(one.rho for one in mechanisms if isinstance(one, ZeroConcentrated))
-    every = [one for one in mechanisms if not isinstance(one, ZeroConcentrated)]
-    if rho:
-        every.append(ZeroConcentrated(rho))
+    every: list[Mechanism] = [ZeroConcentrated(rho)] if rho else []
+    every += [one for one in mechanisms if not isinstance(one, ZeroConcentrated)]
     first, *others = map(_losses, every)
     for losses in others:
         first = first.compose(losses)
@@ -178,7 +177,8 @@ def _dominating(deltas: Callable[[NDArray[np.float64]], Any], last: float) -> An
     """
     of = import_module("dp_accounting.pld.pld_pmf")
     most = math.ceil(last / GRID)
-    found = deltas(np.arange(-most, most + 1) * GRID)
+    grid = np.arange(-most, most + 1, dtype=np.float64) * GRID
+    found = deltas(grid)
     return of.create_pmf_pessimistic_connect_dots_fixed_gap(GRID, -most, most, found)
 
 
@@ -193,7 +193,7 @@ def concentrated_delta(rho: float, at: NDArray[np.float64]) -> NDArray[np.float6
     >>> float(concentrated_delta(0.5, np.array([4.0])).round(6))  # of Gaussian noise 1: 0.000047
     0.000196
     """
-    epsilon = np.asarray(at, float)
+    epsilon = np.asarray(at, np.float64)
     # Where the derivative 2 rho a + rho - epsilon - log(1 + 1/a) is 0, by halving in log(a): the
     # last term is below 2 rho at the upper end, and above |rho - epsilon| + 2 at the lower one.
     high = np.log(np.maximum((epsilon + rho) / (2 * rho), 1 / np.expm1(2 * min(rho, 300.0))) + 1)
@@ -206,7 +206,8 @@ def concentrated_delta(rho: float, at: NDArray[np.float64]) -> NDArray[np.float6
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
     a = np.exp(high)
     found = a * (rho * (1 + a) - epsilon) - np.log(a) - (1 + a) * np.log1p(1 / a)
-    return np.minimum.accumulate(np.minimum(np.exp(np.minimum(found, 0.0)), 1.0))
+    deltas: NDArray[np.float64] = np.minimum.accumulate(np.exp(np.minimum(found, 0.0)))
+    return deltas
 
 
 def exponential_delta(epsilon: float, at: float) -> float:
