@@ -317,6 +317,18 @@ def test_a_parser_that_cannot_tell_what_it_learned_of_writes_no_programs(text, t
     assert not ledger(tmp_path).entries
 
 
+@pytest.mark.parametrize(
+    ("options", "rate"),
+    [((), 0.01), (("--model", "gpt2"), 0.002), (("--learning-rate", "0.3"), 0.3)],
+)
+def test_the_learning_rate_is_that_of_the_model_unless_told(tmp_path, monkeypatch, options, rate):
+    asked = []
+    monkeypatch.setattr(train_job, "run", asked.append)
+    (tmp_path / "private.jsonl").write_text("")
+    assert train(tmp_path, "one-stage", *options) == 0
+    assert asked[0]["learning_rate"] == rate
+
+
 @pytest.mark.parametrize("kind", ["two-stage", "control"])
 def test_whether_private_rows_have_programs_decides_neither_exit_code_nor_price(
     kind, tmp_path, capsys

@@ -142,14 +142,14 @@ class Training:
 
     Attributes:
         clip: 0.1, the paper's.
-        learning_rate: highest one.
+        learning_rate: highest one; that of the own decoder (docs/private-training.md).
         engine: how gradients of single rows are made.
         chunk: rows whose gradients are in memory at a time.
         checkpoint_every: steps between checkpoints.
     """
 
     clip: float = 0.1
-    learning_rate: float = 1e-3
+    learning_rate: float = 1e-2
     engine: EngineName = "vmap"
     chunk: int = 8
     checkpoint_every: int = 100
