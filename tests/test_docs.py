@@ -69,6 +69,8 @@ OF_OTHERS = {
     "--donated",
     "--epsilons",
     "--gammas",
+    "--rates",
+    "--texts",
 }
 
 

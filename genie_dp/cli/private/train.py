@@ -87,8 +87,8 @@ RATE, RATE_OF_OTHERS = 1e-2, 2e-3
 @click.option("--clip", type=Finite(1e-9, 1e9), default=0.1, show_default=True,
               help="Largest norm of a row's gradient.")  # fmt: skip
 @click.option("--learning-rate", type=POSITIVE,
-              help="Highest learning rate on private rows: noisy steps want a high one [own decoder "
-              "0.01, of Hugging Face 0.002].")  # fmt: skip
+              help="Highest learning rate on private rows: noisy steps want a high one [of the own "
+              "decoder 0.01, of Hugging Face 0.002].")  # fmt: skip
 @click.option("--engine", type=click.Choice(ENGINES), default="vmap", show_default=True,
               help="How gradients of single rows are made.")  # fmt: skip
 @click.option("--chunk", type=_FROM_1, default=8, show_default=True,
