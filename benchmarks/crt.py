@@ -191,7 +191,7 @@ def prepared(
         count = len(rows.private) or len(marked)
         batch = min(BATCH, count / 4)
         plan = plan_of("one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon,
-                       delta=DELTA)  # fmt: skip
+                       delta=DELTA, accountant="rdp")  # fmt: skip
     noisy_rate, rate = RATES[setting.model]
     training = Training(learning_rate=noisy_rate, checkpoint_every=10**9)
     plain = PublicSettings(batch=16, learning_rate=rate, seed=setting.seed)
@@ -390,8 +390,9 @@ def at_one_delta(epsilon: float, gamma: float) -> float:
     from genie_dp.private.ledger.calibration import noise_multiplier_for
     from genie_dp.private.ledger.mechanisms import PoissonGaussian
 
-    noise = noise_multiplier_for(epsilon, DELTA, rate=0.01, steps=1000)
-    return amplified(epsilon_of([PoissonGaussian(noise, 0.01, 1000)], DELTA / gamma), gamma)
+    noise = noise_multiplier_for(epsilon, DELTA, rate=0.01, steps=1000, accountant="rdp")
+    training = PoissonGaussian(noise, 0.01, 1000)
+    return amplified(epsilon_of([training], DELTA / gamma, "rdp"), gamma)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ from genie_dp.private.evolution.run import Electorate, Evolved, evolve
 from genie_dp.private.evolution.seeds import SeedGenerator
 from genie_dp.private.evolution.settings import EvolutionSettings
 from genie_dp.private.evolution.voting import weights_of
+from genie_dp.private.ledger.accounting import Accountant
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.calibration import noise_multiplier_for
@@ -52,6 +53,7 @@ from genie_dp.records import Example
 from genie_dp.skills.words import spoken
 
 DELTA = 1e-5
+ACCOUNTANT: Accountant = "rdp"  # which the published figures are of
 SHARE = 0.2  # of epsilon for the table
 FEW, USUAL = (INTENT, "length"), (INTENT, "length", "form")
 MANY = (*USUAL, "opening", "person")
@@ -155,7 +157,12 @@ class Bench:
         if released is not None:
             before = mechanisms_of("aim", len(case.columns), rho_for(SHARE * case.epsilon, DELTA))
         noise = noise_multiplier_for(
-            case.epsilon, DELTA, rate=1.0, steps=sizes.iterations, before=before
+            case.epsilon,
+            DELTA,
+            rate=1.0,
+            steps=sizes.iterations,
+            before=before,
+            accountant=ACCOUNTANT,
         )
         settings = EvolutionSettings(
             noise,
@@ -208,7 +215,9 @@ def ledger_in(path: Path, epsilon: float) -> Ledger:
     if path.exists():
         return Ledger.open(path)
     # The noise is the least that fits; the last digit of the sum is not to be refused.
-    return Ledger.create(path, Budget(epsilon * (1 + 1e-6), DELTA, "utterance"))
+    return Ledger.create(
+        path, Budget(epsilon * (1 + 1e-6), DELTA, "utterance", accountant=ACCOUNTANT)
+    )
 
 
 def of(candidates: Sequence[Candidate]) -> tuple[list[str], list[str], list[float]]:

@@ -163,7 +163,8 @@ class Bench:
             old.unlink()
         ledger = target.with_suffix(".ledger.json")
         promised = ["--epsilon", str(epsilon), "--delta", str(DELTA), "--unit", "utterance"]
-        init = ["private", "budget", "init", str(private), *promised]
+        # The paper's accountant, which the published figures are of.
+        init = ["private", "budget", "init", str(private), *promised, "--accountant", "rdp"]
         genie([*init, "--apart", "--ledger", str(ledger)])
         return ledger
 
