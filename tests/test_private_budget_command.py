@@ -211,7 +211,7 @@ def test_show_has_a_figure_of_both_accountants_and_says_what_is_proved_of_it(led
     assert budget("show", "private.jsonl") == 0
     out = capsys.readouterr().out
     assert re.search(r"^spent so far +9\.\d+ +8\.\d+$", out, re.MULTILINE)
-    assert "What was spent so far is a reading: " in out
+    assert "What was spent so far is a reading, proved if " in out
     assert budget("show", "private.jsonl", "--format", "json") == 0
     assert "is a reading" in json.loads(capsys.readouterr().out)["reading"]
 
