@@ -341,7 +341,7 @@ def test_whether_private_rows_have_programs_decides_neither_exit_code_nor_price(
         folder = tmp_path / name
         folder.mkdir()
         prepare(folder)
-        lines = [{"utterance": f"hello {CANARY}"}, {"utterance": "hello there", **row}]
+        lines = [{"utterance": f"hello {CANARY} {name}"}, {"utterance": f"hi {name}", **row}]
         (folder / "private.jsonl").write_text("".join(json.dumps(x) + "\n" for x in lines))
         assert train(folder, kind, "--no-pretraining") == 0
         said = capsys.readouterr()
