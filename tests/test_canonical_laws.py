@@ -271,8 +271,8 @@ def boolean(rng: Random, depth: int) -> Predicate:
 
 def holds(predicate: Predicate, truth: dict[str, bool]) -> bool:
     match predicate:
-        case Atom(name):
-            return truth[name]
+        case Atom(name, "==", strategies.BooleanValue(value)):
+            return truth[name] == value
         case Not(operand):
             return not holds(operand, truth)
         case And(operands):

@@ -64,10 +64,12 @@ from genie_dp.languages.thingtalk.predicates import (
     Key,
     canonical_call,
     canonical_predicate,
+    canonical_value,
     clauses,
     compared_names,
     conjunction,
     is_stable,
+    listed_once,
     passed_names,
     simplify,
 )
@@ -126,11 +128,15 @@ def canonical_stream(stream: Stream, signatures: Signatures | None = None) -> St
             )
         case StreamJoin():
             return _stream_of_join(stream, signatures)
-        case AtTimer(ArrayValue((time, *others))):
-            # The other times keep their order, as in all arrays.
-            times = tuple(dict.fromkeys((time, *others)))
-            return AtTimer(ArrayValue(times) if len(times) > 1 else time, span=stream.span)
-        case AtTimer() | Timer() | Hole():
+        case AtTimer(time):
+            time = canonical_value(time)
+            if isinstance(time, ArrayValue) and time.items:
+                times = listed_once(time.items)
+                time = ArrayValue(times, span=time.span) if len(times) > 1 else times[0]
+            return AtTimer(time, span=stream.span)
+        case Timer(base, interval):
+            return Timer(canonical_value(base), canonical_value(interval), span=stream.span)
+        case Hole():
             return stream
         case _:
             assert_never(stream)

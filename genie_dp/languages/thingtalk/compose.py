@@ -9,6 +9,7 @@ operation with the slow way: build the tree, canonicalise, print.
 
 import re
 
+from genie_dp.languages.thingtalk.predicates import OPPOSITES, TRUTHS
 from genie_dp.languages.thingtalk.values import (
     POLICY,
     PROGRAM,
@@ -108,6 +109,13 @@ def negation(operand: PredicateValue) -> PredicateValue | None:
     rank, name, operator, value, text = operand.clauses[0][0]
     if rank == 1:
         return None
+    other = OPPOSITES.get(operator, operator)
+    said = TRUTHS.get(value, value) if operator == "==" else value
+    if (other, said) != (operator, value):
+        typed, _, _ = text.partition(" ")
+        opposite: Operand = (rank, name, other, said, f"{typed} {other} {said}")
+        state = predicate_state(operand.state.function, name, other)
+        return PredicateValue(((opposite,),), operand.functions, state)
     negated: Operand = (1, name, operator, value, f"not {text}")
     return PredicateValue(((negated,),), operand.functions, operand.state)
 

@@ -2,9 +2,14 @@
 
 A predicate is worked on as a list of clauses, each a sorted tuple of literals. No clause is true,
 an empty clause is false. Every literal carries its sort key, which is also its identity.
+
+A result has a value for each of its outputs, so that of `x > 5` and `x <= 5` one holds: what has
+an opposite is never negated.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from decimal import Decimal
 from operator import itemgetter
 from typing import Any, assert_never
 
@@ -14,14 +19,17 @@ from genie_dp.languages.thingtalk.ast import (
     Arg,
     ArrayValue,
     Atom,
+    BooleanValue,
     Call,
     ContextValue,
     DateEdge,
     DateNow,
     DateOffset,
+    DateValue,
     EventValue,
     FalseP,
     GetPredicate,
+    MeasureValue,
     Not,
     Or,
     Predicate,
@@ -35,6 +43,7 @@ from genie_dp.languages.thingtalk.ast import (
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.languages.thingtalk.token_values import value_tokens
+from genie_dp.languages.thingtalk.types import UNIT_SYNONYMS
 
 Key = tuple[Any, ...]
 """(rank, parameter or function, operator, value): sorts `@f` < `not` < `param:`."""
@@ -49,26 +58,27 @@ _TRUE_OF_ITSELF = frozenset(
     ("==", ">=", "<=", "=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of")
 )
 _FALSE_OF_ITSELF = frozenset((">", "<"))
+# operator -> the one that holds where it does not.
+OPPOSITES = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
+TRUTHS = {"true": "false", "false": "true"}
 _key = itemgetter(0)
 
 
 def canonical_predicate(predicate: Predicate, signatures: Signatures | None = None) -> Predicate:
     """Return the one predicate that stands for all with this truth table, as far as we simplify.
 
-    Constants and `x == x` are folded, negation stands on atoms only, clauses implied by others
-    fall away, clauses and operands are sorted: `@f` < `not` < `param:`, then by parameter name,
-    operator and value.
+    Constants and `x == x` are folded, negation stands on atoms without an opposite only, clauses
+    implied by others fall away, clauses and operands are sorted: `@f` < `not` < `param:`, then by
+    parameter name, operator and value. What `in_array` lists is sorted, each once.
 
     Raises:
         GenieError: C001 if the conjunctive normal form has more than MAX_CLAUSES clauses.
 
-    >>> from genie_dp.languages.thingtalk.ast import BooleanValue
-    >>> a, b = (Atom(name, "==", BooleanValue(True)) for name in "ab")
+    >>> from genie_dp.languages.thingtalk.ast import StringValue
+    >>> a, b = (Atom(name, "==", StringValue("x")) for name in "ab")
     >>> canonical_predicate(Not(And((b, Not(a))))) == Or((Not(b), a))
     True
     """
-    if isinstance(predicate, Atom) and not isinstance(predicate.value, VarRef | ArrayValue):
-        return predicate
     return conjunction(simplify(clauses(predicate, signatures)))
 
 
@@ -83,7 +93,7 @@ def canonical_call(call: Call, signatures: Signatures | None = None) -> Call:
     >>> [a.name for a in canonical_call(Call(Selector("c"), "f", args)).args]
     ['high', 'low']
     """
-    args = call.args
+    args = _canonical_values(call.args)
     if signatures is not None and any(isinstance(a.value, Undefined) for a in args):
         required = _required(call, signatures)
         args = tuple(a for a in args if not (isinstance(a.value, Undefined) and a.name in required))
@@ -95,6 +105,59 @@ def canonical_call(call: Call, signatures: Signatures | None = None) -> Call:
     if args is call.args and selector is call.selector:
         return call
     return Call(selector, call.function, args, span=call.span)
+
+
+def canonical_value(value: Value) -> Value:
+    """Return the value with each unit and each date spelled in one way; the same one if it is.
+
+    Amounts keep their unit, and dates their zone: `1KB` is not `1000byte`.
+
+    >>> canonical_value(MeasureValue(((Decimal(5), "bytes"),)))
+    MeasureValue(parts=((Decimal('5'), 'byte'),))
+    >>> canonical_value(DateValue("20261120T0930"))
+    DateValue(iso='2026-11-20T09:30:00')
+    """
+    match value:
+        case MeasureValue(parts) if any(unit in UNIT_SYNONYMS for _, unit in parts):
+            named = tuple((number, UNIT_SYNONYMS.get(unit, unit)) for number, unit in parts)
+            return MeasureValue(named, span=value.span)
+        case DateValue(iso) if (spelled := _spelled(iso)) != iso:
+            return DateValue(spelled, span=value.span)
+        case DateOffset(base, sign, duration):
+            start, length = canonical_value(base), canonical_value(duration)
+            if start is base and length is duration:
+                return value
+            return DateOffset(start, sign, length, span=value.span)
+        case ArrayValue(items):
+            found = tuple(map(canonical_value, items))
+            same = all(a is b for a, b in zip(found, items, strict=True))
+            return value if same else ArrayValue(found, span=value.span)
+        case _:
+            return value
+
+
+def _spelled(iso: str) -> str:
+    """Return a point in time as ISO 8601 spells it most plainly; midnight without a zone is a day.
+
+    >>> _spelled("2026-11-20T00:00"), _spelled("20261120T10+00:00")
+    ('2026-11-20', '2026-11-20T10:00:00Z')
+    """
+    try:
+        moment = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso  # a tree that no reader made
+    text = moment.isoformat()
+    if moment.tzinfo is None:
+        return text.removesuffix("T00:00:00")
+    return f"{text[:-6]}Z" if moment.utcoffset() == timedelta(0) else text
+
+
+def _canonical_values(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+    """Return the arguments with canonical values; the same tuple if they are."""
+    found = [canonical_value(a.value) for a in args]
+    if all(value is a.value for a, value in zip(args, found, strict=True)):
+        return args
+    return tuple(Arg(a.name, v, span=a.span) for a, v in zip(args, found, strict=True))
 
 
 def sorted_args(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
@@ -143,14 +206,47 @@ def clauses(
 
 
 def _atom(atom: Atom, negated: bool) -> list[Clause]:
+    atom = _one_way(atom)
     truth = _constant(atom)
     if truth is not None:
         return [] if truth != negated else [()]
+    opposite = _opposite(atom) if negated else None
+    if opposite is not None:
+        atom, negated = opposite, False
     name, operator, value = atom.name, atom.operator, atom.value
     if negated:
         node = Not(atom, span=atom.span)
         return [(((_NOT, name, operator, value_text(value)), node),)]
     return [(((_PLAIN, name, operator, value_text(value)), atom),)]
+
+
+def _one_way(atom: Atom) -> Atom:
+    """Return the comparison said in one way: `x in_array [a]` is `x == a`, order does not count."""
+    operator, value = atom.operator, canonical_value(atom.value)
+    if operator == "in_array" and isinstance(value, ArrayValue):
+        items = listed_once(value.items)
+        if len(items) == 1:
+            operator, value = "==", items[0]
+        elif items != value.items:
+            value = ArrayValue(items, span=value.span)
+    if value is atom.value:
+        return atom
+    return Atom(atom.name, operator, value, span=atom.span)
+
+
+def listed_once(items: Iterable[Value]) -> tuple[Value, ...]:
+    """Return values whose order does not count: each once, sorted as tokens."""
+    by_text = {value_text(item): item for item in items}
+    return tuple(by_text[text] for text in sorted(by_text))
+
+
+def _opposite(atom: Atom) -> Atom | None:
+    """Return the comparison that holds where this one does not, if an operator says so."""
+    if isinstance(atom.value, BooleanValue) and atom.operator == "==":
+        value = BooleanValue(not atom.value.value, span=atom.value.span)
+        return Atom(atom.name, atom.operator, value, span=atom.span)
+    operator = OPPOSITES.get(atom.operator)
+    return operator and Atom(atom.name, operator, atom.value, span=atom.span)
 
 
 def _constant(atom: Atom) -> bool | None:
@@ -160,8 +256,11 @@ def _constant(atom: Atom) -> bool | None:
             if atom.operator in _TRUE_OF_ITSELF:
                 return True
             return False if atom.operator in _FALSE_OF_ITSELF else None
-        case ArrayValue(()) if atom.operator == "in_array":
-            return False
+        case ArrayValue(items) if atom.operator == "in_array":
+            if any(isinstance(item, VarRef) and item.name == atom.name for item in items):
+                return True
+            both = {item.value for item in items if isinstance(item, BooleanValue)}
+            return True if len(both) == 2 else None if items else False
         case _:
             return None
 
@@ -220,6 +319,12 @@ def _merge(left: Clause, right: Clause) -> Clause | None:
 
 def complement(key: Key) -> Key:
     """Return the key of the negation of a literal."""
+    if key[0] == _PLAIN:
+        _, name, operator, value, *rest = key
+        if operator in OPPOSITES:
+            return (_PLAIN, name, OPPOSITES[operator], value, *rest)
+        if operator == "==" and value in TRUTHS:
+            return (_PLAIN, name, operator, TRUTHS[value], *rest)
     if key[0] != _NOT:
         return (_NOT, *key[1:])
     return (_GET if key[1].startswith("@") else _PLAIN, *key[1:])
@@ -235,7 +340,7 @@ def simplify(found: list[Clause]) -> list[Clause]:
         return found
     literals = dict(literal for clause in reversed(found) for literal in clause)
     keys = {frozenset(map(_key, clause)) for clause in found}
-    if any(key[0] == _NOT and complement(key) in literals for key in literals):
+    if any(complement(key) in literals for key in literals):
         keys = _without_refuted(keys)
     kept: list[frozenset[Key]] = []
     for mine in sorted(keys, key=len):

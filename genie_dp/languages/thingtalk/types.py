@@ -17,6 +17,8 @@ UNITS: dict[str, str] = {
     "lx": "lx",
     "m2": "m2",
 }
+# unit -> the other name of the same unit that canonical form writes.
+UNIT_SYNONYMS = {"bytes": "byte"}
 
 # How units are written, too.
 UNIT_ALIASES: dict[str, str] = {"month": "mon", "hour": "h", "minute": "min", "second": "s"}
