@@ -5,12 +5,14 @@ may stand for an entity where a person writes it (call arguments and filters: `l
 known by name may stand for their addresses, and a number for an amount of money.
 """
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from genie_dp.languages.thingtalk.ast import OPERATORS
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.types import (
     ANY,
+    BOOLEAN,
     CURRENCY,
     DATE,
     NUMBER,
@@ -26,6 +28,9 @@ from genie_dp.languages.thingtalk.types import (
 )
 
 CONTACT = Entity("tt:contact")
+
+# No library declares attributes of devices: these are those of ThingTalk 1.x.
+ATTRIBUTES: Mapping[str, Type] = {"all": BOOLEAN, "id": STRING, "name": STRING}
 
 _NAMES = frozenset({"tt:username", "tt:contact_name"})
 _CONVERSIONS: dict[str, frozenset[str]] = {
@@ -145,6 +150,17 @@ def operand_type(operator: str, left: Type) -> Type | None:
             return STRING if left == STRING or isinstance(left, Entity) else None
         case _:
             return left if is_ordered(left) else None
+
+
+def is_identifier(name: str, left: Type, operator: str) -> bool:
+    """Tell whether a comparison is with what identifies a result, which no text is.
+
+    Elsewhere text may stand for an entity: people know it by its name.
+
+    >>> is_identifier("id", CONTACT, "=="), is_identifier("id", CONTACT, "=~")
+    (True, False)
+    """
+    return name == "id" and isinstance(left, Entity) and operator in ("==", "in_array")
 
 
 def operators_of(left: Type) -> tuple[str, ...]:

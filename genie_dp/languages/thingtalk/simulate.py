@@ -14,6 +14,8 @@ written to be read, not to be fast.
   first step only if it is that very moment.
 - An aggregation is one result, named like its operator; of no results only `count` is known.
 - `now` runs once, at the first step. `$?` is an input that is left out.
+- `$event` is the text of the result that a stream brings; after `now`, of the query's result.
+- A result has a value for each output of its functions.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -158,7 +160,8 @@ def _run(rule: Rule, world: World) -> Iterator[Effect]:
         for event in events:
             results = [event]
             if rule.query is not None:
-                results = [event | row for row in _rows(rule.query, world, step, event, {})]
+                rows = _rows(rule.query, world, step, event, {})
+                results = [event | row if event else _event(row) for row in rows]
             for scope in results:
                 yield _act(rule.action, scope, world, step)
 
@@ -402,9 +405,13 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
             return any(_is_past(each, last, now, timer) for each in times)
         case Timer(base, interval):
             start = as_date(evaluate(base, {}, world.moments[0]))
-            every = as_duration(evaluate(interval, {}, world.moments[0]))
-            if every <= timedelta(0):
-                raise GenieError(Problem("C004", "expected a positive interval", timer.span))
+            given = evaluate(interval, {}, world.moments[0])
+            # A clock has no less than its resolution.
+            every = max(as_duration(given), timedelta.resolution)
+            if comparable(given)[1] <= 0:
+                message = f"expected an interval of more than nothing, got {given}"
+                hint = "write how long it takes from one time to the next, such as 1h"
+                raise GenieError(Problem("C004", message, timer.span, hint))
             now, last = utc(now), utc(last)
             latest = start + (now - start) // every * every
             return start <= now and last < latest

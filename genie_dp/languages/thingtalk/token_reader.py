@@ -35,8 +35,10 @@ from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import is_slot, slot_type
 from genie_dp.languages.thingtalk.token_values import (
+    EARTH,
     MOST_DIGITS,
     PLACES,
+    is_on_earth,
     unescape_word,
     unquoted,
 )
@@ -124,6 +126,14 @@ _WORDS: dict[str, Value] = {
 }
 
 
+# What begins a value of one token -> what makes it one.
+_HINTS = {
+    "location": f"write location:37.4:-122.1; {EARTH}",
+    "date": "write a date of the calendar, such as date:2026-11-20 or date:2026-11-20T18:00:00",
+    "time": "write a time of the clock, such as time:18:30:00",
+}
+
+
 def is_number_token(token: str) -> bool:
     """Tell whether a token is a number.
 
@@ -167,7 +177,11 @@ def _date(iso: str) -> DateValue | None:
 
 def _location(place: str, display: str | None) -> LocationValue | None:
     found = _PLACE.fullmatch(place)
-    return LocationValue(Decimal(found[1]), Decimal(found[2]), display) if found else None
+    if found is None:
+        return None
+    latitude, longitude = Decimal(found[1]), Decimal(found[2])
+    is_place = is_on_earth(latitude, longitude)
+    return LocationValue(latitude, longitude, display) if is_place else None
 
 
 def _arg_name(arg: Arg) -> str:
@@ -343,7 +357,7 @@ class TokenReader:
         if word in _EDGES:
             self.advance()
             return DateEdge(word, self.unit())
-        raise self.error("a value")
+        raise self.error("a value", _HINTS.get(word.partition(":")[0]))
 
     def counted(self, value: Value) -> Value:
         """Read the unit after a number, or after a placeholder of one."""
@@ -407,7 +421,7 @@ class TokenReader:
         if word.startswith("at:"):
             place = _location(word[3:], text)
             if place is None:
-                raise self.error("a place such as at:37.4:-122.1")
+                raise self.error("a place such as at:37.4:-122.1", EARTH)
             self.advance()
             return place
         return StringValue(text or "")

@@ -30,6 +30,7 @@ from genie_dp.languages.thingtalk.ast import (
 )
 
 MOST_DIGITS = 100  # of a number: more take a page to write
+EARTH = "latitudes are from -90 to 90, longitudes from -180 to 180"
 PLACES = frozenset({"home", "work", "current_location"})
 
 _WORDS: dict[type, str] = {DateNow: "now", Undefined: "undefined", EventValue: "event"}
@@ -101,6 +102,15 @@ def number_token(value: Decimal) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text == "-0" else text
+
+
+def is_on_earth(latitude: Decimal, longitude: Decimal) -> bool:
+    """Tell whether there is a place of that latitude and longitude.
+
+    >>> is_on_earth(Decimal("37.4"), Decimal("-122.1")), is_on_earth(Decimal(91), Decimal(0))
+    (True, False)
+    """
+    return abs(latitude) <= 90 and abs(longitude) <= 180
 
 
 def value_tokens(value: Value, variable: Callable[[str], str], *, glue: str = " ") -> str:

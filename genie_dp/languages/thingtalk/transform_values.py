@@ -15,7 +15,7 @@ from lark.tree import Meta
 from genie_dp.errors import Problem, Span, did_you_mean
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.languages.thingtalk.token_values import MOST_DIGITS
+from genie_dp.languages.thingtalk.token_values import EARTH, MOST_DIGITS, is_on_earth
 from genie_dp.languages.thingtalk.types import (
     ALIASES,
     ANY,
@@ -320,14 +320,22 @@ class ValueReader(Transformer[Token, Any]):
             case "Currency", [ast.NumberValue(amount), ast.VarRef(code)]:
                 return ast.CurrencyValue(amount, code.lower(), span=span)
             case "Location", [ast.NumberValue(lat), ast.NumberValue(lon)]:
-                return ast.LocationValue(lat, lon, span=span)
+                return self._place(lat, lon, None, span)
             case "Location", [ast.NumberValue(lat), ast.NumberValue(lon), ast.StringValue(shown)]:
-                return ast.LocationValue(lat, lon, shown, span=span)
+                return self._place(lat, lon, shown, span)
             case "Location", [ast.StringValue(shown)]:
                 return ast.LocationValue(None, None, shown, span=span)
             case "start_of" | "end_of", [ast.VarRef(unit)]:
                 return ast.DateEdge(name, self._unit(unit, _TIME_UNITS, span), span=span)
         return None
+
+    def _place(
+        self, latitude: Decimal, longitude: Decimal, shown: str | None, span: Span
+    ) -> ast.Value:
+        if not is_on_earth(latitude, longitude):
+            message = f"expected a place on earth, got {latitude}, {longitude}"
+            self.problem("S004", message, span, EARTH)
+        return ast.LocationValue(latitude, longitude, shown, span=span)
 
     def _date(self, iso: str, span: Span) -> ast.Value | None:
         try:

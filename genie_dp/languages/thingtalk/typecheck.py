@@ -13,8 +13,9 @@ Codes:
 | T024 edge of a unit that is not of time | T025 list of mixed types | T026 unknown placeholder |
 | T027 unknown value of the context | T028 unknown aggregation |
 
-Rows of tables have the next one (`language.row`), classes T030 to T039 (`typecheck_classes`),
-`tokens` T040 to T042.
+Rows of tables have T029 (`language.row`), classes T030 to T039 (`typecheck_classes`), `tokens`
+T040 to T042; T043 is an unknown attribute of a device, T044 one whose value is not known
+beforehand, T045 an interval of no length.
 """
 
 from collections.abc import Mapping, Sequence
@@ -67,7 +68,7 @@ from genie_dp.languages.thingtalk.typecheck_report import (
     listed,
     name_hint,
 )
-from genie_dp.languages.thingtalk.typecheck_values import DURATION, expect, type_of
+from genie_dp.languages.thingtalk.typecheck_values import expect, expect_interval, type_of
 from genie_dp.languages.thingtalk.types import DATE, TIME, Array, Type
 from genie_dp.languages.thingtalk.unread import UNREAD
 
@@ -103,8 +104,10 @@ def check(
     ["expected a class of the library, got '@com.x'", "expected an output in scope, got 'b'"]
     """
     report = Report(signatures)
+    report.parameters.update(parameters or {})
     outer = Scope(dict(parameters or {}))
     if isinstance(program, Lambda):
+        report.parameters.update(name for name, _ in program.parameters)
         outer = outer.under(Scope(dict(program.parameters)))
         program = program.body
     if fields is not None and isinstance(program, Predicate):
@@ -124,6 +127,7 @@ def _any(node: Checkable, outer: Scope, report: Report) -> None:
         case Policy():
             _policy(node, outer, report)
         case Lambda(parameters, body):
+            report.parameters.update(name for name, _ in parameters)
             _any(body, outer.under(Scope(dict(parameters))), report)
         case _:
             _piece(node, outer, report)
@@ -168,12 +172,13 @@ def _alone(call: Call, outer: Scope, report: Report) -> None:
 
 
 def _rule(rule: Rule, outer: Scope, report: Report) -> None:
-    report.has_event = rule.stream is not None or rule.query is not None
+    report.has_event = rule.stream is not None
     scope = outer
     if rule.stream is not None:
         scope = scope.under(_stream(rule.stream, outer, report))
     if rule.query is not None:
         scope = scope.under(_query(rule.query, scope, report))
+        report.has_event = True  # the result itself
     match rule.action:
         case Notify():
             if not report.has_event:
@@ -261,11 +266,13 @@ def _stream(stream: Stream, outer: Scope, report: Report) -> Scope:
     match stream:
         case AtTimer(time):
             several = isinstance(time, ArrayValue) and time.items
-            expect(time, Array(TIME) if several else TIME, "time", outer, report)
+            with report.no_event():
+                expect(time, Array(TIME) if several else TIME, "time", outer, report)
             return EMPTY
         case Timer(base, interval):
-            expect(base, DATE, "base", outer, report)
-            expect(interval, DURATION, "interval", outer, report)
+            with report.no_event():
+                expect(base, DATE, "base", outer, report)
+                expect_interval(interval, outer, report)
             return EMPTY
         case Monitor():
             return _monitor(stream, outer, report)
@@ -287,7 +294,8 @@ def _stream(stream: Stream, outer: Scope, report: Report) -> Scope:
 
 
 def _monitor(stream: Monitor, outer: Scope, report: Report) -> Scope:
-    scope = _query(stream.query, outer, report)
+    with report.no_event():
+        scope = _query(stream.query, outer, report)
     for call in source_calls(stream.query):
         _monitorable(call, report)
     spans = stream.on_new_spans or (stream.span,) * len(stream.on_new)

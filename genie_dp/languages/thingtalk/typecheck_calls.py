@@ -4,27 +4,32 @@ from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from genie_dp.errors import with_article
-from genie_dp.languages.thingtalk.assign import operand_type, operators_of
+from genie_dp.languages.thingtalk.assign import (
+    ATTRIBUTES,
+    is_identifier,
+    operand_type,
+    operators_of,
+)
 from genie_dp.languages.thingtalk.ast import (
     OPERATORS,
     And,
     Arg,
     Atom,
     Call,
+    EventValue,
     FalseP,
     GetPredicate,
     Not,
     Or,
     Predicate,
     TrueP,
+    VarRef,
 )
 from genie_dp.languages.thingtalk.scope import OPEN, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 from genie_dp.languages.thingtalk.typecheck_report import Report, function_of, listed, name_hint
 from genie_dp.languages.thingtalk.typecheck_values import expect, type_of
-from genie_dp.languages.thingtalk.types import STRING
-
-_TEXT_ATTRIBUTES = ("id", "name")
+from genie_dp.languages.thingtalk.types import STRING, Entity, Type
 
 
 def check_call(call: Call, kind: str, scope: Scope, report: Report) -> Scope:
@@ -63,10 +68,34 @@ def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> No
         if arg.name in given:
             _given_twice(arg, report)
         given.add(arg.name)
-        if arg.name in _TEXT_ATTRIBUTES:
-            expect(arg.value, STRING, arg.name, scope, report)
+        if arg.name in ATTRIBUTES:
+            expect(arg.value, ATTRIBUTES[arg.name], arg.name, scope, report)
+            _known_beforehand(arg, report)
         else:
             type_of(arg.value, scope, report)
+            hint = name_hint(arg.name, list(ATTRIBUTES), "attributes")
+            message = f"expected an attribute of a device, got '{arg.name}'"
+            report.add("T043", message, arg.span, hint)
+
+
+def _known_beforehand(arg: Arg, report: Report) -> None:
+    """Report an attribute whose value is only known when the program runs.
+
+    Which device is meant is looked up once, before anything happens.
+    """
+    match arg.value:
+        case VarRef(name) if name not in report.parameters:
+            got = f"the output '{name}'"
+        case EventValue():
+            got = "$event"
+        case _:
+            return
+    report.add(
+        "T044",
+        f"expected a constant for '{arg.name}' of a device, got {got}",
+        arg.value.span,
+        f'say which device is meant: {arg.name} = "bedroom"',
+    )
 
 
 def arguments(
@@ -179,8 +208,9 @@ def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, what: str) ->
         return
     right = operand_type(atom.operator, left)
     if right is not None:
+        lenient = not is_identifier(atom.name, left, atom.operator)
         what = f"{atom.name} {atom.operator}"
-        expect(atom.value, right, what, scope, report, is_compared=True)
+        expect(atom.value, right, what, scope, report, lenient=lenient, is_compared=True)
         return
     type_of(atom.value, scope, report)
     if atom.operator not in OPERATORS:

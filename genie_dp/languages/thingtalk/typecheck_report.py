@@ -1,6 +1,7 @@
 """What the functions of the type checker share: the library, and the mistakes found so far."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from genie_dp.errors import Problem, Span, did_you_mean, nearest
@@ -12,15 +13,30 @@ MOST_NAMES = 6  # of a list in a hint: a line of text
 
 @dataclass(slots=True)
 class Report:
-    """Collects mistakes. `has_event` says whether `$event` means something at this place."""
+    """Collects mistakes.
+
+    Attributes:
+        signatures: the skill library.
+        problems: the mistakes so far.
+        has_event: whether `$event` means something at this place.
+        parameters: names of lambdas' parameters, which stand for constants.
+    """
 
     signatures: Signatures
     problems: list[Problem] = field(default_factory=list)
     has_event: bool = True
+    parameters: set[str] = field(default_factory=set)
 
     def add(self, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
         """Add a mistake."""
         self.problems.append(Problem(code, message, span, hint))
+
+    @contextmanager
+    def no_event(self) -> Iterator[None]:
+        """Hold that nothing has happened yet, as inside of what makes events."""
+        before, self.has_event = self.has_event, False
+        yield
+        self.has_event = before
 
 
 def listed(names: Iterable[str], *, none: str = "none") -> str:

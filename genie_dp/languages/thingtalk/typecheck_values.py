@@ -27,9 +27,11 @@ from genie_dp.languages.thingtalk.ast import (
     Value,
     VarRef,
 )
+from genie_dp.languages.thingtalk.operators import FACTORS
 from genie_dp.languages.thingtalk.scope import Scope
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import slot_type
+from genie_dp.languages.thingtalk.token_values import number_token
 from genie_dp.languages.thingtalk.typecheck_report import Report, listed, name_hint
 from genie_dp.languages.thingtalk.types import (
     ANY,
@@ -132,6 +134,22 @@ def expect(
         )
 
 
+def expect_interval(value: Value, scope: Scope, report: Report) -> None:
+    """Report the value of a timer's interval where it is no duration, or none that ever ends."""
+    before = len(report.problems)
+    expect(value, DURATION, "interval", scope, report)
+    if len(report.problems) > before or not isinstance(value, MeasureValue):
+        return
+    if sum(number * FACTORS[unit] for number, unit in value.parts) <= 0:
+        report.add(
+            "T029",
+            "expected an interval of more than nothing, "
+            f"got {' + '.join(f'{number_token(n)}{unit}' for n, unit in value.parts)}",
+            value.span,
+            "write how long it takes from one time to the next, such as 1h",
+        )
+
+
 def type_of(value: Value, scope: Scope, report: Report, expected: Type = ANY) -> Type:
     """Return the type of a value, Any where a mistake inside of it was reported.
 
@@ -159,7 +177,7 @@ def type_of(value: Value, scope: Scope, report: Report, expected: Type = ANY) ->
             return _array(value, scope, report, element)
         case EventValue():
             if not report.has_event:
-                hint = "start the program with a stream, such as monitor (..) => .."
+                hint = "it is text of what a stream brings, or in an action of a query's result"
                 report.add("T020", "expected a stream or a query before $event", value.span, hint)
             return STRING
         case SlotValue():
@@ -348,6 +366,10 @@ def _value_hint(value: Value, actual: Type, expected: Type, what: str) -> str | 
             if isinstance(value, StringValue) and not enum_extras(Enum((value.text,)), expected):
                 return f"write {start} enum({value.text})"
             return f"write enum({values[0]})" if values else "write enum(name)"
+        case Entity(kind) if isinstance(value, StringValue):
+            # Where text may stand for an entity, it never comes here.
+            said = f'"{value.text}"'
+            return f"write {said}^^{kind}, or ask for the name: id =~ {said}"
         case Entity(kind):
             return f'write "name"^^{kind}'
         case Array(element):

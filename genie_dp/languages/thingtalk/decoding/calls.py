@@ -2,12 +2,10 @@
 
 from genie_dp.languages.automaton import NOTHING, Frame, Move
 from genie_dp.languages.copying import Sentence
+from genie_dp.languages.thingtalk.assign import ATTRIBUTES
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, Function, Names
 from genie_dp.languages.thingtalk.decoding.values import ValueFrame
-from genie_dp.languages.thingtalk.types import BOOLEAN, STRING, Type
-
-# No library declares attributes of devices: these are those of ThingTalk 1.x.
-ATTRIBUTES: dict[str, Type] = {"all": BOOLEAN, "id": STRING, "name": STRING}
+from genie_dp.languages.thingtalk.types import Type
 
 
 class Arguments(Frame):
@@ -90,11 +88,12 @@ class Arguments(Frame):
         if token == "on":
             return (make(PassedName, self),), None
         name, type_ = self.starts[token]
-        is_attribute = token.startswith("attribute:")
-        fit, is_constant = catalogue.fit(type_), not is_attribute
-        value = make(ValueFrame, catalogue, fit, self.scope, self.has_event, is_constant)
-        after = self.after(_ATTRIBUTE if is_attribute else _CONSTANT, name)
-        return (catalogue.automaton.token("="), value, after), None
+        fit, equals = catalogue.fit(type_), catalogue.automaton.token("=")
+        if token.startswith("attribute:"):  # which device is meant is known beforehand
+            value = make(ValueFrame, catalogue, fit, catalogue.empty, False, False)
+            return (equals, value, self.after(_ATTRIBUTE, name)), None
+        value = make(ValueFrame, catalogue, fit, self.scope, self.has_event, True)
+        return (equals, value, self.after(_CONSTANT, name)), None
 
 
 _ATTRIBUTE, _CONSTANT, _PASSED = range(3)

@@ -1,6 +1,7 @@
 """What the frames of the automaton ask of a library: functions, names in scope, types that fit."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from decimal import Decimal
 from typing import Any
 
 from genie_dp.languages.automaton import Automaton
@@ -97,9 +98,14 @@ class Fit:
         arrays: how many arrays are around the value. Inside of two, only values of exactly the
             type fit: then all items go together, whatever the arrays around hold.
         is_compared: whether it is the right side of a comparison, where a time goes with a date.
+        lenient: whether text may stand for an entity.
+        is_positive: whether numbers must be more than zero.
     """
 
-    __slots__ = ("_known", "_signatures", "arrays", "element", "expected", "is_compared")
+    __slots__ = (
+        "_known", "_signatures", "arrays", "element", "expected", "is_compared", "is_positive",
+        "lenient",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -107,16 +113,19 @@ class Fit:
         element: Type,
         arrays: int,
         is_compared: bool,
+        lenient: bool,
+        is_positive: bool,
         signatures: Signatures,
     ):
         """Keep what is wanted."""
         self.expected, self.element, self.arrays = expected, element, arrays
         self.is_compared = is_compared
+        self.lenient, self.is_positive = lenient, is_positive
         self._signatures = signatures
         self._known: dict[Type, bool] = {}
 
     def takes(self, type_: Type) -> bool:
-        """Tell whether a value of a type may stand here; text may stand for an entity."""
+        """Tell whether a value of a type may stand here."""
         found = self._known.get(type_)
         if found is None:
             found = self._known[type_] = self._fits(type_) and (
@@ -127,9 +136,17 @@ class Fit:
     def _fits(self, type_: Type) -> bool:
         if self.arrays < 2 or isinstance(type_, Measure | Enum):
             return is_assignable(
-                type_, self.expected, self._signatures, lenient=True, is_compared=self.is_compared
+                type_,
+                self.expected,
+                self._signatures,
+                lenient=self.lenient,
+                is_compared=self.is_compared,
             )
         return type_ in (self.expected, ANY)
+
+    def numbers(self, tokens: Iterable[str]) -> frozenset[str]:
+        """Return those of some tokens of numbers that may stand here."""
+        return frozenset(t for t in tokens if not self.is_positive or Decimal(t) > 0)
 
     @property
     def items(self) -> Type | None:
@@ -226,13 +243,20 @@ class Catalogue:
         return found
 
     def fit(
-        self, expected: Type, element: Type = ANY, arrays: int = 0, *, is_compared: bool = False
+        self,
+        expected: Type,
+        element: Type = ANY,
+        arrays: int = 0,
+        *,
+        is_compared: bool = False,
+        lenient: bool = True,
+        is_positive: bool = False,
     ) -> Fit:
         """Return the wish for a type."""
-        key = (Fit, expected, element, arrays, is_compared)
-        found: Fit | None = self._once.get(key)
+        parts = (expected, element, arrays, is_compared, lenient, is_positive)
+        found: Fit | None = self._once.get((Fit, *parts))
         if found is None:
-            found = self._once[key] = Fit(expected, element, arrays, is_compared, self.library)
+            found = self._once[Fit, *parts] = Fit(*parts, self.library)
         return found
 
     def _forget(self) -> None:

@@ -23,7 +23,7 @@ _KEYS: dict[type, str] = {
     LocationValue: "location",
     EnumValue: "enum",
 }
-_MARKS = ("id:", "at:", "^^")
+_MARKS = ("id:", "^^")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +81,8 @@ def _single(text: str) -> str | None:
     """Return what a constant of one token is, or None where it is free text."""
     if " " in text:
         return None
+    if text.startswith("at:"):
+        return "at:" if single_token(f"location:{text[3:]}") is not None else None
     if text.startswith(_MARKS):
         return next(mark for mark in _MARKS if text.startswith(mark))
     return _KEYS.get(type(single_token(text)))

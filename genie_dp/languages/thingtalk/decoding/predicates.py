@@ -4,12 +4,12 @@ from dataclasses import dataclass, replace
 
 from genie_dp.languages.automaton import NOTHING, Frame, Move, Wait
 from genie_dp.languages.copying import Sentence
-from genie_dp.languages.thingtalk.assign import operand_type, operators_of
+from genie_dp.languages.thingtalk.assign import is_identifier, operand_type, operators_of
 from genie_dp.languages.thingtalk.ast import OPERATORS
 from genie_dp.languages.thingtalk.decoding.calls import Arguments
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Found, Names
 from genie_dp.languages.thingtalk.decoding.values import ValueFrame
-from genie_dp.languages.thingtalk.types import ANY, Type
+from genie_dp.languages.thingtalk.types import ANY
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,29 +73,29 @@ class Atom(Frame):
         if token in ("true", "false"):
             return (), None
         if token in of.fields.names:
-            type_ = of.fields.types[of.fields.names[token]]
-            return (make(Operator, of, type_),), None
+            return (make(Operator, of, of.fields.names[token]),), None
         function = of.catalogue.by_token[token]
         call = make(Arguments, of.catalogue, function, of.calls, of.has_event)
         return (call, make(Inside, of)), None
 
 
 class Operator(Frame):
-    """An operator that takes the type on its left."""
+    """An operator that takes the type of the name on its left."""
 
-    __slots__ = ("of", "type_")
+    __slots__ = ("name", "of", "type_")
 
-    def __init__(self, of: Condition, type_: Type):
+    def __init__(self, of: Condition, name: str):
         """Allow the operators of the type."""
-        self.of, self.type_ = of, type_
-        super().__init__(frozenset(OPERATORS if type_ == ANY else operators_of(type_)))
+        self.of, self.name, self.type_ = of, name, of.fields.types[name]
+        super().__init__(frozenset(OPERATORS if self.type_ == ANY else operators_of(self.type_)))
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on with a value of the type that the operator wants."""
         wanted = operand_type(token, self.type_)
         assert wanted is not None
         of = self.of
-        fit = of.catalogue.fit(wanted, is_compared=True)
+        lenient = not is_identifier(self.name, self.type_, token)
+        fit = of.catalogue.fit(wanted, is_compared=True, lenient=lenient)
         make = of.catalogue.automaton.make
         return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),), None
 

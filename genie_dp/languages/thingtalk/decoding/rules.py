@@ -80,8 +80,7 @@ class Body(Frame):
         """Allow queries and actions."""
         self.catalogue, self.scope = catalogue, scope
         make = catalogue.automaton.make
-        # A query is an event for what is passed into it, and so for itself (see typecheck).
-        place = Place(catalogue, scope, False, True, 0)
+        place = Place(catalogue, scope, False, is_event, 0)
         self.query = make(QueryFrame, place)
         self.action = make(Action, catalogue, scope, is_event)
         super().__init__(

@@ -44,7 +44,7 @@ class StreamFrame(Frame):
         automaton, make = catalogue.automaton, catalogue.automaton.make
         match token:
             case "monitor":
-                place = Place(catalogue, catalogue.empty, True, True, self.nesting + 1)
+                place = Place(catalogue, catalogue.empty, True, False, self.nesting + 1)
                 after = make(AfterMonitored, catalogue)
                 return (automaton.token("("), make(QueryFrame, place), after), None
             case "attimer":
@@ -55,7 +55,7 @@ class StreamFrame(Frame):
                 start = (*map(automaton.token, ("base", "=")), _value(catalogue, DATE))
                 every = (
                     *map(automaton.token, (",", "interval", "=")),
-                    _value(catalogue, DURATION),
+                    _value(catalogue, DURATION, is_positive=True),
                 )
                 return (*start, *every, _timer(catalogue)), None
             case _:
@@ -66,9 +66,9 @@ class StreamFrame(Frame):
                 return ((automaton.token("("), *frames) if is_edge else frames), None
 
 
-def _value(catalogue: Catalogue, type_: Type) -> ValueFrame:
-    fit = catalogue.fit(type_)
-    return catalogue.automaton.make(ValueFrame, catalogue, fit, catalogue.empty, True, False)
+def _value(catalogue: Catalogue, type_: Type, *, is_positive: bool = False) -> ValueFrame:
+    fit = catalogue.fit(type_, is_positive=is_positive)
+    return catalogue.automaton.make(ValueFrame, catalogue, fit, catalogue.empty, False, False)
 
 
 def _timer(catalogue: Catalogue) -> "GiveFlow":

@@ -88,7 +88,7 @@ class ValueFrame(Frame):
             if fit.takes(type_):
                 found |= given.of(key)
         if _takes_numbers(fit):
-            found |= given.of("number")
+            found |= fit.numbers(given.of("number"))
         if fit.takes(DATE):
             found |= {"start_of", "end_of"}
         if fit.takes(LOCATION):
@@ -130,14 +130,14 @@ class ValueFrame(Frame):
             return NOTHING
         found: frozenset[str] | None = sentence.kept.get(self.fit)
         if found is None:
-            found = frozenset(word for word, type_ in values if self._is_copied(type_))
+            found = frozenset(word for word, type_ in values if self._is_copied(word, type_))
             sentence.kept[self.fit] = found
         return found
 
-    def _is_copied(self, type_: Type | None) -> bool:
-        if type_ is None or type_ == NUMBER:
-            return _takes_numbers(self.fit)
-        return self.fit.takes(type_)
+    def _is_copied(self, word: str, type_: Type | None) -> bool:
+        if type_ is None:
+            return _takes_numbers(self.fit) and bool(self.fit.numbers((word,)))
+        return _takes_numbers(self.fit) if type_ == NUMBER else self.fit.takes(type_)
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on inside of the value, or end it."""
@@ -265,11 +265,11 @@ class AfterNumber(Frame):
     After a placeholder the measure has no further part.
     """
 
-    __slots__ = ("catalogue", "goes_on")
+    __slots__ = ("catalogue", "fit", "goes_on")
 
     def __init__(self, catalogue: Catalogue, fit: Fit, goes_on: bool):
         """Allow the units that fit."""
-        self.catalogue, self.goes_on = catalogue, goes_on
+        self.catalogue, self.fit, self.goes_on = catalogue, fit, goes_on
         fixed = frozenset[str]().union(*(_units(b) for b in _BASES if fit.takes(Measure(b))))
         is_whole = fit.takes(NUMBER)
         super().__init__(
@@ -281,50 +281,53 @@ class AfterNumber(Frame):
         unit = token.removeprefix("unit:")
         if not self.goes_on:
             return (), Measure(unit)
-        return (self.catalogue.automaton.make(MeasureMore, self.catalogue, unit, 1),), None
+        make = self.catalogue.automaton.make
+        return (make(MeasureMore, self.catalogue, self.fit, unit, 1),), None
 
 
 class MeasureMore(Frame):
     """Another part of a measure: `3` in `6 unit:ft 3 unit:in`."""
 
-    __slots__ = ("catalogue", "parts", "unit")
+    __slots__ = ("catalogue", "fit", "parts", "unit")
 
-    def __init__(self, catalogue: Catalogue, unit: str, parts: int):
+    def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
         """Allow numbers up to the limit."""
-        self.catalogue, self.unit, self.parts = catalogue, unit, parts
-        fixed = catalogue.constants.of("number") if parts < catalogue.limits.parts else NOTHING
+        self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
+        may_go_on = parts < catalogue.limits.parts
+        fixed = fit.numbers(catalogue.constants.of("number")) if may_go_on else NOTHING
         super().__init__(fixed, closing=NOTHING, skips=True, result=Measure(unit))
 
     def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
         """Return the numbers of the sentence."""
         if is_closing or self.parts >= self.catalogue.limits.parts:
             return NOTHING
-        found: frozenset[str] | None = sentence.kept.get("numbers")
+        key = ("numbers", self.fit.is_positive)
+        found: frozenset[str] | None = sentence.kept.get(key)
         if found is None:
-            found = frozenset(word for word in sentence.starts if is_number_token(word))
-            sentence.kept["numbers"] = found
+            found = self.fit.numbers(word for word in sentence.starts if is_number_token(word))
+            sentence.kept[key] = found
         return found
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on with a unit of the same thing."""
         make = self.catalogue.automaton.make
-        return (make(NextUnit, self.catalogue, self.unit, self.parts + 1),), None
+        return (make(NextUnit, self.catalogue, self.fit, self.unit, self.parts + 1),), None
 
 
 class NextUnit(Frame):
     """The unit of a further part."""
 
-    __slots__ = ("catalogue", "parts", "unit")
+    __slots__ = ("catalogue", "fit", "parts", "unit")
 
-    def __init__(self, catalogue: Catalogue, unit: str, parts: int):
+    def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
         """Allow units of the same base."""
-        self.catalogue, self.unit, self.parts = catalogue, unit, parts
+        self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
         super().__init__(_units(UNITS[unit]))
 
     def take(self, token: str, sentence: Sentence) -> Move:
         """Go on; the type is that of the first unit."""
         make = self.catalogue.automaton.make
-        return (make(MeasureMore, self.catalogue, self.unit, self.parts),), None
+        return (make(MeasureMore, self.catalogue, self.fit, self.unit, self.parts),), None
 
 
 def _units(base: str) -> frozenset[str]:
@@ -403,7 +406,9 @@ def _item(array: ValueFrame, before: Type) -> ValueFrame:
     expected = array.fit.items
     assert expected is not None, "an array fits here"
     wish = array.fit
-    fit = array.catalogue.fit(expected, before, wish.arrays + 1, is_compared=wish.is_compared)
+    fit = array.catalogue.fit(
+        expected, before, wish.arrays + 1, is_compared=wish.is_compared, lenient=wish.lenient
+    )
     make = array.catalogue.automaton.make
     return make(ValueFrame, array.catalogue, fit, array.scope, array.has_event, False)
 
