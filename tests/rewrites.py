@@ -9,10 +9,15 @@ from typing import Any
 from genie_dp.languages.thingtalk.ast import (
     And,
     Arg,
+    ArrayValue,
+    Atom,
+    BooleanValue,
     Call,
+    DateValue,
     FalseP,
     Filter,
     Join,
+    MeasureValue,
     Monitor,
     Not,
     Or,
@@ -25,6 +30,9 @@ from genie_dp.languages.thingtalk.ast import (
 )
 from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
 from tests.strategies import TestLibrary
+
+
+_OTHERWISE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 
 
 def respelled(
@@ -66,6 +74,23 @@ def _respell(node: Any, library: TestLibrary, rng: Random) -> tuple[Any, str]:
             return Join(a, Join(b, c), passing), "join nested" if not passing else ""
         case Not():
             return Not(Not(node)), "negated twice"
+        case Atom(name, "in_array", ArrayValue(items)) if items:
+            listed = ArrayValue(_shuffled((*items, rng.choice(items)), rng))
+            return Atom(name, "in_array", listed), "list shuffled, one of it twice"
+        case Atom(name, "==", BooleanValue(truth)):
+            return Not(Atom(name, "==", BooleanValue(not truth))), "the other truth negated"
+        case Atom(name, ">" | "<" | ">=" | "<=" as operator, value):
+            return Not(Atom(name, _OTHERWISE[operator], value)), "the other comparison negated"
+        case Atom(name, "==", value):
+            return Atom(name, "in_array", ArrayValue((value,))), "list of one"
+        case MeasureValue(parts):
+            other = {"byte": "bytes", "bytes": "byte"}
+            named = tuple((number, other.get(unit, unit)) for number, unit in parts)
+            return MeasureValue(named), "unit named otherwise"
+        case DateValue(iso) if "T" not in iso:
+            return DateValue(f"{iso}T00:00"), "day as its midnight"
+        case DateValue(iso):
+            return DateValue(iso.replace("-", "").replace(":", "")), "date without marks"
         case _:
             return node, ""
 

@@ -32,6 +32,7 @@ from genie_dp.languages.thingtalk.ast import (
     Edge,
     EntityValue,
     EnumValue,
+    EventValue,
     FalseP,
     Filter,
     GetPredicate,
@@ -86,6 +87,7 @@ OUTPUTS: dict[str, Type] = {
     "colour": Enum(("red", "blue")),
     "day": DATE,
     "file": Measure("byte"),
+    "id": Entity("tt:contact"),
     "label": Array(STRING),
     "mark": BOOLEAN,
     "owner": Entity("tt:contact"),
@@ -96,17 +98,18 @@ INPUTS: dict[str, Type] = {"many": NUMBER, "near": NUMBER, "said": STRING, "word
 CLASS = "com.test"
 STEPS = tuple(datetime(2026, 11, 20, 22) + timedelta(hours=h) for h in (0, 1, 26))
 
-_ORDERED = ("==", ">=", "<=", ">", "<")
+EVENT = "$event"  # in scope where something has happened
+_ORDERED = ("==", ">=", "<=", ">", "<", "in_array")
 _TEXT = ("==", "=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of", "in_array")
 _OPERATORS: dict[Type, tuple[str, ...]] = {
-    NUMBER: (*_ORDERED, "in_array"),
+    NUMBER: _ORDERED,
     STRING: _TEXT,
     DATE: _ORDERED,
-    BOOLEAN: ("==",),
+    BOOLEAN: ("==", "==", "in_array"),
     OUTPUTS["colour"]: ("==", "in_array"),
     OUTPUTS["file"]: _ORDERED,
-    OUTPUTS["label"]: ("contains",),
-    OUTPUTS["owner"]: ("==",),
+    OUTPUTS["label"]: ("contains", "contains", "=="),
+    OUTPUTS["owner"]: ("==", "in_array"),
 }
 
 
@@ -176,7 +179,7 @@ def constant(rng: Random, type_: Type) -> Value:
             return MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
         case Measure():
             return MeasureValue((rng.choice(((Decimal(1), "KB"), (Decimal(1000), "byte"),
-                                             (Decimal(2), "KB"))),))  # fmt: skip
+                                             (Decimal(1000), "bytes"), (Decimal(2), "KB"))),))  # fmt: skip
         case Enum(values):
             return EnumValue(rng.choice(values or ("blue",)))
         case Entity(kind):
@@ -184,11 +187,11 @@ def constant(rng: Random, type_: Type) -> Value:
         case Array(element):
             return ArrayValue(tuple(constant(rng, element) for _ in range(rng.randint(0, 2))))
         case _ if type_ == NUMBER:
-            return NumberValue(Decimal(rng.choice((0, 1, 1, 2))))
+            return NumberValue(Decimal(rng.choice(("0", "-0", "1", "1.0", "2"))))
         case _ if type_ == BOOLEAN:
             return BooleanValue(rng.random() < 0.5)
         case _ if type_ == DATE:
-            return DateValue((STEPS[0] + timedelta(hours=rng.choice((-30, 0, 2, 20)))).isoformat())
+            return date(rng, STEPS[0] + timedelta(hours=rng.choice((-30, 0, 2, 20))))
         case _ if type_ == TIME:
             return TimeValue(rng.choice((0, 9, 21)), rng.choice((0, 30)))
         case _ if type_ == CURRENCY:
@@ -200,11 +203,22 @@ def constant(rng: Random, type_: Type) -> Value:
             return StringValue(rng.choice(("a", "a", "A", "ab")))
 
 
+def date(rng: Random, moment: datetime) -> DateValue:
+    """Return a point in time in one of its spellings."""
+    text = moment.isoformat()
+    plain = text.replace("-", "").replace(":", "")
+    spellings = [text, text, plain, f"{text}.000", f"{text}Z", f"{text}+00:00"]
+    if moment.hour == 0:
+        spellings.append(text[:10])
+    return DateValue(rng.choice(spellings))
+
+
 def value(rng: Random, type_: Type, scope: Scope) -> Value:
     """Return a value of a type in a program: a constant, a date of its own time, or a name."""
     names = sorted(name for name, other in scope.items() if other == type_)
     if names and rng.random() < 0.3:
-        return VarRef(rng.choice(names))
+        name = rng.choice(names)
+        return EventValue() if name == EVENT else VarRef(name)
     if type_ == DATE and rng.random() < 0.5:
         edge = DateEdge(rng.choice(("start_of", "end_of")), "day")
         hour = MeasureValue(((Decimal(1), "h"),))
@@ -243,12 +257,13 @@ def atom(rng: Random, fields: Scope, outer: Scope) -> Predicate:
     operator = rng.choice(_OPERATORS.get(type_) or operators_of(type_))
     scope = {**outer, **fields}
     if operator == "in_array":
-        items = [value(rng, type_, {}) for _ in range(rng.randint(0, 2))]
+        some = scope if rng.random() < 0.3 else {}
+        items = [value(rng, type_, some) for _ in range(rng.randint(0, 3))]
         return Atom(name, operator, ArrayValue(tuple(items)))
-    element = type_.element if isinstance(type_, Array) else type_
+    wanted = type_.element if isinstance(type_, Array) and operator == "contains" else type_
     if type_ == DATE and rng.random() < 0.2:
         return Atom(name, operator, TimeValue(rng.choice((0, 18, 22)), 0))
-    return Atom(name, operator, value(rng, element, scope))
+    return Atom(name, operator, value(rng, wanted, scope))
 
 
 def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) -> Predicate:
@@ -375,13 +390,14 @@ def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[Stream, Scope
         timers = AtTimer(TimeValue(23, 0)), AtTimer(times), Timer(DateNow(), hour)
         return rng.choice(timers), {}
     below, scope = stream(rng, lib, depth - 1)
+    happened = {EVENT: STRING}
     if kind == "edge" and scope:
-        return Edge(below, predicate(rng, lib, scope, {})), scope
+        return Edge(below, predicate(rng, lib, scope, happened)), scope
     if kind == "join":
-        right, added = query(rng, lib, scope, 1)
+        right, added = query(rng, lib, {**scope, **happened}, 1)
         passing = passed(rng, lib, right, scope) if rng.random() < 0.5 else ()
         return StreamJoin(below, right, passing), {**scope, **added}
-    return StreamFilter(below, predicate(rng, lib, scope, {})), scope
+    return StreamFilter(below, predicate(rng, lib, scope, happened)), scope
 
 
 def program(rng: Random, lib: TestLibrary) -> Program:
@@ -390,13 +406,14 @@ def program(rng: Random, lib: TestLibrary) -> Program:
     scope: Scope = {}
     if rng.random() < 0.6:
         begin, scope = stream(rng, lib)
+        scope = {**scope, EVENT: STRING}
     body: Query | None = None
     if begin is None or rng.random() < 0.5:
         if rng.random() < 0.3:
             body, added = chain(rng, lib, scope)
         else:
             body, added = query(rng, lib, scope, rng.choice((1, 2, 3)))
-        scope = {**scope, **added}
+        scope = {**scope, **added, EVENT: STRING}
     if rng.random() < 0.5:
         return Program((Rule(begin, body, Notify()),))
     signature = rng.choice(lib.actions)

@@ -30,9 +30,10 @@ STYLES = (TokenStyle(), TokenStyle(types=False), TokenStyle(canonical=False))
 TEXTS = (
     "1", "2.5", "front page", "front row", "currency:5:usd", "date:2026-11-20", "time:8:30:00",
     "at:37.4:-122.1", "id:x", "location:1:2", "enum:other",
+    "0", "-2", "at:91:0", "location:0:181",  # nothing of these everywhere, or anywhere
 )  # fmt: skip
 SENTENCE = (
-    "show", "5", "mails", "of", "NUMBER_0", "bob", "smith", "to", "\\", "DATE_0", "TIME_0",
+    "show", "5", "0", "-1", "mails", "of", "NUMBER_0", "bob", "smith", "to", "\\", "DATE_0", "TIME_0",
     "QUOTED_STRING_0", "MEASURE_C_0", "MEASURE_byte_0", "DURATION_0", "USERNAME_0", "LOCATION_0",
     "CURRENCY_0", "GENERIC_ENTITY_tt:contact_0", "MEASURE_foo_0",
 )  # fmt: skip
@@ -230,6 +231,18 @@ GOLD = 'now => ( @com.gmail.inbox ) filter param:sender_name:String == " bob smi
         "monitor ( @com.giphy.search ) => notify",
         "edge ( attimer time = TIME_0 ) on true => notify",
         "now => @com.twitter.post param:status:String = event",
+        "now => @com.yandex.translate.detect_language param:text:String = event => notify",
+        "now => ( @com.gmail.inbox ) filter param:subject:String == event => notify",
+        "monitor ( ( @com.gmail.inbox ) filter param:subject:String == event ) => notify",
+        # a timer that never ends, a device that is looked up while the program runs, the moon
+        "timer base = now , interval = 0 unit:h => @com.gmail.inbox => notify",
+        "timer base = now , interval = -1 unit:h => @com.gmail.inbox => notify",
+        "timer base = now , interval = 5 unit:h 0 unit:min => @com.gmail.inbox => notify",
+        "now => @com.nytimes.front_page => @org.thingpedia.light-bulb.set_power "
+        "attribute:name:String = param:title:String param:power:Enum(on,off) = enum:on",
+        "now => @org.thingpedia.light-bulb.set_power attribute:nme:String = QUOTED_STRING_0 "
+        "param:power:Enum(on,off) = enum:on",
+        "now => @org.thingpedia.weather.current param:location:Location = location:0:181 => notify",
         # an aggregation of text, a unit of something else
         "now => aggregate sum param:subject:String of ( @com.gmail.inbox ) => notify",
         "now => aggregate sum param:size:Measure(byte) of ( @com.gmail.inbox ) => notify",
@@ -249,6 +262,23 @@ GOLD = 'now => ( @com.gmail.inbox ) filter param:sender_name:String == " bob smi
 def test_ill_typed_programs_are_refused(wrong):
     assert is_accepted(grammar(), SENTENCE, GOLD)
     assert not is_accepted(grammar(), SENTENCE, wrong)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "now => @com.gmail.inbox => @com.twitter.post param:status:String = event",
+        "( monitor ( @com.gmail.inbox ) ) filter param:subject:String == event => notify",
+        "timer base = now , interval = 5 unit:h => @com.gmail.inbox => notify",
+        "timer base = now , interval = DURATION_0 => @com.gmail.inbox => notify",
+        "now => @org.thingpedia.light-bulb.set_power attribute:name:String = QUOTED_STRING_0 "
+        "param:power:Enum(on,off) = enum:on",
+        "now => ( @com.dropbox.list_folder ) filter param:size:Measure(byte) > 0 unit:KB => notify",
+    ],
+)
+def test_their_well_typed_neighbours_are_accepted(right):
+    assert not check(from_tokens(right), shipped())
+    assert is_accepted(grammar(), SENTENCE, right)
 
 
 def test_a_fixed_text_is_written_whole():

@@ -301,6 +301,18 @@ def test_the_event_is_the_text_of_what_started_the_program() -> None:
     ]
 
 
+def test_the_event_after_now_is_the_text_of_a_result() -> None:
+    program = "now => @shop.list() filter level == 1 => @mail.send(to=name, body=$event)"
+    timed = program.replace("now =>", "attimer(time=makeTime(9,0)) =>")
+    assert run(program) == ['0 @mail.send body=level: 1, name: " ham ", views: 5 to=ham']
+    assert run(timed.replace("level == 1", "level == 2")) == ["1 @mail.send body= to=egg"]
+
+
+def test_an_interval_shorter_than_any_clock_shows_still_ends() -> None:
+    program = "timer(base=now, interval=0.0000001ms) => @light.set(level=1)"
+    assert len(run(program)) == len(HOURLY)
+
+
 def test_the_device_of_an_action_is_part_of_its_effect() -> None:
     program = parse('now => @light(name="bed").set(level=1)')
     assert isinstance(program, Program)

@@ -347,10 +347,12 @@ def _filtered(stream: Stream, found: list[Clause], signatures: Signatures | None
             return _filtered(inner, [*clauses(predicate, signatures), *found], signatures)
         case Monitor(query, on_new):
             inside = [c for c in found if _may_move_into(stream, c, signatures)]
-            found = [c for c in found if c not in inside]
             if inside:
                 query = canonical_query(Filter(query, conjunction(inside)), signatures)
                 stream = Monitor(query, on_new, span=stream.span)
+                # The monitor may ensure more now, such as false.
+                found = [c for c in found if c not in inside]
+                return _filtered(stream, found, signatures)
         case _:
             pass
     return StreamFilter(stream, conjunction(found)) if found else stream

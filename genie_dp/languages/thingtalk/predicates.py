@@ -121,6 +121,8 @@ def canonical_value(value: Value) -> Value:
         case MeasureValue(parts) if any(unit in UNIT_SYNONYMS for _, unit in parts):
             named = tuple((number, UNIT_SYNONYMS.get(unit, unit)) for number, unit in parts)
             return MeasureValue(named, span=value.span)
+        case SlotValue(token, unit) if unit in UNIT_SYNONYMS:
+            return SlotValue(token, UNIT_SYNONYMS[unit], span=value.span)
         case DateValue(iso) if (spelled := _spelled(iso)) != iso:
             return DateValue(spelled, span=value.span)
         case DateOffset(base, sign, duration):
