@@ -31,7 +31,6 @@ from genie_dp.languages.thingtalk.ast import (
 from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
 from tests.strategies import TestLibrary
 
-
 _OTHERWISE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 
 
@@ -74,6 +73,27 @@ def _respell(node: Any, library: TestLibrary, rng: Random) -> tuple[Any, str]:
             return Join(a, Join(b, c), passing), "join nested" if not passing else ""
         case Not():
             return Not(Not(node)), "negated twice"
+        case Atom():
+            return _atom(node, rng)
+        case MeasureValue() | DateValue():
+            return _value(node)
+        case _:
+            return node, ""
+
+
+def _value(node: MeasureValue | DateValue) -> tuple[Any, str]:
+    match node:
+        case MeasureValue(parts):
+            other = {"byte": "bytes", "bytes": "byte"}
+            named = tuple((number, other.get(unit, unit)) for number, unit in parts)
+            return MeasureValue(named), "unit named otherwise"
+        case DateValue(iso):
+            plain = iso.replace("-", "").replace(":", "")
+            return DateValue(plain if "T" in iso else f"{iso}T00:00"), "date spelled otherwise"
+
+
+def _atom(node: Atom, rng: Random) -> tuple[Any, str]:
+    match node:
         case Atom(name, "in_array", ArrayValue(items)) if items:
             listed = ArrayValue(_shuffled((*items, rng.choice(items)), rng))
             return Atom(name, "in_array", listed), "list shuffled, one of it twice"
@@ -83,14 +103,6 @@ def _respell(node: Any, library: TestLibrary, rng: Random) -> tuple[Any, str]:
             return Not(Atom(name, _OTHERWISE[operator], value)), "the other comparison negated"
         case Atom(name, "==", value):
             return Atom(name, "in_array", ArrayValue((value,))), "list of one"
-        case MeasureValue(parts):
-            other = {"byte": "bytes", "bytes": "byte"}
-            named = tuple((number, other.get(unit, unit)) for number, unit in parts)
-            return MeasureValue(named), "unit named otherwise"
-        case DateValue(iso) if "T" not in iso:
-            return DateValue(f"{iso}T00:00"), "day as its midnight"
-        case DateValue(iso):
-            return DateValue(iso.replace("-", "").replace(":", "")), "date without marks"
         case _:
             return node, ""
 

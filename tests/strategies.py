@@ -178,8 +178,9 @@ def constant(rng: Random, type_: Type) -> Value:
         case Measure(unit) if UNITS.get(unit) != "byte":
             return MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
         case Measure():
-            return MeasureValue((rng.choice(((Decimal(1), "KB"), (Decimal(1000), "byte"),
-                                             (Decimal(1000), "bytes"), (Decimal(2), "KB"))),))  # fmt: skip
+            amounts = ((1, "KB"), (1000, "byte"), (1000, "bytes"), (2, "KB"))
+            number, unit = rng.choice(amounts)
+            return MeasureValue(((Decimal(number), unit),))
         case Enum(values):
             return EnumValue(rng.choice(values or ("blue",)))
         case Entity(kind):

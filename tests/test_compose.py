@@ -9,7 +9,10 @@ import pytest
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.bodies import Body
 from genie_dp.languages.thingtalk.canonical import canonical
+from genie_dp.languages.thingtalk.compose import negation
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
+from genie_dp.languages.thingtalk.lift import Lifter
+from genie_dp.languages.thingtalk.parser import parse_fragment
 from genie_dp.languages.thingtalk.slots import slot_type
 from genie_dp.languages.thingtalk.tokens import tokens
 from genie_dp.languages.thingtalk.traverse import rewrite
@@ -176,3 +179,38 @@ def ordered(program: str) -> str:
         names.setdefault(token, f"<{len(names)}>") if slot_type(token) else token
         for token in program.split()
     )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *(f"size {operator} 5MB" for operator in ("==", ">", "<", ">=", "<=")),
+        "date > start_of(week) - 1day",
+        'name =~ "a"',
+        'name in_array ["b", "a"]',
+        'name in_array ["a"]',
+    ],
+)
+def test_the_negation_of_a_piece_is_that_of_its_tree(text: str) -> None:
+    function = "@com.dropbox.list_folder"
+    assert_negates(function, text)
+
+
+@pytest.mark.parametrize("text", ["is_unread == true", "is_unread == false"])
+def test_the_negation_of_a_truth_is_the_other(text: str) -> None:
+    assert_negates("@com.gmail.inbox", text)
+
+
+def assert_negates(function: str, text: str) -> None:
+    lifter = Lifter(shipped().library)
+    tree = parse_fragment(text, {}).body
+    piece = lifter.predicate(tree, function)
+    slow = lifter.predicate(ast.Not(tree), function)
+    assert piece is not None
+    assert slow is not None
+    quick = negation(piece)
+    assert quick is not None
+    assert quick.clauses == slow.clauses
+    if "not " not in quick.text:
+        assert quick.state == slow.state
+        assert negation(quick) == piece

@@ -33,9 +33,9 @@ TEXTS = (
     "0", "-2", "at:91:0", "location:0:181",  # nothing of these everywhere, or anywhere
 )  # fmt: skip
 SENTENCE = (
-    "show", "5", "0", "-1", "mails", "of", "NUMBER_0", "bob", "smith", "to", "\\", "DATE_0", "TIME_0",
-    "QUOTED_STRING_0", "MEASURE_C_0", "MEASURE_byte_0", "DURATION_0", "USERNAME_0", "LOCATION_0",
-    "CURRENCY_0", "GENERIC_ENTITY_tt:contact_0", "MEASURE_foo_0",
+    "show", "5", "0", "-1", "mails", "of", "NUMBER_0", "bob", "smith", "to", "\\", "DATE_0",
+    "TIME_0", "QUOTED_STRING_0", "MEASURE_C_0", "MEASURE_byte_0", "DURATION_0", "USERNAME_0",
+    "LOCATION_0", "CURRENCY_0", "GENERIC_ENTITY_tt:contact_0", "MEASURE_foo_0",
 )  # fmt: skip
 
 

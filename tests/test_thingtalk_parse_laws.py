@@ -54,6 +54,11 @@ DECIMALS = st.decimals(-1000, 1000, places=2, allow_nan=False)
 TIME_UNITS = st.sampled_from([unit for unit, base in UNITS.items() if base == "ms"])
 
 
+def degrees(most: int) -> st.SearchStrategy[Decimal]:
+    """Make latitudes or longitudes."""
+    return st.decimals(-most, most, places=2)
+
+
 def measures(units: st.SearchStrategy[str]) -> st.SearchStrategy[ast.MeasureValue]:
     """Make measures of one or more parts, all of one dimension."""
 
@@ -90,7 +95,7 @@ SCALARS = st.one_of(
     measures(st.sampled_from(list(UNITS))),
     st.builds(ast.CurrencyValue, DECIMALS, st.sampled_from(["usd", "eur"])),
     st.builds(ast.TimeValue, st.integers(0, 23), st.integers(0, 59), st.integers(0, 59)),
-    st.builds(ast.LocationValue, DECIMALS, DECIMALS, st.none() | TEXTS),
+    st.builds(ast.LocationValue, degrees(90), degrees(180), st.none() | TEXTS),
     st.builds(ast.EntityValue, st.none() | TEXTS, KINDS, st.none() | TEXTS),
     st.builds(ast.EventValue),
     MOVED,

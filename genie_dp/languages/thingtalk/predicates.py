@@ -9,7 +9,6 @@ an opposite is never negated.
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
-from decimal import Decimal
 from operator import itemgetter
 from typing import Any, assert_never
 
@@ -112,6 +111,7 @@ def canonical_value(value: Value) -> Value:
 
     Amounts keep their unit, and dates their zone: `1KB` is not `1000byte`.
 
+    >>> from decimal import Decimal
     >>> canonical_value(MeasureValue(((Decimal(5), "bytes"),)))
     MeasureValue(parts=((Decimal('5'), 'byte'),))
     >>> canonical_value(DateValue("20261120T0930"))

@@ -29,7 +29,7 @@ from genie_dp.languages.thingtalk.scope import OPEN, Scope, scope_of
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 from genie_dp.languages.thingtalk.typecheck_report import Report, function_of, listed, name_hint
 from genie_dp.languages.thingtalk.typecheck_values import expect, type_of
-from genie_dp.languages.thingtalk.types import STRING, Entity, Type
+from genie_dp.languages.thingtalk.types import STRING
 
 
 def check_call(call: Call, kind: str, scope: Scope, report: Report) -> Scope:

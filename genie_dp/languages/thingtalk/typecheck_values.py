@@ -142,7 +142,7 @@ def expect_interval(value: Value, scope: Scope, report: Report) -> None:
         return
     if sum(number * FACTORS[unit] for number, unit in value.parts) <= 0:
         report.add(
-            "T029",
+            "T045",
             "expected an interval of more than nothing, "
             f"got {' + '.join(f'{number_token(n)}{unit}' for n, unit in value.parts)}",
             value.span,
