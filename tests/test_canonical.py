@@ -1,16 +1,20 @@
 """The canonical form of ThingTalk, rule by rule: tests/data/canonical."""
 
 import time
+from decimal import Decimal
 from functools import cache
 
 import pytest
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.thingtalk.ast import Program
+from genie_dp.languages.thingtalk.ast import MeasureValue, Program
 from genie_dp.languages.thingtalk.canonical import canonical
+from genie_dp.languages.thingtalk.operators import comparable, equal
 from genie_dp.languages.thingtalk.parser import parse, parse_classes
+from genie_dp.languages.thingtalk.predicates import canonical_value
 from genie_dp.languages.thingtalk.render import render
 from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.thingtalk.types import UNIT_SYNONYMS, UNITS
 from tests.conftest import Golden
 from tests.golden import DATA, Case, cases
 from tests.thingtalk_library import Classes, library_of
@@ -82,6 +86,18 @@ def test_the_order_of_a_join_does_not_depend_on_filters() -> None:
         form = render(canonical(parse(text), skills()))
         assert form.index("@light") < form.index("@news"), form
     assert render(plain) == "now => (@light.state()) join (@news.front()) => notify"
+
+
+def test_no_two_units_are_one_but_those_that_canonical_form_joins() -> None:
+    kept = [unit for unit in UNITS if unit not in UNIT_SYNONYMS]
+    amounts = [(Decimal(1), unit) for unit in kept], [(Decimal(1000), unit) for unit in kept]
+    found = ([comparable(MeasureValue((part,))) for part in row] for row in amounts)
+    meanings = zip(*found, strict=True)  # at two amounts, for zero of C and K differs
+    assert len(set(meanings)) == len(kept)
+    for unit, other in UNIT_SYNONYMS.items():
+        one, same = (MeasureValue(((Decimal(1), u),)) for u in (unit, other))
+        assert equal(one, same)
+        assert canonical_value(one) == same
 
 
 def test_every_rule_of_a_program_is_canonical() -> None:

@@ -186,9 +186,9 @@ def ordered(program: str) -> str:
     [
         *(f"size {operator} 5MB" for operator in ("==", ">", "<", ">=", "<=")),
         "date > start_of(week) - 1day",
-        'name =~ "a"',
-        'name in_array ["b", "a"]',
-        'name in_array ["a"]',
+        'file =~ "a"',
+        'file in_array ["b", "a"]',
+        'file in_array ["a"]',
     ],
 )
 def test_the_negation_of_a_piece_is_that_of_its_tree(text: str) -> None:

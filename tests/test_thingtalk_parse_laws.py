@@ -261,8 +261,9 @@ FRAGMENTS = st.builds(
         STREAMS,
         ACTIONS,
         PREDICATES,
-        # A lone `true` is a predicate, a lone list of a measure's parts a value like any other.
-        VALUES.filter(lambda value: not isinstance(value, ast.BooleanValue)),
+        # A lone `true` is a predicate, a lone name may be a word such as `notify`; a lone list of
+        # a measure's parts is a value like any other.
+        VALUES.filter(lambda value: not isinstance(value, ast.BooleanValue | ast.VarRef)),
         PROGRAMS,
         POLICIES,
         st.builds(ast.Projection, QUERIES, NAMES),

@@ -248,7 +248,7 @@ def _opposite(atom: Atom) -> Atom | None:
         value = BooleanValue(not atom.value.value, span=atom.value.span)
         return Atom(atom.name, atom.operator, value, span=atom.span)
     operator = OPPOSITES.get(atom.operator)
-    return operator and Atom(atom.name, operator, atom.value, span=atom.span)
+    return None if operator is None else Atom(atom.name, operator, atom.value, span=atom.span)
 
 
 def _constant(atom: Atom) -> bool | None:

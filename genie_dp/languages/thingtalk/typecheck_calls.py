@@ -70,7 +70,7 @@ def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> No
         given.add(arg.name)
         if arg.name in ATTRIBUTES:
             expect(arg.value, ATTRIBUTES[arg.name], arg.name, scope, report)
-            _known_beforehand(arg, report)
+            _known_beforehand(arg, scope, report)
         else:
             type_of(arg.value, scope, report)
             hint = name_hint(arg.name, list(ATTRIBUTES), "attributes")
@@ -78,13 +78,13 @@ def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> No
             report.add("T043", message, arg.span, hint)
 
 
-def _known_beforehand(arg: Arg, report: Report) -> None:
+def _known_beforehand(arg: Arg, scope: Scope, report: Report) -> None:
     """Report an attribute whose value is only known when the program runs.
 
     Which device is meant is looked up once, before anything happens.
     """
     match arg.value:
-        case VarRef(name) if name not in report.parameters:
+        case VarRef(name) if name in scope.types and name not in report.parameters:
             got = f"the output '{name}'"
         case EventValue():
             got = "$event"

@@ -6,10 +6,9 @@ from functools import cached_property
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.automaton import State
 from genie_dp.languages.copying import Sentence, TextNode
-from genie_dp.languages.thingtalk.assign import CONTACT
+from genie_dp.languages.thingtalk.assign import ATTRIBUTES, CONTACT
 from genie_dp.languages.thingtalk.ast import OPERATORS
 from genie_dp.languages.thingtalk.decoding import queries, values
-from genie_dp.languages.thingtalk.decoding.calls import ATTRIBUTES
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue
 from genie_dp.languages.thingtalk.decoding.constants import read_constants
 from genie_dp.languages.thingtalk.decoding.limits import Limits
