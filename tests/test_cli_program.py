@@ -133,8 +133,8 @@ def test_a_mistake_in_the_token_form_names_its_column():
 
 def test_the_token_form_is_type_checked_when_it_is_read():
     code, (answer,) = run("tokens", "--reverse", text="now => @com.example.mail.inbx => notify\n")
-    assert (code, answer["errors"][0]["code"]) == (1, "T003")
-    assert answer["errors"][0]["line"] == 1
+    (error,) = answer["errors"]
+    assert (code, error["code"], error["line"], error["column"]) == (1, "T003", 1, 8)
 
 
 def test_a_line_that_is_no_utf8_is_an_answer_and_the_others_are_read():

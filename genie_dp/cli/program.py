@@ -86,12 +86,12 @@ def tokens(
     if not reverse:
         _run(file, partial(_as_tokens, target, library))
         return
-    read: Callable[[str], Any] = target.from_tokens
+    read: Callable[[str], Any] = partial(target.from_tokens, places=True)
     if positional:
         from genie_dp.languages.thingtalk.language import ThingTalk
 
         if isinstance(target, ThingTalk):
-            read = partial(target.from_tokens, library=library)
+            read = partial(target.from_tokens, library=library, places=True)
 
     def work(text: str, name: str) -> Answer:
         return {"program": target.render(_well_typed(read(text), target, library))}
