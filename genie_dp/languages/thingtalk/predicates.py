@@ -9,6 +9,7 @@ an opposite is never negated.
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from operator import itemgetter
 from typing import Any, assert_never
 
@@ -21,6 +22,7 @@ from genie_dp.languages.thingtalk.ast import (
     BooleanValue,
     Call,
     ContextValue,
+    CurrencyValue,
     DateEdge,
     DateNow,
     DateOffset,
@@ -30,15 +32,18 @@ from genie_dp.languages.thingtalk.ast import (
     GetPredicate,
     MeasureValue,
     Not,
+    NumberValue,
     Or,
     Predicate,
     Selector,
     SlotValue,
+    TimeValue,
     TrueP,
     Undefined,
     Value,
     VarRef,
 )
+from genie_dp.languages.thingtalk.operators import FACTORS
 from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.languages.thingtalk.token_values import value_tokens
@@ -111,7 +116,6 @@ def canonical_value(value: Value) -> Value:
 
     Amounts keep their unit, and dates their zone: `1KB` is not `1000byte`.
 
-    >>> from decimal import Decimal
     >>> canonical_value(MeasureValue(((Decimal(5), "bytes"),)))
     MeasureValue(parts=((Decimal('5'), 'byte'),))
     >>> canonical_value(DateValue("20261120T0930"))
@@ -237,9 +241,28 @@ def _one_way(atom: Atom) -> Atom:
 
 
 def listed_once(items: Iterable[Value]) -> tuple[Value, ...]:
-    """Return values whose order does not count: each once, sorted as tokens."""
+    """Return values whose order does not count: each once, amounts and times from low to high.
+
+    >>> [str(v.value) for v in listed_once(NumberValue(Decimal(n)) for n in (10, 9, 10))]
+    ['9', '10']
+    """
     by_text = {value_text(item): item for item in items}
-    return tuple(by_text[text] for text in sorted(by_text))
+    return tuple(sorted(by_text.values(), key=_rank))
+
+
+def _rank(value: Value) -> tuple[str, Decimal, str]:
+    text = value_text(value)
+    match value:
+        case NumberValue(number):
+            return "", number, text
+        case MeasureValue(parts):
+            return "", sum((n * FACTORS.get(u, 1) for n, u in parts), Decimal(0)), text
+        case CurrencyValue(amount, code):
+            return f"currency:{code}", amount, text
+        case TimeValue(hour, minute, second):
+            return "time", Decimal(3600 * hour + 60 * minute + second), text
+        case _:
+            return text, Decimal(0), text
 
 
 def _opposite(atom: Atom) -> Atom | None:
