@@ -13,9 +13,10 @@ Codes:
 | T024 edge of a unit that is not of time | T025 list of mixed types | T026 unknown placeholder |
 | T027 unknown value of the context | T028 unknown aggregation |
 
-Rows of tables have T029 (`language.row`), classes T030 to T039 (`typecheck_classes`), `tokens`
-T040 to T042; T043 is an unknown attribute of a device, T044 one whose value is not known
-beforehand, T045 an interval of no length.
+Rows of tables have the next one (`language.row`), classes T030 to T039 (`typecheck_classes`),
+`tokens` T040 to T042.
+
+| T043 unknown attribute of a device | T044 one that is no constant | T045 interval of nothing |
 """
 
 from collections.abc import Mapping, Sequence
