@@ -190,8 +190,8 @@ def concentrated_delta(rho: float, at: NDArray[np.float64]) -> NDArray[np.float6
     is least, d log(a) / d epsilon = 1 / (2 rho a + 1 / (1 + a)) <= 1 + a: so the least is convex in
     e^epsilon.
 
-    >>> float(concentrated_delta(0.5, np.array([4.0])).round(6))  # of Gaussian noise 1: 0.000047
-    0.000196
+    >>> concentrated_delta(0.5, np.array([4.0])).round(6).tolist()  # of Gaussian noise 1: 0.000047
+    [0.000196]
     """
     epsilon = np.asarray(at, np.float64)
     # Where the derivative 2 rho a + rho - epsilon - log(1 + 1/a) is 0, by halving in log(a): the
