@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from genie_dp.cli.explain import read_pairs
 from genie_dp.cli.garbage import leave_to_the_end
-from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.cli.inputs import load_inputs
 from genie_dp.errors import GenieError
 from genie_dp.private.prior.render import Renderer
 from genie_dp.resources import data_folder
@@ -37,9 +37,10 @@ from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer, Description
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.synthesis.run import Tally, block_numbers, parts
+from genie_dp.synthesis.parts import Tally, block_numbers, parts
 from genie_dp.synthesis.seen import Seen
 from genie_dp.templates.grammar import subset
+from genie_dp.templates.inputs import Inputs
 from tests import strategies
 from tests.test_describe_words import mutants
 

@@ -31,7 +31,7 @@ from private import PARSED, Script, show
 from private_runs import SMOKE, Bench, Case, Lines, Sizes, World
 from private_worlds import Maker, as_public
 
-from genie_dp.dataset.formats import read_rows
+from genie_dp.rows import read_rows
 
 EPSILONS = (0.5, 1.0, 3.0, 8.0)
 COLUMNS = {**PARSED, "distance": "distance ↓", "cpu_minutes": "CPU min"}

@@ -19,8 +19,8 @@ from pathlib import Path
 from measure import ROOT
 from parser_runs import NEAREST, OUTPUT, Results, Trial, Work, budget_of, options_of
 
-from genie_dp.dataset.formats import read_rows
 from genie_dp.evaluate.baseline import wang_rows
+from genie_dp.rows import read_rows
 
 SKILLS = ROOT / "thingpedia"
 SENTENCES, COMBINATIONS = "real sentences", "new combinations"

@@ -25,9 +25,9 @@ import convert_shared
 from measure import ROOT
 from parser_runs import NEAREST, OUTPUT, Results, Trial, Work, budget_of, options_of
 
-from genie_dp.dataset.formats import read_rows
 from genie_dp.dataset.keys import hashed
 from genie_dp.records import Example
+from genie_dp.rows import read_rows
 
 PIZZA = ROOT / "examples" / "pizza"
 CANONICAL = ROOT / "examples" / "canonical"

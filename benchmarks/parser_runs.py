@@ -18,10 +18,10 @@ from typing import Any
 
 from measure import ROOT, cost_of
 
-from genie_dp.dataset.formats import read_rows, to_json
 from genie_dp.dataset.keys import hashed
 from genie_dp.evaluate.runs import over_runs, summary, table
 from genie_dp.records import Example
+from genie_dp.rows import read_rows, to_json
 
 OUTPUT = "{output}"
 LETTERS = 12  # of a hash in a file's name

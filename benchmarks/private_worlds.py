@@ -11,12 +11,12 @@ from pathlib import Path
 from parser_runs import OUTPUT, Work
 from private_runs import Sizes, World
 
-from genie_dp.dataset.formats import read_rows
 from genie_dp.dataset.keys import hashed
 from genie_dp.languages.sexpr.ast import Expression, Node, label
 from genie_dp.languages.sexpr.canonical import sort_of
 from genie_dp.languages.sexpr.reader import parse
 from genie_dp.records import Example
+from genie_dp.rows import read_rows
 
 SEXPR = ("--language", "sexpr")
 TOPV2 = ("alarm", "event", "messaging", "music", "navigation", "timer")

@@ -19,7 +19,6 @@ from time import perf_counter
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from genie_dp.dataset.formats import from_json
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.parser.reading.grammar_reader import GrammarReader
@@ -28,6 +27,7 @@ from genie_dp.parser.reading.prepare import Left, Prepared, Preparer, fixed_cons
 from genie_dp.parser.reading.reading import Reader
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from genie_dp.rows import from_json
 from genie_dp.skills.load import load_library
 from tests.reading_cases import NOW, ReadingCase, reading_cases, topics, traps
 

@@ -1,8 +1,59 @@
-"""genie_dp: semantic parsers for virtual assistants from skills, templates and private logs."""
+"""genie_dp: semantic parsers for virtual assistants from skills, templates and private logs.
 
+    import genie_dp as gd
+
+    library = gd.load_library("shipped")
+    pairs = gd.synthesize(library, size=50_000, seed=1)
+    pairs.preview(5)
+
+Names that are not in `__all__` are internal.
+"""
+
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from genie_dp.api import describe, explain, load_grammar, load_library, synthesize
+    from genie_dp.errors import GenieError
+    from genie_dp.parser.parser import Parser
+    from genie_dp.records import Example
+    from genie_dp.rows import Rows
 
 try:
     __version__ = version("genie_dp")
 except PackageNotFoundError:  # run from a checkout that was never installed
     __version__ = "0.1.0"
+
+__all__ = (
+    "Example",
+    "GenieError",
+    "Parser",
+    "Rows",
+    "describe",
+    "explain",
+    "load_grammar",
+    "load_library",
+    "synthesize",
+)
+
+# name -> its module, imported when somebody asks for the name: `import genie_dp` takes no time.
+_HOMES = {
+    **dict.fromkeys(("describe", "explain", "load_grammar", "load_library", "synthesize"), "api"),
+    "Example": "records",
+    "GenieError": "errors",
+    "Parser": "parser.parser",
+    "Rows": "rows",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing what it needs."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'genie_dp' has no attribute {name!r}")
+    return getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]

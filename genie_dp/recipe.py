@@ -1,10 +1,106 @@
-"""Recipes in YAML: what a value must be for a setting, and settings written back."""
+"""Settings of stages: each with its help, range and default, in frozen dataclasses and in YAML."""
 
 import dataclasses
+import math
 import types
 import typing
 from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is said and asked of one field of a config.
+
+    Attributes:
+        help: a sentence for people.
+        least, above, most: the range of a number, or of each number of a mapping.
+        choices: all values that a text may have; empty for any.
+        metavar: what stands for the value in a command's help.
+    """
+
+    help: str
+    least: float | None = None
+    above: float | None = None
+    most: float | None = None
+    choices: tuple[str, ...] = ()
+    metavar: str = ""
+
+    def expected(self, value: Any) -> str | None:
+        """Return what a value should be, or None where it is that."""
+        if self.choices:
+            return None if value in self.choices else f"one of {', '.join(self.choices)}"
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return None
+        fits_in = (
+            math.isfinite(value)
+            and (self.least is None or value >= self.least)
+            and (self.above is None or value > self.above)
+            and (self.most is None or value <= self.most)
+        )
+        return None if fits_in else self.range
+
+    @property
+    def range(self) -> str:
+        """Return the range in words.
+
+        >>> Setting("", least=0, most=1).range, Setting("", above=0).range
+        ('a number of at least 0 and at most 1', 'a number above 0')
+        """
+        bounds = [
+            f"{words} {bound:g}"
+            for words, bound in (
+                ("of at least", self.least), ("above", self.above), ("at most", self.most),
+            )
+            if bound is not None
+        ]  # fmt: skip
+        return "a number " + " and ".join(bounds) if bounds else "a finite number"
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+    choices: tuple[str, ...] = (),
+    metavar: str = "",
+) -> Any:
+    """Return a field of a config; see `Setting` for what it takes beside the default."""
+    metadata = {"setting": Setting(help, least, above, most, choices, metavar)}
+    if isinstance(default, Mapping):
+        return field(default_factory=lambda: dict(default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+def settings_of(kind: type) -> dict[str, Setting]:
+    """Return the settings of a config by name; fields that are none are left out."""
+    return {f.name: f.metadata["setting"] for f in fields(kind) if "setting" in f.metadata}
+
+
+def check_settings(config: Any, *, code: str = "R040") -> None:
+    """Refuse values that a config's settings do not allow.
+
+    Raises:
+        GenieError: all of them, under this code.
+    """
+    problems = []
+    for name, known in settings_of(type(config)).items():
+        value = getattr(config, name)
+        parts = value.items() if isinstance(value, Mapping) else [("", value)]
+        for part, one in parts:
+            expected = None if one is None else known.expected(one)
+            if expected:
+                what = f"{name} of {part}" if part else name
+                hint = did_you_mean(str(one), known.choices) if known.choices else None
+                message = f"{what}: expected {expected}, got {one!r}"
+                problems.append(Problem(code, message, hint=hint))
+    if problems:
+        raise GenieError(problems)
 
 
 def fits(value: Any, kind: Any) -> bool:

@@ -3,8 +3,8 @@
 import json
 import random
 
-from genie_dp.dataset.formats import to_json
 from genie_dp.records import Example, Slot
+from genie_dp.rows import to_json
 
 SHOP, LAMP, MAIL = "@com.example.shop.orders", "@com.example.lamp.dim", "@com.example.mail.send"
 

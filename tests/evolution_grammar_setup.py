@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.cli.inputs import load_inputs
 from genie_dp.private.evolution.grammar import GrammarGenerator
 from genie_dp.private.tables.schema import Schema
 from genie_dp.synthesis.compiler import compile_grammar
@@ -13,6 +13,7 @@ from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import Engine, build_engine
 from genie_dp.synthesis.explain import Explainer
 from genie_dp.templates.grammar import subset
+from genie_dp.templates.inputs import Inputs
 from tests.golden import DATA
 from tests.skill_files import write_library
 from tests.synthesis_project import errands

@@ -3,16 +3,17 @@
 from functools import cache
 from typing import Any
 
-from genie_dp.cli.inputs import Inputs, load_inputs
-from genie_dp.dataset.formats import from_json
+from genie_dp.cli.inputs import load_inputs
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from genie_dp.rows import from_json
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import Engine, build_engine
-from genie_dp.synthesis.run import Tally, block_numbers, parts
+from genie_dp.synthesis.parts import Tally, block_numbers, parts
 from genie_dp.synthesis.seen import Seen
 from genie_dp.templates.grammar import subset
+from genie_dp.templates.inputs import Inputs
 
 
 @cache

@@ -15,13 +15,12 @@ LAYERS = {
     "rng": 0,
     "resources": 0,
     "records": 0,
-    "texts": 0.5,
-    "opening": 0.5,
-    "yaml_text": 0.5,
+    "texts": 0.4,
+    "run": 0.5,
     "located": 0.6,
-    "markdown": 0.6,
+    "rows": 0.6,
     "private_prior": 0.5,
-    "recipe": 0,
+    "recipe": 0.5,
     "languages": 1,
     # Search asks a language which tokens may follow.
     "learn": 1.5,
@@ -36,7 +35,7 @@ LAYERS = {
     "parser": 7,
     "evaluate": 8,
     "serve": 8,
-    "pipeline": 9,
+    "api": 9,
     "cli": 10,
 }
 # Only these may import what trains.
@@ -86,6 +85,8 @@ def faults(paths):
     found, seen = [], 0
     for path in paths:
         here = part(path)
+        if here == "__init__":  # names the API for type checkers, and imports none of it
+            continue
         for line, name in imports(path):
             if name.startswith("."):
                 found.append(f"{path}:{line}: relative import")

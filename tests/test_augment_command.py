@@ -16,9 +16,9 @@ import pytest
 from genie_dp import cli
 from genie_dp.augment.run import BLOCK
 from genie_dp.cli.augment import command
-from genie_dp.dataset.formats import from_json, read_rows, to_json
 from genie_dp.resources import data_folder
-from genie_dp.synthesis.checkpoint import work_folder_of
+from genie_dp.rows import from_json, read_rows, to_json
+from genie_dp.run.work import work_folder_of
 from tests.augment_rows import ROWS, SKILLS
 from tests.synthesis_project import LAUNCHER, journal_lines, workers_of
 
@@ -103,15 +103,15 @@ def test_what_is_made_of_a_row_does_not_depend_on_its_file(whole, pairs, tmp_pat
 STUCK = """
 import signal
 from genie_dp.cli import main
-from genie_dp.cli.augment_work import WorkFolder
+from genie_dp.cli.augment_work import RowsSoFar
 
-whole = WorkFolder.add
+whole = RowsSoFar.add
 
 def add(self, block):
     whole(self, block)
     signal.pause()
 
-WorkFolder.add = add
+RowsSoFar.add = add
 main()
 """
 
@@ -187,7 +187,7 @@ def test_rows_can_be_read_from_every_format(few, tmp_path):
     packed.write_bytes(gzip.compress(few.read_bytes()))
     parquet = tmp_path / "few.parquet"
     with parquet.open("wb") as out:
-        from genie_dp.dataset.formats import write_parquet
+        from genie_dp.rows import write_parquet
 
         write_parquet(iter(rows), out)
     made = []

@@ -13,10 +13,10 @@ from genie_dp.augment.encode import json_lines, tsv_lines
 from genie_dp.augment.engine import augment, make_block
 from genie_dp.augment.expand_places import placeholder
 from genie_dp.augment.expand_values import is_fit, is_telling
-from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.daytime import is_then
 from genie_dp.records import Example, Slot
+from genie_dp.rows import to_json
 from tests.augment_rows import (
     PEOPLE,
     ROWS,

@@ -17,9 +17,9 @@ from private import Script  # noqa: E402
 from private_runs import SMOKE, Bench, Lines, World  # noqa: E402
 from private_worlds import Maker  # noqa: E402
 
-from genie_dp.dataset.formats import to_json  # noqa: E402
 from genie_dp.private.evolution.recipe import read_recipe  # noqa: E402
 from genie_dp.records import Example  # noqa: E402
+from genie_dp.rows import to_json  # noqa: E402
 
 
 def written(path, rows):

@@ -14,9 +14,9 @@ import parser_public  # noqa: E402
 import parser_runs  # noqa: E402
 from parser_runs import Results, Trial, Work  # noqa: E402
 
-from genie_dp.dataset.formats import read_rows, to_json  # noqa: E402
 from genie_dp.evaluate.result import SCHEMA  # noqa: E402
 from genie_dp.records import Example  # noqa: E402
+from genie_dp.rows import read_rows, to_json  # noqa: E402
 
 BUDGET = ("--steps", "2")
 

@@ -19,11 +19,11 @@ from parser_runs import Results, Work  # noqa: E402
 from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of  # noqa: E402
 from private_worlds import Maker, as_public  # noqa: E402
 
-from genie_dp.dataset.formats import read_rows, to_json  # noqa: E402
 from genie_dp.languages.sexpr.canonical import check  # noqa: E402
 from genie_dp.languages.sexpr.declarations import read_declarations  # noqa: E402
 from genie_dp.languages.sexpr.reader import parse  # noqa: E402
 from genie_dp.records import Example  # noqa: E402
+from genie_dp.rows import read_rows, to_json  # noqa: E402
 
 
 def written(path, rows):

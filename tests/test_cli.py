@@ -11,10 +11,10 @@ import pytest
 
 from genie_dp import __version__, cli
 from genie_dp.cli import output
-from genie_dp.cli.finite import Finite
-from genie_dp.cli.shipped import GRAMMAR, SKILLS
+from genie_dp.cli.options import GRAMMAR, SKILLS, Finite
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.resources import data_folder
+from genie_dp.run import files
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_a_suffix_says_how_a_file_is_compressed_and_bytes_repeat(tmp_path, suffi
     written = []
     for folder in ("one", "two"):
         path = tmp_path / folder / f"pairs.jsonl{suffix}"
-        with output.open_text(str(path)) as out:
+        with files.open_text(str(path)) as out:
             out.write("a\né\n")
         written.append(path.read_bytes())
     assert written[0] == written[1]
@@ -205,7 +205,7 @@ def test_a_suffix_says_how_a_file_is_compressed_and_bytes_repeat(tmp_path, suffi
 
 
 def test_a_compression_that_cannot_be_written_is_refused(tmp_path):
-    with pytest.raises(GenieError, match="R002"), output.open_text(str(tmp_path / "pairs.zst")):
+    with pytest.raises(GenieError, match="R002"), files.open_text(str(tmp_path / "pairs.zst")):
         pytest.fail("the block must not run")
     assert not list(tmp_path.iterdir())
 
@@ -215,7 +215,7 @@ def test_a_file_appears_only_when_it_is_complete(tmp_path):
     path.write_text("old")
 
     def write_half():
-        with output.open_text(str(path)) as out:
+        with files.open_text(str(path)) as out:
             out.write("half")
             assert path.read_text() == "old"
             raise KeyboardInterrupt
@@ -228,13 +228,13 @@ def test_a_file_appears_only_when_it_is_complete(tmp_path):
 
 def test_a_url_is_written_by_smart_open(tmp_path):
     target = f"file://{tmp_path}/pairs.jsonl.gz"
-    with output.open_text(target) as out:
+    with files.open_text(target) as out:
         out.write("a\n")
     assert gzip.decompress((tmp_path / "pairs.jsonl.gz").read_bytes()) == b"a\n"
 
 
 def test_a_dash_is_stdout_and_stays_open(capfd):
-    with output.open_text("-") as out:
+    with files.open_text("-") as out:
         out.write("a\n")
     print("b")  # noqa: T201 - stdout must still be open
     assert capfd.readouterr().out == "a\nb\n"

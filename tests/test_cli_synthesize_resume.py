@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.cli import synthesis_job
-from genie_dp.synthesis.checkpoint import work_folder_of
+from genie_dp.run.work import work_folder_of
+from genie_dp.synthesis import run as synthesis_job
 from tests.synthesis_project import RAISING, Project, errands, journal_lines, workers_of
 
 SIZE = 24_000  # seven blocks: enough to be killed in between

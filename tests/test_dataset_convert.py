@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.cli import run
-from genie_dp.dataset.formats import read_rows, to_json
 from genie_dp.dataset.plain import plain, unplain
 from genie_dp.dataset.readers import READERS, find_reader
 from genie_dp.dataset.spans import spans_of
 from genie_dp.dataset.writers import WRITERS, find_writer
 from genie_dp.records import Example, Slot
+from genie_dp.rows import read_rows, to_json
 from tests.dataset_rows import families, read, row, write
 
 PARTS = ("train", "validation", "test")

@@ -4,14 +4,14 @@ import json
 
 import pytest
 
-from genie_dp.cli.output import open_bytes
-from genie_dp.dataset.formats import from_json, read_rows, write_parquet
 from genie_dp.dataset.plain import unplain
 from genie_dp.dataset.readers import READERS, ReadOptions, find_reader
 from genie_dp.dataset.readers.objects import objects
 from genie_dp.dataset.scan import Input, scan
 from genie_dp.errors import GenieError
 from genie_dp.records import Example, Slot
+from genie_dp.rows import from_json, read_rows, write_parquet
+from genie_dp.run.files import open_bytes
 
 ROWS = (
     Example("S0", 'say "a\tb"', "now => @c.f", derivation=("x",), functions=("@c.f",), weight=0.5),

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli.inputs import load_inputs
-from genie_dp.dataset.formats import from_json
 from genie_dp.errors import GenieError
 from genie_dp.resources import data_folder
+from genie_dp.rows import from_json
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer

@@ -13,8 +13,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 import genie_dp
+from genie_dp.run.work import work_folder_of
 from genie_dp.synthesis import distributed
-from genie_dp.synthesis.checkpoint import work_folder_of
 from tests.synthesis_project import RAISING, Project, errands, journal_lines, notes
 
 # Blocks enough to kill a worker in between, from an engine that is built in a moment.

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from genie_dp.cli import run
-from genie_dp.dataset.formats import write_parquet
 from genie_dp.evaluate.files import Predictions, joined, open_gold
 from genie_dp.evaluate.rows import unasked
+from genie_dp.rows import write_parquet
 from tests.dataset_rows import row, write
 from tests.golden import DATA
 

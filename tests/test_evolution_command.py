@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from genie_dp import cli
-from genie_dp.dataset.formats import read_rows
 from genie_dp.private.evolution import run as loop
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private_prior import load_prior
 from genie_dp.rng import stream
+from genie_dp.rows import read_rows
 from tests.synthesis_project import GRAMMAR
 
 pytest.importorskip("dp_accounting")

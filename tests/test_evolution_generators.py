@@ -7,10 +7,10 @@ import pytest
 
 from genie_dp import cli
 from genie_dp.cli.private.evolve_generators import embedding_of
-from genie_dp.dataset.formats import read_rows
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.recipe import GENERATORS, EmbeddingRecipe, read_recipe
 from genie_dp.records import Example
+from genie_dp.rows import read_rows
 from tests import stub_service as stub_module
 from tests.stub_service import stub_service
 

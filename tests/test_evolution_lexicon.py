@@ -2,11 +2,12 @@
 
 import pytest
 
-from genie_dp.cli import lexicon, parsed
 from genie_dp.cli.private.evolve_generators import generator_of
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.recipe import GrammarRecipe, Recipe
+from genie_dp.run import cache as parsed
 from genie_dp.synthesis import engine
+from genie_dp.synthesis import kept as lexicon
 from tests.synthesis_project import notes
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.dataset.formats import from_json
 from genie_dp.languages import get_language
 from genie_dp.languages.sexpr.declarations import load_declarations
+from genie_dp.rows import from_json
 from genie_dp.synthesis.chart import Chart, Entry
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig

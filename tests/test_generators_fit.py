@@ -10,7 +10,6 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("opacus")
 pytest.importorskip("dp_accounting")
 
-from genie_dp.dataset.formats import read_rows  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.learn.loop import TrainSettings  # noqa: E402
@@ -45,6 +44,7 @@ from genie_dp.private.secure import _seeded  # noqa: E402
 from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
 from genie_dp.private.training.checkpoint import alone  # noqa: E402
 from genie_dp.records import Spent  # noqa: E402
+from genie_dp.rows import read_rows  # noqa: E402
 from tests import generator_rows  # noqa: E402
 from tests.thingtalk_library import example_library  # noqa: E402
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.cli.inputs import Inputs, load_inputs
+from genie_dp.cli.inputs import load_inputs
 from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.resources import data_folder
 from genie_dp.synthesis.compiler import Compiled, compile_grammar
@@ -18,6 +18,7 @@ from genie_dp.templates.ast import Template
 from genie_dp.templates.check import check_grammar
 from genie_dp.templates.english import article
 from genie_dp.templates.grammar import subset
+from genie_dp.templates.inputs import Inputs
 from tests.conftest import Golden
 from tests.golden import DATA, Case, cases
 from tests.synthesis_setup import rows, shipped

@@ -13,7 +13,6 @@ from nltk.corpus.reader.wordnet import WordNetCorpusReader
 from nltk.corpus.util import LazyCorpusLoader
 
 from genie_dp.cli import run
-from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.lexical import (
     Form,
@@ -28,6 +27,7 @@ from genie_dp.paraphrase.lexical_fixed import fixed_phrases
 from genie_dp.paraphrase.lexical_wordnet import wordnet_lexicon
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from genie_dp.rows import to_json
 from tests.tiny_wordnet import write_wordnet
 
 WORDS = lexicon_of(

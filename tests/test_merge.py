@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.dataset.formats import from_json
+from genie_dp.rows import from_json
 from tests.synthesis_project import Project, errands, merge
 
 SIZE = 11_000  # four blocks for three shards; repeats and ambiguous sentences cross them

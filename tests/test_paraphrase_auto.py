@@ -14,7 +14,6 @@ import genie_dp
 from genie_dp.cli import run
 from genie_dp.cli.paraphrase.auto import command as auto_command
 from genie_dp.cli.paraphrase.automatic import run as run_auto
-from genie_dp.dataset.formats import from_json, to_json
 from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
@@ -30,6 +29,7 @@ from genie_dp.paraphrase.rules_syntax import CONDITIONS, FUNCTIONS, parse_rules
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.records import Example, Slot
 from genie_dp.rng import KeyedRandom
+from genie_dp.rows import from_json, to_json
 
 LOOSE = AutoConfig(3, CheckConfig(copy_distance=0, duplicate_distance=0, language=None))
 SENTENCES = [

@@ -124,7 +124,7 @@ def test_a_prompt_says_where_the_sentence_stands():
 
 
 def test_the_command_asks_a_model_and_checks_what_it_says(seq2seq, tmp_path, capsys):
-    from genie_dp.dataset.formats import to_json
+    from genie_dp.rows import to_json
 
     rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     rows.write_text("".join(to_json(shown.example) + "\n" for shown in ROWS))

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp import cli
-from genie_dp.dataset.formats import to_json
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 from genie_dp.languages.thingtalk.types import STRING, Entity
 from genie_dp.paraphrase.relatedness import Relatedness, passed
@@ -20,6 +19,7 @@ from genie_dp.paraphrase.select import (
     sort_of,
 )
 from genie_dp.records import Example
+from genie_dp.rows import to_json
 
 QUERIES = [f"@com.q{n}.get" for n in range(4)]
 ACTIONS = [f"@com.a{n}.do" for n in range(4)]

@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from genie_dp.cli import drawn, lexicon, parsed, synthesis_job
 from genie_dp.cli.inputs import load_inputs, load_library_of
 from genie_dp.errors import GenieError
+from genie_dp.run import cache as parsed
+from genie_dp.run.cache import keep_pickled, unpickled
 from genie_dp.synthesis import engine
+from genie_dp.synthesis import kept as drawn
+from genie_dp.synthesis import kept as lexicon
+from genie_dp.synthesis import run as synthesis_job
 from genie_dp.templates import load
 from tests.synthesis_project import errands, notes
 
@@ -258,3 +262,12 @@ def test_pools_of_two_runs_stay(project, kept, sampled, tmp_path):
         output = tmp_path / f"{seed}.jsonl"
         assert project.run("--size", 200, "--seed", seed, "--output", output) == 0
     assert len(drawn_files(kept)) == 2
+
+
+def test_what_is_kept_comes_back_equal(tmp_path):
+    """Frozen dataclasses are pickled in a way of our own."""
+    inputs = load_inputs("thingtalk", (), (), skip_broken=False)
+    content = (inputs.library, inputs.grammar.templates)
+    place = tmp_path / "kept.pickle"
+    keep_pickled(place, content)
+    assert unpickled(place) == content

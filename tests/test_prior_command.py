@@ -19,7 +19,6 @@ import pytest
 from genie_dp import cli
 from genie_dp.cli.private import prior, render
 from genie_dp.cli.private.sampled_rows import Fingerprint
-from genie_dp.dataset.formats import to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.guard import Units
@@ -29,6 +28,7 @@ from genie_dp.private.secure import _seeded
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from genie_dp.rows import to_json
 from tests.prior_setup import SECRET, SPENT, plan, population, private_file
 from tests.synthesis_project import LAUNCHER
 

@@ -7,11 +7,11 @@ from functools import cache
 import pytest
 
 from genie_dp import cli
-from genie_dp.dataset.formats import from_json, to_json
 from genie_dp.private.prior.render import Renderer, Unsaid, numbered
 from genie_dp.private_prior import save_prior
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from genie_dp.rows import from_json, to_json
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer

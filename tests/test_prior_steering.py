@@ -7,8 +7,8 @@ from functools import cache
 import pytest
 
 from genie_dp import cli
-from genie_dp.dataset.formats import from_json
 from genie_dp.private_prior import load_prior, pairs_of, save_prior
+from genie_dp.rows import from_json
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine

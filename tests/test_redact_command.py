@@ -8,8 +8,8 @@ import pytest
 
 from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
-from genie_dp.dataset.formats import to_json
 from genie_dp.records import Example
+from genie_dp.rows import to_json
 
 CANARY = "zanzibar"
 ROWS = [

@@ -17,7 +17,7 @@ from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
 from genie_dp.cli.private.redact_work import WorkFolder
 from genie_dp.private.redact.provenance import manifest_beside
-from genie_dp.synthesis.checkpoint import work_folder_of
+from genie_dp.run.work import work_folder_of
 from tests.synthesis_project import LAUNCHER, journal_lines
 
 ROOT = LAUNCHER.parent

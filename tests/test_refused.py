@@ -4,18 +4,19 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from genie_dp.cli.inputs import Inputs, load_inputs
-from genie_dp.dataset.formats import from_json
+from genie_dp.cli.inputs import load_inputs
 from genie_dp.languages.thingtalk.inner import said_of_both
 from genie_dp.languages.thingtalk.signatures import Parameter, Signature
 from genie_dp.languages.thingtalk.types import STRING, Array, Entity, Enum, Type
 from genie_dp.resources import data_folder
+from genie_dp.rows import from_json
 from genie_dp.synthesis.compiler import Compiled, compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import Explainer, Node
 from genie_dp.synthesis.refused import SecondReadings, loosened
 from genie_dp.templates.grammar import subset
+from genie_dp.templates.inputs import Inputs
 from tests.synthesis_setup import text_of
 
 # Skills whose queries take words of other skills: joins by passing that are lists.

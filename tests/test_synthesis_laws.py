@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from genie_dp.dataset.formats import from_json
 from genie_dp.languages.thingtalk.slots import slot_stem, slot_type
-from genie_dp.synthesis.run import block_numbers
+from genie_dp.rows import from_json
+from genie_dp.synthesis.parts import block_numbers
 from tests.synthesis_setup import engine, rows, shipped, text_of
 
 PLACEHOLDER = re.compile(r"\b[A-Z][A-Z_]*(?:_[\w.:-]+)?_\d+\b")

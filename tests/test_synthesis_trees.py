@@ -5,8 +5,8 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_dp.dataset.formats import from_json
 from genie_dp.rng import stream
+from genie_dp.rows import from_json
 from genie_dp.synthesis.alternatives import Alternatives
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.tree_rows import row_of

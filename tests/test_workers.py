@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from genie_dp.errors import GenieError
+from genie_dp.run.workers import in_answering_processes, in_processes
 from genie_dp.synthesis.block_text import TextHere, TextThere, answer
 from genie_dp.synthesis.encode import Block
-from genie_dp.synthesis.workers import in_answering_processes, in_processes
 
 
 def test_blocks_come_in_the_order_of_their_numbers():

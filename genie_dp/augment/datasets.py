@@ -26,7 +26,7 @@ from pathlib import Path
 from genie_dp.augment.datasets_lists import ReadList, read_list
 from genie_dp.augment.lists import ValueList, kinds, value_list
 from genie_dp.errors import GenieError, Problem, Severity, Span, did_you_mean
-from genie_dp.opening import is_url
+from genie_dp.run.files import is_url
 from genie_dp.skills.model import Library
 from genie_dp.texts import read_text
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from genie_dp.augment.expand_values import is_fit, is_fit_all
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.opening import UNREADABLE, hint_unreadable, is_url, why_unreadable
+from genie_dp.run.files import UNREADABLE, hint_unreadable, is_url, why_unreadable
 from genie_dp.skills.words import spoken
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")

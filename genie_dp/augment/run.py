@@ -8,7 +8,7 @@ from typing import Any
 from genie_dp.augment.engine import Block, Engine, make_block
 from genie_dp.errors import render_problem
 from genie_dp.records import Example
-from genie_dp.synthesis.workers import in_processes
+from genie_dp.run.workers import in_processes
 
 BLOCK = 512  # input rows: up to 15,000 rows come of them, a few megabytes
 _MOST_TOLD = 20

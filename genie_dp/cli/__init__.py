@@ -150,7 +150,9 @@ def run(args: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.Abort:
+    except click.Abort as abort:
+        for note in getattr(abort.__cause__, "__notes__", ()):
+            click.echo(note, err=True)
         click.echo("interrupted", err=True)
         return 130
     except BrokenPipeError:

@@ -6,17 +6,17 @@ from typing import Any, TypeVar
 
 import click
 
-from genie_dp.cli.finite import Finite
-from genie_dp.cli.inputs import library_options
-from genie_dp.cli.priors import prior_option
-from genie_dp.cli.run_options import (
+from genie_dp.cli.options import (
+    Finite,
     format_option,
     jobs_option,
+    library_options,
     on_error_option,
     resume_options,
     rows_output,
     seed_option,
 )
+from genie_dp.cli.priors import prior_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

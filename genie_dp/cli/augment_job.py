@@ -31,27 +31,21 @@ from genie_dp.cli.augment_rows import (
     scan,
     weighed_blocks,
 )
-from genie_dp.cli.augment_work import open_work
-from genie_dp.cli.delivery import (
-    deliver,
-    interruptible,
-    local_target,
-    refuse_or_clear,
-    rows_format,
-)
+from genie_dp.cli.augment_work import open_rows
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.output import open_bytes, progress
+from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.priors import priors_of, read_prior, refuse_twice
-from genie_dp.cli.row_files import manifest_of, told_private, write_json
-from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.lexical import Lexicon
 from genie_dp.paraphrase.lexical_files import read_lexicon, shipped_lexicon
 from genie_dp.private_prior import PriorFile
+from genie_dp.rows import deliver, rows_format
+from genie_dp.run.files import local_target, open_bytes, opened
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.work import interruptible, refuse_or_clear, work_folder_of
 from genie_dp.skills.model import Library
-from genie_dp.synthesis.checkpoint import work_folder_of
 from genie_dp.texts import read_text
 
 
@@ -284,20 +278,21 @@ def _to_stdout(job: Job, made: Prepared) -> Tally:
 
 
 def _to_file(job: Job, made: Prepared, private: Mapping[str, Any]) -> Tally:
-    work = open_work(job.work_folder, made.settings, resume=job.resume)
-    with interruptible(work.path):
+    made_rows = open_rows(job.work_folder, made.settings, resume=job.resume)
+    folder = made_rows.work.path
+    with interruptible(folder):
         try:
-            todo = _blocks(job, made, work.done)
-            total = len(block_numbers(made.inputs)) - work.done
+            todo = _blocks(job, made, made_rows.done)
+            total = len(block_numbers(made.inputs)) - made_rows.done
             with progress(todo, label="augment", total=total) as counted:
                 for block in counted:
-                    work.add(block)
+                    made_rows.add(block)
         finally:
-            work.close()
-        deliver(work.path / "rows", job.line_format, job.output, job.format)
-        write_json(manifest_of(job.output), _manifest(job, made, work.tally, private))
-    shutil.rmtree(work.path)
-    return work.tally
+            made_rows.work.close()
+        deliver(folder / "rows", job.line_format, job.output, job.format)
+        write_json(manifest_of(job.output), _manifest(job, made, made_rows.tally, private))
+    shutil.rmtree(folder)
+    return made_rows.tally
 
 
 def _manifest(job: Job, made: Prepared, tally: Tally, private: Mapping[str, Any]) -> dict[str, Any]:

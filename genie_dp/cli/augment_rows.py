@@ -14,9 +14,10 @@ import xxhash
 
 from genie_dp.augment.run import BLOCK, Reader, Rows
 from genie_dp.cli.priors import weighed
-from genie_dp.dataset.formats import format_of, from_json, from_tsv, no_text, opened, read_rows
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example, PrivatePrior
+from genie_dp.rows import format_of, from_json, from_tsv, read_rows
+from genie_dp.run.files import no_text, opened
 
 _ID = re.compile(rb'\s*\{\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")')
 

@@ -7,11 +7,13 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import grammar_files, grammar_option, library_options, load_library_of
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.options import grammar_option, library_options
 from genie_dp.cli.output import Format, show_problems
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
 from genie_dp.resources import data_folder
+from genie_dp.templates.inputs import grammar_files
 
 # What is missing; where skills or statements could not be read, it may stand in those.
 _MISSING = frozenset(("G102", "G109", "K100"))

@@ -22,13 +22,10 @@ from genie_dp.cli.dataset_folder import (
     told_in,
     write_card,
 )
-from genie_dp.cli.delivery import local_target
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.output import check_output, open_bytes, open_text, progress
+from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
-from genie_dp.cli.row_files import manifest_of, told_private, write_json
 from genie_dp.dataset.card import Card, Split, counts_of
-from genie_dp.dataset.formats import check_parquet, read_rows
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import hashed
 from genie_dp.dataset.left import Left
@@ -38,6 +35,9 @@ from genie_dp.dataset.writers import WRITERS, find_writer
 from genie_dp.dataset.writers.huggingface import FEATURES
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Example
+from genie_dp.rows import check_parquet, read_rows
+from genie_dp.run.files import check_output, local_target, open_bytes, open_text
+from genie_dp.run.manifest import manifest_of, write_json
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _MOST_SHOWN = 12

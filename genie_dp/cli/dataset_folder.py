@@ -10,11 +10,11 @@ from typing import Any, TypeVar
 
 import click
 
-from genie_dp.cli.row_files import manifest_of, write_json
 from genie_dp.dataset.card import Card
 from genie_dp.errors import GenieError, Problem
-from genie_dp.markdown import render_card
 from genie_dp.records import Spent
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.page import render_card
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 MANIFEST = "manifest.json"

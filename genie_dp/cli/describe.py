@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.compiled import compiled_of
-from genie_dp.cli.inputs import library_options, templates_options
+from genie_dp.cli.inputs import compiled_of
+from genie_dp.cli.options import library_options, templates_options
 from genie_dp.errors import GenieError, Problem, Span
 
 if TYPE_CHECKING:

@@ -10,14 +10,13 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.output_folder import PARSER, put_in_place, refuse_output
-from genie_dp.cli.row_files import write_json
 from genie_dp.errors import GenieError, Problem
-from genie_dp.markdown import render_card
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File
 from genie_dp.records import Spent
-from genie_dp.synthesis.checkpoint import work_folder_of
+from genie_dp.run.manifest import write_json
+from genie_dp.run.page import render_card
+from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 
 if TYPE_CHECKING:
     from genie_dp.learn.calibration import Calibration

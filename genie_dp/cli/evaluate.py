@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.shipped import SKILLS
+from genie_dp.cli.options import SKILLS
 from genie_dp.languages import language_names
 
 

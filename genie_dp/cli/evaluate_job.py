@@ -14,8 +14,7 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.gold_of_skills import rows_of_skills, skills_of
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.output import check_output, open_text, progress
-from genie_dp.dataset.formats import format_of, read_rows
+from genie_dp.cli.output import progress
 from genie_dp.dataset.scan import Input, Row, as_row, scan
 from genie_dp.errors import GenieError, Problem
 from genie_dp.evaluate.bootstrap import Bootstrap
@@ -27,7 +26,9 @@ from genie_dp.evaluate.result import SCHEMA, compared, described
 from genie_dp.evaluate.rows import Asked, answered, unasked
 from genie_dp.evaluate.tally import Comparison, Shown, Tally, count
 from genie_dp.evaluate.views import Viewer, viewer_of
-from genie_dp.synthesis.report_page import percent
+from genie_dp.rows import format_of, read_rows
+from genie_dp.run.files import check_output, open_text
+from genie_dp.run.page import percent
 
 _BEST = 5  # programs that the baseline gives for a sentence
 

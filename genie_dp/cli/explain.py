@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.compiled import compiled_of
 from genie_dp.cli.describe import placed
-from genie_dp.cli.inputs import Inputs, library_options, templates_options
+from genie_dp.cli.inputs import compiled_of
+from genie_dp.cli.options import library_options, templates_options
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.templates.inputs import Inputs
 
 if TYPE_CHECKING:
     from genie_dp.synthesis.chart_miss import Miss

@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.dataset.formats import to_json
 from genie_dp.languages import get_language
 from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.resources import data_folder
+from genie_dp.rows import to_json
 
 
 @contextmanager

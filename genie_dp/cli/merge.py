@@ -7,12 +7,11 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.output import check_output
 from genie_dp.cli.overlap import refuse_overlap
-from genie_dp.cli.row_files import manifest_of, write_json, write_rows
-from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem
-from genie_dp.opening import is_url
+from genie_dp.rows import format_of, write_rows
+from genie_dp.run.files import check_output, is_url, opened_text
+from genie_dp.run.manifest import manifest_of, write_json
 
 
 @click.command("merge")

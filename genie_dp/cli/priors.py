@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.row_files import manifest_of
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private_prior import PriorFile, load_prior, row_weight, spent_of
 from genie_dp.records import Example, PrivatePrior, Spent
+from genie_dp.run.manifest import manifest_of
 
 
 def prior_option(what: str) -> Callable[[Any], Any]:
@@ -33,14 +33,6 @@ def read_prior(options: Mapping[str, Any]) -> PriorFile | None:
         GenieError: F001, it is none.
     """
     return load_prior(options["prior"]) if options["prior"] else None
-
-
-def unknown_to(prior: PrivatePrior, library: Any) -> tuple[str, ...]:
-    """Return the functions that a prior weighs and a library has not, sorted."""
-    if not hasattr(library, "functions"):
-        return ()
-    known = {signature.qualified for signature in library.functions()}
-    return tuple(sorted(prior.function_weights.keys() - known))
 
 
 # ---------------------------------------------------------------------------- weights of rows

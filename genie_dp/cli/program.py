@@ -9,7 +9,8 @@ from typing import IO, Any
 
 import click
 
-from genie_dp.cli.inputs import library_options, load_library_of
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.options import library_options
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import Language, get_language
 

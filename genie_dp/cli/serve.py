@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.finite import Finite
 from genie_dp.cli.garbage import leave_to_the_end
-from genie_dp.cli.inputs import grammar_option
+from genie_dp.cli.options import Finite, grammar_option
 from genie_dp.errors import GenieError, Problem
 
 if TYPE_CHECKING:

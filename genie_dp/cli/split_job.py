@@ -22,12 +22,10 @@ from genie_dp.cli.dataset_folder import (
     seeds_of,
     write_card,
 )
-from genie_dp.cli.output import progress
+from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
-from genie_dp.cli.row_files import told_private
 from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
 from genie_dp.dataset.families import Tangled, as_array
-from genie_dp.dataset.formats import check_parquet, opened, read_rows, to_json, write_parquet
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import hashed
 from genie_dp.dataset.leaks import Compared, Leak, compared, find_leaks, ids_at
@@ -43,6 +41,8 @@ from genie_dp.dataset.split import (
 )
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Example
+from genie_dp.rows import check_parquet, read_rows, to_json, write_parquet
+from genie_dp.run.files import opened
 
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.options import output_option
+from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
-from genie_dp.cli.row_files import told_private
-from genie_dp.cli.run_options import output_option
 from genie_dp.errors import GenieError, Problem
+from genie_dp.run.files import check_output, open_text
 
 
 @click.command("stats")

@@ -1,21 +1,23 @@
 """`genie-dp synthesize`: from skills and templates to (utterance, program) pairs."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.finite import Finite
-from genie_dp.cli.inputs import library_options, templates_options
-from genie_dp.cli.priors import prior_option
-from genie_dp.cli.run_options import (
+from genie_dp.cli.options import (
     format_option,
+    grammar_option,
     jobs_option,
-    on_error_option,
+    library_options,
     resume_options,
     rows_output,
-    seed_option,
+    settings_options,
 )
+from genie_dp.cli.priors import prior_option
+from genie_dp.cli.weights import WEIGHTS
+from genie_dp.synthesis.config import SynthesisConfig
 
 
 class Shard(click.ParamType[Any]):
@@ -37,51 +39,9 @@ class Shard(click.ParamType[Any]):
 
 @click.command("synthesize")
 @library_options
-@templates_options(max_depth=5)
-@click.option("--size", type=click.IntRange(1), metavar="N", help="Rows to make, at most [10000].")
-@click.option(
-    "--target-size",
-    type=click.IntRange(1),
-    metavar="K",
-    help="Rows of each root template at depth 1; further depths get less.",
-)
-@click.option(
-    "--depth-decay",
-    type=Finite(0, 1, min_open=True),
-    default=0.7,
-    show_default=True,
-    help="Share of each further depth, as a factor.",
-)
-@click.option(
-    "--balance",
-    type=Finite(0, 1),
-    default=0.25,
-    show_default=True,
-    help="0: every function alike; 1: by how much can be said of it.",
-)
-@click.option(
-    "--pool-size",
-    type=click.IntRange(1),
-    default=2000,
-    show_default=True,
-    help="Partial derivations kept for each category and depth.",
-)
-@click.option(
-    "--include",
-    multiple=True,
-    metavar="GLOB",
-    help="Only functions such as '@com.gmail.*'. May be repeated.",
-)
-@click.option(
-    "--exclude", multiple=True, metavar="GLOB", help="No such functions. May be repeated."
-)
-@click.option(
-    "--weights",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="YAML or JSON: function -> multiplier of its share.",
-)
+@grammar_option
+@settings_options(SynthesisConfig, names={"subsets": "subset"}, types={"weights": WEIGHTS})
 @prior_option("Weigh functions")
-@seed_option
 @jobs_option
 @click.option(
     "--scheduler",
@@ -97,9 +57,9 @@ class Shard(click.ParamType[Any]):
 )
 @resume_options
 @format_option
-@on_error_option("when a Python semantic function raises")
 @click.option(
     "--preview",
+    "preview_number",
     type=click.IntRange(1),
     metavar="N",
     help="Print N random pairs of each template and stop.",
@@ -111,7 +71,24 @@ class Shard(click.ParamType[Any]):
     help="Write coverage, ambiguity and acceptance there, as JSON and HTML.",
 )
 @rows_output
-def command(**options: Any) -> None:
+def command(
+    *,
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    grammar: tuple[Path, ...],
+    settings: Mapping[str, Any],
+    prior: Path | None,
+    jobs: int,
+    scheduler: str | None,
+    shard: tuple[int, int],
+    resume: bool,
+    overwrite: bool,
+    format_: str | None,
+    preview_number: int | None,
+    report: Path | None,
+    output: str,
+) -> None:
     """Make (utterance, program) pairs from a skill library and template files.
 
     Every program is well-typed and canonical, no sentence has two programs, no row comes twice.
@@ -120,12 +97,36 @@ def command(**options: Any) -> None:
     genie-dp synthesize --size 10000 --output pairs.jsonl
     genie-dp synthesize --skills thingpedia/com.gmail --preview 3
     """
-    from genie_dp.cli.synthesis_job import Job, preview, run
+    from genie_dp.cli.inputs import load_inputs
+    from genie_dp.cli.output import show
+    from genie_dp.private_prior import load_prior
+    from genie_dp.run.stage import Output
+    from genie_dp.synthesis.run import run
 
-    if options["scheduler"] and options["jobs"] > 1:
+    if scheduler and jobs > 1:
         raise click.UsageError("--scheduler and --jobs exclude each other")
-    job = Job.of(options)
-    if options["preview"] is not None:
-        preview(job, options["preview"])
-    else:
-        run(job)
+    config = SynthesisConfig(**settings)
+    target = Output(output, format_, resume=resume, overwrite=overwrite)
+    weighs = load_prior(prior) if prior else None
+    inputs = load_inputs(language, skills, grammar, skip_broken=skip_broken)
+    if preview_number is not None:
+        _show_preview(config, inputs, preview_number)
+        return
+    result = run(
+        config, inputs, target,
+        prior=weighs, jobs=jobs, shard=shard, scheduler=scheduler, report=report, progress=True,
+    )  # fmt: skip
+    show(result)
+
+
+def _show_preview(config: SynthesisConfig, inputs: Any, count: int) -> None:
+    """Print some results of each template, with its place."""
+    from genie_dp.synthesis.run import preview
+    from genie_dp.templates.english import surface
+
+    for sample in preview(config, inputs, count):
+        click.secho(f"{sample.template.span}  {sample.template.id}", dim=True)
+        for words, program in sample.pairs:
+            click.echo(f"  {surface(words.split())}\n      {program}")
+        if not sample.pairs:
+            click.echo("  (nothing: its guard or the types of its children never fit)")

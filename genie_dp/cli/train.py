@@ -5,10 +5,8 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE, Finite
+from genie_dp.cli.options import POSITIVE, SKILLS, Finite, resume_options
 from genie_dp.cli.priors import prior_option
-from genie_dp.cli.run_options import resume_options
-from genie_dp.cli.shipped import SKILLS
 from genie_dp.languages import language_names
 
 _ARCHITECTURES = ("rnn", "mqan", "transformer")

@@ -16,15 +16,11 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.dataset_folder import About
-from genie_dp.cli.delivery import interruptible
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.inputs import library_fingerprint, load_library_of
-from genie_dp.cli.output_folder import PARSER, put_in_place, refuse_output
+from genie_dp.cli.inputs import load_library_of
+from genie_dp.cli.output import told_private
 from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
-from genie_dp.cli.row_files import told_private, write_json
-from genie_dp.dataset.formats import opened
 from genie_dp.errors import GenieError
-from genie_dp.markdown import render_card
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent
 from genie_dp.parser.config import InputFile, ParserConfig
@@ -47,7 +43,18 @@ from genie_dp.parser.validation import validation_files, validation_rows
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.records import Spent
 from genie_dp.resources import data_folder
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.run.files import opened
+from genie_dp.run.manifest import write_json
+from genie_dp.run.page import render_card
+from genie_dp.run.work import (
+    PARSER,
+    enter_work,
+    interruptible,
+    put_in_place,
+    refuse_output,
+    work_folder_of,
+)
+from genie_dp.templates.inputs import library_fingerprint
 
 if TYPE_CHECKING:
     from genie_dp.learn.processes import Group

@@ -2,11 +2,27 @@
 
 import math
 from pathlib import Path
+from typing import Any
+
+import click
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.texts import read_text
 
 _HINT = 'for example "@com.gmail.inbox": 2.5'
+
+
+class _Weights(click.Path):
+    """A file of weights, read."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return function -> multiplier."""
+        return read_weights(Path(str(super().convert(value, param, ctx))))
+
+
+WEIGHTS = _Weights(exists=True, dir_okay=False)
 
 
 def read_weights(path: Path) -> dict[str, float]:

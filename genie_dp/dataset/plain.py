@@ -3,8 +3,8 @@
 from dataclasses import fields
 from typing import Any
 
-from genie_dp.dataset.formats import checked, tuple_of
 from genie_dp.records import Example, Slot
+from genie_dp.rows import checked, tuple_of
 
 
 def plain(row: Example, *, without: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -8,19 +8,11 @@ from typing import NamedTuple
 
 import xxhash
 
-from genie_dp.dataset.formats import (
-    MOST_WEIGHT,
-    check_texts,
-    format_of,
-    from_json,
-    from_tsv,
-    no_text,
-    opened,
-    read_rows,
-)
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Span, problem_at
 from genie_dp.records import Example
+from genie_dp.rows import MOST_WEIGHT, check_texts, format_of, from_json, from_tsv, read_rows
+from genie_dp.run.files import no_text, opened
 
 
 class Row(NamedTuple):

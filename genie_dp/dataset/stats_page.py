@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from genie_dp.synthesis.report_page import binned, page_environment
+from genie_dp.run.page import binned, page_environment
 
 MOST_BARS = 40
 

@@ -15,11 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from genie_dp.dataset.formats import format_of, from_json, no_text, opened, read_rows
 from genie_dp.dataset.keys import hashed
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.evaluate.rows import Asked, Gold, Prediction
 from genie_dp.records import Example
+from genie_dp.rows import format_of, from_json, read_rows
+from genie_dp.run.files import no_text, opened
 from genie_dp.texts import is_whole
 
 MOST_PROBLEMS = 20

@@ -7,7 +7,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
-from genie_dp.synthesis.report_page import page_environment
+from genie_dp.run.page import page_environment
 
 KIND_HELP: Mapping[str, str] = {
     "refused": "no program: “I do not know”",

@@ -91,11 +91,13 @@ class Language(Protocol):
     Attributes:
         name: the name given to `--language`.
         kinds: what a category of templates may stand for, such as "query" or "program".
+        has_skills: whether its library is made of folders of skills, else of declarations.
         attributes: kind -> what guards may ask of a piece of that kind, the kinds of the built-in
             categories ("output", "input") included.
     """
 
     name: str
+    has_skills: bool
     kinds: frozenset[str]
     attributes: Mapping[str, frozenset[str]]
 

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import cast
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.paraphrase.lexical import Form, Role
 from genie_dp.paraphrase.lexical_forms import noun_forms, verb_forms
 from genie_dp.resources import data_folder
+from genie_dp.run.files import UNREADABLE, unreadable
 from genie_dp.skills.words import spoken
 
 # code -> what it says; docs/data-acquisition.md shows the same table

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple, get_type_hints
 
 import xxhash
 
-from genie_dp.dataset.formats import format_of, read_rows
 from genie_dp.dataset.scan import as_row
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -34,7 +33,8 @@ from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, said
 from genie_dp.records import Example, PrivatePrior
 from genie_dp.rng import stream
-from genie_dp.synthesis.workers import in_processes
+from genie_dp.rows import format_of, read_rows
+from genie_dp.run.workers import in_processes
 
 # Rows that say every phrase of the shipped templates (docs/reading.md).
 SAMPLE = 6000

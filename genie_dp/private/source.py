@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.ledger.budget import UNITS, Budget, Unit
 from genie_dp.private.ledger.guard import Units
 from genie_dp.rng import stream
+from genie_dp.run.files import UNREADABLE, unreadable
 
 # Mistakes told at once; more would tell how long a broken file is.
 MOST = 10

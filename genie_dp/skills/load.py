@@ -43,7 +43,8 @@ def load_library(paths: Paths, *, skip_broken: bool = False) -> Library:
         GenieError: all mistakes of all files. Without folders to read it is raised always, else
             only without `skip_broken`.
     """
-    folders, warnings = _skill_folders([Path(path) for path in paths_of(paths)])
+    given = tuple(Path(path) for path in paths_of(paths))
+    folders, warnings = _skill_folders(given)
     read = [_read_folder(folder) for folder in folders]
     broken = {r.path: r.errors for r in read if r.errors}
     while True:
@@ -59,6 +60,7 @@ def load_library(paths: Paths, *, skip_broken: bool = False) -> Library:
         raise GenieError(_in_order(p for found in broken.values() for p in found), sources=sources)
     return replace(
         library,
+        paths=given,
         sources=sources,
         skipped=tuple(Skipped(r.path, _in_order(broken[r.path])) for r in read if r.path in broken),
         warnings=(*warnings, *library.warnings),

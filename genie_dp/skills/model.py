@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 from genie_dp.errors import Problem, Span
 from genie_dp.languages.thingtalk.declarations import ClassDef, DatasetExample
@@ -121,6 +122,7 @@ class Library:
         sources: file -> text, to show where a mistake is.
         skipped: what was left out because it is broken.
         warnings: what was found on the way and does not stop anything.
+        paths: the folders that were given.
     """
 
     skills: tuple[Skill, ...] = ()
@@ -130,6 +132,13 @@ class Library:
     sources: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    paths: tuple[Path, ...] = ()
+    language: ClassVar[str] = "thingtalk"
+
+    def __repr__(self) -> str:
+        """Return what it holds in one line."""
+        count = sum(len(one.functions) for one in self.classes.values())
+        return f"Library({len(self.classes)} skills, {count} functions)"
 
     def function(self, class_name: str, name: str) -> Signature | None:
         """Return the function with all inherited parameters, or None."""

@@ -27,7 +27,7 @@ from genie_dp.synthesis.slots import slot_body
 from genie_dp.templates.ast import Placeholder, Template
 from genie_dp.templates.bodies import compile_body, functions_in_bodies, placed
 from genie_dp.templates.expand import children_of, placeholders_of
-from genie_dp.templates.grammar import Grammar
+from genie_dp.templates.grammar import DEFAULT_SUBSET, Grammar, subset
 from genie_dp.templates.guard import (
     Attribute,
     Compare,
@@ -36,6 +36,7 @@ from genie_dp.templates.guard import (
     Test,
     compared_with,
 )
+from genie_dp.templates.inputs import Inputs
 
 _PHRASES = ("query", "source", "expression")  # kinds that noun phrases stand for
 _WITHOUT_DETERMINER = ("action", "policy", "predicate", "stream")
@@ -91,6 +92,18 @@ def compile_grammar(
         GenieError: all templates whose body cannot be compiled, with their places.
     """
     return _Compiler(grammar, language, library, config, lexicon).compile()
+
+
+def compile_inputs(inputs: Inputs, subsets: Sequence[str] = ()) -> Compiled:
+    """Return the rules of templates that are to be looked at: rows that fail are left out.
+
+    Args:
+        inputs: a grammar with its library.
+        subsets: names of subsets whose flagged templates take part; empty for those of training.
+    """
+    grammar = subset(inputs.grammar, subsets or (DEFAULT_SUBSET,))
+    config = SynthesisConfig(on_error="skip")
+    return compile_grammar(grammar, inputs.language, inputs.library, config)
 
 
 class _Compiler:

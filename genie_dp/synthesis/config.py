@@ -1,55 +1,57 @@
 """Settings of synthesis."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from genie_dp.recipe import check_settings, setting
+
+DEFAULT_SIZE = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class SynthesisConfig:
     """What to sample; every field is written to the manifest beside the rows.
 
-    Attributes:
-        size: how many rows to make at most; None where `target_size` alone decides.
-        target_size: rows per root template at depth 1; None shares `size` out.
-        max_depth: construct templates on the longest path, at most.
-        depth_decay: the share of each further depth, as a factor (Genie, section 3.1).
-        balance: exponent of the quota of a cell, count ** balance: 0 gives every function the
-            same, 1 follows the counts (0.25: reference experiments of November 2026).
-        pool_size: partial derivations kept for each category and depth.
-        subsets: names of subsets whose flagged templates take part.
-        include, exclude: globs of functions; a row uses only included ones.
-        weights: function -> multiplier of its share.
-        on_error: "stop" or "skip" when a Python semantic function raises.
-        seed: the same inputs and seed give the same bytes.
+    Without `size` and `target_size` there are 10,000 rows at most. The share of depths is Genie's
+    (section 3.1); the default of `balance` is from reference experiments of November 2026.
     """
 
-    size: int | None = 10_000
-    target_size: int | None = None
-    max_depth: int = 5
-    depth_decay: float = 0.7
-    balance: float = 0.25
-    pool_size: int = 2_000
-    subsets: tuple[str, ...] = ("training",)
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    weights: Mapping[str, float] = field(default_factory=dict)
-    on_error: str = "stop"
-    seed: int = 0
+    size: int | None = setting(
+        None, "Rows to make, at most [10000, or what --target-size gives].", least=1, metavar="N"
+    )
+    target_size: int | None = setting(
+        None,
+        "Rows of each root template at depth 1; further depths get less.",
+        least=1,
+        metavar="K",
+    )
+    max_depth: int = setting(5, "Construct templates inside each other, at most.", least=1, most=12)
+    depth_decay: float = setting(0.7, "Share of each further depth, as a factor.", above=0, most=1)
+    balance: float = setting(
+        0.25, "0: every function alike; 1: by how much can be said of it.", least=0, most=1
+    )
+    pool_size: int = setting(
+        2_000, "Partial derivations kept for each category and depth.", least=1
+    )
+    subsets: tuple[str, ...] = setting(
+        ("training",), "Subset of flagged templates [training].", metavar="NAME"
+    )
+    include: tuple[str, ...] = setting((), "Only functions such as '@com.gmail.*'.", metavar="GLOB")
+    exclude: tuple[str, ...] = setting((), "No such functions.", metavar="GLOB")
+    weights: Mapping[str, float] = setting(
+        {}, "YAML or JSON: function -> multiplier of its share.", least=0
+    )
+    on_error: str = setting(
+        "stop", "What to do when a Python semantic function raises.", choices=("stop", "skip")
+    )
+    seed: int = setting(0, "The same inputs and seed give the same bytes.")
 
     def __post_init__(self) -> None:
-        """Check every field by itself; the message names field and value."""
+        """Check every field, and settle the size.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
         if self.size is None and self.target_size is None:
-            raise ValueError("one of size and target_size must be given")
-        for name in ("size", "target_size", "max_depth", "pool_size"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
-        if not 0 < self.depth_decay <= 1:
-            raise ValueError(f"depth_decay must lie in (0, 1], got {self.depth_decay}")
-        if not 0 <= self.balance <= 1:
-            raise ValueError(f"balance must lie in [0, 1], got {self.balance}")
-        if self.on_error not in ("stop", "skip"):
-            raise ValueError(f"on_error must be stop or skip, got {self.on_error!r}")
-        for name, weight in self.weights.items():
-            if not weight >= 0:
-                raise ValueError(f"the weight of {name} must be >= 0, got {weight}")
+            object.__setattr__(self, "size", DEFAULT_SIZE)

@@ -17,7 +17,7 @@ import numpy as np
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.synthesis.checkpoint import differing
+from genie_dp.run.work import differing
 from genie_dp.synthesis.seen import Seen
 
 _AT_ONCE = 4096  # rows

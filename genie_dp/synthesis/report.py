@@ -11,6 +11,7 @@ from typing import Any
 
 from genie_dp.synthesis.compiler import spoken_functions, takes_part
 from genie_dp.synthesis.engine import Engine
+from genie_dp.synthesis.parts import Tally
 from genie_dp.synthesis.placeholders import GAP
 from genie_dp.synthesis.report_parameters import Parameters
 from genie_dp.synthesis.report_reasons import (
@@ -21,7 +22,6 @@ from genie_dp.synthesis.report_reasons import (
     templates_by_function,
 )
 from genie_dp.synthesis.report_rows import RowCounts, count_rows
-from genie_dp.synthesis.run import Tally
 from genie_dp.templates.ast import Template
 from genie_dp.templates.grammar import Grammar
 

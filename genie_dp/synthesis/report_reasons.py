@@ -11,12 +11,12 @@ from genie_dp.synthesis.cells import Cell, cells
 from genie_dp.synthesis.compiler import takes_part
 from genie_dp.synthesis.engine import Engine
 from genie_dp.synthesis.layout import DEFAULT_FORMS, ChildSpec, placeholder_of
+from genie_dp.synthesis.parts import Tally
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.pools import group
 from genie_dp.synthesis.quotas import even
 from genie_dp.synthesis.report_rows import RowCounts
 from genie_dp.synthesis.rules import Rule
-from genie_dp.synthesis.run import Tally
 from genie_dp.synthesis.sampler import plan
 from genie_dp.templates.ast import Template
 from genie_dp.templates.bodies import functions_in_bodies, names_in_body

@@ -1,163 +1,488 @@
-"""Blocks in order, from one process or several; repeats and ambiguous sentences dropped."""
+"""Synthesis as a stage: from skills and templates to rows, in a file or one after the other."""
 
+import gc
+import os
+import shutil
+import sys
+import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, BinaryIO
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from genie_dp.synthesis.block_text import BlockText, Bounds, TextHere, TextThere, answer
-from genie_dp.synthesis.encode import Block, make_block
-from genie_dp.synthesis.engine import Engine
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.private_prior import PriorFile
+from genie_dp.records import Example
+from genie_dp.resources import data_folder
+from genie_dp.rows import deliver, from_json, lines_of, rows_format
+from genie_dp.run.files import open_text
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.run.work import interruptible, refuse_or_clear
+from genie_dp.synthesis.checkpoint import RowsSoFar, distinct_programs, open_rows
+from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.engine import Engine, build_engine, engine_of
+from genie_dp.synthesis.kept import keep_drawn, kept_drawn, kept_lexicon, new_lexicon
+from genie_dp.synthesis.parts import Part, Source, Tally, block_numbers, parts
+from genie_dp.synthesis.preview import Sample, samples
 from genie_dp.synthesis.seen import Seen
-from genie_dp.synthesis.workers import Maker, in_answering_processes
+from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
+from genie_dp.templates.inputs import Inputs, load_inputs
 
-_COUNTERS = ("drawn", "kept", "raised", "refused")
-
-
-@dataclass(slots=True)
-class Tally:
-    """What came of the draws so far.
-
-    Attributes:
-        rows: rows written.
-        drawn, kept: template -> draws, and draws that gave a row.
-        repeated: rows dropped since their sentence and program were there.
-        ambiguous: rows dropped since their sentence was there with another program.
-        raised: "template: exception" -> draws dropped since a Python function raised.
-        refused: "template: code" -> draws dropped since the program would be ill-typed.
-    """
-
-    rows: int = 0
-    drawn: Counter[str] = field(default_factory=Counter)
-    kept: Counter[str] = field(default_factory=Counter)
-    repeated: int = 0
-    ambiguous: int = 0
-    raised: Counter[str] = field(default_factory=Counter)
-    refused: Counter[str] = field(default_factory=Counter)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return the counts as plain data, for the journal."""
-        return {
-            "rows": self.rows,
-            "drawn": dict(self.drawn),
-            "kept": dict(self.kept),
-            "repeated": self.repeated,
-            "ambiguous": self.ambiguous,
-            "raised": dict(self.raised),
-            "refused": dict(self.refused),
-        }
-
-    @classmethod
-    def from_dict(cls, counts: Mapping[str, Any]) -> "Tally":
-        """Return the tally of a line of the journal."""
-        counters = {name: Counter(counts[name]) for name in _COUNTERS}
-        return cls(**{**counts, **counters})
+_MOST_REFUSED = 10  # templates that are named in notes
+_MOST_UNKNOWN = 5  # functions of a prior that the skills lack, named in a note
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """The rows of one block that are new; their text can be had until the next part is.
+class SynthesisResult(Result):
+    """What a run of synthesis made.
 
     Attributes:
-        number: the block.
-        lines: where their lines stand in the block's text.
-        dropped: where those of ambiguous rows stand, for the report.
-        rows: how many there are.
-        sentences, programs: their hashes.
+        root_templates: root templates that have a row at least.
+        unfit: derivations left out since their parts do not go together.
+        repeated, ambiguous: those that were there already, with the same or another program.
+        notes: what else to tell.
     """
 
-    number: int
-    lines: Bounds
-    dropped: Bounds
+    output: str
     rows: int
-    sentences: npt.NDArray[np.uint64]
-    programs: npt.NDArray[np.uint64]
-    of: BlockText
+    seconds: float
+    root_templates: int
+    unfit: int
+    repeated: int
+    ambiguous: int
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        where = "stdout" if self.output == "-" else self.output
+        yield (
+            f"{self.rows:,} pairs -> {where} ({self.seconds:.1f} s, "
+            f"{self.root_templates} root templates; left out: {self.unfit:,} that do not go "
+            f"together, {self.repeated:,} repeated, {self.ambiguous:,} ambiguous)"
+        )
+        yield from self.notes
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one run of synthesis is asked for."""
+
+    config: SynthesisConfig
+    inputs: Inputs
+    prior: PriorFile | None
+    output: Output
+    format: str
+    jobs: int
+    shard: tuple[int, int]
+    report: Path | None
+    progress: bool | None
 
     @property
-    def text(self) -> bytes:
-        """Return the lines in one piece, which copies them."""
-        return self.of.read(self.lines)
+    def line_format(self) -> str:
+        """Return the format of the work file; a report needs whole rows."""
+        return "tsv" if self.format == "tsv" and self.report is None else "jsonl"
 
-    def write(self, rows: BinaryIO, dropped: BinaryIO) -> None:
-        """Append the lines to a file, and those of ambiguous rows to another."""
-        self.of.write(self.lines, rows)
-        self.of.write(self.dropped, dropped)
+    @property
+    def limit(self) -> int | None:
+        """Return after how many rows to stop; shards go to the end, for `merge` cuts the whole."""
+        return self.config.size if self.shard[1] == 1 else None
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that the rows depend on; resuming with other settings is refused."""
+        config = asdict(self.config)
+        config["weights"] = dict(sorted(config["weights"].items()))
+        return {
+            "version": __version__,
+            "language": self.inputs.language.name,
+            "inputs": self.inputs.fingerprint(),
+            "config": config,
+            "shard": list(self.shard),
+            "rows": self.line_format,
+            **({"prior": self.prior.told()} if self.prior else {}),
+        }
 
 
-def block_numbers(engine: Engine, shard: tuple[int, int] = (0, 1)) -> range:
-    """Return the blocks of a shard (i, n): those with number mod n = i."""
-    index, count = shard
-    return range(index, -(-engine.plan.total // engine.plan.block), count)
-
-
-Source = Maker[Block]
-
-
-def parts(
-    engine: Engine,
-    numbers: Sequence[int],
-    seen: Seen,
-    tally: Tally,
+def run(
+    config: SynthesisConfig,
+    inputs: Inputs,
+    output: Output,
     *,
+    prior: PriorFile | None = None,
     jobs: int = 1,
-    format: str = "jsonl",
-    limit: int | None = None,
-    source: Source | None = None,
-) -> Iterator[Part]:
-    """Yield the new rows of the blocks, in order, until `limit` rows were made.
+    shard: tuple[int, int] = (0, 1),
+    scheduler: str | None = None,
+    report: Path | None = None,
+    progress: bool | None = None,
+) -> SynthesisResult:
+    """Make the rows and write them; the bytes depend on neither `jobs` nor `scheduler`.
 
-    Whatever the number of jobs, the same parts come: blocks are pure functions of their number,
-    and one process drops repeats in their order. A `source` makes the blocks elsewhere.
+    Args:
+        config: what to sample.
+        inputs: the skills and templates.
+        output: where the rows go.
+        prior: weighs functions.
+        jobs: processes that make rows.
+        shard: (i, n) for part i of n, which `merge` joins.
+        scheduler: address of a Dask scheduler whose workers make the rows.
+        report: a folder for coverage, ambiguity and acceptance, as JSON and HTML.
+        progress: whether to show progress; None for on a terminal.
+
+    Raises:
+        GenieError: names of nothing (Y031 to Y033), templates without sentences (Y030), an output
+            that cannot be written or is there (Y022), work of other settings (Y020, Y021).
+    """
+    started = time.monotonic()
+    needs_file = [name for name, is_on in (("report", report), ("resume", output.resume)) if is_on]
+    format = rows_format(output.target, output.format, what="pairs", needs_file=needs_file)
+    job = _Run(config, inputs, prior, output, format, jobs, shard, report, progress)
+    if output.target != "-":
+        refuse_or_clear(output.path, output.work, resume=output.resume, overwrite=output.overwrite)
+    with _cluster(scheduler) as client, _EngineOf(job, every_template=bool(report)) as engine:
+        in_pools = engine.compiled.raised()
+        source = _source(job, engine, client) if client else None
+        if output.target == "-":
+            tally = _to_stdout(job, engine, source)
+        else:
+            tally = _to_file(job, engine, in_pools, source)
+        return _result(job, engine, tally, in_pools, time.monotonic() - started)
+
+
+def iterate(
+    config: SynthesisConfig, inputs: Inputs, *, prior: PriorFile | None = None
+) -> Iterator[Example]:
+    """Yield the rows that `run` would write, made as they are asked for."""
+    job = _Run(config, inputs, prior, Output("-"), "jsonl", 1, (0, 1), None, False)
+    with _EngineOf(job) as engine:
+        for part in _parts(job, engine, 0, Seen(), Tally(), None):
+            for line in part.text.decode().splitlines():
+                yield from_json(line)
+
+
+def preview(config: SynthesisConfig, inputs: Inputs, count: int) -> Iterator[Sample]:
+    """Yield `count` random results of each template, for whoever edits it."""
+    job = _Run(config, inputs, None, Output("-"), "jsonl", 1, (0, 1), None, False)
+    with _EngineOf(job, every_template=True) as engine:
+        yield from samples(engine, count)
+
+
+# ---------------------------------------------------------------------------------- the engine
+
+
+class _EngineOf(AbstractContextManager[Engine]):
+    """Builds the engine of a run; while it is in use the garbage collector leaves it alone.
+
+    The collector would look at all of it again and again, a fifth of the time (November 2026).
     """
 
-    def make(wanted: Sequence[int]) -> Iterator[Block]:
-        return (make_block(engine, number, format=format) for number in wanted)
+    def __init__(self, job: _Run, *, every_template: bool = False):
+        self.job, self.every_template = job, every_template
 
-    if source is not None:
-        blocks = source(numbers)
-    elif jobs > 1:
-        blocks = _in_processes(make, numbers, jobs)
+    def __enter__(self) -> Engine:
+        job = self.job
+        gc.disable()
+        try:
+            return _build(job.config, job.inputs, job.prior, every_template=self.every_template)
+        finally:
+            gc.freeze()
+            gc.enable()
+
+    def __exit__(self, *_: object) -> None:
+        gc.unfreeze()
+
+
+def _build(
+    config: SynthesisConfig,
+    inputs: Inputs,
+    prior: PriorFile | None,
+    *,
+    every_template: bool = False,
+) -> Engine:
+    """Return the engine: everything before the first row.
+
+    With `every_template` it knows templates that only give leaves, too.
+    """
+    _check_names(config, inputs)
+    grammar = subset(inputs.grammar, config.subsets)
+    drawn = kept_drawn(inputs, config)
+    lexicon = drawn.lexicon if drawn else kept_lexicon(inputs, config)
+    known = None if every_template else lexicon
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config, known)
+    weighs = prior.prior if prior else None
+    if drawn is not None:
+        engine = engine_of(compiled, config, drawn, weighs)
     else:
-        blocks = make(numbers)
-    for block in blocks:
-        room = None if limit is None else limit - tally.rows
-        yield _part(block, seen, tally, room)
-        if limit is not None and tally.rows >= limit:
-            return
+        lexicon = lexicon or new_lexicon(inputs, compiled, config)
+        engine = build_engine(compiled, config, lexicon, weighs)
+    if not engine.plan.total:
+        hint = "see `genie-dp check`; are --include, --exclude and --subset what you mean?"
+        raise GenieError(Problem("Y030", "the templates give no sentence at all", hint=hint))
+    return engine
 
 
-_NONE = TextHere(np.zeros(0, np.uint8))
+def _check_names(config: SynthesisConfig, inputs: Inputs) -> None:
+    """Refuse names of nothing: a misspelling would be silent otherwise."""
+    flags = {name for t in inputs.grammar.templates for name, _ in t.flags} | {DEFAULT_SUBSET}
+    problems = [
+        Problem(
+            "Y031", f"no template speaks of the subset {name!r}", hint=did_you_mean(name, flags)
+        )
+        for name in config.subsets
+        if name not in flags
+    ]
+    if inputs.language.has_skills:
+        known = {signature.qualified for signature in inputs.library.functions()}
+        problems.extend(_idle_globs("--include", config.include, known))
+        problems.extend(_idle_globs("--exclude", config.exclude, known))
+        problems.extend(
+            Problem(
+                "Y032", f"unknown function {name!r} in --weights", hint=did_you_mean(name, known)
+            )
+            for name in config.weights
+            if name not in known
+        )
+    if problems:
+        raise GenieError(problems)
 
 
-def _in_processes(make: Source, numbers: Sequence[int], jobs: int) -> Iterator[Block]:
-    """Yield blocks whose text stays with the worker that made them."""
-
-    def heads(wanted: Sequence[int]) -> Iterator[tuple[Block, TextHere]]:
-        for block in make(wanted):
-            assert isinstance(block.text, TextHere)
-            yield replace(block, text=_NONE), block.text
-
-    for head, ask in in_answering_processes(heads, answer, numbers, jobs):
-        yield replace(head, text=TextThere(ask))
+def _idle_globs(option: str, globs: Collection[str], known: Collection[str]) -> Iterator[Problem]:
+    for glob in globs:
+        if not any(fnmatchcase(name, glob) for name in known):
+            hint = did_you_mean(glob, known) or "functions are written @com.gmail.inbox"
+            yield Problem("Y033", f"no function is named {glob!r}, given to {option}", hint=hint)
 
 
-def _part(block: Block, seen: Seen, tally: Tally, room: int | None) -> Part:
-    fresh, ambiguous = seen.add(block.sentences, block.programs)
-    tally.drawn.update(block.drawn)
-    tally.kept.update(block.kept)
-    tally.raised.update(block.raised)
-    tally.refused.update(block.refused)
-    chosen = np.flatnonzero(fresh)
-    if room is not None:
-        chosen = chosen[:room]
-    tally.repeated += int(len(fresh) - fresh.sum() - ambiguous.sum())
-    tally.ambiguous += int(ambiguous.sum())
-    tally.rows += len(chosen)
-    return Part(
-        block.number, block.bounds(chosen), block.bounds(np.flatnonzero(ambiguous)), len(chosen),
-        block.sentences[chosen], block.programs[chosen], block.text,
+# ------------------------------------------------------------------------------------ a cluster
+
+
+def _cluster(scheduler: str | None) -> AbstractContextManager[Any]:
+    """Return the connection to a cluster, before anything that takes time."""
+    if scheduler is None:
+        return nullcontext()
+    from genie_dp.synthesis.distributed import connected
+
+    return connected(scheduler)
+
+
+def _source(job: _Run, engine: Engine, client: Any) -> Source:
+    from genie_dp.synthesis.distributed import parcel_of, remote_blocks
+
+    parcel = parcel_of(job.inputs.sources, _rebuilder(job), engine)
+    return partial(remote_blocks, client, parcel, format=job.line_format)
+
+
+def _rebuilder(job: _Run) -> Callable[[Callable[[Path], Path]], Engine]:
+    """Return what builds the engine again where the inputs lie elsewhere."""
+    inputs = job.inputs
+    read = {Path(os.path.abspath(file)) for file in inputs.sources}
+    shipped = [data_folder("thingpedia")] if inputs.language.has_skills else []
+    skills = [Path(os.path.abspath(path)) for path in inputs.skills or shipped]
+    return partial(
+        engine_at,
+        inputs.language.name,
+        # Of a folder that gave nothing, since all in it is broken, nothing travels.
+        tuple(path for path in skills if any(f.is_relative_to(path) for f in read)),
+        tuple(Path(os.path.abspath(path)) for path in inputs.grammar_files),
+        inputs.skip_broken,
+        job.config,
+        job.prior,
+    )
+
+
+def engine_at(
+    language: str,
+    skills: tuple[Path, ...],
+    grammar: tuple[Path, ...],
+    skip_broken: bool,
+    config: SynthesisConfig,
+    prior: PriorFile | None,
+    place: Callable[[Path], Path],
+) -> Engine:
+    """Return the engine of inputs that lie elsewhere; a worker of a cluster calls it."""
+    skills, grammar = (tuple(map(place, paths)) for paths in (skills, grammar))
+    inputs = load_inputs(language, skills, grammar, skip_broken=skip_broken)
+    return _build(config, inputs, prior)
+
+
+# -------------------------------------------------------------------------------------- the rows
+
+
+def _parts(
+    job: _Run, engine: Engine, start: int, seen: Seen, tally: Tally, source: Source | None
+) -> Iterator[Part]:
+    return parts(
+        engine, block_numbers(engine, job.shard)[start:], seen, tally, jobs=job.jobs,
+        format=job.line_format, limit=job.limit, source=source,
     )  # fmt: skip
+
+
+def _to_stdout(job: _Run, engine: Engine, source: Source | None) -> Tally:
+    tally = Tally()
+    for part in _parts(job, engine, 0, Seen(), tally, source):
+        sys.stdout.write(part.text.decode())
+    return tally
+
+
+def _to_file(job: _Run, engine: Engine, in_pools: Counter[str], source: Source | None) -> Tally:
+    settings = {**job.settings(), "block": engine.plan.block}
+    made = open_rows(job.output.work, settings, resume=job.output.resume)
+    folder = made.work.path
+    with interruptible(folder):
+        try:
+            _make_rows(job, engine, made, source)
+        finally:
+            made.work.close()
+        if job.report is not None:
+            _write_report(job, engine, made, in_pools)
+        target = job.output.target
+        deliver(folder / "rows", job.line_format, target, job.format)
+        manifest = _manifest(job, settings, made.tally, in_pools, engine.pools.refused)
+        write_json(manifest_of(target), manifest)
+    shutil.rmtree(folder)
+    return made.tally
+
+
+def _make_rows(job: _Run, engine: Engine, made: RowsSoFar, source: Source | None) -> None:
+    if job.limit is not None and made.tally.rows >= job.limit:
+        return
+    start = made.next_position
+    todo = _parts(job, engine, start, made.seen, made.tally, source)
+    total = len(block_numbers(engine, job.shard)) - start
+    counted = show_progress(todo, label="synthesize", total=total, show=job.progress)
+    for position, part in enumerate(counted, start):
+        made.add(part, position)
+        if position == start:
+            keep_drawn(job.inputs, engine)  # while workers make the next rows
+
+
+def _manifest(
+    job: _Run,
+    settings: Mapping[str, Any],
+    tally: Tally,
+    raised_in_pools: Counter[str],
+    refused_in_pools: Counter[str],
+) -> dict[str, Any]:
+    raised = tally.raised.total()
+    return {
+        "command": "synthesize",
+        **settings,
+        "format": job.format,
+        "counts": {
+            "rows": tally.rows,
+            "draws": tally.drawn.total(),
+            "rejected": tally.drawn.total() - tally.kept.total() - raised,
+            "raised": raised,
+            "repeated": tally.repeated,
+            "ambiguous": tally.ambiguous,
+        },
+        "raised": dict(sorted((tally.raised + raised_in_pools).items())),
+        "refused": dict(sorted((tally.refused + refused_in_pools).items())),
+    }
+
+
+def _write_report(job: _Run, engine: Engine, made: RowsSoFar, in_pools: Counter[str]) -> None:
+    from genie_dp.synthesis.report import make_report
+    from genie_dp.synthesis.report_page import page
+
+    folder = made.work.path
+    with lines_of(folder / "rows") as rows, lines_of(folder / "ambiguous") as ambiguous:
+        report = make_report(
+            engine, made.tally, job.inputs.grammar, job.inputs.library,
+            rows=rows, ambiguous=ambiguous, settings=job.settings(),
+            distinct_programs=distinct_programs(folder), raised_in_pools=in_pools,
+        )  # fmt: skip
+    write_json(f"{job.report}/report.json", report)
+    with open_text(f"{job.report}/report.html") as out:
+        out.write(page(report))
+
+
+# ------------------------------------------------------------------------------------ the result
+
+
+def _result(
+    job: _Run, engine: Engine, tally: Tally, in_pools: Counter[str], seconds: float
+) -> SynthesisResult:
+    return SynthesisResult(
+        job.output.target,
+        tally.rows,
+        seconds,
+        len(tally.kept),
+        tally.drawn.total() - tally.kept.total() - tally.raised.total(),
+        tally.repeated,
+        tally.ambiguous,
+        (
+            *_prior_notes(job, engine),
+            *_size_notes(job, engine, tally),
+            *_raised_notes(job.inputs, tally.raised + in_pools),
+            *_refused_notes(job.inputs, tally.refused + engine.pools.refused),
+        ),
+    )
+
+
+def _prior_notes(job: _Run, engine: Engine) -> Iterator[str]:
+    """Yield what the prior did."""
+    if job.prior is None:
+        return
+    if engine.steering is None:
+        yield "prior: neutral, so the rows are as without it"
+        return
+    note = f"prior: 1 of {1 / engine.steering.kept:.1f} draws kept"
+    if unknown := _unknown_functions(job.prior, job.inputs):
+        note += f"; not in the skills: {', '.join(unknown[:_MOST_UNKNOWN])}"
+        rest = len(unknown) - _MOST_UNKNOWN
+        note += f" and {rest:,} more" if rest > 0 else ""
+    yield note
+
+
+def _unknown_functions(prior: PriorFile, inputs: Inputs) -> list[str]:
+    """Return the functions that a prior weighs and the library has not, sorted."""
+    if not inputs.language.has_skills:
+        return []
+    known = {signature.qualified for signature in inputs.library.functions()}
+    return sorted(prior.prior.function_weights.keys() - known)
+
+
+def _size_notes(job: _Run, engine: Engine, tally: Tally) -> Iterator[str]:
+    """Yield why there are fewer rows than were asked for."""
+    asked = job.config.size
+    if asked is None or tally.rows >= asked or job.shard[1] > 1:
+        return
+    if engine.plan.total < sum(engine.plan.sizes.tolist()):
+        why = "too many draws were left out; a greater --size gives more"
+    else:
+        why = (
+            f"the templates give no more up to depth {job.config.max_depth} "
+            f"with pools of {job.config.pool_size:,}"
+        )
+    yield f"note: {asked:,} were asked for; {why}"
+
+
+def _raised_notes(inputs: Inputs, raised: Counter[str]) -> Iterator[str]:
+    """Yield which Python functions raised, with the places of their templates."""
+    if not raised:
+        return
+    places = {t.id: t.body_span or t.span for t in inputs.grammar.templates}
+    yield f"{raised.total():,} derivations left out since a Python function raised:"
+    for name, count in raised.most_common():
+        template, _, exception = name.rpartition(": ")
+        yield f"  {places[template]}: {template}: {count:,} x {exception}"
+
+
+def _refused_notes(inputs: Inputs, refused: Counter[str]) -> Iterator[str]:
+    """Yield which templates met children that make no well-typed program."""
+    if not refused:
+        return
+    places = {t.id: t.body_span or t.span for t in inputs.grammar.templates}
+    why = "left out since their program would be ill-typed (`genie-dp check` shows examples):"
+    yield f"{refused.total():,} derivations {why}"
+    for name, count in refused.most_common(_MOST_REFUSED):
+        template, _, code = name.rpartition(": ")
+        yield f"  {places[template]}: {template}: {count:,} x {code}"
+    if len(refused) > _MOST_REFUSED:
+        yield f"  and {len(refused) - _MOST_REFUSED:,} more, all of which the manifest has"

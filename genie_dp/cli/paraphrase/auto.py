@@ -6,8 +6,7 @@ from typing import Any, TypeVar
 
 import click
 
-from genie_dp.cli.finite import POSITIVE, Finite
-from genie_dp.cli.inputs import library_options
+from genie_dp.cli.options import POSITIVE, Finite, library_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

@@ -14,7 +14,7 @@ import numpy as np
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.cli.output import progress
+from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.automatic_makers import (
     SHIPPED,
@@ -28,8 +28,6 @@ from genie_dp.cli.paraphrase.automatic_rows import Parts, RowsFile
 from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.tables import guarded, write_table
-from genie_dp.cli.row_files import hashes_of, manifest_of, told_private, write_json, write_rows
-from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
@@ -41,8 +39,10 @@ from genie_dp.paraphrase.auto import (
 from genie_dp.paraphrase.auto_journal import Journal
 from genie_dp.paraphrase.auto_rules import RuleParaphraser
 from genie_dp.records import Example
+from genie_dp.rows import check_parquet, format_of, to_json, write_rows
+from genie_dp.run.manifest import hashes_of, manifest_of, write_json
+from genie_dp.run.workers import in_processes
 from genie_dp.synthesis.seen import Seen
-from genie_dp.synthesis.workers import in_processes
 
 REJECT_COLUMNS = ("row", "sentence", "paraphrase", "made_by", "reasons")
 REPEATED, AMBIGUOUS = "repeated", "ambiguous"

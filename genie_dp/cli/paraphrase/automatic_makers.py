@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.delivery import local_target
 from genie_dp.paraphrase.auto import AutoConfig, Paraphraser
 from genie_dp.paraphrase.auto_journal import Journal, Usage, open_journal
 from genie_dp.paraphrase.auto_rules import Results, RuleParaphraser
@@ -17,6 +16,7 @@ from genie_dp.paraphrase.lexical import Lexicon
 from genie_dp.paraphrase.lexical_files import read_lexicon, shipped_lexicon
 from genie_dp.paraphrase.rules_engine import RuleSet, rule_set, shipped_files
 from genie_dp.paraphrase.rules_syntax import parse_rules
+from genie_dp.run.files import local_target
 from genie_dp.texts import read_text
 
 SHIPPED = ("none", "shipped", "wordnet")  # lexicons that are no files

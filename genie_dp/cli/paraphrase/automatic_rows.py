@@ -7,8 +7,8 @@ from functools import partial
 from itertools import islice
 
 from genie_dp.cli.paraphrase.shown_rows import from_line, numbered_lines
-from genie_dp.dataset.formats import format_of, from_json, read_rows
 from genie_dp.paraphrase.shown import Shown
+from genie_dp.rows import format_of, from_json, read_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from genie_dp.cli.finite import Finite
+from genie_dp.cli.options import Finite
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

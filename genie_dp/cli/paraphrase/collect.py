@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import library_options
+from genie_dp.cli.options import library_options
 from genie_dp.cli.paraphrase.check_options import check_options
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from genie_dp import __version__
+from genie_dp.cli.output import told_private
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.check_options import config_of
@@ -21,12 +22,12 @@ from genie_dp.cli.paraphrase.results import (
 from genie_dp.cli.paraphrase.selection import refuse_existing
 from genie_dp.cli.paraphrase.shown_rows import read_shown
 from genie_dp.cli.paraphrase.tables import guarded, write_table
-from genie_dp.cli.row_files import hashes_of, manifest_of, told_private, write_json, write_rows
-from genie_dp.dataset.formats import check_parquet, format_of, to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, collect, rows_of
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.paraphrase.votes import Counted, VoteConfig, apply_votes, count_votes
+from genie_dp.rows import check_parquet, format_of, to_json, write_rows
+from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 
 _OUTPUTS = ("output", "rejects", "review", "review_votes", "report")
 REJECT_COLUMNS = ("id", "row", "sentence", "paraphrase", "reasons", "messages")

@@ -37,13 +37,13 @@ def command(**options: Any) -> None:
     \b
     genie-dp paraphrase hits chosen.jsonl --output batch.csv --page task.html
     """
-    from genie_dp.cli.output import open_text
+    from genie_dp.cli.output import told_private
     from genie_dp.cli.paraphrase.collection import rows_by_id
     from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
-    from genie_dp.cli.row_files import told_private
     from genie_dp.paraphrase.checks import DEFAULT
     from genie_dp.paraphrase.task_page import paraphrase_page
     from genie_dp.paraphrase.tasks import paraphrase_columns, paraphrase_tasks
+    from genie_dp.run.files import open_text
 
     output, page, size = options["output"], options["page"], options["sentences"]
     refuse_overlap((output, page), [options["rows"]])

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import grammar_option, library_options
+from genie_dp.cli.options import grammar_option, library_options
 
 
 class RateType(click.ParamType[Any]):

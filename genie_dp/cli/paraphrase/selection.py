@@ -8,14 +8,11 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import local_target
-from genie_dp.cli.inputs import Inputs, load_inputs
-from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.inputs import load_inputs
+from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.function_lists import read_categories, read_functions
 from genie_dp.cli.paraphrase.shown_rows import to_line
-from genie_dp.cli.row_files import hashes_of, manifest_of, told_private, write_json
-from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import Language
 from genie_dp.paraphrase.constants import read_constants
@@ -32,7 +29,11 @@ from genie_dp.paraphrase.select import (
 )
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.records import Example
+from genie_dp.rows import read_rows
+from genie_dp.run.files import check_output, local_target, open_text
+from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.templates.grammar import in_subset
+from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import read_text
 
 SUBSET = "paraphrase"

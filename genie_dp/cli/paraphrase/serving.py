@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from genie_dp.cli.output import told_private
 from genie_dp.cli.paraphrase.check_options import checks_of
 from genie_dp.cli.paraphrase.collection import rows_by_id
-from genie_dp.cli.row_files import told_private
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.paraphrase.tasks import paraphrase_tasks

@@ -7,9 +7,10 @@ A line is a row of a data set as JSON, with two more keys: `sentence`, what peop
 import json
 from collections.abc import Iterator
 
-from genie_dp.dataset.formats import from_json, no_text, opened, to_json
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.paraphrase.shown import Shown, ShownValue, placeholders
+from genie_dp.rows import from_json, to_json
+from genie_dp.run.files import no_text, opened
 
 
 def to_line(shown: Shown) -> str:

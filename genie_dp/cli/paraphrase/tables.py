@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from io import StringIO
 from typing import Any
 
-from genie_dp.cli.output import open_text
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.run.files import open_text
 from genie_dp.texts import read_text
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")

@@ -40,13 +40,13 @@ def command(**options: Any) -> None:
     \b
     genie-dp paraphrase validate-hits results.csv --chosen chosen.jsonl -o votes.csv
     """
-    from genie_dp.cli.output import open_text
     from genie_dp.cli.paraphrase.collection import rows_by_id
     from genie_dp.cli.paraphrase.results import answers_of, read_results
     from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.collect import collect
     from genie_dp.paraphrase.task_page import validation_page
     from genie_dp.paraphrase.tasks import Candidate, validation_columns, validation_tasks
+    from genie_dp.run.files import open_text
 
     output, page, size = options["output"], options["page"], options["sentences"]
     refuse_overlap((output, page), [*options["results"], options["chosen"]])

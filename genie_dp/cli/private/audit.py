@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import Finite
+from genie_dp.cli.options import Finite
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)

@@ -13,7 +13,7 @@ import numpy as np
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.output import check_output, open_text, progress
+from genie_dp.cli.output import progress
 from genie_dp.cli.private.audit_models import language_of, open_any
 from genie_dp.cli.private.audit_table import table
 from genie_dp.cli.private.redact_job import for_the_owner_alone
@@ -29,7 +29,8 @@ from genie_dp.private.audit.sides import Sides, as_counts, rows_of, sides_of
 from genie_dp.private.audit.statistics import Floats
 from genie_dp.private.audit.verdict import check, largest_refutable, proved, verdict_of
 from genie_dp.private.source import PrivateRow
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.run.files import check_output, open_text
+from genie_dp.run.work import enter_work, work_folder_of
 
 if TYPE_CHECKING:
     from genie_dp.private.audit.extraction import Extracted

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE, Finite
+from genie_dp.cli.options import POSITIVE, Finite
 from genie_dp.cli.private.ledgers import (
     check_is_there,
     ledger_option,

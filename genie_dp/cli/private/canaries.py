@@ -43,10 +43,10 @@ def command(**options: Any) -> None:
 
 
 def _run(options: Mapping[str, Any]) -> None:
-    from genie_dp.cli.output import check_output, open_bytes
     from genie_dp.cli.private.redact_job import for_the_owner_alone
     from genie_dp.errors import GenieError, Problem
     from genie_dp.private.audit.canaries import TEMPLATE, Template, new_canaries
+    from genie_dp.run.files import check_output, open_bytes
 
     rows, output, record = options["rows"], options["output"], options["record"]
     for path in (output, record):

@@ -5,9 +5,8 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE, Finite
+from genie_dp.cli.options import POSITIVE, Finite, paid_resume_options
 from genie_dp.cli.private.ledgers import ledger_option
-from genie_dp.cli.run_options import paid_resume_options
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FROM_1 = click.IntRange(1)

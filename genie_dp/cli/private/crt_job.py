@@ -12,9 +12,8 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.output_folder import put_in_place
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
-from genie_dp.cli.private.run_folder import FolderJob, Work, begun
+from genie_dp.cli.private.run_folder import FolderJob
 from genie_dp.cli.private.train_files import GENERATOR, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -42,6 +41,7 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, ledger_to_spend, refuse_private
 from genie_dp.private.training.settings import rate_of
 from genie_dp.records import Spent
+from genie_dp.run.work import Work, begun, put_in_place
 
 if TYPE_CHECKING:
     from genie_dp.private.generators.generator import Generator, Settings

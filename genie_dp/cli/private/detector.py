@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE
+from genie_dp.cli.options import POSITIVE
 
 
 @click.command("detector")
@@ -156,8 +156,8 @@ def _utterances(files: tuple[str, ...]) -> list[str]:
     Raises:
         GenieError: a file has rows of source private (E018).
     """
-    from genie_dp.dataset.formats import read_rows
     from genie_dp.errors import GenieError, Problem
+    from genie_dp.rows import read_rows
 
     out: list[str] = []
     for file in files:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import library_options
+from genie_dp.cli.options import library_options
 
 
 @click.command("evaluate")

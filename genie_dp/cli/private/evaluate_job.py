@@ -17,8 +17,7 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.output import check_output, open_text, progress
-from genie_dp.dataset.formats import format_of, opened_text, read_rows
+from genie_dp.cli.output import progress
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.ledger.guard import private_of
@@ -31,6 +30,8 @@ from genie_dp.private.metrics.language_model import LanguageModel, NgramModel
 from genie_dp.private.metrics.mauve import MauveSettings, check_mauve
 from genie_dp.private.metrics.page import page
 from genie_dp.private.metrics.programs import Programs
+from genie_dp.rows import format_of, read_rows
+from genie_dp.run.files import check_output, open_text, opened_text
 
 Parse = Callable[[Sequence[str]], Sequence[str]]
 _BATCH = 32

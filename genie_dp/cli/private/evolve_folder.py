@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
-from genie_dp.cli.output_folder import FolderKind, put_in_place
 from genie_dp.cli.private.evolve_generators import figures_of
 from genie_dp.cli.private.run_folder import FolderJob
-from genie_dp.cli.row_files import manifest_of, write_json
-from genie_dp.dataset.formats import to_json
 from genie_dp.private.evolution.generator import Generator
 from genie_dp.private.evolution.recipe import Recipe, as_yaml
 from genie_dp.private.evolution.run import Evolved
 from genie_dp.private.tables.table import SyntheticTable
 from genie_dp.private_prior import save_prior
 from genie_dp.records import PrivatePrior
+from genie_dp.rows import to_json
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.work import FolderKind, put_in_place
 
 FORMAT = "genie_dp evolution report"
 ROWS, METADATA, PRIOR, REPORT = "rows.jsonl", "metadata.jsonl", "prior.json", "report.json"

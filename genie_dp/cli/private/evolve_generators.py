@@ -98,11 +98,11 @@ def _grammar(
     Leaves are those that synthesis keeps, too. All templates are compiled, since derivations name
     those of leaves.
     """
-    from genie_dp.cli.lexicon import kept_lexicon, new_lexicon
     from genie_dp.private.evolution.grammar import GrammarGenerator
     from genie_dp.synthesis.compiler import compile_grammar
     from genie_dp.synthesis.config import SynthesisConfig
     from genie_dp.synthesis.engine import build_engine
+    from genie_dp.synthesis.kept import kept_lexicon, new_lexicon
     from genie_dp.templates.grammar import subset
 
     paths = options["grammar"] or tuple(map(Path, recipe.grammar))

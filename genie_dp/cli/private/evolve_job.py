@@ -20,10 +20,9 @@ from genie_dp.cli.private.evolve_plan import (
     plan_of,
     save_plan,
 )
-from genie_dp.cli.private.run_folder import FolderJob, begun
+from genie_dp.cli.private.run_folder import FolderJob
 from genie_dp.cli.private.table_job import LOST, adapted, public_rows
 from genie_dp.cli.private.train_files import digest_of, write_over
-from genie_dp.dataset.formats import format_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
@@ -44,6 +43,8 @@ from genie_dp.private.tables.extract import check_extractors, example_of, fields
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
+from genie_dp.rows import format_of
+from genie_dp.run.work import begun
 
 PURPOSE, TABLE_PURPOSE = "evolution: a vote", "evolution: table of metadata"
 # Settings of the recipe that options stand before.

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import Finite
+from genie_dp.cli.options import Finite
 from genie_dp.cli.private.detectors import detector_options, pair_of
 
 
@@ -47,12 +47,12 @@ def command(**options: Any) -> None:
 
 def _run(options: Mapping[str, Any]) -> None:
     from genie_dp import __version__
-    from genie_dp.cli.output import open_text
     from genie_dp.cli.private.detectors import detectors_of
     from genie_dp.cli.private.redact_job import for_the_owner_alone
     from genie_dp.errors import GenieError, Problem
     from genie_dp.private.ledger.guard import refuse_private
     from genie_dp.private.redact.measure import SCHEMA, compared, read_labelled
+    from genie_dp.run.files import open_text
 
     output = options["output"]
     if options["is_public"]:

@@ -11,12 +11,9 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.dataset_folder import About
-from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of, refuse_inputs
-from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.sampled_rows import drawn_rows
-from genie_dp.dataset.formats import format_of, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.ledger.book import Ledger
@@ -31,7 +28,8 @@ from genie_dp.private.prior.support import Limits
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import save_prior
 from genie_dp.records import Example
-from genie_dp.synthesis.checkpoint import work_folder_of
+from genie_dp.rows import format_of, read_rows
+from genie_dp.run.work import begun, refuse_or_clear, work_folder_of
 
 PURPOSE = "frequencies of functions"
 

@@ -4,9 +4,8 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import Finite
+from genie_dp.cli.options import Finite, resume_options
 from genie_dp.cli.private.detectors import detector_options
-from genie_dp.cli.run_options import resume_options
 
 
 @click.command("redact")

@@ -17,13 +17,10 @@ import click
 import numpy as np
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import deliver, interruptible
-from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.private.detectors import detectors_of
 from genie_dp.cli.private.redact_settings import settings_of
 from genie_dp.cli.private.redact_work import Later, WorkFolder, known_later, open_work
 from genie_dp.cli.private.train_files import write_over
-from genie_dp.cli.row_files import write_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.redact.duplicates import Duplicates
 from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
@@ -31,7 +28,10 @@ from genie_dp.private.redact.redactor import Redacted, Redactor
 from genie_dp.private.redact.review import page
 from genie_dp.private.redact.rows import Point, Reading
 from genie_dp.private.redact.spans import MASK, Policy
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.rows import deliver
+from genie_dp.run.files import check_output, open_text
+from genie_dp.run.manifest import write_json
+from genie_dp.run.work import enter_work, interruptible, work_folder_of
 
 SCHEMA = "genie-dp.redaction/1"
 STATEMENT = (

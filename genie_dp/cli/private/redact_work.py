@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.private.redact.review import Drawn, Piece, Review, Shown
-from genie_dp.synthesis.checkpoint import enter_work, last_line, open_cut
+from genie_dp.run.work import enter_work, last_line, open_cut
 
 Later = npt.NDArray[np.bool_]
 

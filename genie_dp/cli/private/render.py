@@ -5,8 +5,14 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.inputs import library_options, templates_options
-from genie_dp.cli.run_options import format_option, jobs_option, resume_options, rows_output
+from genie_dp.cli.options import (
+    format_option,
+    jobs_option,
+    library_options,
+    resume_options,
+    rows_output,
+    templates_options,
+)
 
 
 @click.command("render")

@@ -15,23 +15,23 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.compiled import compiled_of
 from genie_dp.cli.dataset_folder import About
-from genie_dp.cli.delivery import interruptible, local_target, refuse_or_clear, rows_format
 from genie_dp.cli.garbage import leave_to_the_end
-from genie_dp.cli.output import open_text, progress
+from genie_dp.cli.inputs import compiled_of
+from genie_dp.cli.output import progress
 from genie_dp.cli.priors import refuse_inputs
 from genie_dp.cli.private.render_work import Said, append, read, whole_lines
-from genie_dp.cli.row_files import manifest_of, write_json, write_rows
-from genie_dp.dataset.formats import read_rows, to_json
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.prior.render import Renderer, Unsaid, numbered
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.rows import read_rows, rows_format, to_json, write_rows
+from genie_dp.run.files import local_target, open_text
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.work import enter_work, interruptible, refuse_or_clear, work_folder_of
+from genie_dp.run.workers import in_processes
 from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.synthesis.workers import in_processes
 
 _SHOWN = 10
 

@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from genie_dp.dataset.formats import from_json, to_json
 from genie_dp.records import Example
+from genie_dp.rows import from_json, to_json
 
 Said = tuple[Example, ...] | str
 """The rows of a program, or why there are none."""

@@ -1,17 +1,11 @@
 """The folders of a private run: its work, and the output that the work becomes."""
 
-import json
-import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from genie_dp.cli.delivery import interruptible
-from genie_dp.cli.output_folder import FolderKind, refuse_output
-from genie_dp.errors import GenieError
-from genie_dp.synthesis.checkpoint import enter_work, work_folder_of
+from genie_dp.run.work import FolderKind, refuse_output, work_folder_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,38 +33,3 @@ class FolderJob:
         """
         resume, overwrite = self.options["resume"], self.options["overwrite"]
         refuse_output(self.output, self.work, kind, resume=resume, overwrite=overwrite)
-
-
-@dataclass(slots=True)
-class Work:
-    """The work folder of a run that is under way."""
-
-    is_kept: bool
-
-    def keep(self) -> None:
-        """Keep it whatever happens: something is learned, or spent, that a resumed run needs."""
-        self.is_kept = True
-
-
-@contextmanager
-def begun(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[Work]:
-    """Enter the work folder of a run; a new one goes when the run is refused before it is kept.
-
-    Args:
-        path: the folder.
-        settings: all that a resumed run must share.
-        resume: whether an interrupted run goes on.
-
-    Raises:
-        GenieError: those of `enter_work`.
-    """
-    work = Work(is_kept=path.exists())
-    # As JSON has them: lists, where there were tuples.
-    enter_work(path, json.loads(json.dumps(settings)), resume=resume)
-    with interruptible(path):
-        try:
-            yield work
-        except GenieError:
-            if not work.is_kept:
-                shutil.rmtree(path, ignore_errors=True)
-            raise

@@ -5,9 +5,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE, Finite
-from genie_dp.cli.run_options import format_option, rows_output
-from genie_dp.cli.shipped import SKILLS
+from genie_dp.cli.options import POSITIVE, SKILLS, Finite, format_option, rows_output
 
 _FROM_1 = click.IntRange(1)
 _SHARE = Finite(0, 1, min_open=True)

@@ -7,11 +7,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from genie_dp.cli.row_files import manifest_of
-from genie_dp.dataset.formats import read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.records import Example, Spent
+from genie_dp.rows import read_rows
+from genie_dp.run.manifest import manifest_of
 
 COMMAND = "private sample"
 _HINT = "give the file as genie-dp private sample wrote it; to draw rows again costs nothing"

@@ -5,11 +5,9 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.finite import POSITIVE
-from genie_dp.cli.inputs import library_options
+from genie_dp.cli.options import POSITIVE, library_options, paid_resume_options, seed_option
 from genie_dp.cli.private.ledgers import ledger_option
 from genie_dp.cli.private.table_asked import asking_options, check_asking
-from genie_dp.cli.run_options import paid_resume_options, seed_option
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _TABLE = click.argument("table", type=_FILE)

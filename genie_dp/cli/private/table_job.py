@@ -11,13 +11,9 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.delivery import refuse_or_clear
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.output import check_output, open_text
 from genie_dp.cli.priors import functions_of
-from genie_dp.cli.private.run_folder import begun
 from genie_dp.cli.private.table_asked import model_of
-from genie_dp.dataset.formats import format_of, opened_text
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.files import replace_durably
@@ -33,7 +29,9 @@ from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import load_table, table_from
 from genie_dp.records import Example
 from genie_dp.rng import stream
-from genie_dp.synthesis.checkpoint import work_folder_of
+from genie_dp.rows import format_of
+from genie_dp.run.files import check_output, open_text, opened_text
+from genie_dp.run.work import begun, refuse_or_clear, work_folder_of
 
 PURPOSE = "table of metadata"
 # What is said where a table that was released is gone.

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import click
 
-from genie_dp.cli.output_folder import FolderKind
-from genie_dp.dataset.formats import opened, read_rows
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.records import Example
+from genie_dp.rows import read_rows
+from genie_dp.run.files import opened
+from genie_dp.run.work import FolderKind
 
 # What config.json of a generator says first; `folder.MODEL_TYPE`, which is not imported for it.
 GENERATOR = FolderKind(

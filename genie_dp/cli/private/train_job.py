@@ -12,10 +12,9 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.device import prepare_torch
-from genie_dp.cli.inputs import library_fingerprint, load_library_of
+from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import show_problems
-from genie_dp.cli.output_folder import put_in_place
-from genie_dp.cli.private.run_folder import FolderJob, Work, begun
+from genie_dp.cli.private.run_folder import FolderJob
 from genie_dp.cli.private.train_files import GENERATOR, digest_of, rows_in, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
@@ -42,6 +41,8 @@ from genie_dp.private.ledger.guard import (
 from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.training.libraries import need_opacus
 from genie_dp.records import Example, Spent
+from genie_dp.run.work import Work, begun, put_in_place
+from genie_dp.templates.inputs import library_fingerprint
 
 if TYPE_CHECKING:
     from genie_dp.private.generators.generator import Generator, Settings

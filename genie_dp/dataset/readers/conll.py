@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator, Sequence
 
-from genie_dp.dataset.formats import opened_text
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.plain import unplain
 from genie_dp.dataset.readers import ReadOptions
@@ -11,6 +10,7 @@ from genie_dp.dataset.readers.expressions import expression_row
 from genie_dp.dataset.readers.intents import symbol
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example
+from genie_dp.run.files import opened_text
 
 
 def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:

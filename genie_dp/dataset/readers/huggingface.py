@@ -5,10 +5,10 @@ from pathlib import Path
 
 import yaml
 
-from genie_dp.dataset.formats import format_of, read_rows
 from genie_dp.dataset.readers import ReadOptions
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Example
+from genie_dp.rows import format_of, read_rows
 
 _ENDINGS = ("jsonl", "parquet", "tsv")
 

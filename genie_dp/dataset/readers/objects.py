@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from genie_dp.dataset.formats import opened_text
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.run.files import opened_text
 from genie_dp.texts import is_whole
 
 

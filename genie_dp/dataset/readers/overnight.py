@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import xxhash
 
-from genie_dp.dataset.formats import format_of
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.readers import ReadOptions
 from genie_dp.dataset.readers.expressions import expression_row
 from genie_dp.dataset.readers.objects import columns, objects
 from genie_dp.records import Example
+from genie_dp.rows import format_of
 
 
 def read(path: str, options: ReadOptions) -> Iterator[Example | Left]:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from genie_dp.dataset.formats import read_rows
 from genie_dp.dataset.readers import ReadOptions
 from genie_dp.records import Example
+from genie_dp.rows import read_rows
 
 
 def read(path: str, options: ReadOptions) -> Iterator[Example]:

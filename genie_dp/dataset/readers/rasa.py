@@ -7,7 +7,6 @@ from typing import Any
 
 import yaml
 
-from genie_dp.dataset.formats import opened_text
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.plain import unplain
 from genie_dp.dataset.readers import ReadOptions
@@ -15,6 +14,7 @@ from genie_dp.dataset.readers.expressions import expression_row
 from genie_dp.dataset.readers.intents import symbol
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example
+from genie_dp.run.files import opened_text
 
 _MARK = re.compile(r"\[([^\]]+)\](?:\(([^)]+)\)|(\{[^}]*\}))")
 

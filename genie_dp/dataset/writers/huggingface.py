@@ -4,9 +4,9 @@ import json
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from genie_dp.dataset.formats import as_record
 from genie_dp.dataset.writers import Note
 from genie_dp.records import Example
+from genie_dp.rows import as_record
 
 # Placeholders are keys in our rows; here they are values, for columns have a fixed type. The
 # types are written out, since an empty list or a text that is always "" has none.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import BinaryIO
 
-from genie_dp.dataset import formats
+from genie_dp import rows as formats
 from genie_dp.dataset.left import Left
 from genie_dp.dataset.writers import Note
 from genie_dp.records import Example

@@ -9,7 +9,7 @@ from genie_dp.dataset.plain import plain
 from genie_dp.dataset.spans import intent_of, spans_of
 from genie_dp.dataset.writers import Note
 from genie_dp.records import Example
-from genie_dp.yaml_text import as_yaml
+from genie_dp.run.page import as_yaml
 
 _MARKUP = frozenset("[]{}")
 

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import ClassVar, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.texts import read_text
@@ -44,6 +44,7 @@ class Declarations:
             signature is a mistake.
         programs: the nodes that a program may be, as sorts. Where any is given, programs may be
             written with all that is declared; else, with what programs that are learned from have.
+        paths: the file that was read.
     """
 
     orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
@@ -52,6 +53,8 @@ class Declarations:
         default_factory=lambda: MappingProxyType({})
     )
     programs: frozenset[str] = frozenset()
+    paths: tuple[Path, ...] = field(default=(), compare=False)
+    language: ClassVar[str] = "sexpr"
 
     def order(self, label: str) -> Order:
         """Return whether the items of a node may be permuted."""
@@ -63,7 +66,7 @@ NONE = Declarations()
 
 def load_declarations(path: Path) -> Declarations:
     """Return the declarations of a file."""
-    return read_declarations(read_text(path), file=str(path))
+    return replace(read_declarations(read_text(path), file=str(path)), paths=(path,))
 
 
 def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:

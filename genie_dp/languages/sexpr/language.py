@@ -22,6 +22,7 @@ class SExpressions:
     """The language "sexpr"; its library is the Declarations of a file `*.sexpr`, or None."""
 
     name = "sexpr"
+    has_skills = False
     kinds = frozenset({"program", "value"})
     attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
         kinds, frozenset(field.name for field in fields(State))

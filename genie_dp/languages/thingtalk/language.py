@@ -47,6 +47,7 @@ class ThingTalk:
     """
 
     name = "thingtalk"
+    has_skills = True
     kinds = KINDS
     attributes = ATTRIBUTES
 

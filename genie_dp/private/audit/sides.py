@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.crt.marked import is_private, mask_apart
 from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.run.files import UNREADABLE, unreadable
 
 # Fewer rows of a side prove nothing.
 LEAST = 10

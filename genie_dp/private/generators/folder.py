@@ -11,7 +11,6 @@ from safetensors.torch import load_file
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.learn.saved import put_all, write_weights
-from genie_dp.markdown import render_card
 from genie_dp.private.generators.card import Card
 from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.decoder import DecoderSettings
@@ -22,6 +21,7 @@ from genie_dp.private.generators.recurrent import RecurrentSettings
 from genie_dp.private.generators.stages import KINDS, STAGES
 from genie_dp.private.generators.tokenizer import Tokenizer, load_public_tokenizer
 from genie_dp.records import Spent
+from genie_dp.run.page import render_card
 
 CONFIG, SPENT, CARD, TOKENIZER = "config.json", "spent.json", "README.md", "tokenizer.json"
 MODEL_TYPE = "genie_dp.generator"

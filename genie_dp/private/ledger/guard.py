@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.ledger import marks
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.records import Spent
+from genie_dp.run.files import UNREADABLE, unreadable
 from genie_dp.texts import read_text
 
 # Field of a manifest: the ledgers of the rows that were read.

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.ledger.book import ledger_of
+from genie_dp.run.files import UNREADABLE, unreadable
 
 STATE = "GENIE_DP_STATE"
 _FORMAT = "genie-dp rows 1"

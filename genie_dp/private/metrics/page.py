@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from genie_dp.private.metrics.figures import GROUPS, Metric, shown, spread
-from genie_dp.synthesis.report_page import page_environment
+from genie_dp.run.page import page_environment
 
 
 def page(result: Mapping[str, Any]) -> str:

@@ -12,7 +12,7 @@ from genie_dp.private.redact.redactor import Redacted, Redactor
 from genie_dp.private.redact.rows import Point
 from genie_dp.private.redact.spans import MASK, Found
 from genie_dp.rng import stream
-from genie_dp.synthesis.report_page import page_environment
+from genie_dp.run.page import page_environment
 
 # Sorts of rows, in the order of the page: what may have gone wrong comes first.
 SORTS = {

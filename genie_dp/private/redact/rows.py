@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.opening import UNREADABLE, unreadable
 from genie_dp.private.redact.points import POINTS, Points, is_cut, points
 from genie_dp.private.redact.spans import MASK
+from genie_dp.run.files import UNREADABLE, unreadable
 
 # Mistakes told at once; more would tell how long a broken file is.
 MOST = 10

@@ -26,10 +26,10 @@ from genie_dp.learn.tagger import (
     words_of,
 )
 from genie_dp.learn.vocabulary import SPECIAL, Vocabulary
-from genie_dp.markdown import render_card
 from genie_dp.private.redact.spans import Found
 from genie_dp.private.redact.tagging.generated import Labelled, kinds_of
 from genie_dp.rng import child_seed
+from genie_dp.run.page import render_card
 
 KIND = "genie_dp.redact.Tagger"
 CARD = "README.md"

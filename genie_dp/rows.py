@@ -1,19 +1,32 @@
 """Rows on disk: JSON lines, TSV as genienlp reads it, Parquet with the extra `parquet`."""
 
 import json
+import os
+import shutil
 import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from functools import lru_cache
-from io import BytesIO, TextIOWrapper
+from importlib import import_module
+from io import BytesIO
+from itertools import islice
 from math import isfinite
 from pathlib import Path
-from typing import IO, Any, BinaryIO, cast
+from tempfile import TemporaryDirectory
+from typing import IO, Any, BinaryIO
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.opening import BROKEN, UNOPENED, unreadable
 from genie_dp.records import Example, Slot
+from genie_dp.run.files import (
+    check_output,
+    format_is_plain,
+    local_target,
+    no_text,
+    open_bytes,
+    opened,
+)
+from genie_dp.run.stage import Output, Result
 from genie_dp.texts import is_whole
 
 FORMATS = ("jsonl", "tsv", "parquet")
@@ -160,49 +173,6 @@ def check_texts(*values: object) -> None:
             raise TypeError(f"expected text, got half a character in {ascii(value)}")
 
 
-@contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
-    """Open a file or URL for reading bytes, unpacked by its suffix.
-
-    Raises:
-        GenieError: it was cut off, is not compressed as its name says, or is a URL that does not
-            open (R001), now or later.
-        OSError: a local file cannot be read.
-    """
-    import smart_open
-
-    with _told(path, UNOPENED):
-        lines = smart_open.open(path, "rb")
-    with lines, _told(path, (*BROKEN, OSError)):
-        yield lines
-
-
-@contextmanager
-def _told(path: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
-    try:
-        yield
-    except errors as error:
-        if getattr(error, "errno", None) is not None:
-            raise
-        raise GenieError(unreadable(path, error, code="R001")) from None
-
-
-@contextmanager
-def opened_text(path: str, *, newline: str | None = None) -> Iterator[IO[str]]:
-    """Open a file or URL for reading text, unpacked by its suffix.
-
-    Raises:
-        GenieError: it cannot be unpacked (R001), or is no UTF-8 (R003), now or later.
-    """
-    with opened(path) as raw:
-        try:
-            yield TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline=newline)
-        except UnicodeDecodeError as error:
-            message = f"expected UTF-8 text in {path}, got byte 0x{error.object[error.start]:02X}"
-            hint = "save the file as UTF-8"
-            raise GenieError(Problem("R003", message, hint=hint, stage="syntax")) from None
-
-
 def read_rows(path: str, *, format: str | None = None) -> Iterator[Example]:
     """Yield the rows of a file or URL in any of the formats; TSV rows hold only what it has.
 
@@ -221,14 +191,6 @@ def read_rows(path: str, *, format: str | None = None) -> Iterator[Example]:
             except UnicodeDecodeError as error:
                 raise no_text(error, path, number) from None
             yield read(text.rstrip("\r\n"), file=path, number=number)
-
-
-def no_text(error: UnicodeDecodeError, file: str, line: int) -> GenieError:
-    """Return what to say of a line that is no UTF-8."""
-    column = len(error.object[: error.start].decode("utf-8", errors="replace")) + 1
-    message = f"expected UTF-8 text, got byte 0x{error.object[error.start]:02X}"
-    place = Span(file, line, column, line, column + 1)
-    return GenieError(Problem("R003", message, place, "save the file as UTF-8", stage="syntax"))
 
 
 def from_tsv(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
@@ -328,3 +290,238 @@ def lines_of(path: Path) -> Iterator[IO[str]]:
     """Open a local work file of rows for reading."""
     with path.open(encoding="utf-8") as lines:
         yield lines
+
+
+def rows_format(
+    output: str, format: str | None, *, what: str, needs_file: Iterable[str] = ()
+) -> str:
+    """Return the format of an output: the given one, or the one that its name says.
+
+    Args:
+        what: the stem of the file that hints propose, such as "pairs".
+        needs_file: options in use that standard output does not go with.
+
+    Raises:
+        GenieError: it could not be written when all work is done (R002, R004, R013, Y023, Y024).
+    """
+    check_output(output)
+    found = format or format_of(output)
+    problems = []
+    if output == "-" and found == "parquet":
+        hint = f"give a file with --output {what}.parquet"
+        problems.append(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
+    for name in needs_file if output == "-" else ():
+        hint = f"give one with --output {what}.jsonl"
+        problems.append(Problem("Y024", f"--{name} needs the rows in a file", hint=hint))
+    if problems:
+        raise GenieError(problems)
+    if found == "parquet":
+        check_parquet()
+    return found
+
+
+def write_rows(lines: Iterable[str], made: str, output: str, format: str) -> None:
+    """Write lines of the format `made` (jsonl or tsv, with line ends) to an output in `format`."""
+    with open_bytes(output) as out:
+        if format == made:
+            for line in lines:
+                out.write(line.encode())
+        elif format == "parquet":
+            write_parquet((from_json(line) for line in lines), out)
+        else:
+            for line in lines:
+                row = from_json(line)
+                out.write(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
+
+
+def deliver(rows: Path, made: str, output: str, format: str) -> None:
+    """Write the lines of a work file, of the format `made`, to the output in `format`."""
+    target = local_target(output)
+    if target is None or format != made or not format_is_plain(output):
+        with lines_of(rows) as lines:
+            write_rows(lines, made, output, format)
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    done = rows.with_suffix(".done")
+    done.unlink(missing_ok=True)
+    # A second name, not a move: a run killed before its manifest is written finds its rows again.
+    try:
+        os.link(rows, done)
+    except OSError:
+        shutil.copyfile(rows, done)
+    done.replace(target)
+
+
+# ------------------------------------------------------------------------------------------ Rows
+
+
+class Preview(tuple[Example, ...]):
+    """A few rows that show themselves: sentence and program, one below the other."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Return the rows as text."""
+        return "\n".join(f"{row.utterance}\n    {row.program}" for row in self)
+
+    def _repr_html_(self) -> str:
+        """Return the rows as a table, for notebooks."""
+        from html import escape
+
+        cells = "".join(
+            f"<tr><td>{escape(row.utterance)}</td><td><code>{escape(row.program)}</code></td></tr>"
+            for row in self
+        )
+        return f"<table><tr><th>sentence</th><th>program</th></tr>{cells}</table>"
+
+
+class Rows:
+    """Rows of a data set: made as they are asked for, or read from a file.
+
+    Each iteration yields the same Examples. Nothing is written anywhere but by `save`; a stage that
+    reads rows several times keeps them in a temporary file as long as this object lives.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Iterator[Example]],
+        about: str,
+        *,
+        path: str | None = None,
+        save: Callable[[Output, int], Result] | None = None,
+    ):
+        """Keep how the rows are made.
+
+        Args:
+            make: returns a new iterator over all rows.
+            about: what they are, in a few words.
+            path: the file that holds them already.
+            save: writes them to an output with so many processes, faster than one by one.
+        """
+        self._make, self._about, self._save = make, about, save
+        self._path = path
+        self._folder: TemporaryDirectory[str] | None = None
+
+    @classmethod
+    def read(cls, path: str | Path, *, format: str | None = None) -> "Rows":
+        """Return the rows of a file or URL.
+
+        Args:
+            path: JSONL, TSV or Parquet, compressed or not.
+            format: one of FORMATS; None for what the name says.
+        """
+        name = str(path)
+        return cls(lambda: read_rows(name, format=format), f"of {name}", path=name)
+
+    def __iter__(self) -> Iterator[Example]:
+        """Yield the rows, from the first."""
+        return self._make()
+
+    def __repr__(self) -> str:
+        """Return what the rows are; none is made for it."""
+        return f"Rows({self._about})"
+
+    def preview(self, number: int = 5) -> Preview:
+        """Return the first rows, which show themselves."""
+        return Preview(islice(self, number))
+
+    def save(
+        self,
+        path: str | Path,
+        *,
+        format: str | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+        jobs: int = 1,
+    ) -> Result:
+        """Write the rows to a file or URL, with a manifest beside it; return what was written.
+
+        Args:
+            path: where; its name says the format and whether it is compressed.
+            format: one of FORMATS, where the name does not say it.
+            resume: go on with a save that was interrupted.
+            overwrite: replace what is there.
+            jobs: processes that make rows.
+
+        Raises:
+            GenieError: it exists (Y022), or cannot be written.
+        """
+        output = Output(str(path), format, resume, overwrite)
+        if self._save is not None:
+            return self._save(output, jobs)
+        return _save(self, output)
+
+    def file(self) -> str:
+        """Return a file that holds the rows; a temporary one, unless they are in a file already."""
+        if self._path is None:
+            self._folder = TemporaryDirectory(prefix="genie_dp-")
+            path = f"{self._folder.name}/rows.jsonl"
+            self.save(path)
+            self._path = path
+        return self._path
+
+    def to_pandas(self) -> Any:
+        """Return the rows as a pandas.DataFrame.
+
+        Raises:
+            GenieError: R042, pandas is not installed.
+        """
+        pandas = _library("pandas")
+        return pandas.DataFrame.from_records([as_record(row) for row in self], columns=_NAMES)
+
+    def to_dataset(self) -> Any:
+        """Return the rows as a Hugging Face datasets.Dataset.
+
+        Raises:
+            GenieError: R042, datasets is not installed.
+        """
+        datasets = _library("datasets")
+        return datasets.Dataset.from_list([as_record(row) for row in self])
+
+
+def _library(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        problem = Problem("R042", f"this needs {name}", hint=f"pip install {name}")
+        raise GenieError(problem) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved(Result):
+    """Rows that were written to a file."""
+
+    output: str
+    rows: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield f"{self.rows:,} rows -> {self.output}"
+
+
+def _save(rows: Iterable[Example], output: Output) -> Saved:
+    """Write rows one after the other; a file that is cut short never has the output's name."""
+    format = rows_format(output.target, output.format, what="rows")
+    if output.path is not None and output.path.exists() and not output.overwrite:
+        hint = "give another name, or overwrite it"
+        raise GenieError(Problem("Y022", f"{output.path} exists already", hint=hint))
+    count = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal count
+        for row in rows:
+            yield f"{to_json(row)}\n"
+            count += 1
+
+    write_rows(lines(), "jsonl", output.target, format)
+    return Saved(output.target, count)
+
+
+def rows_of(given: "Rows | str | Path | Iterable[Example]") -> Rows:
+    """Return as Rows what callers give: rows, the name of a file, or Examples."""
+    if isinstance(given, Rows):
+        return given
+    if isinstance(given, str | Path):
+        return Rows.read(given)
+    examples = tuple(given)
+    return Rows(lambda: iter(examples), f"{len(examples):,} examples")

@@ -1,0 +1,202 @@
+"""The public functions: plain values in, one stage's `run` called, small results out."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.private_prior import PriorFile, load_prior
+from genie_dp.records import Example
+from genie_dp.resources import data_folder
+from genie_dp.rows import Rows
+from genie_dp.run.stage import Output, Result
+from genie_dp.templates import inputs as files
+from genie_dp.templates.inputs import Inputs
+from genie_dp.texts import Paths, paths_of
+
+if TYPE_CHECKING:
+    from genie_dp.synthesis.describe import Describer, Description
+    from genie_dp.synthesis.explain import Explainer, Explanation
+
+SHIPPED = "shipped"
+Config = TypeVar("Config")
+Made = TypeVar("Made")
+
+
+def load_library(
+    source: Paths = SHIPPED, *, language: str | None = None, skip_broken: bool = False
+) -> Any:
+    """Return a skill library: what an assistant can do, with types.
+
+    Args:
+        source: folders of skills, a file of declarations (`*.sexpr`), or "shipped" for the skills
+            that come with genie_dp. Several may be given.
+        language: of the programs; None for what the source is: S-expressions for a file of
+            declarations, else ThingTalk.
+        skip_broken: leave skills with mistakes out; `library.skipped` names them.
+
+    Raises:
+        GenieError: mistakes in any of the files, with their places.
+    """
+    paths = _paths(source, "thingpedia")
+    is_declared = any(path.suffix == ".sexpr" for path in paths)
+    name = language or ("sexpr" if is_declared else "thingtalk")
+    return files.load_library(name, paths, skip_broken=skip_broken)
+
+
+def load_grammar(source: Paths = SHIPPED, library: Any = SHIPPED) -> Inputs:
+    """Return templates, put together with the library that they speak of.
+
+    Args:
+        source: template files, folders with a main.genie, or "shipped" for the English grammar that
+            comes with genie_dp, which serves any skills.
+        library: what `load_library` returns, or its source.
+
+    Raises:
+        GenieError: mistakes in any of the files, with their places.
+    """
+    if isinstance(library, str | Path | Sequence):
+        library = load_library(library)
+    return files.inputs_of(library, _paths(source, "grammars", "en"))
+
+
+def synthesize(
+    library: Any = SHIPPED,
+    grammar: Inputs | Paths = SHIPPED,
+    *,
+    prior: PriorFile | str | Path | None = None,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Rows:
+    """Return pairs of a sentence and its program, made of the templates as they are asked for.
+
+    The same inputs and seed give the same rows. Every program is well-typed and canonical, no
+    sentence has two programs, no row comes twice.
+
+    Args:
+        library: what `load_library` returns, or its source.
+        grammar: what `load_grammar` returns, or its source.
+        prior: a private prior, or its file, by which functions are weighed.
+        progress: whether `save` shows progress; None for on a terminal.
+        settings: those of `SynthesisConfig`, such as size=50_000, seed=1, max_depth=3.
+
+    Raises:
+        GenieError: a mistake in a file, a setting out of its range (R040) or unknown (R043).
+    """
+    from genie_dp.synthesis import run as stage
+    from genie_dp.synthesis.config import SynthesisConfig
+
+    config = _config(SynthesisConfig, settings)
+    inputs = _grammar(grammar, library)
+    weighs = load_prior(Path(prior)) if isinstance(prior, str | Path) else prior
+
+    def make() -> Iterator[Example]:
+        return stage.iterate(config, inputs, prior=weighs)
+
+    def save(output: Output, jobs: int) -> Result:
+        return stage.run(config, inputs, output, prior=weighs, jobs=jobs, progress=progress)
+
+    most = f"at most {config.size:,}" if config.size else "as many as target_size gives"
+    return Rows(make, f"synthesized in {inputs.language.name}, {most}", save=save)
+
+
+def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
+    """Return what a program says in English, by the templates.
+
+    Args:
+        program: as people write it, or as tokens.
+        grammar: what `load_grammar` returns, or its source; load it once to describe many.
+
+    Raises:
+        GenieError: the program cannot be read, or is ill-typed.
+    """
+    inputs = _grammar(grammar, SHIPPED)
+    return _remembered(_DESCRIBERS, inputs, _new_describer).describe(program)
+
+
+def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
+    """Return how the templates derive a sentence, with every program it has.
+
+    Args:
+        sentence: with placeholders for values, or with values in double quotes.
+        grammar: what `load_grammar` returns, or its source; load it once to explain many.
+
+    Raises:
+        GenieError: its placeholders are not numbered from left to right (Y060).
+    """
+    inputs = _grammar(grammar, SHIPPED)
+    return _remembered(_EXPLAINERS, inputs, _new_explainer).explain(sentence)
+
+
+# -------------------------------------------------------------------------------------- arguments
+
+
+def _paths(source: Paths, *shipped: str) -> list[Path]:
+    """Return the paths of a source; "shipped" is our own, unless something here is so named."""
+    outer, *inner = shipped
+    return [
+        data_folder(outer).joinpath(*inner)
+        if str(path) == SHIPPED and not Path(SHIPPED).exists()
+        else Path(path)
+        for path in paths_of(source)
+    ]
+
+
+def _grammar(grammar: Inputs | Paths, library: Any) -> Inputs:
+    return grammar if isinstance(grammar, Inputs) else load_grammar(grammar, library)
+
+
+def _config(kind: type[Config], settings: dict[str, Any]) -> Config:
+    """Return a config of these settings.
+
+    Raises:
+        GenieError: R043, it has no such setting; whatever the config itself refuses.
+    """
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    problems = [
+        Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, known))
+        for name in settings
+        if name not in known
+    ]
+    if problems:
+        raise GenieError(problems)
+    return kind(**{name: _frozen(value) for name, value in settings.items()})
+
+
+def _frozen(value: Any) -> Any:
+    """Return a list as a tuple, and one text where several may be as it is."""
+    return tuple(value) if isinstance(value, list | set) else value
+
+
+# Indexing a grammar takes half a second: once for each that is loaded.
+_DESCRIBERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
+_EXPLAINERS: WeakKeyDictionary[Inputs, Any] = WeakKeyDictionary()
+
+
+def _remembered(
+    known: WeakKeyDictionary[Inputs, Any], inputs: Inputs, make: Callable[[Inputs], Made]
+) -> Made:
+    if inputs not in known:
+        known[inputs] = make(inputs)
+    found: Made = known[inputs]
+    return found
+
+
+def _new_describer(inputs: Inputs) -> "Describer":
+    from genie_dp.synthesis.describe import Describer
+
+    return Describer(_compiled(inputs), inputs.library)
+
+
+def _new_explainer(inputs: Inputs) -> "Explainer":
+    from genie_dp.synthesis.explain import Explainer
+
+    return Explainer(_compiled(inputs))
+
+
+def _compiled(inputs: Inputs) -> Any:
+    from genie_dp.synthesis.compiler import compile_inputs
+
+    return compile_inputs(inputs)

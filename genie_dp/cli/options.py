@@ -1,0 +1,307 @@
+"""Options: those that many commands share, and those that the settings of a config give."""
+
+import dataclasses
+import functools
+import math
+import typing
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from genie_dp.languages import language_names
+from genie_dp.recipe import Setting, settings_of
+from genie_dp.resources import data_folder
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
+SHIPPED = "shipped"
+
+
+# ------------------------------------------------------------------------------- kinds of values
+
+
+class Finite(click.FloatRange):
+    """A finite number in a range; click's own takes nan, which is in every range, and inf."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Return the number."""
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is not a finite number.", param, ctx)
+        return number
+
+
+POSITIVE = Finite(0, min_open=True)
+
+
+class ShippedPath(click.Path):
+    """A file or folder that is there; "shipped" is a folder of our data, if nothing is so named."""
+
+    def __init__(self, *folders: str) -> None:
+        """Take the names of the folders, from the outside in."""
+        super().__init__(exists=True, path_type=Path)
+        self.folders = folders
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path."""
+        if str(value) == SHIPPED and not Path(SHIPPED).exists():
+            outer, *inner = self.folders
+            return data_folder(outer).joinpath(*inner)
+        return Path(str(super().convert(value, param, ctx)))
+
+
+SKILLS = ShippedPath("thingpedia")
+GRAMMAR = ShippedPath("grammars", "en")
+
+
+# --------------------------------------------------------------------------- settings of configs
+
+
+def settings_options(
+    kind: type,
+    *,
+    leave_out: tuple[str, ...] = (),
+    names: Mapping[str, str] | None = None,
+    types: Mapping[str, click.ParamType[Any]] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+) -> Decorator:
+    """Return what adds an option for each setting of a config; help and range are the setting's.
+
+    The command gets those that were given as `settings`, a mapping to make the config of.
+
+    Args:
+        kind: the config.
+        leave_out: settings without an option.
+        names: setting -> name of its option, where that is not the setting's own.
+        types: setting -> type of its value, where the field's type does not say it.
+        defaults: setting -> what the command takes where nothing is given, instead of the config.
+    """
+    known = {f.name: f for f in dataclasses.fields(kind)}
+    hints = typing.get_type_hints(kind)
+    chosen = [name for name in settings_of(kind) if name not in leave_out]
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def with_settings(**options: Any) -> Any:
+            found = {name: options.pop(name) for name in chosen}
+            given = {name: value for name, value in found.items() if value not in (None, ())}
+            return command(settings={**(defaults or {}), **given}, **options)
+
+        result: Any = with_settings
+        for name in reversed(chosen):
+            option_name = (names or {}).get(name, name.replace("_", "-"))
+            default = (defaults or {}).get(name, known[name].default)
+            kind_of_value = (types or {}).get(name)
+            settings = settings_of(kind)[name]
+            result = _option(name, option_name, hints[name], settings, default, kind_of_value)(
+                result
+            )
+        return typing.cast("Command", result)
+
+    return add
+
+
+def _option(
+    name: str,
+    option_name: str,
+    hint: Any,
+    known: Setting,
+    default: Any,
+    kind: click.ParamType[Any] | None,
+) -> Decorator:
+    """Return the option of one setting; its value is None, or (), where it is not given."""
+    inner = [one for one in typing.get_args(hint) if one is not type(None)]
+    is_many = typing.get_origin(hint) is tuple
+    value_type = inner[0] if inner and typing.get_origin(hint) is not dict else hint
+    attributes: dict[str, Any] = {"help": known.help + _default_text(default)}
+    if value_type is bool:
+        flags = f"--{option_name}/--no-{option_name}"
+        return click.option(flags, name, default=None, **attributes)
+    attributes["type"] = kind or _type_of(value_type, known)
+    if is_many:
+        attributes |= {"multiple": True, "help": f"{known.help} May be repeated."}
+    if known.metavar:
+        attributes["metavar"] = known.metavar
+    return click.option(f"--{option_name}", name, **attributes)
+
+
+def _default_text(default: Any) -> str:
+    """Return what the help says of a default; one that is nothing needs no word."""
+    is_plain = isinstance(default, int | float | str) and default != ""
+    return f"  [default: {default}]" if is_plain and not isinstance(default, bool) else ""
+
+
+def _type_of(value_type: Any, known: Setting) -> Any:
+    if known.choices:
+        return click.Choice(known.choices)
+    if value_type is int:
+        if known.least is None and known.most is None:
+            return int
+        whole = [None if one is None else int(one) for one in (known.least, known.most)]
+        return click.IntRange(whole[0], whole[1])
+    if value_type is float:
+        least = known.above if known.above is not None else known.least
+        return Finite(least, known.most, min_open=known.above is not None)
+    return str
+
+
+# ------------------------------------------------------------------------------- skills, grammar
+
+
+def library_options(command: Command) -> Command:
+    """Add --language, --skills and --skip-broken."""
+    for option in (
+        click.option(
+            "--skip-broken", is_flag=True, help="Go on without the skills that cannot be read."
+        ),
+        click.option(
+            "--skills",
+            multiple=True,
+            type=SKILLS,
+            metavar="DIR",
+            help="Folder of a skill, or of skills; shipped for those that come with genie-dp "
+            "[shipped]; for sexpr, a file of declarations. May be repeated.",
+        ),
+        click.option(
+            "--language",
+            type=click.Choice(language_names()),
+            default="thingtalk",
+            show_default=True,
+            help="Target language of the programs.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def grammar_option(command: Command) -> Command:
+    """Add --grammar."""
+    option = click.option(
+        "--grammar",
+        multiple=True,
+        type=GRAMMAR,
+        metavar="FILE|DIR",
+        help="Template file, or a folder with main.genie; shipped for the English that comes with "
+        "genie-dp [shipped]. May be repeated.",
+    )
+    return option(command)
+
+
+def templates_options(*, max_depth: int) -> Callable[[Command], Command]:
+    """Return what adds --grammar, --subset and --max-depth."""
+
+    def add(command: Command) -> Command:
+        command = click.option(
+            "--max-depth",
+            type=click.IntRange(1, 12),
+            default=max_depth,
+            show_default=True,
+            help="Construct templates inside each other, at most.",
+        )(command)
+        command = click.option(
+            "--subset",
+            "subsets",
+            multiple=True,
+            metavar="NAME",
+            help="Subset of flagged templates [training]. May be repeated.",
+        )(command)
+        return grammar_option(command)
+
+    return add
+
+
+# ------------------------------------------------------------------------------------------ runs
+
+
+def seed_option(command: Command) -> Command:
+    """Add --seed."""
+    return click.option(
+        "--seed",
+        type=int,
+        default=0,
+        show_default=True,
+        help="The same inputs and seed give the same bytes.",
+    )(command)
+
+
+def jobs_option(command: Command) -> Command:
+    """Add --jobs."""
+    return click.option(
+        "--jobs",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Processes; the bytes do not depend on it.",
+    )(command)
+
+
+def resume_options(command: Command) -> Command:
+    """Add --resume and --overwrite, which exclude each other."""
+    again = "Replace the output, and start an interrupted run again."
+    return _resume_options(command, "Go on with an interrupted run.", again)
+
+
+def paid_resume_options(command: Command) -> Command:
+    """Add --resume and --overwrite of a run that has its cost in a ledger."""
+    once = "Go on with an interrupted run: what it did costs once."
+    again = "Replace the output, and forget an interrupted run: what it cost stays spent."
+    return _resume_options(command, once, again)
+
+
+def _resume_options(command: Command, once: str, again: str) -> Command:
+    for name, other, text in (("overwrite", "resume", again), ("resume", "overwrite", once)):
+        command = click.option(f"--{name}", is_flag=True, help=text, callback=_without(other))(
+            command
+        )
+    return command
+
+
+def _without(other: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
+    """Return what refuses a flag beside another one; the later of the two finds the earlier."""
+
+    def checked(context: click.Context, _: click.Parameter, value: bool) -> bool:
+        if value and context.params.get(other):
+            raise click.UsageError("--resume and --overwrite exclude each other")
+        return value
+
+    return checked
+
+
+def format_option(command: Command) -> Command:
+    """Add --format, as `format_`."""
+    return click.option(
+        "--format",
+        "format_",
+        type=click.Choice(["jsonl", "tsv", "parquet"]),
+        help="Format of the rows [by the output's name].",
+    )(command)
+
+
+def on_error_option(trouble: str) -> Decorator:
+    """Add --on-error, whose help begins with "What to do" and the trouble."""
+    return click.option(
+        "--on-error",
+        type=click.Choice(["stop", "skip"]),
+        default="stop",
+        show_default=True,
+        help=f"What to do {trouble}.",
+    )
+
+
+def output_option(what: str) -> Decorator:
+    """Add --output, whose help says what goes there."""
+    return click.option(
+        "--output",
+        "-o",
+        default="-",
+        show_default=True,
+        metavar="FILE|URL|-",
+        help=what,
+    )
+
+
+rows_output = output_option("Where the rows go; .gz, .bz2 and .xz compress.")

@@ -1,0 +1,108 @@
+"""What every stage takes and gives: where it writes, how it shows progress, what it made."""
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.run.files import local_target
+from genie_dp.run.work import work_folder_of
+
+Row = TypeVar("Row")
+_FIRST_LINE, _NEXT_LINE = 10.0, 30.0  # seconds; of progress where there is no terminal
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a stage writes, and what it does with what is there.
+
+    Attributes:
+        target: a file, a folder or a URL; "-" is standard output.
+        format: of rows, such as "tsv"; None for what the name says.
+        resume: go on with a run that was interrupted.
+        overwrite: replace what is there, and start an interrupted run again.
+    """
+
+    target: str
+    format: str | None = None
+    resume: bool = False
+    overwrite: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse what excludes each other.
+
+        Raises:
+            GenieError: R041.
+        """
+        if self.resume and self.overwrite:
+            hint = "resume goes on with what is there, overwrite begins again"
+            raise GenieError(Problem("R041", "resume and overwrite exclude each other", hint=hint))
+
+    @property
+    def path(self) -> Path | None:
+        """Return the local file or folder; None for standard output and URLs."""
+        return local_target(self.target)
+
+    @property
+    def work(self) -> Path:
+        """Return the folder where a run lies until it is complete; of a URL it is a local one."""
+        return work_folder_of(self.path or Path(self.target.rsplit("/", 1)[-1]))
+
+
+class Result:
+    """What a stage made and where; printed, it says so in a few lines."""
+
+    __slots__ = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """Return the lines in one text."""
+        return "\n".join(self.lines())
+
+
+def show_progress(
+    rows: Iterable[Row], *, label: str, total: int | None = None, show: bool | None = None
+) -> Iterator[Row]:
+    """Yield rows, and say on stderr how many went by.
+
+    A terminal gets a bar; elsewhere there is a line now and then, if work takes long.
+
+    Args:
+        label: what is being done.
+        total: how many come, where that is known.
+        show: True to show it, False not to; None shows it on a terminal alone.
+    """
+    if show is False or (show is None and not sys.stderr.isatty()):
+        yield from rows
+    elif sys.stderr.isatty():
+        with _bar(rows, label, total) as counted:
+            yield from counted
+    else:
+        yield from _with_lines(rows, label, total)
+
+
+@contextmanager
+def _bar(rows: Iterable[Row], label: str, total: int | None) -> Iterator[Iterable[Row]]:
+    import click
+
+    with click.progressbar(
+        rows, length=total, label=label, show_pos=True, file=sys.stderr, update_min_steps=100
+    ) as bar:
+        yield bar
+
+
+def _with_lines(rows: Iterable[Row], label: str, total: int | None) -> Iterator[Row]:
+    due = time.monotonic() + _FIRST_LINE
+    of_all = f" of {total:,}" if total is not None else ""
+    for count, row in enumerate(rows, 1):
+        yield row
+        if time.monotonic() > due:
+            print(f"{label}: {count:,}{of_all}", file=sys.stderr, flush=True)  # noqa: T201
+            due = time.monotonic() + _NEXT_LINE

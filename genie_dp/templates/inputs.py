@@ -1,0 +1,206 @@
+"""What most stages read first: a language, its library, and the templates.
+
+Both are kept in the user's cache folder (`run.cache`), so reading them again takes a moment.
+"""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import Language, get_language
+from genie_dp.resources import data_folder
+from genie_dp.run.cache import Parsed
+from genie_dp.templates.bodies import with_trees
+from genie_dp.templates.grammar import Grammar
+from genie_dp.texts import read_text
+
+MAIN = "main.genie"
+REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Inputs:
+    """A language with its library and its grammar.
+
+    Attributes:
+        library: a skills.Library for ThingTalk, Declarations for S-expressions.
+        sources: file -> text of everything that was read.
+        skills, grammar_files: where both were read from.
+        kept: the file of the cache that holds all this; None where none does.
+    """
+
+    language: Language
+    library: Any
+    grammar: Grammar
+    sources: dict[str, str]
+    skills: tuple[Path, ...] = ()
+    grammar_files: tuple[Path, ...] = ()
+    skip_broken: bool = False
+    kept: Path | None = None
+
+    def __repr__(self) -> str:
+        """Return what it holds in one line."""
+        count = len(self.grammar.templates)
+        return f"Inputs({self.language.name}: {count:,} templates, {self.library!r})"
+
+    def fingerprint(self) -> str:
+        """Return a hash of all texts that were read, wherever the files lie."""
+        digest = hashlib.sha256()
+        for text in sorted(self.sources.values()):
+            digest.update(hashlib.sha256(text.encode()).digest())
+        return digest.hexdigest()
+
+
+def load_library(language: str, skills: Sequence[Path] = (), *, skip_broken: bool = False) -> Any:
+    """Return the library of a language: that of the given files, or the shipped one.
+
+    Args:
+        language: its name.
+        skills: folders of skills, or a file of declarations; empty for the shipped skills, or none.
+        skip_broken: leave skills with mistakes out; `skipped` of the library names them.
+
+    Raises:
+        GenieError: mistakes in any of the files.
+    """
+    if not get_language(language).has_skills:
+        return _read_library(language, skills, skip_broken=skip_broken)
+    parsed = Parsed.of(_or_shipped(language, skills), language, skip_broken, "library")
+    known = parsed.load()
+    if known is not None:
+        return known
+    library = _read_library(language, skills, skip_broken=skip_broken)
+    if not library.skipped:  # else it is to be told again
+        parsed.keep(library, library.sources)
+    return library
+
+
+def load_inputs(
+    language: str,
+    skills: Sequence[Path] = (),
+    grammar: Sequence[Path] = (),
+    *,
+    skip_broken: bool = False,
+) -> Inputs:
+    """Return library and grammar, read and put together, or as they were read before.
+
+    Args:
+        language, skills, skip_broken: those of `load_library`.
+        grammar: template files, or folders with a main.genie; empty for the shipped English.
+
+    Raises:
+        GenieError: mistakes in any of the files.
+    """
+    files = grammar_files(grammar)
+    places = (tuple(skills), tuple(files), skip_broken)
+    parsed = Parsed.of(_or_shipped(language, skills), language, skip_broken, *map(str, files))
+    known = parsed.load()
+    if known is not None:
+        library, read, sources = known
+        return Inputs(get_language(language), library, read, sources, *places, kept=parsed.path)
+    inputs = _read_inputs(language, *places)
+    # Python functions do not travel; what was skipped is to be told again.
+    if not inputs.grammar.functions and not getattr(inputs.library, "skipped", ()):
+        grammar_read = with_trees(inputs.grammar, inputs.language)
+        place = parsed.keep((inputs.library, grammar_read, inputs.sources), inputs.sources)
+        return replace(inputs, kept=place)
+    return inputs
+
+
+def inputs_of(library: Any, grammar: Sequence[Path] = ()) -> Inputs:
+    """Return templates put together with a library that is there already.
+
+    Raises:
+        GenieError: mistakes in any of the files.
+    """
+    if library.paths:
+        skip_broken = bool(getattr(library, "skipped", ()))
+        return load_inputs(library.language, library.paths, grammar, skip_broken=skip_broken)
+    return _put_together(library, tuple(grammar_files(grammar)), skip_broken=False)
+
+
+def library_fingerprint(library: Any, skills: Sequence[Path]) -> str:
+    """Return a hash of the texts of a library, wherever its files lie.
+
+    Args:
+        library: as `load_library` returns it.
+        skills: its files, where the library does not hold its texts.
+    """
+    sources = getattr(library, "sources", None)
+    texts = [read_text(path) for path in skills] if sources is None else sources.values()
+    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()
+
+
+def grammar_files(grammar: Sequence[Path]) -> list[Path]:
+    """Return the template files to read: of a folder its main.genie; without any, the shipped.
+
+    Raises:
+        GenieError: R021, a folder has none.
+    """
+    return [_main_of(path) for path in grammar] or [data_folder("grammars") / "en" / MAIN]
+
+
+def _or_shipped(language: str, skills: Sequence[Path]) -> Sequence[Path]:
+    return skills or ([data_folder("thingpedia")] if get_language(language).has_skills else [])
+
+
+def _read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
+    if get_language(language).has_skills:
+        from genie_dp.skills import load
+
+        return load.load_library(_or_shipped(language, skills), skip_broken=skip_broken)
+    from genie_dp.languages.sexpr.declarations import load_declarations
+
+    if len(skills) > 1:
+        message = f"expected one file of declarations, got {len(skills)}"
+        raise GenieError(Problem("R020", message, hint="put them into one .sexpr file"))
+    return load_declarations(skills[0]) if skills else None
+
+
+def _read_inputs(
+    name: str, skills: tuple[Path, ...], files: tuple[Path, ...], skip_broken: bool
+) -> Inputs:
+    library = _read_library(name, skills, skip_broken=skip_broken)
+    return _put_together(library, files, language=name, skills=skills, skip_broken=skip_broken)
+
+
+def _put_together(
+    library: Any,
+    files: tuple[Path, ...],
+    *,
+    skip_broken: bool,
+    language: str = "",
+    skills: tuple[Path, ...] = (),
+) -> Inputs:
+    # Not needed where all of it is kept from before.
+    from genie_dp.templates.check import errors_of
+    from genie_dp.templates.load import read_grammar
+
+    target = get_language(language or library.language)
+    extra: Sequence[Any] = ()
+    sources = {str(path): read_text(path) for path in skills if path.is_file()}
+    every = list(files)
+    if target.has_skills:
+        from genie_dp.skills.thingpedia import convert
+
+        extra = convert(library).templates
+        if extra:
+            every += [path for file in files if (path := file.parent / REAL).is_file()]
+        every += [skill.templates for skill in library.skills if skill.templates is not None]
+        sources |= library.sources
+    read, problems = read_grammar(every, target, extra=extra)
+    problems += errors_of(read, target, library)
+    if problems:
+        raise GenieError(problems, sources=read.sources)
+    return Inputs(target, library, read, {**sources, **read.sources}, skills, files, skip_broken)
+
+
+def _main_of(path: Path) -> Path:
+    if path.is_file():
+        return path
+    if (path / MAIN).is_file():
+        return path / MAIN
+    hint = f"name a .genie file, or add {MAIN} that imports the others"
+    raise GenieError(Problem("R021", f"{path} has no {MAIN}", hint=hint))

@@ -1,0 +1,132 @@
+"""The public API: what `import genie_dp` offers, and the scripts that show it."""
+
+import subprocess
+import sys
+from itertools import islice
+from pathlib import Path
+
+import pytest
+
+import genie_dp as gd
+from genie_dp.cli import run
+from genie_dp.rows import read_rows
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
+GMAIL = {"size": 300, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
+
+
+@pytest.fixture(scope="module")
+def grammar():
+    return gd.load_grammar()
+
+
+def test_every_public_name_is_there_and_no_other_is_offered():
+    assert all(getattr(gd, name) is not None for name in gd.__all__)
+    assert set(dir(gd)) == {*gd.__all__, "__version__"}
+    with pytest.raises(AttributeError, match="no attribute 'synthesise'"):
+        _ = gd.synthesise
+
+
+def test_synthesized_rows_are_those_of_the_command(grammar, tmp_path):
+    made = tmp_path / "made.jsonl"
+    options = ["--size", "300", "--seed", "4", "--max-depth", "2", "--include", "@com.gmail.*"]
+    assert run(["synthesize", *options, "--output", str(made)]) == 0
+    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    assert list(pairs) == list(read_rows(str(made)))
+    saved = tmp_path / "saved.jsonl"
+    result = pairs.save(saved)
+    assert saved.read_bytes() == made.read_bytes()
+    assert (tmp_path / "saved.jsonl.manifest.json").read_bytes() == (
+        tmp_path / "made.jsonl.manifest.json"
+    ).read_bytes()
+    assert result.rows == 300
+    assert str(result).startswith(f"300 pairs -> {saved}")
+
+
+def test_rows_come_again_and_are_previewed_without_making_all(grammar):
+    pairs = gd.synthesize(grammar=grammar, **{**GMAIL, "size": 10**9})
+    first = list(islice(pairs, 3))
+    assert list(islice(pairs, 3)) == first
+    shown = pairs.preview(3)
+    assert list(shown) == first
+    assert repr(shown).splitlines()[0] == first[0].utterance
+    assert "<table>" in shown._repr_html_()
+
+
+def test_nothing_is_written_unless_told_where(grammar, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    assert list(pairs)
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")
+    file = Path(pairs.file())
+    assert not file.is_relative_to(tmp_path)
+    assert list(gd.Rows.read(file)) == list(pairs)
+    del pairs
+    assert not file.exists()
+
+
+def test_results_and_libraries_show_themselves_in_a_line(grammar):
+    for shown in (grammar, grammar.library, gd.synthesize(grammar=grammar, **GMAIL)):
+        assert len(repr(shown)) < 200
+        assert "\n" not in repr(shown)
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "hint"),
+    [
+        ({"sise": 3}, "R043", "did you mean 'size'?"),
+        ({"size": 0}, "R040", None),
+        ({"balance": float("nan")}, "R040", None),
+        ({"on_error": "stopp"}, "R040", "did you mean 'stop'?"),
+        ({"weights": {"@com.gmail.inbox": -1}}, "R040", None),
+        ({"include": ("@com.gmial.*",)}, "Y033", "did you mean '@com.gmail.*'?"),
+    ],
+)
+def test_wrong_settings_are_refused_as_the_command_refuses_them(grammar, settings, code, hint):
+    with pytest.raises(gd.GenieError) as error:
+        list(gd.synthesize(grammar=grammar, **settings))
+    (problem,) = error.value.problems
+    assert problem.code == code
+    assert hint is None or problem.hint == hint or code == "Y033"
+
+
+def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
+    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    for rows in (pairs, gd.Rows.read(pairs.file())):
+        target = tmp_path / "rows.jsonl"
+        target.write_text("mine")
+        with pytest.raises(gd.GenieError, match="exists already"):
+            rows.save(target)
+        assert target.read_text() == "mine"
+        rows.save(target, overwrite=True)
+        assert list(gd.Rows.read(target)) == list(pairs)
+
+
+def test_descriptions_and_explanations_agree(grammar):
+    program = "now => @com.gmail.inbox => notify"
+    sentence = gd.describe(program, grammar).utterance
+    assert gd.explain(sentence, grammar).programs == (program,)
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_every_script_of_the_examples_runs(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert done.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+    code = script.read_text(encoding="utf-8").split('"""\n', 1)[1]
+    lines = [line for line in code.splitlines() if line.strip()]
+    assert len(lines) <= 10
+
+
+def test_there_are_scripts():
+    assert len(SCRIPTS) >= 5
