@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from genie_dp.api import describe, explain, load_grammar, load_library, synthesize
+    from genie_dp.api import describe, explain, load_grammar, load_library, split, synthesize
     from genie_dp.errors import GenieError
     from genie_dp.parser.parser import Parser
     from genie_dp.records import Example
@@ -34,12 +34,15 @@ __all__ = (
     "explain",
     "load_grammar",
     "load_library",
+    "split",
     "synthesize",
 )
 
 # name -> its module, imported when somebody asks for the name: `import genie_dp` takes no time.
 _HOMES = {
-    **dict.fromkeys(("describe", "explain", "load_grammar", "load_library", "synthesize"), "api"),
+    **dict.fromkeys(
+        ("describe", "explain", "load_grammar", "load_library", "split", "synthesize"), "api"
+    ),
     "Example": "records",
     "GenieError": "errors",
     "Parser": "parser.parser",

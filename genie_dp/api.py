@@ -1,6 +1,6 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,13 +10,14 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.records import Example
 from genie_dp.resources import data_folder
-from genie_dp.rows import Rows
+from genie_dp.rows import Rows, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
 from genie_dp.templates.inputs import Inputs
 from genie_dp.texts import Paths, paths_of
 
 if TYPE_CHECKING:
+    from genie_dp.dataset.split import SplitRows
     from genie_dp.synthesis.describe import Describer, Description
     from genie_dp.synthesis.explain import Explainer, Explanation
 
@@ -100,6 +101,29 @@ def synthesize(
 
     most = f"at most {config.size:,}" if config.size else "as many as target_size gives"
     return Rows(make, f"synthesized in {inputs.language.name}, {most}", save=save)
+
+
+def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "SplitRows":
+    """Return rows in parts that share no sentence, no family, or whatever else `by` names.
+
+    The same rows and seed give the same parts, whatever the order of rows and files. A part is
+    Rows: `.train`, `.validation` and `.test`, unless `parts` names others. Nothing is written but
+    by `save`, which writes the folder of `genie-dp split`.
+
+    Args:
+        rows: rows, or names of their files.
+        settings: those of `SplitConfig`, such as seed=1, by="functions", parts=("train",
+            "test=0.1"), eval_sources=("paraphrase",).
+
+    Raises:
+        GenieError: a line is no row, or there is none (D008); parts that cannot be made (D001,
+            D013); rows that cannot be told apart (D002, D003); a setting out of its range (R040)
+            or unknown (R043).
+    """
+    from genie_dp.dataset.split import SplitConfig, SplitRows, assign
+
+    config = _config(SplitConfig, settings)
+    return SplitRows(assign(config, [rows_of(one) for one in rows]))
 
 
 def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":

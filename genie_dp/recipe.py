@@ -92,6 +92,8 @@ def check_settings(config: Any, *, code: str = "R040") -> None:
     for name, known in settings_of(type(config)).items():
         value = getattr(config, name)
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
+        if isinstance(value, tuple):
+            parts = [("", one) for one in value]
         for part, one in parts:
             expected = None if one is None else known.expected(one)
             if expected:

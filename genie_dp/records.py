@@ -1,9 +1,10 @@
 """The rows that go from stage to stage, and what may be said of private data."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 Source = Literal["synthetic", "paraphrase", "augmented", "private", "human"]
+SOURCES: tuple[Source, ...] = get_args(Source)
 
 
 @dataclass(frozen=True, slots=True)

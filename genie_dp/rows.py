@@ -421,6 +421,12 @@ class Rows:
         """Return what the rows are; none is made for it."""
         return f"Rows({self._about})"
 
+    @property
+    def name(self) -> str:
+        """Return the file that the rows were read from; of others, what they are in a few words."""
+        is_read = self._path is not None and self._folder is None
+        return str(self._path) if is_read else self._about
+
     def preview(self, number: int = 5) -> Preview:
         """Return the first rows, which show themselves."""
         return Preview(islice(self, number))
@@ -449,7 +455,7 @@ class Rows:
         output = Output(str(path), format, resume, overwrite)
         if self._save is not None:
             return self._save(output, jobs)
-        return _save(self, output)
+        return save_rows(self, output)
 
     def file(self) -> str:
         """Return a file that holds the rows; a temporary one, unless they are in a file already."""
@@ -499,7 +505,7 @@ class Saved(Result):
         yield f"{self.rows:,} rows -> {self.output}"
 
 
-def _save(rows: Iterable[Example], output: Output) -> Saved:
+def save_rows(rows: Iterable[Example], output: Output) -> Saved:
     """Write rows one after the other; a file that is cut short never has the output's name."""
     format = rows_format(output.target, output.format, what="rows")
     if output.path is not None and output.path.exists() and not output.overwrite:

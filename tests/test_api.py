@@ -9,7 +9,10 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.cli import run
+from genie_dp.dataset.folder import About
+from genie_dp.private.ledger.guard import private_of
 from genie_dp.rows import read_rows
+from tests.dataset_rows import families, write
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
@@ -130,3 +133,93 @@ def test_every_script_of_the_examples_runs(script, tmp_path):
 
 def test_there_are_scripts():
     assert len(SCRIPTS) >= 5
+
+
+# ------------------------------------------------------------------------------------------ split
+
+
+def test_parts_of_a_split_are_the_files_of_the_command(tmp_path):
+    file = write(tmp_path / "rows.jsonl", families(60))
+    assert run(["split", str(file), "--seed", "3", "--output", str(tmp_path / "out")]) == 0
+    parts = gd.split(file, seed=3)
+    for name in ("train", "validation", "test"):
+        rows = getattr(parts, name)
+        assert list(rows) == list(rows) == list(read_rows(str(tmp_path / "out" / f"{name}.jsonl")))
+    made = parts.save(tmp_path / "again", about=About(title="out"))
+    again = {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
+    folder = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    differing = {name for name in folder if folder[name] != again[name]}
+    assert sorted(folder) == sorted(again)
+    assert differing == {"manifest.json"}  # which names the title only where one is given
+    assert str(made).endswith(f"no leaks -> {tmp_path / 'again'}")
+    with pytest.raises(gd.GenieError, match="exists already"):
+        parts.save(tmp_path / "again")
+
+
+def test_rows_in_memory_are_split_and_nothing_is_written(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = families(60)
+    parts = gd.split(rows[:200], gd.Rows(lambda: iter(rows[200:]), "more"), seed=1, by="program")
+    assert sorted(one.id for part in parts.parts.values() for one in part) == sorted(
+        one.id for one in rows
+    )
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")
+    result = parts.save("out")
+    manifest = (tmp_path / "out" / "manifest.json").read_text(encoding="utf-8")
+    assert '"file": "200 examples"' in manifest
+    assert '"file": "more"' in manifest
+    assert result.parts["train"].rows == len(list(parts.train))
+
+
+def test_parts_have_the_names_and_sizes_that_are_asked_for():
+    parts = gd.split(families(60), parts=["learn", "held_out=20%"], eval_sources=["paraphrase"])
+    assert list(parts.parts) == ["learn", "held_out"]
+    assert {one.source for one in parts["held_out"]} == {"paraphrase"}
+    assert len(repr(parts)) < 200
+    assert "held_out" in dir(parts)
+    with pytest.raises(AttributeError, match="there are learn, held_out"):
+        _ = parts.train
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"by": "sentense"}, "R040"),
+        ({"eval_sources": ("paraphrases",)}, "R040"),
+        ({"parts": ("train=0.5", "test")}, None),
+        ({"parts": ("train", "test=2.5")}, "D001"),
+        ({"part": ("train",)}, "R043"),
+    ],
+)
+def test_wrong_settings_of_a_split_are_refused(settings, code):
+    if code is None:
+        assert gd.split(families(5), **settings)
+        return
+    with pytest.raises(gd.GenieError) as error:
+        gd.split(families(5), **settings)
+    assert error.value.problems[0].code == code
+
+
+def test_a_part_is_refused_when_its_file_is_another_one_now(tmp_path):
+    rows = families(40)
+    parts = gd.split(write(tmp_path / "rows.jsonl", rows))
+    for other in (rows[1:], [*rows, rows[0]], rows[::-1]):
+        write(tmp_path / "rows.jsonl", other)
+        with pytest.raises(gd.GenieError, match="changed while it was read"):
+            list(parts.train)
+
+
+def test_parts_of_private_rows_say_that_they_are(tmp_path):
+    file = write(tmp_path / "rows.jsonl", families(40))
+    ledger = tmp_path / "elsewhere.json"
+    (tmp_path / "rows.jsonl.manifest.json").write_text(f'{{"private": ["{ledger}"]}}')
+    parts = gd.split(file)
+    (warning,) = parts.warnings
+    assert "B035" in warning
+    assert warning in str(parts.save(tmp_path / "out"))
+    parts.train.save(tmp_path / "train.jsonl")
+    below = gd.split(parts.train, parts=["a", "b=0.5"])  # of a temporary file
+    below["b"].save(tmp_path / "b.jsonl")
+    for name in ("out/train.jsonl", "train.jsonl", "b.jsonl"):
+        assert private_of(tmp_path / name) == ledger

@@ -5,8 +5,8 @@ import gzip
 import pytest
 
 from genie_dp.cli import run
-from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.errors import GenieError
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of
 from tests.dataset_rows import families, write
 

@@ -169,7 +169,7 @@ def test_more_rows_than_there_are_cannot_be_had(tmp_path, capsys):
 
 def test_what_is_there_stays_when_a_new_split_fails(tmp_path, monkeypatch):
     _, before = split(tmp_path, families(30))
-    monkeypatch.setattr("genie_dp.cli.split_job.write_card", lambda *_: 1 / 0)
+    monkeypatch.setattr("genie_dp.dataset.split.write_card", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         split(tmp_path, families(40), "--overwrite")
     assert parts(tmp_path / "out") == before

@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.dataset_folder import card_options
-from genie_dp.cli.options import SKILLS
+from genie_dp.cli.options import SKILLS, card_options
 from genie_dp.dataset.readers import READERS
 from genie_dp.dataset.writers import WRITERS
 from genie_dp.languages import language_names

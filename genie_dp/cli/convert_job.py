@@ -13,19 +13,19 @@ from typing import IO, Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.dataset_folder import (
-    About,
-    Told,
-    check_folder,
-    new_folder,
-    seeds_of,
-    told_in,
-    write_card,
-)
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.dataset.card import Card, Split, counts_of
+from genie_dp.dataset.folder import (
+    About,
+    CardFacts,
+    card_facts,
+    check_folder,
+    new_folder,
+    seeds_of,
+    write_card,
+)
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import hashed
 from genie_dp.dataset.left import Left
@@ -225,7 +225,10 @@ def _write_folder(
     private: Mapping[str, Any],
 ) -> None:
     folder = Path(options["output"])
-    about, before = About.of(options), told_in(options["input"])
+    about, before = (
+        About(*(options[name] for name in ("title", "licence", "origin", "spent"))),
+        card_facts(options["input"]),
+    )
     about = replace(
         about, title=about.title or before.title, licence=about.licence or before.licence
     )
@@ -254,7 +257,7 @@ def _card(
     about: About,
     to: str,
     groups: Mapping[str, Groups],
-    before: Told,
+    before: CardFacts,
     folder: Path,
 ) -> Card:
     """Return the card; what that of the input said, it says, too."""
@@ -271,7 +274,7 @@ def _card(
         ),
         sources=(*origin, *before.sources, f"{name.name}: {rows:,} rows"),
         targets=tuple(sorted({n for g in groups.values() for n in g.languages})),
-        seeds=before.seeds or seeds_of([options["input"]]),
+        seeds=before.seeds or seeds_of({options["input"]: name.name}),
         licence=about.licence,
         spent=before.spent,
         private_rows=sources["private"],

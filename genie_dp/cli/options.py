@@ -214,6 +214,25 @@ def templates_options(*, max_depth: int) -> Callable[[Command], Command]:
     return add
 
 
+def card_options(command: Command) -> Command:
+    """Add --title, --licence, --origin and --spent."""
+    for option in (
+        click.option(
+            "--spent",
+            type=click.Path(exists=True, dir_okay=False, path_type=Path),
+            metavar="FILE",
+            help="JSON of the privacy guarantee; needed when rows are of source private.",
+        ),
+        click.option("--origin", default="", help="Where the rows are from, for the card."),
+        click.option(
+            "--licence", default="", metavar="NAME", help="Licence of the rows, such as cc-by-4.0."
+        ),
+        click.option("--title", default="", help="Title of the card [the folder's name]."),
+    ):
+        command = option(command)
+    return command
+
+
 # ------------------------------------------------------------------------------------------ runs
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar
 
 import click
 
-from genie_dp.errors import GenieError, Problem, problems_as_json, render_problem
+from genie_dp.errors import Problem, problems_as_json, render_problem
 from genie_dp.run.stage import Result, show_progress
 
 Format = Literal["text", "json"]
@@ -54,15 +54,12 @@ def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
     Returns:
         {"private": ledgers}; nothing where all rows may be published.
     """
-    from genie_dp.private.ledger.guard import PRIVATE, doubt_of, private_of
+    from genie_dp.private.ledger.guard import private_inputs
 
-    found: dict[str, None] = {}
-    for name in dict.fromkeys(str(name) for name in names if name):
-        ledger = private_of(name)
-        if ledger is not None:
-            found[str(ledger.resolve())] = None
-            click.echo(str(GenieError(doubt_of(name, ledger))), err=True)
-    return {PRIVATE: list(found)} if found else {}
+    private = private_inputs(names)
+    for line in private.lines():
+        click.echo(line, err=True)
+    return private.fields()
 
 
 @contextmanager

@@ -1,43 +1,18 @@
 """`genie-dp split`: rows into parts that share no sentence, program or combination of functions."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.dataset_folder import card_options
-
-SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
+from genie_dp.cli.options import card_options, settings_options
+from genie_dp.dataset.split import SplitConfig
 
 
 @click.command("split")
 @click.argument("inputs", nargs=-1, metavar="[INPUT]...")
-@click.option(
-    "--by",
-    type=click.Choice(["sentence", "program", "functions", "id"]),
-    help="What no two parts may share [sentence; with --check what the folder was split by].",
-)
-@click.option(
-    "--part",
-    "parts",
-    multiple=True,
-    metavar="NAME[=SIZE]",
-    help="A part; SIZE is a share (0.1 or 10%) or a number of rows, and one part takes the rest "
-    "[train, validation=0.1, test=0.1]. The first is for training. May be repeated.",
-)
-@click.option(
-    "--eval-source",
-    "eval_sources",
-    multiple=True,
-    type=click.Choice(SOURCES),
-    help="Keep only rows of this source in the other parts, such as paraphrase. May be repeated.",
-)
-@click.option(
-    "--split-primitives",
-    is_flag=True,
-    help="With --by functions, split commands of one function, too [all go into the first part].",
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Another seed, another split.")
+@settings_options(SplitConfig, names={"parts": "part", "eval_sources": "eval-source"})
 @click.option(
     "--check",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -49,7 +24,18 @@ SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 @click.option(
     "--output", "-o", type=click.Path(path_type=Path), metavar="FOLDER", help="New folder."
 )
-def command(**options: Any) -> None:
+def command(
+    *,
+    inputs: tuple[str, ...],
+    settings: Mapping[str, Any],
+    check: Path | None,
+    title: str,
+    licence: str,
+    origin: str,
+    spent: Path | None,
+    overwrite: bool,
+    output: Path | None,
+) -> None:
     """Split rows into parts for training and evaluation.
 
     The same rows and seed give the same parts, whatever the order of rows and files. Paraphrases
@@ -62,13 +48,23 @@ def command(**options: Any) -> None:
         synthetic.jsonl paraphrases.jsonl --output data
     genie-dp split --check data
     """
-    from genie_dp.cli.split_job import check, run
+    from genie_dp.cli.output import show
+    from genie_dp.dataset.folder import About
+    from genie_dp.dataset.split import check_split, run
+    from genie_dp.run.stage import Output
 
-    if options["check"] is not None:
-        if options["inputs"] or options["output"]:
+    if check is not None:
+        if inputs or output:
             raise click.UsageError("--check takes a folder, no INPUT and no --output")
-        check(options["check"], options["by"])
+        names = check_split(check, settings.get("by"))
+        click.echo(f"no leaks between {', '.join(names)}", err=True)
         return
-    if not options["inputs"] or options["output"] is None:
+    if not inputs or output is None:
         raise click.UsageError("expected INPUT.. and --output FOLDER, or --check FOLDER")
-    run(options)
+    result = run(
+        SplitConfig(**settings), inputs, Output(str(output), overwrite=overwrite),
+        about=About(title, licence, origin, spent), progress=True,
+    )  # fmt: skip
+    for line in result.table():
+        click.echo(line)
+    show(result)

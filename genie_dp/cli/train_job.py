@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import told_private
 from genie_dp.cli.priors import guarantee_of, priors_of, refuse_twice
+from genie_dp.dataset.folder import About
 from genie_dp.errors import GenieError
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent

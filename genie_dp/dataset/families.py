@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 U64 = npt.NDArray[np.uint64]
+U8 = npt.NDArray[np.uint8]
 U32 = npt.NDArray[np.uint32]
 Bools = npt.NDArray[np.bool_]
 NONE = np.uint64(np.iinfo(np.uint64).max)

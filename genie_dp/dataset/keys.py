@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
 
 import xxhash
 
@@ -46,6 +47,7 @@ def combination(functions: Sequence[str]) -> str:
 
 Key = Callable[[str, str, Sequence[str]], str]
 """Takes the utterance, the program and its functions."""
+By = Literal["sentence", "program", "functions", "id"]
 
 KEYS: Mapping[str, Key] = {
     "sentence": lambda utterance, program, functions: utterance.casefold(),

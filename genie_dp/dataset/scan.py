@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import NamedTuple
 
 import xxhash
@@ -29,21 +30,35 @@ class Row(NamedTuple):
 
 @dataclass(slots=True)
 class Input:
-    """One file of rows: its name and format, and after reading its rows and their hash."""
+    """One file of rows: its name and format, and after reading its rows and their hash.
+
+    Attributes:
+        about: what the rows are, where the file is a temporary one.
+    """
 
     name: str
     format: str
     rows: int = 0
     digest: xxhash.xxh3_128 = field(default_factory=xxhash.xxh3_128)
+    about: str = ""
 
     @classmethod
     def of(cls, name: str) -> "Input":
         """Return the input of a file or URL; its name says the format."""
         return cls(name, format_of(name))
 
+    @property
+    def label(self) -> str:
+        """Return what a card calls it."""
+        return self.about or Path(self.name).name
+
     def described(self) -> dict[str, object]:
         """Return what a manifest says of it."""
-        return {"file": self.name, "rows": self.rows, "xxh3_128": self.digest.hexdigest()}
+        return {
+            "file": self.about or self.name,
+            "rows": self.rows,
+            "xxh3_128": self.digest.hexdigest(),
+        }
 
 
 Wanted = Callable[[str], bool]

@@ -6,18 +6,27 @@ goes where a hash of its label and the seed falls, so the order of rows and file
 Memory: 39 bytes a row, about twice that while groups are found.
 """
 
+import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+import xxhash
 
+from genie_dp import __version__
+from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
 from genie_dp.dataset.families import (
     NONE,
+    U8,
     U64,
+    Tangled,
     as_array,
     components,
     families,
@@ -25,15 +34,40 @@ from genie_dp.dataset.families import (
     numbered,
     smallest,
 )
+from genie_dp.dataset.folder import (
+    About,
+    check_folder,
+    new_folder,
+    read_manifest,
+    seeds_of,
+    write_card,
+)
 from genie_dp.dataset.groups import Groups
-from genie_dp.dataset.keys import KEYS, combination, hashed
-from genie_dp.dataset.scan import Row
+from genie_dp.dataset.keys import KEYS, By, combination, hashed
+from genie_dp.dataset.leaks import Compared, Leak, compared, find_leaks, ids_at
+from genie_dp.dataset.scan import Input, Row, scan
 from genie_dp.dataset.traits import COMPOUND, traits_of
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
+from genie_dp.recipe import check_settings, setting
+from genie_dp.records import SOURCES, Example
+from genie_dp.rows import (
+    Rows,
+    check_parquet,
+    format_of,
+    read_rows,
+    rows_of,
+    save_rows,
+    to_json,
+    write_parquet,
+)
+from genie_dp.run.files import opened, refuse_overlap
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.stage import Output, Result, show_progress
 
-U8 = npt.NDArray[np.uint8]
-By = Literal["sentence", "program", "functions", "id"]
 LEFT_OUT = 255  # part number of rows that go into no part
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+_MOST_SHOWN = 5  # names of rows and functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +83,33 @@ class Part:
     share: float | None = None
     rows: int | None = None
 
+    @classmethod
+    def parse(cls, text: str) -> "Part":
+        """Return the part of `NAME`, `NAME=0.1`, `NAME=10%` or `NAME=1000`.
+
+        >>> Part.parse("test=10%"), Part.parse("test=1000")
+        (Part(name='test', share=0.1, rows=None), Part(name='test', share=None, rows=1000))
+
+        Raises:
+            GenieError: it is none of them (D001).
+        """
+        name, _, size = text.partition("=")
+        if not _NAME.fullmatch(name):
+            hint = "letters, digits, - and _, such as --part test=0.1"
+            _refuse(f"expected the name of a part, got {name!r}", hint)
+        if size in ("", "rest"):
+            return cls(name)
+        if size.isdecimal() and int(size) > 0:
+            return cls(name, rows=int(size))
+        try:
+            share = float(size.removesuffix("%")) / (100 if size.endswith("%") else 1)
+        except ValueError:
+            share = 0.0
+        if not 0 < share < 1:
+            hint = "a share such as 0.1 or 10%, or a number of rows such as 1000"
+            _refuse(f"expected the size of {name}, got {size!r}", hint)
+        return cls(name, share=share)
+
     @property
     def is_rest(self) -> bool:
         """Return whether the part takes what no other one does."""
@@ -59,23 +120,42 @@ class Part:
 class SplitConfig:
     """How rows are split.
 
-    Attributes:
-        by: what no two parts have in common.
-        parts: the first one is what models are trained on; exactly one is the rest.
-        seed: another seed, another split.
-        eval_sources: rows of other sources are left out of all parts but the first; () for all.
-        split_primitives: with `by` functions, whether commands of one function are split, too;
-            otherwise they all are in the first part, as in the paper (Genie, section 5.2).
+    Commands of one function all are in the first part, unless `split_primitives` is given, as in
+    the paper (Genie, section 5.2). Groups without a row of the `eval_sources` are, too.
     """
 
-    by: By = "sentence"
-    parts: tuple[Part, ...] = (Part("train"), Part("validation", 0.1), Part("test", 0.1))
-    seed: int = 0
-    eval_sources: tuple[str, ...] = ()
-    split_primitives: bool = False
+    by: By = setting(
+        "sentence",
+        "What no two parts may share; with --check, what the folder was split by.",
+        choices=tuple(KEYS),
+    )
+    parts: tuple[Part, ...] = setting(
+        (Part("train"), Part("validation", 0.1), Part("test", 0.1)),
+        "A part; SIZE is a share (0.1 or 10%) or a number of rows, and one part takes the rest "
+        "[train, validation=0.1, test=0.1]. The first is for training.",
+        metavar="NAME[=SIZE]",
+    )
+    seed: int = setting(0, "Another seed, another split.")
+    eval_sources: tuple[str, ...] = setting(
+        (),
+        "Keep only rows of this source in the other parts, such as paraphrase.",
+        choices=SOURCES,
+    )
+    split_primitives: bool = setting(
+        False,
+        "With --by functions, split commands of one function, too [all go into the first part].",
+    )
 
     def __post_init__(self) -> None:
-        """Refuse parts that cannot be made."""
+        """Read parts that are texts, and refuse parts that cannot be made.
+
+        Raises:
+            GenieError: R040 for a setting, D001 for parts.
+        """
+        check_settings(self)
+        parts = tuple(Part.parse(one) if isinstance(one, str) else one for one in self.parts)
+        object.__setattr__(self, "parts", parts)
+        object.__setattr__(self, "eval_sources", tuple(sorted(set(self.eval_sources))))
         names = [part.name for part in self.parts]
         shares = sum(part.share or 0 for part in self.parts)
         if len(self.parts) < 2 or len(self.parts) > 250:
@@ -88,7 +168,7 @@ class SplitConfig:
             _refuse(f"expected shares below 1 in all, got {shares:g}", "leave some for the rest")
 
 
-def _refuse(message: str, hint: str) -> None:
+def _refuse(message: str, hint: str) -> NoReturn:
     raise GenieError(Problem("D001", message, hint=hint))
 
 
@@ -251,3 +331,419 @@ def _first_groups(places: U64, rows: int) -> U64:
     groups, sizes = np.unique(~places, return_counts=True)
     needed = int(np.searchsorted(np.cumsum(sizes), rows)) + 1
     return np.sort(~groups[:needed])
+
+
+# -------------------------------------------------------------------------------------- the stage
+
+
+@dataclass(frozen=True, slots=True)
+class SplitResult(Result):
+    """The parts that a split wrote.
+
+    Attributes:
+        parts: part -> what it holds; the first is for training.
+        rows: all rows that were read, with those in no part.
+        left_out: rows of groups in other parts than the first that are of no wanted source.
+        private: what of the inputs is private.
+    """
+
+    output: str
+    config: SplitConfig
+    parts: Mapping[str, Groups]
+    rows: int
+    left_out: int
+    private: PrivateInputs
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield from self.private.lines()
+        yield f"{self.rows:,} rows in {len(self.parts)} parts, no leaks -> {self.output}"
+
+    def table(self) -> Iterator[str]:
+        """Yield the sizes of the parts as lines of a table, and what to know of them."""
+        header = ["part", "rows", *COLUMNS, "combinations", "functions"]
+        cells = [header]
+        for name, groups in self.parts.items():
+            counts = counts_of(groups)
+            numbers = [groups.rows, *(counts[c] for c in COLUMNS), len(groups.combinations)]
+            cells.append([name, *(f"{n:,}" for n in numbers), f"{len(groups.functions()):,}"])
+        widths = [max(len(row[i]) for row in cells) for i in range(len(header))]
+        for name, *numbers_ in cells:
+            aligned = (c.rjust(w) for c, w in zip(numbers_, widths[1:], strict=True))
+            yield "  ".join((name.ljust(widths[0]), *aligned))
+        if self.left_out:
+            wanted = ", ".join(self.config.eval_sources)
+            yield f"left out: {self.left_out:,} rows of groups in other parts that are not {wanted}"
+        for name, unseen in self.unseen_functions().items():
+            if unseen:
+                count = "a function" if len(unseen) == 1 else f"{len(unseen):,} functions"
+                yield f"{name} has {count} never trained on: {_first_names(unseen)}"
+
+    def unseen_functions(self) -> dict[str, list[str]]:
+        """Return the functions of each part but the first that the first does not have."""
+        first, *others = self.parts
+        known = self.parts[first].functions()
+        return {name: sorted(self.parts[name].functions() - known) for name in others}
+
+
+def run(
+    config: SplitConfig,
+    inputs: Iterable[Rows | str | Path],
+    output: Output,
+    *,
+    about: About | None = None,
+    progress: bool | None = None,
+) -> SplitResult:
+    """Split rows and write the folder of the parts, with card and manifest.
+
+    Args:
+        config: what may not be shared, and the parts.
+        inputs: rows, or names of their files.
+        output: a new folder.
+        about: what the card says of the data.
+        progress: whether to show progress; None for on a terminal.
+
+    Raises:
+        GenieError: an input that is a pipe (D009), changes (D004) or has no rows (D008); an output
+            that is there (D005, D006) or is an input (D027); rows that cannot be told apart (D002,
+            D003); parts that cannot be made (D013) or leak (D010); no guarantee for rows of source
+            private (D011, D012).
+    """
+    given = [_file_of(one) for one in inputs]
+    about = about or About()
+    folder = Path(output.target)
+    refuse_overlap([folder], [source.name for source, _ in given])
+    check_folder(folder, overwrite=output.overwrite)
+    about.guarantee()
+    return assign(config, given, progress=progress).write(folder, about)
+
+
+def check_split(folder: Path, by: By | None = None) -> tuple[str, ...]:
+    """Look for leaks between the parts of a folder; return the names of the parts.
+
+    Args:
+        folder: that `run` wrote.
+        by: what no two parts may share; None for what they were split by.
+
+    Raises:
+        GenieError: there are leaks (D010), or it is no folder of parts (D007).
+    """
+    manifest = read_manifest(folder)
+    settings = manifest.get("settings", {})
+    if "parts" not in settings:
+        hint = "--check takes a folder that genie-dp split wrote"
+        raise GenieError(Problem("D007", f"{folder} was not split", hint=hint))
+    names = tuple(part["name"] for part in settings["parts"])
+    by = by or settings["by"]
+
+    def read_part(name: str) -> Iterator[Row]:
+        return scan(Input.of(str(folder / f"{name}.{manifest['format']}")))
+
+    def find_ids(places: Sequence[int]) -> list[str]:
+        return ids_at(chain.from_iterable(map(read_part, names)), places)
+
+    rows = compared({name: read_part(name) for name in names}, by)
+    _raise_leaks(find_leaks(rows, by, find_ids))
+    return names
+
+
+def _raise_leaks(leaks: Sequence[Leak]) -> None:
+    if leaks:
+        raise GenieError([leak.problem() for leak in leaks])
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """Rows, and which part each of them goes to.
+
+    Attributes:
+        rows: keep temporary files of the inputs.
+        numbers: the number of each row's part, in the order of inputs and rows.
+    """
+
+    config: SplitConfig
+    inputs: Sequence[Input]
+    rows: Sequence[Rows]
+    hashes: Hashes
+    numbers: U8
+    private: PrivateInputs
+
+    def groups(self) -> dict[str, Groups]:
+        """Return what each part holds."""
+        parts = self.config.parts
+        return {part.name: self.hashes.groups(self.numbers == n) for n, part in enumerate(parts)}
+
+    def write(self, folder: Path, about: About) -> SplitResult:
+        """Write the parts to a folder, with card and manifest."""
+        groups = self.groups()
+        card = _card(self, groups, about, folder)
+        with new_folder(folder) as work:
+            write = _write_parquet if self.inputs[0].format == "parquet" else _write_lines
+            write(work, self.inputs, self.numbers, self.config.parts)
+            write_card(work, card, about, {**_manifest(self, groups), **self.private.fields()})
+        return SplitResult(
+            str(folder), self.config, groups, len(self.numbers), self.left_out, self.private
+        )
+
+    @property
+    def left_out(self) -> int:
+        """Return how many rows go into no part."""
+        return int((self.numbers == LEFT_OUT).sum())
+
+    def part(self, number: int) -> Rows:
+        """Return the rows of a part, read from the inputs again each time.
+
+        What is saved of them has a manifest that says of private rows that they are.
+        """
+        name = self.config.parts[number].name
+        count = int((self.numbers == number).sum())
+        about = f"{name}: {count:,} of {', '.join(source.label for source in self.inputs)}"
+
+        def save(output: Output, jobs: int) -> Result:
+            saved = save_rows(self._read_part(number), output)
+            if self.private.ledgers and output.target != "-":
+                facts = {"command": "split", **self.private.fields()}
+                write_json(manifest_of(output.target), facts)
+            return saved
+
+        return Rows(lambda: self._read_part(number), about, save=save)
+
+    def _read_part(self, number: int) -> Iterator[Example]:
+        """Yield the rows of a part; refuse inputs that are no longer as they were split (D004)."""
+        ids, pairs = self.hashes.ids, self.hashes.pairs
+        numbers = self.numbers.tobytes()
+        place = 0
+        for source in self.inputs:
+            for row in read_rows(source.name):
+                if (
+                    place == len(numbers)
+                    or hashed(row.id) != ids[place]
+                    or hashed(f"{row.utterance}\t{row.program}") != pairs[place]
+                ):
+                    raise _changed(source)
+                if numbers[place] == number:
+                    yield row
+                place += 1
+        if place != len(numbers):
+            raise _changed(self.inputs[-1])
+
+
+def assign(
+    config: SplitConfig,
+    inputs: Iterable[Rows | str | Path | tuple[Input, Rows]],
+    *,
+    progress: bool | None = None,
+) -> Assigned:
+    """Return which part each row goes to; no two parts share what they must not.
+
+    Raises:
+        GenieError: those of `run`, but for the output's.
+    """
+    given = [one if isinstance(one, tuple) else _file_of(one) for one in inputs]
+    sources = [source for source, _ in given]
+    hashes = Hashes(config)
+    hashes.add(show_progress(_scan_all(sources), label="reading", show=progress))
+    if not hashes.keys:
+        raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
+    try:
+        numbers = parts_of(hashes)
+    except Tangled as error:
+        raise _with_names(error, sources) from None
+    keys, ids, parents = map(as_array, hashes.compared())
+    rows = Compared(keys, ids, parents, numbers, [part.name for part in config.parts])
+    _raise_leaks(find_leaks(rows, config.by, lambda places: ids_at(_scan_all(sources), places)))
+    private = private_inputs(source.name for source in sources)
+    return Assigned(config, sources, [rows for _, rows in given], hashes, numbers, private)
+
+
+def _file_of(given: Rows | str | Path) -> tuple[Input, Rows]:
+    """Return a file that holds the rows, and what keeps it."""
+    if str(given) == "-":
+        hint = "write the rows to a file first"
+        raise GenieError(Problem("D009", "inputs are read twice, a pipe cannot be", hint=hint))
+    rows = rows_of(given)
+    file = rows.file()
+    about = "" if rows.name == file else rows.name
+    return Input(file, format_of(file), about=about), rows
+
+
+def _scan_all(inputs: Sequence[Input]) -> Iterator[Row]:
+    return chain.from_iterable(scan(source) for source in inputs)
+
+
+def _with_names(error: Tangled, inputs: Sequence[Input]) -> GenieError:
+    """Return the trouble with the names of its rows, which hashes do not tell."""
+    names = _first_names(
+        sorted({row.id for row in _scan_all(inputs) if hashed(row.id) in error.ids})
+    )
+    if error.code == "D002":
+        message = f"rows are their own ancestors: {names}"
+        return GenieError(Problem("D002", message, hint="mend their `parent`"))
+    message = f"different rows with one id have children: {names}"
+    hint = "tell them apart: genie-dp convert --id-prefix a- a.jsonl new.jsonl"
+    return GenieError(Problem("D003", message, hint=hint))
+
+
+def _first_names(names: Sequence[str]) -> str:
+    return ", ".join(names[:_MOST_SHOWN]) + (", .." if len(names) > _MOST_SHOWN else "")
+
+
+# ------------------------------------------------------------------------------- files of parts
+
+
+def _write_lines(work: Path, inputs: Sequence[Input], part: U8, parts: Sequence[Part]) -> None:
+    """Copy the lines of the inputs to the files of their parts, as they are."""
+    format = inputs[0].format
+    place = 0
+    numbers = part.tolist()
+    with ExitStack() as stack:
+        files: list[IO[bytes]] = [
+            stack.enter_context((work / f"{p.name}.{format}").open("wb")) for p in parts
+        ]
+        for source in inputs:
+            digest = xxhash.xxh3_128()
+            for line in _lines(source, format):
+                digest.update(line)
+                if place < len(numbers) and numbers[place] != LEFT_OUT:
+                    files[numbers[place]].write(line if line.endswith(b"\n") else line + b"\n")
+                place += 1
+            is_copy = source.format == format
+            if place > len(numbers) or (is_copy and digest.digest() != source.digest.digest()):
+                raise _changed(source)
+    if place != len(numbers):
+        raise _changed(inputs[-1])
+
+
+def _lines(source: Input, format: str) -> Iterator[bytes]:
+    if source.format == format:
+        with opened(source.name) as lines:
+            yield from lines
+    else:
+        for row in read_rows(source.name):
+            yield _line(row, format).encode()
+
+
+def _line(row: Example, format: str) -> str:
+    if format == "tsv":
+        return f"{row.id}\t{row.utterance}\t{row.program}\n"
+    return to_json(row) + "\n"
+
+
+def _changed(source: Input) -> GenieError:
+    hint = "wait until it is complete"
+    return GenieError(Problem("D004", f"{source.name} changed while it was read", hint=hint))
+
+
+def _write_parquet(work: Path, inputs: Sequence[Input], part: U8, parts: Sequence[Part]) -> None:
+    check_parquet()
+    for number, one in enumerate(parts):
+        rows = chain.from_iterable(read_rows(source.name) for source in inputs)
+        chosen = (row for row, place in zip(rows, part, strict=True) if place == number)
+        with (work / f"{one.name}.parquet").open("wb") as out:
+            write_parquet(chosen, out)
+
+
+# --------------------------------------------------------------------------- card and manifest
+
+
+def _card(assigned: Assigned, groups: Mapping[str, Groups], about: About, folder: Path) -> Card:
+    inputs = assigned.inputs
+    sources = {name: sum(g.sources[name] for g in groups.values()) for name in ("private", "human")}
+    people = sources["human"] + sum(g.sources["paraphrase"] for g in groups.values())
+    origin = (about.origin,) if about.origin else ()
+    seeds = seeds_of({source.name: source.label for source in inputs})
+    return Card(
+        title=about.title or folder.absolute().name,
+        made=f"split by {assigned.config.by}",
+        splits=tuple(
+            Split(name, f"{name}.{inputs[0].format}", g.rows, counts_of(g))
+            for name, g in groups.items()
+        ),
+        sources=(*origin, *(f"{source.label}: {source.rows:,} rows" for source in inputs)),
+        targets=tuple(sorted({name for g in groups.values() for name in g.languages})),
+        seeds=(*seeds, ("the split", assigned.config.seed)),
+        licence=about.licence,
+        spent=about.guarantee(),
+        private_rows=sources["private"],
+        human_rows=people,
+    )
+
+
+def _manifest(assigned: Assigned, groups: Mapping[str, Groups]) -> dict[str, Any]:
+    first, *others = groups
+    known = groups[first].functions()
+    unseen = {name: len(groups[name].functions() - known) for name in others}
+    return {
+        "command": "split",
+        "version": __version__,
+        "format": assigned.inputs[0].format,
+        "settings": asdict(assigned.config),
+        "inputs": [source.described() for source in assigned.inputs],
+        "counts": {"rows": len(assigned.numbers), "left_out": assigned.left_out},
+        "parts": {
+            name: {
+                **group.described(),
+                **({"functions_unseen": unseen[name]} if name in unseen else {}),
+            }
+            for name, group in groups.items()
+        },
+    }
+
+
+# ------------------------------------------------------------------------------------ for Python
+
+
+class SplitRows:
+    """The parts of a split, each as Rows: `parts["train"]`, or `.train`."""
+
+    def __init__(self, assigned: Assigned):
+        """Take which row goes where; nothing is read before a part is."""
+        self._assigned = assigned
+        names = [part.name for part in assigned.config.parts]
+        self.parts: Mapping[str, Rows] = {
+            name: assigned.part(number) for number, name in enumerate(names)
+        }
+
+    def __getitem__(self, name: str) -> Rows:
+        """Return the rows of a part."""
+        return self.parts[name]
+
+    def __getattr__(self, name: str) -> Rows:
+        """Return the rows of a part."""
+        parts: Mapping[str, Rows] = self.__dict__.get("parts", {})
+        if name not in parts:
+            raise AttributeError(f"no part is named {name!r}; there are {', '.join(parts)}")
+        return parts[name]
+
+    def __dir__(self) -> list[str]:
+        """Return the names of the parts, too."""
+        return [*super().__dir__(), *self.parts]
+
+    def __repr__(self) -> str:
+        """Return how many rows each part has."""
+        numbers = np.bincount(self._assigned.numbers, minlength=len(self.parts))
+        counts = (f"{name}: {n:,}" for name, n in zip(self.parts, numbers, strict=False))
+        return f"SplitRows({', '.join(counts)})"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what is to know of inputs that are private."""
+        return tuple(self._assigned.private.lines())
+
+    def save(
+        self, folder: str | Path, *, overwrite: bool = False, about: About | None = None
+    ) -> SplitResult:
+        """Write the folder that `genie-dp split` writes: the parts, a card and a manifest.
+
+        Args:
+            folder: a new one.
+            overwrite: replace a data set folder that is there.
+            about: what the card says of the data.
+
+        Raises:
+            GenieError: those of `run`.
+        """
+        about, path = about or About(), Path(folder)
+        refuse_overlap([path], [source.name for source in self._assigned.inputs])
+        check_folder(path, overwrite=overwrite)
+        return self._assigned.write(path, about)

@@ -6,7 +6,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from io import BufferedIOBase, TextIOWrapper
@@ -275,3 +275,38 @@ def _compressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
         return
     with wrap(raw) as out:
         yield cast("BinaryIO", out)
+
+
+def refuse_overlap(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path]) -> None:
+    """Refuse an output that is an input or a folder with one in it, or is named twice (D027).
+
+    `--overwrite` is about what an earlier run left; rows that are being read are never meant.
+
+    Args:
+        outputs: files or folders to be written; None, "-" and URLs are of no account.
+        inputs: files, folders or URLs to be read.
+    """
+    read = {path: name for name in inputs if (path := _resolved(name)) is not None}
+    written: set[Path] = set()
+    for name in outputs:
+        path = _resolved(name)
+        if path is None:
+            continue
+        if path in written:
+            _overlaps(f"{name} is two of the outputs", "give each a name of its own")
+        for other, input_ in read.items():
+            if other == path:
+                _overlaps(f"{name} is the input", "name another output")
+            if other.is_relative_to(path):
+                _overlaps(f"{name} holds the input {input_}", "name another output")
+        written.add(path)
+
+
+def _resolved(name: str | Path | None) -> Path | None:
+    if name is None or str(name) in ("", "-") or "://" in str(name):
+        return None
+    return Path(name).resolve()
+
+
+def _overlaps(message: str, hint: str) -> None:
+    raise GenieError(Problem("D027", message, hint=hint))

@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.priors import functions_of, refuse_inputs
 from genie_dp.cli.private.sampled_rows import drawn_rows
+from genie_dp.dataset.folder import About
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.private.ledger.book import Ledger

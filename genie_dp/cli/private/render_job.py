@@ -15,12 +15,12 @@ from typing import Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.dataset_folder import About
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import compiled_of
 from genie_dp.cli.output import progress
 from genie_dp.cli.priors import refuse_inputs
 from genie_dp.cli.private.render_work import Said, append, read, whole_lines
+from genie_dp.dataset.folder import About
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.prior.render import Renderer, Unsaid, numbered
 from genie_dp.private_prior import load_prior

@@ -6,7 +6,7 @@ release. A release of such rows is paid by a `Payer`, which refuses another ledg
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -255,6 +255,40 @@ def doubt_of(file: str | Path, ledger: Path) -> Problem:
     message = f"the rows of {file} are private: they have the ledger {ledger}"
     hint = "no budget covers what is made of them here: keep it where they are"
     return Problem("B035", message, hint=hint, severity="warning")
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateInputs:
+    """The private files among those that a run read: what is made of them is as private.
+
+    Attributes:
+        ledgers: of their rows.
+        warnings: what a person is told of each (B035).
+    """
+
+    ledgers: tuple[str, ...] = ()
+    warnings: tuple[Problem, ...] = ()
+
+    def fields(self) -> dict[str, list[str]]:
+        """Return what the manifest of a result says; nothing where it may be published."""
+        return {PRIVATE: list(self.ledgers)} if self.ledgers else {}
+
+    def lines(self) -> Iterator[str]:
+        """Yield the warnings as a person is told them."""
+        for warning in self.warnings:
+            yield str(GenieError(warning))
+
+
+def private_inputs(files: Iterable[str | Path | None]) -> PrivateInputs:
+    """Return which of the files and folders that a run reads are private; None and "" are none."""
+    ledgers: dict[str, None] = {}
+    warnings = []
+    for file in dict.fromkeys(str(file) for file in files if file):
+        ledger = private_of(file)
+        if ledger is not None:
+            ledgers[str(ledger.resolve())] = None
+            warnings.append(doubt_of(file, ledger))
+    return PrivateInputs(tuple(ledgers), tuple(warnings))
 
 
 def refuse_private(files: Iterable[str | Path], private: Path | None, *, code: str) -> None:

@@ -2,13 +2,11 @@
 
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import click
+from typing import Any
 
 from genie_dp.dataset.card import Card
 from genie_dp.errors import GenieError, Problem
@@ -16,7 +14,6 @@ from genie_dp.records import Spent
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 MANIFEST = "manifest.json"
 CARD = "README.md"
 
@@ -28,21 +25,16 @@ class About:
     title: str = ""
     licence: str = ""
     origin: str = ""
-    spent: Path | None = None
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> "About":
-        """Return what the options of `card_options` say."""
-        return cls(options["title"], options["licence"], options["origin"], options["spent"])
+    spent: Path | Spent | None = None
 
     def guarantee(self) -> Spent | None:
-        """Return the guarantee of the file, or None where none is named.
+        """Return the guarantee, read from its file; None where there is none.
 
         Raises:
             GenieError: the file holds none.
         """
-        if self.spent is None:
-            return None
+        if not isinstance(self.spent, Path):
+            return self.spent
         try:
             return _spent(json.loads(self.spent.read_text(encoding="utf-8")))
         except (ValueError, TypeError, KeyError) as error:
@@ -55,7 +47,7 @@ def _spent(fields: dict[str, Any]) -> Spent:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CardFacts:
     """What the card of a folder says that its rows do not, as its manifest keeps it."""
 
     title: str = ""
@@ -65,57 +57,42 @@ class Told:
     spent: Spent | None = None
 
     @classmethod
-    def of(cls, card: Card, about: About) -> "Told":
+    def of(cls, card: Card, about: About) -> "CardFacts":
         """Return what a card says; a title only where it is not the folder's name."""
         return cls(about.title, card.licence, card.sources, card.seeds, card.spent)
 
 
-def told_in(folder: str) -> Told:
+def card_facts(folder: str) -> CardFacts:
     """Return what the card of an input says; nothing where that is no folder of ours."""
     if "://" in folder or not is_ours(Path(folder)):
-        return Told()
-    told = read_manifest(Path(folder)).get("card")
-    if not told:
-        return Told()
-    return Told(
-        told["title"],
-        told["licence"],
-        tuple(told["sources"]),
-        tuple((what, seed) for what, seed in told["seeds"]),
-        _spent(told["spent"]) if told["spent"] else None,
+        return CardFacts()
+    facts = read_manifest(Path(folder)).get("card")
+    if not facts:
+        return CardFacts()
+    return CardFacts(
+        facts["title"],
+        facts["licence"],
+        tuple(facts["sources"]),
+        tuple((what, seed) for what, seed in facts["seeds"]),
+        _spent(facts["spent"]) if facts["spent"] else None,
     )
 
 
-def card_options(command: Command) -> Command:
-    """Add --title, --licence, --origin and --spent."""
-    for option in (
-        click.option(
-            "--spent",
-            type=click.Path(exists=True, dir_okay=False, path_type=Path),
-            metavar="FILE",
-            help="JSON of the privacy guarantee; needed when rows are of source private.",
-        ),
-        click.option("--origin", default="", help="Where the rows are from, for the card."),
-        click.option(
-            "--licence", default="", metavar="NAME", help="Licence of the rows, such as cc-by-4.0."
-        ),
-        click.option("--title", default="", help="Title of the card [the folder's name]."),
-    ):
-        command = option(command)
-    return command
+def seeds_of(inputs: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
+    """Return the seeds that the manifests beside the inputs name.
 
-
-def seeds_of(inputs: Sequence[str]) -> tuple[tuple[str, int], ...]:
-    """Return the seeds that the manifests beside the inputs name."""
+    Args:
+        inputs: file -> what the card calls it.
+    """
     found = []
-    for name in inputs:
+    for name, label in inputs.items():
         path = Path(manifest_of(name))
         if "://" in name or not path.is_file():
             continue
         manifest = json.loads(path.read_text(encoding="utf-8"))
         settings = {**manifest, **manifest.get("config", {}), **manifest.get("settings", {})}
         if isinstance(settings.get("seed"), int):
-            what = f"{Path(name).name}, {manifest.get('command', 'made')}"
+            what = f"{label}, {manifest.get('command', 'made')}"
             found.append((what, settings["seed"]))
     return tuple(found)
 
@@ -188,5 +165,5 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 def write_card(folder: Path, card: Card, about: About, manifest: dict[str, Any]) -> None:
     """Write the card of a data set folder, and the manifest, which keeps what the card says."""
     (folder / CARD).write_text(render_card("genie_dp.dataset", card=card), encoding="utf-8")
-    told = asdict(Told.of(card, about))
-    write_json(str(folder / MANIFEST), {**manifest, "card": told})
+    facts = asdict(CardFacts.of(card, about))
+    write_json(str(folder / MANIFEST), {**manifest, "card": facts})
