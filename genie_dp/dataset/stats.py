@@ -4,21 +4,31 @@ One pass over the rows, a second one where there are paraphrases. Memory: 24 byt
 vocabulary, and the paraphrases themselves.
 """
 
+import json
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import chain, pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from genie_dp import __version__
 from genie_dp.dataset.groups import Groups
 from genie_dp.dataset.keys import combination, hashed, program_key
-from genie_dp.dataset.scan import Row, Wanted
+from genie_dp.dataset.readers.huggingface import parts_in
+from genie_dp.dataset.scan import Input, Row, Wanted, scan
 from genie_dp.dataset.traits import CLASSES, class_of, traits_of
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
+from genie_dp.run.files import check_output, open_text, refuse_overlap
+from genie_dp.run.page import binned, page_environment
+from genie_dp.run.stage import Output, Result, show_progress
 
 TOP = 50
+_PAGE_BARS = 40
 _MOST_BARS = 1000
 # The order in which the paper counts words: synthesized, then paraphrased, then augmented.
 _ORDER = ("synthetic", "paraphrase", "human", "private", "augmented")
@@ -237,3 +247,103 @@ def _filled(counts: Counter[int]) -> dict[str, int]:
 def _ranked(counts: Counter[str]) -> list[dict[str, Any]]:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [{"name": name, "rows": rows} for name, rows in ordered]
+
+
+# -------------------------------------------------------------------------------------- the stage
+
+
+@dataclass(frozen=True, slots=True)
+class StatsResult(Result):
+    """What a data set is made of.
+
+    Attributes:
+        counts: all that the JSON says.
+        files: how many were read.
+        outputs: the files that were written.
+        private: what of the inputs is private.
+    """
+
+    counts: Mapping[str, Any]
+    files: int
+    outputs: tuple[str, ...]
+    private: PrivateInputs
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield from self.private.lines()
+        where = f" -> {', '.join(self.outputs)}" if self.outputs else ""
+        yield f"{self.counts['totals']['rows']:,} rows of {self.files} files{where}"
+
+
+def run(
+    inputs: Iterable[str],
+    output: Output,
+    *,
+    html: str | None = None,
+    title: str | None = None,
+    progress: bool | None = None,
+) -> StatsResult:
+    """Count what a data set is made of, and write it as JSON.
+
+    Args:
+        inputs: files of rows, or folders with parts.
+        output: where the JSON goes.
+        html: a file for a page with charts.
+        title: of the page; None for the names of the inputs.
+        progress: whether to show progress; None for on a terminal.
+
+    Raises:
+        GenieError: an input that is a pipe (D009), or has no rows (D008) or parts (D024); an output
+            that cannot be written, or is an input (D027).
+    """
+    inputs = list(inputs)
+    targets = [output.target, *([html] if html else [])]
+    for target in targets:
+        check_output(target)
+    sources = [Input.of(name) for name in _files(inputs)]
+    refuse_overlap(targets, [source.name for source in sources])
+
+    def read(wanted: Wanted | None) -> Iterator[Row]:
+        rows = chain.from_iterable(scan(source, wanted=wanted) for source in sources)
+        return show_progress(rows, label="paraphrases" if wanted else "rows", show=progress)
+
+    found = count(read)
+    if not found["totals"]["rows"]:
+        raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
+    private = private_inputs(inputs)
+    counts = {
+        **private.fields(),
+        "title": title or ", ".join(Path(name).name for name in inputs),
+        "version": __version__,
+        "inputs": [source.described() for source in sources],
+        **found,
+    }
+    if html:
+        with open_text(html) as out:
+            out.write(render_page(counts))
+    with open_text(output.target) as out:
+        json.dump(counts, out, indent=2, ensure_ascii=False)
+        out.write("\n")
+    outputs = tuple(target for target in targets if target != "-")
+    return StatsResult(counts, len(sources), outputs, private)
+
+
+def _files(inputs: Iterable[str]) -> list[str]:
+    """Return the files of the inputs: those of a folder are its parts."""
+    files: list[str] = []
+    for name in inputs:
+        if name == "-":
+            hint = "write the rows to a file first"
+            raise GenieError(Problem("D009", "inputs are read twice, a pipe cannot be", hint=hint))
+        if "://" not in name and Path(name).is_dir():
+            files += [str(file) for part in parts_in(Path(name)).values() for file in part]
+        else:
+            files.append(name)
+    return files
+
+
+def render_page(counts: Mapping[str, Any]) -> str:
+    """Return the counts as a page of HTML: charts are SVG, no script is needed."""
+    template = page_environment("genie_dp.dataset").get_template("stats.html.jinja")
+    text: str = template.render(stats=counts, length=binned(counts["length"]), most_bars=_PAGE_BARS)
+    return text
