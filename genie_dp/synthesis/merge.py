@@ -11,12 +11,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import merge as merge_sorted
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.rows import format_of, write_rows
+from genie_dp.run.files import check_output, is_url, opened_text, refuse_overlap
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import differing
 from genie_dp.synthesis.seen import Seen
 
@@ -174,3 +179,153 @@ def _read_tsv(line: str) -> tuple[str, str, str]:
 def _damaged(shard: Shard, what: str) -> GenieError:
     hint = f"make it again with --shard {shard.index}/{shard.count} --overwrite"
     return GenieError(Problem("Y043", f"{shard.name} is not as it was made: {what}", hint=hint))
+
+
+# -------------------------------------------------------------------------------------- the stage
+
+
+@dataclass(frozen=True, slots=True)
+class MergeResult(Result):
+    """The rows of a whole run, and how many were left out since two shards have them."""
+
+    output: str
+    shards: int
+    rows: int
+    repeated: int
+    ambiguous: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        where = "stdout" if self.output == "-" else self.output
+        yield (
+            f"{self.rows:,} pairs of {self.shards} shards -> {where} "
+            f"(left out: {self.repeated:,} repeated, {self.ambiguous:,} ambiguous)"
+        )
+
+
+def run(parts: Sequence[str], output: Output) -> MergeResult:
+    """Join the shards of one run; the bytes are those that the run would have written in one.
+
+    Args:
+        parts: files of shards, each with its manifest beside it.
+        output: where the rows go.
+
+    Raises:
+        GenieError: parts that are no shards (Y040), of different runs (Y041), missing or given
+            twice (Y042), damaged (Y043), or of formats that do not go together (Y023, Y044); an
+            output that is there (Y022), is a part (D027) or cannot be written.
+    """
+    target = output.target
+    refuse_overlap([target], parts)
+    check_output(target)
+    if output.path is not None and output.path.exists() and not output.overwrite:
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
+    shards = _shards(parts)
+    format = output.format or format_of(target, shards[0].manifest["format"])
+    problems = check_shards(shards) or _check_formats(shards, target, format)
+    if problems:
+        raise GenieError(problems)
+    first = shards[0].manifest
+    counts = Merged()
+    lines = merged(shards, _lines, counts, limit=first["config"]["size"])
+    write_rows(lines, first["format"], target, format)
+    if target != "-":
+        write_json(manifest_of(target), _manifest(shards, counts, format))
+    return MergeResult(target, len(shards), counts.rows, counts.repeated, counts.ambiguous)
+
+
+def _shards(parts: Sequence[str]) -> list[Shard]:
+    """Return the parts with their manifests, or raise GenieError for all that have none."""
+    found, problems = [], []
+    for part in parts:
+        manifest = _manifest_of_part(part)
+        if isinstance(manifest, Problem):
+            problems.append(manifest)
+        else:
+            found.append(Shard(part, manifest))
+    if problems:
+        raise GenieError(problems)
+    return found
+
+
+def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
+    name = manifest_of(part)
+    if not is_url(name) and not Path(name).exists():
+        hint = f"a shard is finished when {name} is there; is it still being made?"
+        return Problem("Y040", f"{part} has no manifest", hint=hint)
+    try:
+        with opened_text(name) as text:
+            manifest = json.load(text)
+    except GenieError as error:
+        return error.problems[0]
+    except ValueError as error:
+        return Problem("Y040", f"{name} cannot be read: {error}")
+    if not isinstance(manifest, dict) or manifest.get("command") != "synthesize":
+        hint = "merge takes what genie-dp synthesize --shard made"
+        return Problem("Y040", f"{name} is no manifest of synthesize", hint=hint)
+    wrong = [part for part, is_right in _PARTS.items() if not is_right(manifest.get(part))]
+    if wrong:
+        hint = "make the shard again, or take the manifest that was made with it"
+        message = f"{name} is no whole manifest: {', '.join(wrong)}"
+        return Problem("Y040", message, hint=hint)
+    return manifest
+
+
+def _are_counts(found: Any) -> bool:
+    return isinstance(found, dict) and all(type(count) is int for count in found.values())
+
+
+# What is read of a manifest -> whether it is as it should be.
+_PARTS: Mapping[str, Callable[[Any], bool]] = {
+    "shard": lambda x: isinstance(x, list) and len(x) == 2 and all(type(i) is int for i in x),
+    "format": lambda x: isinstance(x, str),
+    "block": lambda x: type(x) is int and x > 0,
+    "config": lambda x: isinstance(x, dict) and isinstance(x.get("size", ""), int | None),
+    "counts": lambda x: _are_counts(x) and {"rows", "repeated", "ambiguous"} <= x.keys(),
+    "raised": _are_counts,
+    "refused": _are_counts,
+}
+
+
+def _check_formats(shards: Sequence[Shard], output: str, wanted: str) -> list[Problem]:
+    """Return what keeps these formats from being read and written."""
+    made = shards[0].manifest["format"]
+    if len({shard.manifest["format"] for shard in shards}) > 1 or made == "parquet":
+        hint = "make the shards as .jsonl or .tsv; the merged file may be .parquet"
+        return [Problem("Y044", "shards are joined as JSON lines or as TSV, all alike", hint=hint)]
+    if made == "tsv" and wanted != "tsv":
+        hint = "write .tsv, or make the shards as .jsonl"
+        return [Problem("Y044", f"rows of TSV hold too little for {wanted}", hint=hint)]
+    if wanted == "parquet" and output == "-":
+        hint = "give a file with --output pairs.parquet"
+        return [Problem("Y023", "Parquet cannot be written to a pipe", hint=hint)]
+    return []
+
+
+def _lines(part: str) -> Iterator[str]:
+    with opened_text(part, newline="\n") as lines:
+        yield from lines
+
+
+def _manifest(shards: Sequence[Shard], counts: Merged, format: str) -> dict[str, Any]:
+    parts = [shard.manifest for shard in shards]
+    total = {name: sum(part["counts"][name] for part in parts) for name in parts[0]["counts"]}
+    return {
+        **parts[0],
+        "shard": [0, 1],
+        "format": format,
+        "merged": len(parts),
+        "counts": {
+            **total,
+            "rows": counts.rows,
+            "repeated": total["repeated"] + counts.repeated,
+            "ambiguous": total["ambiguous"] + counts.ambiguous,
+        },
+        "raised": _summed([part["raised"] for part in parts]),
+        "refused": _summed([part["refused"] for part in parts]),
+    }
+
+
+def _summed(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    return {name: sum(part.get(name, 0) for part in parts) for name in sorted(set().union(*parts))}
