@@ -1,63 +1,25 @@
 """`genie-dp convert`: rows from one format to another."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.options import SKILLS, card_options
-from genie_dp.dataset.readers import READERS
+from genie_dp.cli.options import SKILLS, card_options, settings_options
+from genie_dp.dataset.convert import ConvertConfig
 from genie_dp.dataset.writers import WRITERS
-from genie_dp.languages import language_names
-
-SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 
 
 @click.command("convert")
 @click.argument("input")
 @click.argument("output")
 @click.option(
-    "--from",
-    "from_",
-    type=click.Choice(list(READERS)),
-    help="Format of INPUT [by its name; a folder is hf].",
-)
-@click.option(
     "--to",
     type=click.Choice(list(WRITERS)),
     help="Format of OUTPUT [by its name; without an ending hf].",
 )
-@click.option(
-    "--skills",
-    multiple=True,
-    type=SKILLS,
-    metavar="DIR",
-    help="Skills that converted ThingTalk 2 programs must fit; they get types. May be repeated.",
-)
-@click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
-@click.option(
-    "--language",
-    type=click.Choice(language_names()),
-    default="thingtalk",
-    show_default=True,
-    help="Language of the programs of a TSV file.",
-)
-@click.option(
-    "--placeholders",
-    is_flag=True,
-    help="Of thingtalk2 and schema2qa: put placeholders where the sentence says a text or a name "
-    "of the program, for `augment` to put in others.",
-)
-@click.option(
-    "--source", type=click.Choice(SOURCES), help="Source of all rows [what the format tells]."
-)
-@click.option("--id-prefix", default="", metavar="TEXT", help="Put before all ids and parents.")
-@click.option(
-    "--part",
-    default="train",
-    show_default=True,
-    metavar="NAME",
-    help="Part of the folder that the rows of a file become.",
-)
+@settings_options(ConvertConfig, names={"from_": "from"}, types={"skills": SKILLS})
 @click.option(
     "--rejects",
     metavar="FILE",
@@ -65,7 +27,19 @@ SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 )
 @card_options
 @click.option("--overwrite", is_flag=True, help="Replace OUTPUT.")
-def command(**options: Any) -> None:
+def command(
+    *,
+    input: str,
+    output: str,
+    to: str | None,
+    settings: Mapping[str, Any],
+    rejects: str | None,
+    title: str,
+    licence: str,
+    origin: str,
+    spent: Path | None,
+    overwrite: bool,
+) -> None:
     """Convert rows from one format to another.
 
     Reads and writes JSONL, TSV, Parquet, Rasa YAML, CoNLL and folders for Hugging Face datasets;
@@ -77,6 +51,13 @@ def command(**options: Any) -> None:
     genie-dp convert data published --to hf-parquet --licence cc-by-4.0
     genie-dp convert --from thingtalk2 --skills thingpedia commands.jsonl rows.jsonl
     """
-    from genie_dp.cli.convert_job import run
+    from genie_dp.cli.output import show
+    from genie_dp.dataset.convert import run
+    from genie_dp.dataset.folder import About
+    from genie_dp.run.stage import Output
 
-    run(options)
+    result = run(
+        ConvertConfig(**settings), input, Output(output, to, overwrite=overwrite),
+        about=About(title, licence, origin, spent), rejects=rejects, progress=True,
+    )  # fmt: skip
+    show(result)

@@ -37,10 +37,8 @@ def show(result: Result) -> None:
 def show_skipped(library: Any) -> None:
     """Tell which skills were left out since they are broken, and why."""
     for skipped in getattr(library, "skipped", ()):
-        for problem in skipped.problems:
-            place = f"{problem.span}: " if problem.span else ""
-            click.echo(f"{place}{problem.message}", err=True)
-        click.echo(f"skipped: {skipped.path} is broken; going on without it", err=True)
+        for line in skipped.lines():
+            click.echo(line, err=True)
 
 
 def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:

@@ -1,6 +1,6 @@
 """What the toolkit knows of a skill library once it is read and linked."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
@@ -67,6 +67,12 @@ class Skipped:
 
     path: Path
     problems: tuple[Problem, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what a person is told."""
+        for problem in self.problems:
+            yield f"{problem.span}: {problem.message}" if problem.span else problem.message
+        yield f"skipped: {self.path} is broken; going on without it"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,400 @@
+"""Rows from one format to another: into a file, or into a folder with card and manifest."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import IO, Any
+
+from genie_dp import __version__
+from genie_dp.dataset.card import Card, Split, counts_of
+from genie_dp.dataset.folder import (
+    About,
+    CardFacts,
+    card_facts,
+    check_folder,
+    new_folder,
+    seeds_of,
+    write_card,
+)
+from genie_dp.dataset.groups import Groups
+from genie_dp.dataset.keys import hashed
+from genie_dp.dataset.left import Left
+from genie_dp.dataset.readers import READERS, ReadOptions, find_reader
+from genie_dp.dataset.readers.huggingface import parts_in
+from genie_dp.dataset.scan import as_row
+from genie_dp.dataset.writers import WRITERS, find_writer
+from genie_dp.dataset.writers.huggingface import FEATURES
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import language_names
+from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
+from genie_dp.recipe import check_settings, setting
+from genie_dp.records import SOURCES, Example, Source
+from genie_dp.rows import check_parquet, read_rows
+from genie_dp.run.files import check_output, open_bytes, open_text, refuse_overlap
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.skills.model import Skipped
+from genie_dp.templates.inputs import load_library
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
+_FOLDERS = ("hf", "hf-parquet")
+_MOST_SHOWN = 12
+# Of their rows, placeholders can stand for values that the sentence says.
+_TELL_VALUES = ("thingtalk2", "schema2qa")
+_NAME = re.compile(r"[A-Za-z][\w-]*")
+PartRows = Callable[[], Iterator[Example | Left]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertConfig:
+    """What is read, and what is changed in all rows; the output's format is the output's."""
+
+    from_: str | None = setting(
+        None, "Format of INPUT [by its name; a folder is hf].", choices=tuple(READERS)
+    )
+    skills: tuple[Path, ...] = setting(
+        (), "Skills that converted ThingTalk 2 programs must fit; they get types.", metavar="DIR"
+    )
+    skip_broken: bool = setting(False, "Go on without the skills that cannot be read.")
+    language: str = setting(
+        "thingtalk", "Language of the programs of a TSV file.", choices=language_names()
+    )
+    placeholders: bool = setting(
+        False,
+        "Of thingtalk2 and schema2qa: put placeholders where the sentence says a text or a name "
+        "of the program, for `augment` to put in others.",
+    )
+    source: Source | None = setting(
+        None, "Source of all rows [what the format tells].", choices=SOURCES
+    )
+    id_prefix: str = setting("", "Put before all ids and parents.", metavar="TEXT")
+    part: str = setting(
+        "train", "Part of the folder that the rows of a file become.", metavar="NAME"
+    )
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, or D001 for a part's name.
+        """
+        check_settings(self)
+        if not _NAME.fullmatch(self.part):
+            hint = "letters, digits, - and _"
+            message = f"expected the name of a part, got {self.part!r}"
+            raise GenieError(Problem("D001", message, hint=hint))
+
+    def change(self, row: Example) -> Example:
+        """Return the row with the source and the prefix that all get."""
+        if self.source:
+            row = replace(row, source=self.source)
+        if self.id_prefix:
+            parent = self.id_prefix + row.parent if row.parent else ""
+            row = replace(row, id=self.id_prefix + row.id, parent=parent)
+        return row
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertResult(Result):
+    """What a conversion wrote.
+
+    Attributes:
+        left: reason -> rows without an equal, the most first.
+        renamed: rows whose id another one had.
+        skipped: broken skills.
+        private: what of the input is private.
+    """
+
+    output: str
+    format: str
+    rows: int
+    left: Mapping[str, int]
+    renamed: int
+    skipped: tuple[Skipped, ...]
+    private: PrivateInputs
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        for skipped in self.skipped:
+            yield from skipped.lines()
+        yield from self.private.lines()
+        if self.left:
+            yield f"{sum(self.left.values()):,} rows have no equal:"
+            for reason, count in list(self.left.items())[:_MOST_SHOWN]:
+                yield f"  {count:>8,}  {reason}"
+            if (rest := len(self.left) - _MOST_SHOWN) > 0:
+                yield f"  and {rest} more reasons; --rejects FILE has all rows"
+        if self.renamed:
+            yield f"{self.renamed:,} rows had the id of another; a number is behind it"
+        where = "stdout" if self.output == "-" else self.output
+        yield f"{self.rows:,} rows -> {where} ({self.format} keeps {WRITERS[self.format].keeps})"
+
+
+@dataclass(slots=True)
+class _Conversion:
+    """What a run is asked for, and what became of its rows so far.
+
+    Attributes:
+        rejects: takes the rows that were left out.
+    """
+
+    config: ConvertConfig
+    input: str
+    output: str
+    format: str
+    about: About
+    private: PrivateInputs
+    progress: bool | None
+    rejects: IO[str] | None = None
+    left: Counter[str] = field(default_factory=Counter)
+    rows: int = 0
+    renamed: int = 0
+
+    def leave_out(self, row: Left) -> None:
+        """Count a row that was left out, and write it down where that is wanted."""
+        self.left[row.reason] += 1
+        if self.rejects is not None:
+            names = ("id", "reason", "detail", "utterance", "program")
+            facts = {name: getattr(row, name) for name in names}
+            self.rejects.write(json.dumps(facts, ensure_ascii=False) + "\n")
+
+    def refuse(self, row: Left) -> None:
+        """Count a row that was to be written, and that the format cannot hold."""
+        self.rows -= 1
+        self.leave_out(row)
+
+    def convert(self, rows: Iterable[Example | Left], label: str) -> Iterator[Example]:
+        """Yield the rows that have an equal, with what the user wants changed.
+
+        Data sets give one id to several rows; no other command takes such rows.
+        """
+        taken: set[int] = set()
+        for row in show_progress(rows, label=label, show=self.progress):
+            if isinstance(row, Left):
+                self.leave_out(row)
+                continue
+            id = _free_id(row.id, taken)
+            self.renamed += id != row.id
+            self.rows += 1
+            yield self.config.change(row if id == row.id else replace(row, id=id))
+
+
+def _free_id(id: str, taken: set[int]) -> str:
+    """Return the id, or if another row has it the id with the first number behind that is free."""
+    number, free = 1, id
+    while (key := hashed(free)) in taken:
+        number += 1
+        free = f"{id}-{number}"
+    taken.add(key)
+    return free
+
+
+def run(
+    config: ConvertConfig,
+    input: str,
+    output: Output,
+    *,
+    about: About | None = None,
+    rejects: str | None = None,
+    progress: bool | None = None,
+) -> ConvertResult:
+    """Convert the rows of a file or folder.
+
+    Args:
+        config: what is read, and what is changed.
+        input: a file, a folder or a URL.
+        output: a file, or a folder for Hugging Face; its format is one of `WRITERS`, and None for
+            what its name says.
+        about: what the card of a folder says of the data.
+        rejects: a file for the rows that have no equal, with the reason.
+        progress: whether to show progress; None for on a terminal.
+
+    Raises:
+        GenieError: an input that is a pipe (D009), does not exist (D025) or is not of its format
+            (D020 to D024); formats that nobody named (D021) or that do not go there (D026, D028);
+            an output that is there (D005, D006) or is the input (D027); no guarantee for rows of
+            source private (D011, D012).
+    """
+    _check_input(input)
+    from_ = config.from_ or _format_of(input, READERS, is_input=True)
+    to = output.format or _format_of(output.target, WRITERS, is_input=False)
+    _check_formats(config, from_, to)
+    _check_outputs(input, output, to, rejects)
+    library = None
+    if config.skills:
+        library = load_library("thingtalk", config.skills, skip_broken=config.skip_broken)
+    reading = ReadOptions(from_, config.language, config.source, library, config.placeholders)
+    conversion = _Conversion(
+        config, input, output.target, to, about or About(), private_inputs([input]), progress
+    )
+    with ExitStack() as stack:
+        if rejects:
+            conversion.rejects = stack.enter_context(open_text(rejects))
+        if to in _FOLDERS:
+            _write_folder(conversion, _parts(conversion, reading))
+        else:
+            _write_file(conversion, find_reader(from_)(input, reading))
+    return ConvertResult(
+        output.target, to, conversion.rows, dict(conversion.left.most_common()), conversion.renamed,
+        tuple(library.skipped) if library else (), conversion.private,
+    )  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------------- checks
+
+
+def _check_input(name: str) -> None:
+    if name == "-":
+        hint = "write the rows to a file first"
+        raise GenieError(Problem("D009", "the input may be read twice, a pipe cannot", hint=hint))
+    if "://" not in name and not Path(name).exists():
+        raise GenieError(Problem("D025", f"{name}: no such file or folder"))
+
+
+def _check_formats(config: ConvertConfig, from_: str, to: str) -> None:
+    """Refuse what could not be read or written."""
+    if "parquet" in (from_, to) or to == "hf-parquet":
+        check_parquet()
+    if config.placeholders and from_ not in _TELL_VALUES:
+        hint = f"--placeholders is for --from {' and '.join(_TELL_VALUES)}"
+        raise GenieError(Problem("D028", f"rows of {from_} keep their values", hint=hint))
+
+
+def _check_outputs(input: str, output: Output, to: str, rejects: str | None) -> None:
+    """Refuse outputs that cannot or must not be written, before the work."""
+    target = output.target
+    refuse_overlap((target, rejects), [input])
+    if rejects:
+        check_output(rejects)
+    if to in _FOLDERS:
+        check_folder(Path(target), overwrite=output.overwrite)
+        return
+    check_output(target)
+    if to == "parquet" and target == "-":
+        hint = "name a file, such as rows.parquet"
+        raise GenieError(Problem("D026", "Parquet cannot be written to a pipe", hint=hint))
+    if output.path is not None and output.path.exists() and not output.overwrite:
+        hint = "give another OUTPUT, or --overwrite"
+        raise GenieError(Problem("D005", f"{target} exists already", hint=hint))
+
+
+def _format_of(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
+    """Return the format that a name says.
+
+    Raises:
+        GenieError: it says none (D021).
+    """
+    name = target.rstrip("/").rsplit("/", 1)[-1]
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    names = [key for key, entry in table.items() if name.endswith(entry.endings or "\0")]
+    if names:
+        return names[0]
+    is_folder = Path(target).is_dir() if is_input else "." not in name and target != "-"
+    if is_folder:
+        return "hf"
+    option = "--from" if is_input else "--to"
+    hint = f"name it: {option} {' | '.join(table)}"
+    raise GenieError(Problem("D021", f"cannot tell the format of {target!r}", hint=hint))
+
+
+# ---------------------------------------------------------------------------------------- output
+
+
+def _write_file(conversion: _Conversion, rows: Iterator[Example | Left]) -> None:
+    output = conversion.output
+    with open_bytes(output) as out:
+        find_writer(conversion.format)(conversion.convert(rows, "rows"), out, conversion.refuse)
+    if conversion.private.ledgers and output != "-":
+        facts = {"command": "convert", **conversion.private.fields()}
+        write_json(manifest_of(output), facts)
+
+
+def _parts(conversion: _Conversion, reading: ReadOptions) -> Mapping[str, PartRows]:
+    """Return the parts of the input: those of a folder, or one."""
+    input = conversion.input
+    if reading.format != "hf":
+        return {conversion.config.part: partial(find_reader(reading.format), input, reading)}
+
+    def read_files(files: list[Path]) -> Iterator[Example]:
+        for file in files:
+            yield from read_rows(str(file))
+
+    return {name: partial(read_files, files) for name, files in parts_in(Path(input)).items()}
+
+
+def _write_folder(conversion: _Conversion, parts: Mapping[str, PartRows]) -> None:
+    folder, to = Path(conversion.output), conversion.format
+    about, before = conversion.about, card_facts(conversion.input)
+    about = replace(
+        about, title=about.title or before.title, licence=about.licence or before.licence
+    )
+    before = replace(before, spent=about.guarantee() or before.spent)
+    groups: dict[str, Groups] = {}
+    with new_folder(folder) as work:
+        (work / "data").mkdir()
+        for name, read in parts.items():
+            groups[name] = Groups()
+            rows = _count_rows(conversion.convert(read(), name), groups[name])
+            with (work / "data" / f"{name}{WRITERS[to].file}").open("wb") as out:
+                find_writer(to)(rows, out, conversion.refuse)
+        card = _card(conversion, groups, about, before)
+        manifest = {**_manifest(conversion, groups), **conversion.private.fields()}
+        write_card(work, card, about, manifest)
+
+
+def _count_rows(rows: Iterable[Example], groups: Groups) -> Iterator[Example]:
+    for row in rows:
+        groups.add(as_row(row))
+        yield row
+
+
+def _card(
+    conversion: _Conversion, groups: Mapping[str, Groups], about: About, before: CardFacts
+) -> Card:
+    """Return the card; what that of the input said, it says, too."""
+    sources = sum((g.sources for g in groups.values()), Counter[str]())
+    rows = sum(g.rows for g in groups.values())
+    origin = (about.origin,) if about.origin else ()
+    label = Path(conversion.input).name
+    to = conversion.format
+    return Card(
+        title=about.title or Path(conversion.output).absolute().name,
+        made="converted",
+        splits=tuple(
+            Split(part, f"data/{part}{WRITERS[to].file}", g.rows, counts_of(g))
+            for part, g in groups.items()
+        ),
+        sources=(*origin, *before.sources, f"{label}: {rows:,} rows"),
+        targets=tuple(sorted({n for g in groups.values() for n in g.languages})),
+        seeds=before.seeds or seeds_of({conversion.input: label}),
+        licence=about.licence,
+        spent=before.spent,
+        private_rows=sources["private"],
+        human_rows=sources["human"] + sources["paraphrase"],
+        features=FEATURES if to == "hf" else "",
+    )
+
+
+def _manifest(conversion: _Conversion, groups: Mapping[str, Groups]) -> dict[str, Any]:
+    config = conversion.config
+    return {
+        "command": "convert",
+        "version": __version__,
+        "format": conversion.format,
+        "settings": {
+            "input": conversion.input,
+            "from": config.from_,
+            "language": config.language,
+            "source": config.source,
+            "id_prefix": config.id_prefix,
+            "skills": [str(path) for path in config.skills],
+        },
+        "counts": {"rows": conversion.rows, "left_out": dict(conversion.left.most_common())},
+        "parts": {name: group.described() for name, group in groups.items()},
+    }
