@@ -120,7 +120,8 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
             D013); rows that cannot be told apart (D002, D003); a setting out of its range (R040)
             or unknown (R043).
     """
-    from genie_dp.dataset.split import SplitConfig, SplitRows, assign
+    from genie_dp.dataset.config import SplitConfig
+    from genie_dp.dataset.split import SplitRows, assign
 
     config = _config(SplitConfig, settings)
     return SplitRows(assign(config, [rows_of(one) for one in rows]))

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.options import SKILLS, card_options, settings_options
-from genie_dp.dataset.convert import ConvertConfig
+from genie_dp.dataset.config import ConvertConfig
 from genie_dp.dataset.writers import WRITERS
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.options import card_options, settings_options
-from genie_dp.dataset.split import SplitConfig
+from genie_dp.dataset.config import SplitConfig
 
 
 @click.command("split")

@@ -1,7 +1,6 @@
 """Rows from one format to another: into a file, or into a folder with card and manifest."""
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
@@ -12,6 +11,7 @@ from typing import IO, Any
 
 from genie_dp import __version__
 from genie_dp.dataset.card import Card, Split, counts_of
+from genie_dp.dataset.config import ConvertConfig
 from genie_dp.dataset.folder import (
     About,
     CardFacts,
@@ -30,10 +30,8 @@ from genie_dp.dataset.scan import as_row
 from genie_dp.dataset.writers import WRITERS, find_writer
 from genie_dp.dataset.writers.huggingface import FEATURES
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages import language_names
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
-from genie_dp.recipe import check_settings, setting
-from genie_dp.records import SOURCES, Example, Source
+from genie_dp.records import Example
 from genie_dp.rows import check_parquet, read_rows
 from genie_dp.run.files import check_output, open_bytes, open_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
@@ -46,57 +44,7 @@ _FOLDERS = ("hf", "hf-parquet")
 _MOST_SHOWN = 12
 # Of their rows, placeholders can stand for values that the sentence says.
 _TELL_VALUES = ("thingtalk2", "schema2qa")
-_NAME = re.compile(r"[A-Za-z][\w-]*")
 PartRows = Callable[[], Iterator[Example | Left]]
-
-
-@dataclass(frozen=True, slots=True)
-class ConvertConfig:
-    """What is read, and what is changed in all rows; the output's format is the output's."""
-
-    from_: str | None = setting(
-        None, "Format of INPUT [by its name; a folder is hf].", choices=tuple(READERS)
-    )
-    skills: tuple[Path, ...] = setting(
-        (), "Skills that converted ThingTalk 2 programs must fit; they get types.", metavar="DIR"
-    )
-    skip_broken: bool = setting(False, "Go on without the skills that cannot be read.")
-    language: str = setting(
-        "thingtalk", "Language of the programs of a TSV file.", choices=language_names()
-    )
-    placeholders: bool = setting(
-        False,
-        "Of thingtalk2 and schema2qa: put placeholders where the sentence says a text or a name "
-        "of the program, for `augment` to put in others.",
-    )
-    source: Source | None = setting(
-        None, "Source of all rows [what the format tells].", choices=SOURCES
-    )
-    id_prefix: str = setting("", "Put before all ids and parents.", metavar="TEXT")
-    part: str = setting(
-        "train", "Part of the folder that the rows of a file become.", metavar="NAME"
-    )
-
-    def __post_init__(self) -> None:
-        """Check every field.
-
-        Raises:
-            GenieError: R040, or D001 for a part's name.
-        """
-        check_settings(self)
-        if not _NAME.fullmatch(self.part):
-            hint = "letters, digits, - and _"
-            message = f"expected the name of a part, got {self.part!r}"
-            raise GenieError(Problem("D001", message, hint=hint))
-
-    def change(self, row: Example) -> Example:
-        """Return the row with the source and the prefix that all get."""
-        if self.source:
-            row = replace(row, source=self.source)
-        if self.id_prefix:
-            parent = self.id_prefix + row.parent if row.parent else ""
-            row = replace(row, id=self.id_prefix + row.id, parent=parent)
-        return row
 
 
 @dataclass(frozen=True, slots=True)

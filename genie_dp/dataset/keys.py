@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
 
 import xxhash
 
+from genie_dp.dataset.config import By
 from genie_dp.dataset.traits import without_text
 
 # A text, its entity type and its identifier; a placeholder; a number with its units, money, a day.
@@ -47,9 +47,8 @@ def combination(functions: Sequence[str]) -> str:
 
 Key = Callable[[str, str, Sequence[str]], str]
 """Takes the utterance, the program and its functions."""
-By = Literal["sentence", "program", "functions", "id"]
 
-KEYS: Mapping[str, Key] = {
+KEYS: Mapping[By, Key] = {
     "sentence": lambda utterance, program, functions: utterance.casefold(),
     "program": lambda utterance, program, functions: program_key(program),
     "functions": lambda utterance, program, functions: combination(functions),

@@ -7,8 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
+from genie_dp.dataset.config import By
 from genie_dp.dataset.families import U8, U64, Bools, Tangled, as_array, is_in, roots
-from genie_dp.dataset.keys import KEYS, By, hashed
+from genie_dp.dataset.keys import KEYS, hashed
 from genie_dp.dataset.scan import Row
 from genie_dp.errors import Problem
 

@@ -6,7 +6,6 @@ goes where a hash of its label and the seed falls, so the order of rows and file
 Memory: 39 bytes a row, about twice that while groups are found.
 """
 
-import re
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +21,7 @@ import xxhash
 
 from genie_dp import __version__
 from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
+from genie_dp.dataset.config import By, Part, SplitConfig
 from genie_dp.dataset.families import (
     NONE,
     U8,
@@ -43,14 +43,13 @@ from genie_dp.dataset.folder import (
     write_card,
 )
 from genie_dp.dataset.groups import Groups
-from genie_dp.dataset.keys import KEYS, By, combination, hashed
+from genie_dp.dataset.keys import KEYS, combination, hashed
 from genie_dp.dataset.leaks import Compared, Leak, compared, find_leaks, ids_at
 from genie_dp.dataset.scan import Input, Row, scan
 from genie_dp.dataset.traits import COMPOUND, traits_of
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
-from genie_dp.recipe import check_settings, setting
-from genie_dp.records import SOURCES, Example
+from genie_dp.records import Example
 from genie_dp.rows import (
     Rows,
     check_parquet,
@@ -66,110 +65,7 @@ from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 
 LEFT_OUT = 255  # part number of rows that go into no part
-_NAME = re.compile(r"[A-Za-z][\w-]*")
 _MOST_SHOWN = 5  # names of rows and functions
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the split: a share of all groups, a number of rows, or the rest.
-
-    Attributes:
-        share: of the groups, above 0 and below 1; None for another sort of part.
-        rows: whole groups are taken until there are that many; None for another sort of part.
-    """
-
-    name: str
-    share: float | None = None
-    rows: int | None = None
-
-    @classmethod
-    def parse(cls, text: str) -> "Part":
-        """Return the part of `NAME`, `NAME=0.1`, `NAME=10%` or `NAME=1000`.
-
-        >>> Part.parse("test=10%"), Part.parse("test=1000")
-        (Part(name='test', share=0.1, rows=None), Part(name='test', share=None, rows=1000))
-
-        Raises:
-            GenieError: it is none of them (D001).
-        """
-        name, _, size = text.partition("=")
-        if not _NAME.fullmatch(name):
-            hint = "letters, digits, - and _, such as --part test=0.1"
-            _refuse(f"expected the name of a part, got {name!r}", hint)
-        if size in ("", "rest"):
-            return cls(name)
-        if size.isdecimal() and int(size) > 0:
-            return cls(name, rows=int(size))
-        try:
-            share = float(size.removesuffix("%")) / (100 if size.endswith("%") else 1)
-        except ValueError:
-            share = 0.0
-        if not 0 < share < 1:
-            hint = "a share such as 0.1 or 10%, or a number of rows such as 1000"
-            _refuse(f"expected the size of {name}, got {size!r}", hint)
-        return cls(name, share=share)
-
-    @property
-    def is_rest(self) -> bool:
-        """Return whether the part takes what no other one does."""
-        return self.share is None and self.rows is None
-
-
-@dataclass(frozen=True, slots=True)
-class SplitConfig:
-    """How rows are split.
-
-    Commands of one function all are in the first part, unless `split_primitives` is given, as in
-    the paper (Genie, section 5.2). Groups without a row of the `eval_sources` are, too.
-    """
-
-    by: By = setting(
-        "sentence",
-        "What no two parts may share; with --check, what the folder was split by.",
-        choices=tuple(KEYS),
-    )
-    parts: tuple[Part, ...] = setting(
-        (Part("train"), Part("validation", 0.1), Part("test", 0.1)),
-        "A part; SIZE is a share (0.1 or 10%) or a number of rows, and one part takes the rest "
-        "[train, validation=0.1, test=0.1]. The first is for training.",
-        metavar="NAME[=SIZE]",
-    )
-    seed: int = setting(0, "Another seed, another split.")
-    eval_sources: tuple[str, ...] = setting(
-        (),
-        "Keep only rows of this source in the other parts, such as paraphrase.",
-        choices=SOURCES,
-    )
-    split_primitives: bool = setting(
-        False,
-        "With --by functions, split commands of one function, too [all go into the first part].",
-    )
-
-    def __post_init__(self) -> None:
-        """Read parts that are texts, and refuse parts that cannot be made.
-
-        Raises:
-            GenieError: R040 for a setting, D001 for parts.
-        """
-        check_settings(self)
-        parts = tuple(Part.parse(one) if isinstance(one, str) else one for one in self.parts)
-        object.__setattr__(self, "parts", parts)
-        object.__setattr__(self, "eval_sources", tuple(sorted(set(self.eval_sources))))
-        names = [part.name for part in self.parts]
-        shares = sum(part.share or 0 for part in self.parts)
-        if len(self.parts) < 2 or len(self.parts) > 250:
-            _refuse(f"expected 2 to 250 parts, got {len(self.parts)}", "name another --part")
-        if len(set(names)) < len(names):
-            _refuse(f"expected different names, got {', '.join(names)}", "rename a --part")
-        if sum(part.is_rest for part in self.parts) != 1:
-            _refuse("expected one part without a size, for the rest", "such as --part train")
-        if not shares < 1:
-            _refuse(f"expected shares below 1 in all, got {shares:g}", "leave some for the rest")
-
-
-def _refuse(message: str, hint: str) -> NoReturn:
-    raise GenieError(Problem("D001", message, hint=hint))
 
 
 @dataclass(slots=True)
