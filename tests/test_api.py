@@ -9,7 +9,6 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.cli import run
-from genie_dp.dataset.folder import About
 from genie_dp.private.ledger.guard import private_of
 from genie_dp.rows import read_rows
 from tests.dataset_rows import families, write
@@ -145,13 +144,14 @@ def test_parts_of_a_split_are_the_files_of_the_command(tmp_path):
     for name in ("train", "validation", "test"):
         rows = getattr(parts, name)
         assert list(rows) == list(rows) == list(read_rows(str(tmp_path / "out" / f"{name}.jsonl")))
-    made = parts.save(tmp_path / "again", about=About(title="out"))
+    made = parts.save(tmp_path / "again", title="out")
     again = {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
     folder = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
     differing = {name for name in folder if folder[name] != again[name]}
     assert sorted(folder) == sorted(again)
     assert differing == {"manifest.json"}  # which names the title only where one is given
     assert str(made).endswith(f"no leaks -> {tmp_path / 'again'}")
+    assert len(repr(made)) < 200
     with pytest.raises(gd.GenieError, match="exists already"):
         parts.save(tmp_path / "again")
 

@@ -9,12 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.cli import run
+from genie_dp.dataset.config import ConvertConfig
+from genie_dp.dataset.convert import run as convert_rows
 from genie_dp.dataset.plain import plain, unplain
 from genie_dp.dataset.readers import READERS, find_reader
 from genie_dp.dataset.spans import spans_of
 from genie_dp.dataset.writers import WRITERS, find_writer
+from genie_dp.errors import GenieError
 from genie_dp.records import Example, Slot
 from genie_dp.rows import read_rows, to_json
+from genie_dp.run.stage import Output
 from tests.dataset_rows import families, read, row, write
 
 PARTS = ("train", "validation", "test")
@@ -438,3 +442,27 @@ def test_names_of_columns_are_no_overnight_row(tmp_path):
     file.write_text("canonical\tprogram\nblocks that are red\t( call SW.filter red )\n")
     rows = list(overnight.read(str(file), ReadOptions("overnight")))
     assert [row.utterance for row in rows] == ["blocks that are red"]
+
+
+def test_python_converts_as_the_command_does_and_prints_nothing(tmp_path, capsys):
+    source = write(tmp_path / "a.jsonl", families(30))
+    config = ConvertConfig(id_prefix="x-", source="human")
+    result = convert_rows(config, str(source), Output(str(tmp_path / "b.tsv")))
+    assert capsys.readouterr() == ("", "")
+    assert result.rows == len(families(30))
+    assert len(repr(result)) < 300
+    options = ("--id-prefix", "x-", "--source", "human")
+    assert convert(source, tmp_path / "c.tsv", *options) == 0
+    assert (tmp_path / "b.tsv").read_bytes() == (tmp_path / "c.tsv").read_bytes()
+    assert capsys.readouterr().err == str(result).replace("b.tsv", "c.tsv") + "\n"
+    with pytest.raises(GenieError, match="did you mean 'human'"):
+        ConvertConfig(source="humans")
+
+
+def test_broken_skills_that_are_left_out_are_told(tmp_path, capsys):
+    source = write(tmp_path / "a.jsonl", families(3))
+    (tmp_path / "skills" / "bad").mkdir(parents=True)
+    (tmp_path / "skills" / "bad" / "skill.tt").write_text("class @bad {")
+    skills = ("--skills", tmp_path / "skills", "--skip-broken")
+    assert convert(source, tmp_path / "b.jsonl", *skills) == 0
+    assert "bad is broken; going on without it" in capsys.readouterr().err

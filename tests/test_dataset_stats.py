@@ -8,6 +8,8 @@ import pytest
 from genie_dp.cli import run
 from genie_dp.dataset.scan import as_row
 from genie_dp.dataset.stats import count
+from genie_dp.dataset.stats import run as count_files
+from genie_dp.run.stage import Output
 from tests.dataset_rows import LAMP, MAIL, SHOP, families, row, write
 
 ROWS = [
@@ -150,3 +152,14 @@ def test_what_cannot_be_counted_is_refused(tmp_path, monkeypatch, capsys, name, 
     assert run(["stats", name, "-o", "out.json"]) == 1
     assert f"error[{code}]" in capsys.readouterr().err
     assert not (tmp_path / "out.json").exists()
+
+
+def test_python_counts_as_the_command_does_and_prints_nothing(tmp_path, capsys):
+    source = write(tmp_path / "rows.jsonl", families(30))
+    result = count_files([str(source)], Output(str(tmp_path / "a.json")))
+    assert capsys.readouterr() == ("", "")
+    assert result.counts["totals"]["rows"] == len(families(30))
+    assert len(repr(result)) < 300
+    assert run(["stats", str(source), "--output", str(tmp_path / "b.json")]) == 0
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+    assert capsys.readouterr().err == str(result).replace("a.json", "b.json") + "\n"

@@ -61,10 +61,10 @@ class ConvertResult(Result):
     output: str
     format: str
     rows: int
-    left: Mapping[str, int]
+    left: Mapping[str, int] = field(repr=False)
     renamed: int
-    skipped: tuple[Skipped, ...]
-    private: PrivateInputs
+    skipped: tuple[Skipped, ...] = field(repr=False)
+    private: PrivateInputs = field(repr=False)
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""

@@ -49,7 +49,7 @@ from genie_dp.dataset.scan import Input, Row, scan
 from genie_dp.dataset.traits import COMPOUND, traits_of
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
-from genie_dp.records import Example
+from genie_dp.records import Example, Spent
 from genie_dp.rows import (
     Rows,
     check_parquet,
@@ -244,11 +244,11 @@ class SplitResult(Result):
     """
 
     output: str
-    config: SplitConfig
-    parts: Mapping[str, Groups]
+    config: SplitConfig = field(repr=False)
+    parts: Mapping[str, Groups] = field(repr=False)
     rows: int
     left_out: int
-    private: PrivateInputs
+    private: PrivateInputs = field(repr=False)
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
@@ -627,19 +627,29 @@ class SplitRows:
         return tuple(self._assigned.private.lines())
 
     def save(
-        self, folder: str | Path, *, overwrite: bool = False, about: About | None = None
+        self,
+        folder: str | Path,
+        *,
+        overwrite: bool = False,
+        title: str = "",
+        licence: str = "",
+        origin: str = "",
+        spent: Spent | Path | None = None,
     ) -> SplitResult:
         """Write the folder that `genie-dp split` writes: the parts, a card and a manifest.
 
         Args:
             folder: a new one.
             overwrite: replace a data set folder that is there.
-            about: what the card says of the data.
+            title: of the card; "" for the folder's name.
+            licence: of the rows, such as "cc-by-4.0".
+            origin: where the rows are from, for the card.
+            spent: the privacy guarantee, or its file; needed for rows of source private.
 
         Raises:
             GenieError: those of `run`.
         """
-        about, path = about or About(), Path(folder)
+        path, about = Path(folder), About(title, licence, origin, spent)
         refuse_overlap([path], [source.name for source in self._assigned.inputs])
         check_folder(path, overwrite=overwrite)
         return self._assigned.write(path, about)

@@ -263,10 +263,10 @@ class StatsResult(Result):
         private: what of the inputs is private.
     """
 
-    counts: Mapping[str, Any]
+    counts: Mapping[str, Any] = field(repr=False)
     files: int
     outputs: tuple[str, ...]
-    private: PrivateInputs
+    private: PrivateInputs = field(repr=False)
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
