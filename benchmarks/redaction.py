@@ -111,7 +111,7 @@ def missed(options: argparse.Namespace) -> None:
     rows = [row for line in options.customersim.open() for row in _labelled(json.loads(line))]
     detectors: dict[str, tuple[Detector, ...]] = {"patterns": (Patterns(), Phones())}
     if options.detector:
-        from genie_dp.cli.device import prepare_torch
+        from genie_dp.learn.device import prepare_torch
         from genie_dp.private.redact.tagging.detector import TaggerDetector
 
         prepare_torch("cpu")

@@ -3,7 +3,7 @@
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import combinations
@@ -12,6 +12,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.records import Frequency, PrivatePrior, Spent
+from genie_dp.run.manifest import manifest_of
 
 FORMAT = "genie_dp private prior"
 VERSION = 1
@@ -107,6 +108,54 @@ def _texts(content: Iterable[Any]) -> tuple[str, ...]:
 
 def _frequencies(content: Mapping[str, Any]) -> dict[str, Frequency]:
     return {name: Frequency(**fields) for name, fields in content.items()}
+
+
+# ------------------------------------------------------------------------ of files made with it
+
+
+def priors_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says of the priors that its rows were made with, by their hashes."""
+    own = manifest.get("prior")
+    found = dict(manifest.get("priors") or {})
+    return found | {own["sha256"]: own["spent"]} if own else found
+
+
+def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
+    """Return the priors with which files were made, as the manifests beside them say."""
+    found: dict[str, Any] = {}
+    for name in inputs:
+        path = Path(manifest_of(name))
+        if "://" in name or not path.is_file():
+            continue
+        try:
+            found |= priors_in(json.loads(path.read_text(encoding="utf-8")))
+        except (ValueError, AttributeError):
+            continue  # somebody else's file of that name
+    return found
+
+
+def guarantee_of(inputs: Iterable[str]) -> Spent | None:
+    """Return the guarantee of the prior with which files were made; None if there is not one.
+
+    Of several, none covers what the others cost: their manifests name all of them.
+    """
+    found = list(priors_of(inputs).values())
+    return spent_of(found[0]) if len(found) == 1 else None
+
+
+def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
+    """Refuse to weigh rows by a prior that they were made with: it would count twice.
+
+    Raises:
+        GenieError: F005.
+    """
+    if prior is None:
+        return
+    twice = [name for name in inputs if prior.digest in priors_of([name])]
+    if twice:
+        hint = "leave --prior out here, or synthesize without it"
+        message = f"{', '.join(twice)}: made with this prior already, which would count twice"
+        raise GenieError(Problem("F005", message, hint=hint))
 
 
 # ------------------------------------------------------------------------------- of a row

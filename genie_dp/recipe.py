@@ -4,7 +4,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -88,7 +88,12 @@ def check_settings(config: Any, *, code: str = "R040") -> None:
     Raises:
         GenieError: all of them, under this code.
     """
-    problems = []
+    if problems := list(setting_problems(config, code=code)):
+        raise GenieError(problems)
+
+
+def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
+    """Yield what a config's settings do not allow."""
     for name, known in settings_of(type(config)).items():
         value = getattr(config, name)
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
@@ -100,9 +105,7 @@ def check_settings(config: Any, *, code: str = "R040") -> None:
                 what = f"{name} of {part}" if part else name
                 hint = did_you_mean(str(one), known.choices) if known.choices else None
                 message = f"{what}: expected {expected}, got {one!r}"
-                problems.append(Problem(code, message, hint=hint))
-    if problems:
-        raise GenieError(problems)
+                yield Problem(code, message, hint=hint)
 
 
 def fits(value: Any, kind: Any) -> bool:

@@ -19,7 +19,7 @@ LAYERS = {
     "run": 0.5,
     "located": 0.6,
     "rows": 0.6,
-    "private_prior": 0.5,
+    "private_prior": 0.6,
     "recipe": 0.5,
     "languages": 1,
     # Search asks a language which tokens may follow.

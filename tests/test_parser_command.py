@@ -118,7 +118,7 @@ def test_work_of_other_settings_is_not_gone_on_with(tmp_path, capsys, monkeypatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("genie_dp.cli.train_job.deliver", stop)
+        patch.setattr("genie_dp.parser.run.deliver", stop)
         train(tmp_path, code=130)
     assert "go on with --resume" in capsys.readouterr().err
     train(tmp_path, "--resume", "--seed", 5, code=1)
@@ -139,7 +139,7 @@ def test_work_is_not_gone_on_with_when_the_validation_file_has_changed(
     real = write(tmp_path / "real.jsonl", rows())
     words = ("--validation", real)
     with monkeypatch.context() as patch:
-        patch.setattr("genie_dp.cli.train_job.deliver", stop)
+        patch.setattr("genie_dp.parser.run.deliver", stop)
         train(tmp_path, *words, code=130)
     write(real, rows()[1:])
     train(tmp_path, *words, "--resume", code=1)

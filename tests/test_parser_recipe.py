@@ -6,10 +6,9 @@ from pathlib import Path
 import pytest
 
 from genie_dp.cli.tables import read_tables
-from genie_dp.cli.train_job import config_of
 from genie_dp.errors import GenieError
 from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.recipe import as_yaml, read_recipe, settings_of
+from genie_dp.parser.recipe import as_yaml, config_of, read_recipe, settings_of
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 
@@ -79,9 +78,8 @@ def test_settings_of_a_recipe_that_no_parser_can_have_are_told_where_they_stand(
     tmp_path, text, given, places
 ):
     path = recipe(tmp_path, text)
-    options = {"recipe": path, "inputs": ("rows.jsonl",), "steps": 5, **given}
     with pytest.raises(GenieError) as error:
-        config_of(options)
+        config_of(path, ("rows.jsonl",), {"steps": 5, **given})
     assert [p.span and str(p.span) for p in error.value.problems] == [
         place and f"{path}:{place}" for place in places
     ]

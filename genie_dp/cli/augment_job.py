@@ -35,12 +35,12 @@ from genie_dp.cli.augment_work import open_rows
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.overlap import refuse_overlap
-from genie_dp.cli.priors import priors_of, read_prior, refuse_twice
+from genie_dp.cli.priors import read_prior
 from genie_dp.errors import GenieError, Problem, render_problem
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.lexical import Lexicon
 from genie_dp.paraphrase.lexical_files import read_lexicon, shipped_lexicon
-from genie_dp.private_prior import PriorFile
+from genie_dp.private_prior import PriorFile, priors_of, refuse_twice
 from genie_dp.rows import deliver, rows_format
 from genie_dp.run.files import local_target, open_bytes, opened
 from genie_dp.run.manifest import manifest_of, write_json

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.device import prepare_torch
 from genie_dp.errors import GenieError, Problem
+from genie_dp.learn.device import prepare_torch
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File
 from genie_dp.records import Spent

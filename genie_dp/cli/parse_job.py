@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.tables import Tables, effects, read_tables
 from genie_dp.errors import GenieError, Problem, Span, problem_at
+from genie_dp.learn.device import prepare_torch
 from genie_dp.parser.answers import Answer, Reply
 from genie_dp.texts import lines_of, lines_of_stdin
 

@@ -1,7 +1,6 @@
 """`--prior`: a private prior that synthesis, augmentation and training go by."""
 
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import click
 from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.private_prior import PriorFile, load_prior, row_weight, spent_of
-from genie_dp.records import Example, PrivatePrior, Spent
-from genie_dp.run.manifest import manifest_of
+from genie_dp.private_prior import PriorFile, load_prior, row_weight
+from genie_dp.records import Example, PrivatePrior
 
 
 def prior_option(what: str) -> Callable[[Any], Any]:
@@ -57,36 +55,6 @@ def functions_of(row: Example) -> tuple[str, ...]:
         return ()  # no program, or none that can be read
 
 
-def priors_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a manifest says of the priors that its rows were made with, by their hashes."""
-    own = manifest.get("prior")
-    found = dict(manifest.get("priors") or {})
-    return found | {own["sha256"]: own["spent"]} if own else found
-
-
-def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
-    """Return the priors with which files were made, as the manifests beside them say."""
-    found: dict[str, Any] = {}
-    for name in inputs:
-        path = Path(manifest_of(name))
-        if "://" in name or not path.is_file():
-            continue
-        try:
-            found |= priors_in(json.loads(path.read_text(encoding="utf-8")))
-        except (ValueError, AttributeError):
-            continue  # somebody else's file of that name
-    return found
-
-
-def guarantee_of(inputs: Iterable[str]) -> Spent | None:
-    """Return the guarantee of the prior with which files were made; None if there is not one.
-
-    Of several, none covers what the others cost: their manifests name all of them.
-    """
-    found = list(priors_of(inputs).values())
-    return spent_of(found[0]) if len(found) == 1 else None
-
-
 def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
     """Refuse to write over what is read, or one file over another; --overwrite means older runs.
 
@@ -108,21 +76,6 @@ def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
 def _file(name: object) -> Path | None:
     is_none = name is None or name == "-" or "://" in str(name)
     return None if is_none else Path(str(name)).resolve()
-
-
-def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
-    """Refuse to weigh rows by a prior that they were made with: it would count twice.
-
-    Raises:
-        GenieError: F005.
-    """
-    if prior is None:
-        return
-    twice = [name for name in inputs if prior.digest in priors_of([name])]
-    if twice:
-        hint = "leave --prior out here, or synthesize without it"
-        message = f"{', '.join(twice)}: made with this prior already, which would count twice"
-        raise GenieError(Problem("F005", message, hint=hint))
 
 
 def weighed(row: Example, prior: PrivatePrior) -> Example:

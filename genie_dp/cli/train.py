@@ -1,15 +1,22 @@
 """`genie-dp train`: from rows to a parser."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.options import POSITIVE, SKILLS, Finite, resume_options
+from genie_dp.cli.options import SKILLS, resume_options, settings_options
 from genie_dp.cli.priors import prior_option
 from genie_dp.languages import language_names
+from genie_dp.parser.config import ParserConfig
 
-_ARCHITECTURES = ("rnn", "mqan", "transformer")
+# Settings that only recipes have; ablations have options that turn them off.
+_OF_RECIPES = (
+    "held_out", "validation_rows", "validations", "curriculum", "language_model_epochs", "reader",
+    "prepare", "beam", "readings", "threshold",
+)  # fmt: skip
+_ABLATIONS = ("types", "keywords", "canonical")
 
 
 @click.command("train")
@@ -19,42 +26,18 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
     help="Settings in YAML, such as examples/parser.yaml; options given here go before them.",
 )  # fmt: skip
 @click.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+    "--output", "-o", required=True, metavar="FOLDER",
     help="Where the parser goes: network, skills, card. It appears when it is complete.",
 )  # fmt: skip
-@click.option(
-    "--minutes", type=POSITIVE,
-    help="Train so long [5, unless steps or epochs are given].",
-)  # fmt: skip
-@click.option("--steps", type=click.IntRange(1), help="Train so many steps: repeatable.")
-@click.option("--epochs", type=POSITIVE, help="The same in epochs.")
-@click.option(
-    "--validation", metavar="FILE|DIR",
-    help="Rows of real sentences, or skills with eval.tsv: choose the best weights, calibrate.",
-)  # fmt: skip
-@click.option("--arch", "architecture", type=click.Choice(_ARCHITECTURES), help="Network [rnn].")
-@click.option("--model", metavar="NAME|DIR", help="A Hugging Face encoder-decoder instead.")
-@click.option("--lora", "lora_rank", type=click.IntRange(1), metavar="RANK",
-              help="Train adapters of that rank only.")  # fmt: skip
-@click.option(
-    "--lm", "language_model", type=click.Choice(("none", "start", "feed")),
-    help="A language model of the programs starts the decoder, or feeds it as well [none].",
-)  # fmt: skip
-@click.option("--batch", type=click.IntRange(1), help="Rows of a batch [64].")
-@click.option("--accumulate", type=click.IntRange(1), help="Batches of a step [1].")
-@click.option("--rate", type=POSITIVE, help="Highest learning rate.")
-@click.option("--weight-decay", type=Finite(0), help="Of AdamW; more is for few rows [0.01].")
-@click.option("--bf16/--no-bf16", default=None,
-              help="Multiply matrices in bfloat16 [where that is faster].")  # fmt: skip
-@click.option("--patience", type=click.IntRange(1), metavar="N",
-              help="End after N validations without a better score.")  # fmt: skip
-@click.option("--no-types", "types", flag_value=False, default=None,
-              help="Ablation: parameters without types.")  # fmt: skip
-@click.option("--positional", "keywords", flag_value=False, default=None,
+@settings_options(
+    ParserConfig,
+    leave_out=(*_OF_RECIPES, *_ABLATIONS),
+    names={"architecture": "arch", "lora_rank": "lora", "language_model": "lm"},
+)
+@click.option("--no-types", is_flag=True, help="Ablation: parameters without types.")
+@click.option("--positional", is_flag=True,
               help="Ablation: inputs by position; decoding is then unconstrained.")  # fmt: skip
-@click.option("--no-canonical", "canonical", flag_value=False, default=None,
-              help="Ablation: inputs and conditions in any order.")  # fmt: skip
-@click.option("--seed", type=int, help="Of everything random [0].")
+@click.option("--no-canonical", is_flag=True, help="Ablation: inputs and conditions in any order.")
 @click.option(
     "--skills", multiple=True, type=SKILLS, metavar="DIR",
     help="Skills of the programs [shipped]; for sexpr, a file of declarations. "
@@ -76,7 +59,28 @@ _ARCHITECTURES = ("rnn", "mqan", "transformer")
 @click.option("--tensorboard", type=click.Path(path_type=Path), metavar="DIR",
               help="Write events there, too.")  # fmt: skip
 @resume_options
-def command(**options: Any) -> None:
+def command(
+    *,
+    inputs: tuple[str, ...],
+    recipe: Path | None,
+    output: str,
+    settings: Mapping[str, Any],
+    no_types: bool,
+    positional: bool,
+    no_canonical: bool,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    language: str | None,
+    spent: Path | None,
+    prior: Path | None,
+    licence: str,
+    device: str,
+    threads: int,
+    jobs: int,
+    tensorboard: Path | None,
+    resume: bool,
+    overwrite: bool,
+) -> None:
     """Train a parser on rows of synthesize, paraphrase, augment and people.
 
     INPUTS are JSONL, TSV or Parquet, mixed by how many rows they have; a recipe may give ratios
@@ -87,6 +91,35 @@ def command(**options: Any) -> None:
     genie-dp train --recipe examples/parser.yaml --seed 2 --output parser
     torchrun --no-python --nproc-per-node 2 genie-dp train train.jsonl --epochs 3 --output parser
     """
-    from genie_dp.cli.train_job import run
+    from genie_dp.dataset.folder import About
+    from genie_dp.cli.inputs import load_library_of
+    from genie_dp.cli.output import show
+    from genie_dp.parser.recipe import config_of
+    from genie_dp.parser.rows import language_of
+    from genie_dp.parser.run import rank, run
+    from genie_dp.run.stage import Output
 
-    run(options)
+    ablations = zip(_ABLATIONS, (no_types, positional, no_canonical), strict=True)
+    given = {
+        **settings,
+        **{name: False for name, is_off in ablations if is_off},
+        **({"prior": str(prior)} if prior else {}),
+    }
+    config = config_of(recipe, inputs, given)
+    name = language_of(config.inputs, language)
+    library = load_library_of(name, skills, skip_broken=skip_broken)
+    result = run(
+        config,
+        Output(output, resume=resume, overwrite=overwrite),
+        library=library,
+        language=name,
+        spent=About(spent=spent).guarantee(),
+        licence=licence,
+        device=device,
+        threads=threads,
+        jobs=jobs,
+        tensorboard=tensorboard,
+        progress=True,
+    )
+    if rank() == 0:
+        show(result)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.learn.sizes import setting_problems
+from genie_dp.learn.sizes import setting_problems as network_problems
+from genie_dp.recipe import setting, setting_problems
 
 SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 ARCHITECTURES = ("rnn", "mqan", "transformer")
@@ -56,75 +57,69 @@ class ParserConfig:
         inputs: files to learn from, mixed by their ratios.
         made_by: commands that made the inputs, for the card; they are not run.
         prior: file of a private prior that multiplies the weights of rows; "" for none.
-        validation: rows of real sentences, or a folder of skills whose eval.tsv are meant: they
-            choose the best weights and calibrate the confidence; never learned from.
-        held_out: without `validation`, share of the rows' families that takes its place.
-        validation_rows: rows of these that are used, at most; chosen by their hashes.
-        architecture: rnn, mqan or transformer.
-        network: settings of the network, such as size (docs/learning.md).
-        model: a Hugging Face encoder-decoder instead, by name or folder.
-        lora_rank: rank of adapters of that model; 0 trains all of it.
-        minutes, steps, epochs: when training ends; one of them.
-        batch: rows of a batch.
-        accumulate: batches of a step.
-        rate: highest learning rate; None for the architecture's own.
-        weight_decay: of AdamW; more is for few rows (docs/experiments.md).
-        bf16: whether matrices are multiplied in bfloat16; None where the device is faster so.
-        seed: of everything random.
-        validations: how often in the budget validation rows are parsed.
-        patience: validations without a better score until training ends; None for never.
-        curriculum: epochs until the hardest rows may come; 0 for all rows from the start.
+        network: settings of the architecture's own.
         groups: shares of "primitive" and "compound" rows; empty for as many as there are.
-        language_model: a language model of the programs is trained first and starts the decoder
-            ("start"), or feeds it as well ("feed": Genie, section 4.2), or "none".
-        language_model_epochs: how long that is trained.
-        types: whether parameters carry their types; off is an ablation (Genie, Table 3).
-        keywords: whether inputs are named, else they stand by position; off is an ablation.
-        canonical: whether programs are learned in canonical order, else in an order drawn for
-            each row; off is an ablation.
-        reader: what reads numbers, dates and the like: grammar or duckling.
-        prepare: whether the reader goes over the rows, so that texts with values in them are
-            learned in the form in which the parser will be asked.
         locale: what sentences leave unsaid, such as region, currency, day_first.
-        beam: programs that search keeps.
-        readings: readings of a sentence that are parsed, the likeliest first.
-        threshold: confidence under which the parser says that it does not know.
     """
 
     inputs: tuple[InputFile, ...]
     made_by: tuple[str, ...] = ()
     prior: str = ""
-    validation: str = ""
-    held_out: float = 0.02
-    validation_rows: int = 1000
-    architecture: str = "rnn"
+    validation: str = setting(
+        "",
+        "Rows of real sentences, or skills with eval.tsv: choose the best weights, calibrate.",
+        metavar="FILE|DIR",
+    )
+    held_out: float = setting(
+        0.02, "Share of the rows to validate with where no file is named.", least=0, most=1
+    )
+    validation_rows: int = setting(1000, "Rows to validate with, at most.", least=1)
+    architecture: str = setting("rnn", "Network.", choices=ARCHITECTURES)
     network: Mapping[str, Any] = field(default_factory=dict)
-    model: str = ""
-    lora_rank: int = 0
-    minutes: float | None = None
-    steps: int | None = None
-    epochs: float | None = None
-    batch: int = 64
-    accumulate: int = 1
-    rate: float | None = None
-    weight_decay: float = 0.01
-    bf16: bool | None = None
-    seed: int = 0
-    validations: int = 10
-    patience: int | None = None
-    curriculum: float = 0.0
+    model: str = setting("", "A Hugging Face encoder-decoder instead.", metavar="NAME|DIR")
+    lora_rank: int = setting(
+        0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
+    )
+    minutes: float | None = setting(
+        None, "Train so long [5, unless steps or epochs are given].", above=0
+    )
+    steps: int | None = setting(None, "Train so many steps: repeatable.", least=1)
+    epochs: float | None = setting(None, "The same in epochs.", above=0)
+    batch: int = setting(64, "Rows of a batch.", least=1)
+    accumulate: int = setting(1, "Batches of a step.", least=1)
+    rate: float | None = setting(None, "Highest learning rate [that of the architecture].", above=0)
+    weight_decay: float = setting(0.01, "Of AdamW; more is for few rows.", least=0)
+    bf16: bool | None = setting(None, "Multiply matrices in bfloat16 [where that is faster].")
+    seed: int = setting(0, "Of everything random.")
+    validations: int = setting(10, "How often validation rows are parsed.", least=1)
+    patience: int | None = setting(
+        None, "End after N validations without a better score.", least=1, metavar="N"
+    )
+    curriculum: float = setting(
+        0.0, "Epochs until the hardest rows may come; 0 for all from the start.", least=0
+    )
     groups: Mapping[str, float] = field(default_factory=dict)
-    language_model: str = "none"
-    language_model_epochs: float = 3.0
-    types: bool = True
-    keywords: bool = True
-    canonical: bool = True
-    reader: str = "grammar"
-    prepare: bool = True
+    language_model: str = setting(
+        "none",
+        "A language model of the programs starts the decoder, or feeds it as well (Genie, 4.2).",
+        choices=LANGUAGE_MODELS,
+    )
+    language_model_epochs: float = setting(3.0, "How long that is trained.", above=0)
+    types: bool = setting(True, "Ablation: parameters without types (Genie, Table 3).")
+    keywords: bool = setting(True, "Ablation: inputs by position; decoding is then unconstrained.")
+    canonical: bool = setting(True, "Ablation: inputs and conditions in any order.")
+    reader: str = setting(
+        "grammar", "What reads numbers, dates and the like.", choices=("grammar", "duckling")
+    )
+    prepare: bool = setting(
+        True, "Learn texts with values in them in the form in which the parser will be asked."
+    )
     locale: Mapping[str, Any] = field(default_factory=dict)
-    beam: int = 4
-    readings: int = 2
-    threshold: float = 0.5
+    beam: int = setting(4, "Programs that search keeps.", least=1)
+    readings: int = setting(2, "Readings of a sentence that are parsed.", least=1)
+    threshold: float = setting(
+        0.5, "Confidence under which the parser says that it does not know.", least=0, most=1
+    )
 
     def __post_init__(self) -> None:
         """Check every field by itself, then what goes together.
@@ -132,7 +127,7 @@ class ParserConfig:
         Raises:
             GenieError: N002, all that is wrong.
         """
-        problems = [*_field_problems(self), *_together(self)]
+        problems = [*setting_problems(self, code="N002"), *_together(self)]
         if problems := problems or _network_problems(self):
             raise GenieError(problems)
 
@@ -160,40 +155,6 @@ class ParserConfig:
         return RATES[pretrained if self.model else self.architecture]
 
 
-_AT_LEAST: Mapping[str, float] = {
-    "validation_rows": 1, "lora_rank": 0, "batch": 1, "accumulate": 1, "validations": 1,
-    "patience": 1, "curriculum": 0, "beam": 1, "readings": 1, "weight_decay": 0,
-}  # fmt: skip
-_POSITIVE = ("minutes", "steps", "epochs", "rate", "language_model_epochs")
-_SHARES = ("held_out", "threshold")
-_ONE_OF = {
-    "architecture": ARCHITECTURES,
-    "language_model": LANGUAGE_MODELS,
-    "reader": ("grammar", "duckling"),
-}
-
-
-def _field_problems(config: ParserConfig) -> list[Problem]:
-    found = []
-    for name, least in _AT_LEAST.items():
-        value = getattr(config, name)
-        if value is not None and not least <= value < math.inf:
-            found.append(problem(name, f"at least {least:g}", value))
-    for name in _POSITIVE:
-        value = getattr(config, name)
-        if value is not None and not 0 < value < math.inf:
-            found.append(problem(name, "a positive number", value))
-    for name in _SHARES:
-        if not 0 <= getattr(config, name) <= 1:
-            found.append(problem(name, "a share from 0 to 1", getattr(config, name)))
-    for name, known in _ONE_OF.items():
-        value = getattr(config, name)
-        if value not in known:
-            hint = did_you_mean(value, known)
-            found.append(problem(name, f"one of {', '.join(known)}", value, hint))
-    return found
-
-
 def _together(config: ParserConfig) -> list[Problem]:
     found = []
     if not config.inputs:
@@ -218,7 +179,7 @@ def _together(config: ParserConfig) -> list[Problem]:
 
 def _network_problems(config: ParserConfig) -> list[Problem]:
     """Return what is wrong with the network's settings, once its architecture is known."""
-    found = setting_problems(*config.network_settings)
+    found = network_problems(*config.network_settings)
     return [Problem("N002", f"network: {one.message}", hint=one.hint) for one in found]
 
 

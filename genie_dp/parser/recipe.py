@@ -2,7 +2,7 @@
 
 import dataclasses
 import typing
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,11 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.located import Located, read_located
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.rows import locale
 from genie_dp.recipe import fits, said, written
 
+DEFAULT_MINUTES = 5.0
+_BUDGETS = ("minutes", "steps", "epochs")
 _UNKNOWN = "unknown setting "
 
 
@@ -27,6 +30,38 @@ def read_recipe(path: Path) -> dict[str, Any]:
         return settings_of(found.plain)
     except GenieError as error:
         raise _placed(error, found, sources) from None
+
+
+def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
+    """Return the settings of a recipe, with those that are given before them.
+
+    Without a budget it is five minutes.
+
+    Args:
+        recipe: a file in YAML; None for none.
+        inputs: files to learn from instead of the recipe's.
+        given: settings by name.
+
+    Raises:
+        GenieError: N001 or N002, all that is wrong with them.
+    """
+    merged = {"inputs": (), **(read_recipe(recipe) if recipe else {})}
+    if any(name in given for name in _BUDGETS):
+        merged = {name: value for name, value in merged.items() if name not in _BUDGETS}
+    if inputs:
+        merged["inputs"] = tuple(map(InputFile, inputs))
+    merged |= given
+    if not any(merged.get(name) is not None for name in _BUDGETS):
+        merged["minutes"] = DEFAULT_MINUTES
+    try:
+        config = ParserConfig(**merged)
+        locale(config)
+    except GenieError as error:
+        if recipe is None:
+            raise
+        beside = {*given, *(("inputs",) if inputs else ())}
+        raise with_places(error, recipe, beside) from None
+    return config
 
 
 def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieError:

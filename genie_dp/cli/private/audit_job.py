@@ -12,13 +12,13 @@ import click
 import numpy as np
 
 from genie_dp import __version__
-from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.output import progress
 from genie_dp.cli.private.audit_models import language_of, open_any
 from genie_dp.cli.private.audit_table import table
 from genie_dp.cli.private.redact_job import for_the_owner_alone
 from genie_dp.cli.private.train_files import digest_of, write_over
 from genie_dp.errors import GenieError, Problem
+from genie_dp.learn.device import prepare_torch
 from genie_dp.private.audit import exposure, extraction, membership
 from genie_dp.private.audit.canaries import Canaries, load_canaries
 from genie_dp.private.audit.claims import Claim, claim_of, has_public_rows

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.private.crt_rows import public_files, rows_for, shares_of
 from genie_dp.cli.private.run_folder import FolderJob
 from genie_dp.cli.private.train_files import GENERATOR, digest_of, write_over
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
+from genie_dp.learn.device import prepare_torch
 from genie_dp.private.crt.course import (
     PAID,
     Course,

@@ -68,9 +68,9 @@ def command(**options: Any) -> None:
 
 
 def _run(options: Mapping[str, Any]) -> None:
-    from genie_dp.cli.device import prepare_torch
     from genie_dp.cli.private.detectors import pair_of
     from genie_dp.errors import GenieError, Problem
+    from genie_dp.learn.device import prepare_torch
     from genie_dp.learn.tagger import TaggerSettings
     from genie_dp.private.ledger.guard import refuse_private
     from genie_dp.private.redact.measure import read_labelled

@@ -63,7 +63,7 @@ def detectors_of(options: Mapping[str, Any]) -> tuple[Detector, ...]:
         kind, path = pair_of(named, "--gazetteer", "person=names.txt")
         out.append(Gazetteer.read(kind, Path(path)))
     for folder in options["detector"]:
-        from genie_dp.cli.device import prepare_torch
+        from genie_dp.learn.device import prepare_torch
         from genie_dp.private.redact.tagging.detector import TaggerDetector
 
         prepare_torch("cpu")

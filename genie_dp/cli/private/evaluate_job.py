@@ -136,7 +136,7 @@ def _how(options: Mapping[str, Any]) -> Comparison:
 
 def _models(options: Mapping[str, Any]) -> tuple[Featuriser, LanguageModel | None]:
     if options["model"]:
-        from genie_dp.cli.device import prepare_torch
+        from genie_dp.learn.device import prepare_torch
         from genie_dp.private.metrics.hugging_face import HuggingFaceModel
 
         prepare_torch("cpu")

@@ -216,7 +216,7 @@ def _plan(job: Job) -> Plan:
 
 def _generator(job: Job) -> Generator:
     if job.recipe.generator.kind in ("language-model", "trained") or _has_parser(job.recipe):
-        from genie_dp.cli.device import prepare_torch
+        from genie_dp.learn.device import prepare_torch
 
         device = getattr(job.recipe.generator, "device", "cpu")
         prepare_torch(device, job.options["threads"])

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from genie_dp import __version__
-from genie_dp.cli.device import prepare_torch
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import show_problems
 from genie_dp.cli.private.run_folder import FolderJob
@@ -19,6 +18,7 @@ from genie_dp.cli.private.train_files import GENERATOR, digest_of, rows_in, writ
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
+from genie_dp.learn.device import prepare_torch
 from genie_dp.private.generators.codes import Codes, code_of_set
 from genie_dp.private.generators.plans import (
     Amount,

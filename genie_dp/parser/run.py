@@ -1,0 +1,487 @@
+"""Training as a stage: from rows to the folder of a parser."""
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError
+from genie_dp.parser import folder as files
+from genie_dp.parser.card import Card, File, check_spent
+from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.curves import write_curves
+from genie_dp.parser.recipe import as_yaml
+from genie_dp.parser.rows import (
+    Reading,
+    Rows,
+    Style,
+    Target,
+    as_counts,
+    grammar_texts,
+    language_of,
+    learn_reading,
+    locale,
+    read_all,
+    target_of,
+)
+from genie_dp.parser.validation import validation_files, validation_rows
+from genie_dp.private.ledger.guard import PRIVATE, doubt_of, private_of
+from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
+from genie_dp.records import Spent
+from genie_dp.run.files import opened
+from genie_dp.run.manifest import write_json
+from genie_dp.run.page import render_card
+from genie_dp.run.stage import Output, Result
+from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
+from genie_dp.templates.inputs import library_fingerprint
+
+if TYPE_CHECKING:
+    from genie_dp.parser.training import Material, Trained
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult(Result):
+    """A parser that was trained.
+
+    Attributes:
+        output: its folder.
+        steps, seconds: how long the network was trained.
+        accuracy: share of the validation rows that are right; None where there are none.
+        is_real: whether these rows are those of a file, else they were held out.
+        seconds_in_all: with reading, calibration and writing.
+        notes: what else to tell; the command tells it before training begins.
+    """
+
+    output: str
+    steps: int
+    seconds: float
+    accuracy: float | None
+    validation_rows: int
+    is_real: bool
+    seconds_in_all: float
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        right = "no rows to validate with"
+        if self.accuracy is not None:
+            kind = "validation" if self.is_real else "held-out"
+            right = f"{100 * self.accuracy:.1f} % of {self.validation_rows:,} {kind} rows right"
+        yield (
+            f"{self.steps:,} steps in {self.seconds:.0f} s, {right} "
+            f"-> {self.output} ({self.seconds_in_all:.0f} s in all)"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What one run of training is asked for.
+
+    Attributes:
+        skills: files of the library, which are copied to the parser.
+        digests: SHA-256 of each input file.
+        validated: SHA-256 of the files that are validated with.
+        spent: the guarantee of private rows, and of a prior.
+        ledgers: those of the rows that have one.
+    """
+
+    config: ParserConfig
+    target: Target
+    skills: tuple[Path, ...]
+    digests: Mapping[str, str]
+    validated: tuple[str, ...]
+    output: Output
+    licence: str
+    prior: PriorFile | None
+    spent: Spent | None
+    ledgers: tuple[str, ...]
+    screen: "_Screen"
+
+    @property
+    def folder(self) -> Path:
+        """Return where the parser goes."""
+        return Path(self.output.target)
+
+    @property
+    def work(self) -> Path:
+        """Return where the run lies until it is complete."""
+        return self.output.work
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that the weights depend on; resuming with other settings is refused."""
+        settings = {
+            "version": __version__,
+            "language": self.target.language.name,
+            "library": library_fingerprint(self.target.library, self.skills),
+            "inputs": dict(self.digests),
+            "validation": self.validated,
+            "config": asdict(self.config),
+            **({"prior": self.prior.told()} if self.prior else {}),
+            **({"processes": _world()} if _world() > 1 else {}),
+        }
+        plain: dict[str, Any] = json.loads(json.dumps(settings))
+        return plain
+
+
+def run(
+    config: ParserConfig,
+    output: Output,
+    *,
+    library: Any = None,
+    language: str | None = None,
+    spent: Spent | None = None,
+    licence: str = "",
+    device: str = "cpu",
+    threads: int = 1,
+    jobs: int = 1,
+    tensorboard: Path | None = None,
+    progress: bool | None = None,
+) -> TrainResult:
+    """Prepare the rows of `config.inputs`, train, calibrate, and write the folder of a parser.
+
+    The folder appears when it is complete. An interrupted run goes on where it was, to the same
+    weights (budgets in steps and epochs); the weights do not depend on `jobs`.
+
+    Args:
+        config: what is learned from, and how.
+        output: the folder.
+        library: the skills, or the declarations, of the programs; None for S-expressions without.
+        language: of the programs; None for what the first row says.
+        spent: the guarantee of rows of source private; None for that of the prior.
+        licence: of the parser, for its card.
+        device: where the network is trained, such as cuda.
+        threads: of torch.
+        jobs: processes that prepare rows.
+        tensorboard: a folder for events.
+        progress: whether to tell on stderr how far it is; None for on a terminal.
+
+    Raises:
+        GenieError: rows that cannot be learned from (N003 to N006), an output that is there (Y022)
+            or is no parser (N007), work of other settings (Y020, Y021), no such device (N008).
+    """
+    started = time.monotonic()
+    screen = _Screen(config, progress)
+    job = _read(config, output, library, language, spent, licence, screen)
+    is_first = rank() == 0
+    if is_first:
+        # A run that was let in goes on, even if what it is to replace is there.
+        refuse_output(
+            job.folder, job.work, PARSER, resume=output.resume, overwrite=output.overwrite
+        )
+        enter_work(job.work, job.settings(), resume=output.resume)
+    guard: AbstractContextManager[None] = interruptible(job.work) if is_first else nullcontext()
+    with guard, _nothing_left(job) if is_first else nullcontext():
+        material, reading = prepare(job, jobs)
+        trained = _trained(job, material, device, threads, tensorboard)
+        if is_first:
+            deliver(job, material, reading, trained)
+    screen.line("")
+    figures = trained.figures
+    return TrainResult(
+        output.target,
+        figures["steps"],
+        figures["seconds"],
+        figures["validation accuracy"],
+        figures["validation rows"],
+        bool(config.validation),
+        time.monotonic() - started,
+        tuple(screen.notes),
+    )
+
+
+def _read(
+    config: ParserConfig,
+    output: Output,
+    library: Any,
+    language: str | None,
+    spent: Spent | None,
+    licence: str,
+    screen: "_Screen",
+) -> _Run:
+    """Return the run, its files read for the first time."""
+    name = language_of(config.inputs, language)
+    prior = load_prior(Path(config.prior)) if config.prior else None
+    paths = [one.path for one in config.inputs]
+    validated = validation_files(config.validation)
+    refuse_twice(prior, paths)
+    return _Run(
+        config,
+        target_of(Style(config.types, config.keywords, config.canonical), name, library),
+        () if library is None else tuple(library.paths),
+        {path: _digest(path) for path in paths},
+        tuple(map(_digest, validated)),
+        output,
+        licence,
+        prior,
+        spent or (prior.prior.spent if prior else guarantee_of(paths)),
+        tuple(_ledgers((*paths, *validated), screen)) if rank() == 0 else (),
+        screen,
+    )
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    with opened(path) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _ledgers(paths: Sequence[str], screen: "_Screen") -> dict[str, None]:
+    """Return the ledgers of rows that have one; the parser is as private as they are (B035)."""
+    ledgers: dict[str, None] = {}
+    for path in dict.fromkeys(paths):
+        ledger = private_of(path)
+        if ledger is not None:
+            ledgers[str(ledger.resolve())] = None
+            screen.note(str(GenieError(doubt_of(path, ledger))))
+    return ledgers
+
+
+def rank() -> int:
+    """Return which of the processes that train together this is, from 0, as torchrun says it."""
+    return int(os.environ.get("RANK", "0"))
+
+
+def _world() -> int:
+    """Return how many processes train together, as torchrun says it."""
+    return int(os.environ.get("WORLD_SIZE", "1"))
+
+
+@contextmanager
+def _nothing_left(job: _Run) -> Iterator[None]:
+    """Leave no work of a run that a mistake ended before it had anything to go on from."""
+    try:
+        yield
+    except GenieError:
+        if not any((job.work / "checkpoints").glob("step-*")):
+            shutil.rmtree(job.work, ignore_errors=True)
+        raise
+
+
+class _Screen:
+    """What a person sees while a parser is trained: notes, and one line on a terminal."""
+
+    def __init__(self, config: ParserConfig, progress: bool | None):
+        self.config = config
+        self.notes: list[str] = []
+        self.best = ""
+        self.has_line = progress is not False and sys.stderr.isatty() and rank() == 0
+        self.has_notes = rank() == 0 and (self.has_line or bool(progress))
+
+    def line(self, text: str) -> None:
+        """Write over the last line of a terminal; elsewhere, write nothing."""
+        if self.has_line:
+            sys.stderr.write(f"\r\033[K{text}")
+            sys.stderr.flush()
+
+    def note(self, text: str) -> None:
+        """Keep a note for the result, and write it where notes are wanted at once."""
+        self.notes.append(text)
+        if self.has_notes:
+            self.line("")
+            sys.stderr.write(f"{text}\n")
+
+    def __call__(self, event: Mapping[str, Any]) -> None:
+        """Show how far training is."""
+        if "score" in event:
+            self.best = f", right {100 * event['score']:.1f} % (best {100 * event['best']:.1f} %)"
+            return
+        self.line(f"{self._place(event)}, loss {event['loss']:.3f}{self.best}")
+
+    def _place(self, event: Mapping[str, Any]) -> str:
+        if self.config.minutes is not None:
+            return f"{event['seconds']:.0f} of {60 * self.config.minutes:.0f} s"
+        if self.config.steps is not None:
+            return f"step {event['step']:,} of {self.config.steps:,}"
+        return f"epoch {event['epoch']:.2f} of {self.config.epochs}"
+
+
+# --------------------------------------------------------------------------------- the rows
+
+
+def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
+    """Return the rows in the form in which they are learned, and how they were read."""
+    reading = learn_reading(job.config, job.target)
+    rows = read_all(
+        job.config,
+        job.target,
+        reading,
+        jobs=jobs,
+        hold_out=not job.config.validation,
+        prior=job.prior.prior if job.prior else None,
+        tell=lambda count: job.screen.line(f"{count:,} rows prepared"),
+    )
+    check_spent(rows.counts["private"], job.spent)
+    validation = validation_rows(job.config, job.target, reading, rows)
+    texts = grammar_texts(rows, job.target.language.name)
+    _note_rows(rows, job.screen)
+    # Torch comes after the worker processes were forked.
+    from genie_dp.parser.training import Material
+
+    return Material(job.target, rows, validation, texts), reading
+
+
+def _note_rows(rows: Rows, screen: _Screen) -> None:
+    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from")
+    for reason, number in rows.left.most_common():
+        screen.note(f"{number:>11,}  left out: {reason}")
+    if rows.weighed is not None:
+        spread = rows.weighed
+        range_ = f"{spread.low:.2g} to {spread.high:.2g}"
+        screen.note(
+            f"weights with the prior: {range_}, worth {spread.effective:,.0f} rows of one weight"
+        )
+
+
+# --------------------------------------------------------------------------------- training
+
+
+def _trained(
+    job: _Run, material: "Material", device: str, threads: int, tensorboard: Path | None
+) -> "Trained":
+    import torch
+
+    from genie_dp.learn.device import prepare_torch
+    from genie_dp.learn.metrics import tensorboard as writer
+    from genie_dp.learn.processes import join
+    from genie_dp.parser.training import train
+
+    before = torch.get_num_threads()
+    prepare_torch(device, threads)
+    group = join(device)
+    events = writer(tensorboard) if tensorboard is not None and group.rank == 0 else None
+
+    def listen(event: Mapping[str, Any]) -> None:
+        job.screen(event)
+        if events is not None:
+            events(event)
+
+    try:
+        return train(job.config, material, job.work, device=device, group=group, listen=listen)
+    finally:
+        torch.set_num_threads(before)
+        if group.world > 1:
+            torch.distributed.destroy_process_group()
+
+
+# -------------------------------------------------------------------------------- the folder
+
+
+def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained") -> None:
+    """Write the folder beside its name and rename it when it is complete."""
+    from genie_dp.learn.metrics import read_metrics
+    from genie_dp.learn.saved import save_model
+
+    made = job.work / "made"
+    shutil.rmtree(made, ignore_errors=True)
+    made.mkdir()
+    files.copy_skills(job.skills, made)
+    files.write_texts(made, material.texts)
+    files.write_reader(made, reading)
+    facts = {"parser": _facts(job, reading, trained, files.skills_hash(made))}
+    save_model(replace(trained.saved, facts=facts), made)
+    (made / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
+    metrics = job.work / files.METRICS
+    if metrics.exists():
+        shutil.copyfile(metrics, made / files.METRICS)
+    curves = write_curves(read_metrics(metrics), made / files.CURVES)
+    card = _card(job, material, trained, curves)
+    (made / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
+    write_json(str(made / files.MANIFEST), _manifest(job, material, trained))
+    put_in_place(made, job.folder, job.work)
+
+
+def _facts(job: _Run, reading: Reading, trained: "Trained", skills: str) -> dict[str, Any]:
+    """Return what config.json says of the parser; `Parser.from_pretrained` reads it.
+
+    An ensemble prepares its validation rows with the constants of templates (`fixed`), too.
+    """
+    config = job.config
+    return {
+        "version": __version__,
+        "language": job.target.language.name,
+        "types": config.types,
+        "keywords": config.keywords,
+        "canonical": config.canonical,
+        "reader": config.reader,
+        "locale": asdict(locale(config)),
+        "skills": skills,
+        "temperature": trained.calibration.temperature,
+        "threshold": config.threshold,
+        "beam": config.beam,
+        "readings": config.readings,
+        "is_constrained": config.is_constrained,
+        "longest": trained.longest,
+        "fixed": sorted(reading.fixed),
+    }
+
+
+def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, Any]:
+    earlier = priors_of(job.digests)
+    return {
+        "command": "train",
+        "version": __version__,
+        **({PRIVATE: list(job.ledgers)} if job.ledgers else {}),
+        "inputs": dict(job.digests),
+        "counts": as_counts(material.rows),
+        "figures": dict(trained.figures),
+        "config": asdict(job.config),
+        "example": _example(material),
+        **({"prior": job.prior.told()} if job.prior else {}),
+        **({"priors": earlier} if earlier else {}),
+        "spent": asdict(job.spent) if job.spent else None,
+    }
+
+
+def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | None) -> Card:
+    config = job.config
+    return Card(
+        title=f"Parser {job.folder.name}",
+        folder=job.folder.name,
+        language=job.target.language.name,
+        files=tuple(
+            File(Path(x.path).name, x.source, job.digests[x.path], x.ratio, x.weight)
+            for x in config.inputs
+        ),
+        counts=as_counts(material.rows),
+        figures=trained.figures,
+        validation=_measured_on(config),
+        is_real=bool(config.validation),
+        seeds=(config.seed,),
+        temperature=trained.calibration.temperature,
+        threshold=config.threshold,
+        is_constrained=config.is_constrained,
+        has_skills=bool(job.skills),
+        example=_example(material),
+        made_by=config.made_by,
+        licence=job.licence,
+        spent=job.spent,
+        curves=curves.name if curves else "",
+    )
+
+
+def _measured_on(config: ParserConfig) -> str:
+    if config.validation:
+        return f"{Path(config.validation).name}, which also chose the best weights"
+    return f"{100 * config.held_out:g} % of the rows, held out by family"
+
+
+def _example(material: "Material") -> str:
+    """Return a short sentence without placeholders; none of rows that people wrote."""
+    if material.rows.counts["human"] or material.rows.counts["private"]:
+        return "..."
+    for store in material.rows.parts:
+        for place in range(min(len(store), 2000)):
+            words = store[place].sentence
+            if 3 <= len(words) <= 8 and all(word.isalpha() and word.islower() for word in words):
+                return " ".join(words)
+    return "..."
