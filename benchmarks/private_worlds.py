@@ -303,10 +303,10 @@ def annotated(work: Work, rows: Path, parser: Path) -> Path:
         from genie_dp.parser.parser import Parser
 
         known = list(read_rows(str(rows)))
-        said = Parser.from_pretrained(parser).programs([row.utterance for row in known])
+        said = Parser.from_pretrained(parser).predict([row.utterance for row in known])
         for row, best in zip(known, said, strict=True):
             if best:
-                yield replace(row, program=best[0][0], source="human", functions=())
+                yield replace(row, program=best[0].program, source="human", functions=())
 
     return work.chosen("annotated", rows, choose, "annotated", parser)
 

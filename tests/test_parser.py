@@ -87,27 +87,27 @@ def test_there_is_no_program_for_no_words_or_too_many(parser, sentence):
 
 
 def test_one_text_is_not_taken_for_a_list_of_letters(parser):
-    for ask in (parser.parse, parser.programs):
+    for ask in (parser.parse, parser.predict):
         with pytest.raises(TypeError, match="put it in a list"):
             ask("show mail about lunch")
 
 
 @pytest.mark.parametrize("count", [0, -1])
 def test_less_than_one_program_cannot_be_asked_for(parser, count):
-    for ask in (parser.parse, parser.programs):
+    for ask in (parser.parse, parser.predict):
         with pytest.raises(ValueError, match="count"):
             ask(["show mail about lunch"], count=count)
 
 
 def test_a_row_that_no_reader_takes_has_no_program_and_the_others_theirs(parser):
-    long, other = parser.programs(["x" * 4001, "show mail about lunch"])
+    long, other = parser.predict(["x" * 4001, "show mail about lunch"], count=1)
     assert long == []
     assert len(other) == 1
 
 
 def test_rows_with_placeholders_are_answered_with_placeholders(parser):
-    ((best, *_),) = parser.programs(["send EMAIL_ADDRESS_0 a mail about taxes"])
-    assert "EMAIL_ADDRESS_0" in best[0]
+    ((best, *_),) = parser.predict(["send EMAIL_ADDRESS_0 a mail about taxes"])
+    assert "EMAIL_ADDRESS_0" in best.program
 
 
 def test_sentences_are_answered_alike_alone_and_together(parser):

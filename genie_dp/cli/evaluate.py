@@ -1,12 +1,20 @@
 """`genie-dp evaluate`: how good predictions are."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.options import SKILLS
+from genie_dp.cli.options import SKILLS, settings_options
+from genie_dp.evaluate.config import EvaluationConfig
 from genie_dp.languages import language_names
+from genie_dp.resources import data_folder
+
+if TYPE_CHECKING:
+    from genie_dp.evaluate.rows import Predictor
+
+_BEST = 5  # programs that the baseline gives for a sentence
 
 
 @click.command("evaluate")
@@ -56,26 +64,26 @@ from genie_dp.languages import language_names
     "May be repeated.",
 )
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
-@click.option(
-    "--unordered",
-    is_flag=True,
-    help="S-expressions: the order of the nodes in a node is of no account.",
-)
+@settings_options(EvaluationConfig)
 @click.option("--report", metavar="FILE", help="Write a page with charts and sentences there.")
 @click.option("--output", "-o", metavar="FILE|URL|-", help="Write the result there, as JSON.")
-@click.option("--title", help="Title of the page [the name of the predictions].")
-@click.option(
-    "--most-wrong",
-    type=click.IntRange(0),
-    default=1000,
-    show_default=True,
-    metavar="N",
-    help="How many wrong sentences page and JSON show; chosen by chance where there are more.",
-)
-@click.option(
-    "--seed", type=int, default=0, show_default=True, help="Seed of the confidence intervals."
-)
-def command(**options: Any) -> None:
+def command(
+    *,
+    gold: str,
+    predictions: str | None,
+    nearest: bool,
+    parser: Path | None,
+    unconstrained: bool,
+    beam: int | None,
+    training: tuple[str, ...],
+    compare: str | None,
+    language: str | None,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    settings: Mapping[str, Any],
+    report: str | None,
+    output: str | None,
+) -> None:
     """Measure predicted programs against the right ones.
 
     GOLD are rows as JSONL, TSV or Parquet; rows of one sentence, or a list as `program`, are all
@@ -88,6 +96,75 @@ def command(**options: Any) -> None:
     genie-dp evaluate test.jsonl --nearest --training train.jsonl
     genie-dp evaluate thingpedia --parser parser --report report.html
     """
-    from genie_dp.cli.evaluate_job import run
+    from genie_dp.cli.inputs import load_library_of
+    from genie_dp.evaluate.run import check_files, run
 
-    run(options)
+    asked = {"PREDICTIONS": predictions, "--nearest": nearest, "--parser": parser}
+    given = [word for word, value in asked.items() if value]
+    if len(given) != 1:
+        got = " and ".join(given) or "none of them"
+        raise click.UsageError(f"expected PREDICTIONS, --nearest or --parser, got {got}")
+    for name, value in (("unconstrained", unconstrained), ("beam", beam)):
+        if value and not parser:
+            raise click.UsageError(f"--{name} needs --parser")
+    if nearest and not training:
+        raise click.UsageError("--nearest needs the rows of --training")
+    check_files((gold, predictions, compare, *training), (report, output))
+
+    def library_of(language: str) -> Any:
+        return load_library_of(language, _skills(gold, skills), skip_broken=skip_broken)
+
+    predictor, writes = _predictor(predictions, parser, training, beam, unconstrained)
+    result = run(
+        EvaluationConfig(**settings),
+        gold,
+        predictor,
+        library_of=library_of,
+        language=language,
+        name=predictions or (str(parser) if parser else "nearest training sentence"),
+        writes=writes,
+        training=training,
+        compare=compare,
+        progress=True,
+    )
+    # A pipe gets the JSON alone.
+    click.echo(str(result), err=output == "-")
+    if report:
+        result.report(report)
+    if output:
+        result.save(output)
+    where = ", ".join(name for name in (output, report) if name and name != "-")
+    right = f"{result.data['accuracy']['right']:,} of {result.data['rows']:,} rows right"
+    click.echo(f"{right}{f' -> {where}' if where else ''}", err=True)
+
+
+def _predictor(
+    predictions: str | None,
+    folder: Path | None,
+    training: tuple[str, ...],
+    beam: int | None,
+    unconstrained: bool,
+) -> "tuple[str | Predictor, str]":
+    """Return the file of predictions, or what is asked for them and the language it writes."""
+    if predictions:
+        return predictions, ""
+    if folder:
+        from genie_dp.cli.parser_predictor import open_parser
+
+        constrained = False if unconstrained else None
+        parser = open_parser(folder, beam=beam, is_constrained=constrained)
+        return parser, parser.target.language.name
+    from genie_dp.evaluate.baseline import NearestNeighbour
+    from genie_dp.rows import read_rows
+
+    rows = (row for name in training for row in read_rows(name))
+    return NearestNeighbour(rows, best=_BEST), ""
+
+
+def _skills(gold: str, given: tuple[Path, ...]) -> tuple[Path, ...]:
+    """Return the skills that programs must fit; a folder of gold rows has its own."""
+    folder = Path(gold).resolve()
+    if given or not folder.is_dir():
+        return given
+    shipped = data_folder("thingpedia").resolve()
+    return (shipped,) if folder == shipped or shipped in folder.parents else (folder,)

@@ -1,40 +1,23 @@
-"""A trained parser as what evaluation and paraphrasing ask."""
+"""A trained parser as what commands ask."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from genie_dp.evaluate.rows import Guess
-
 if TYPE_CHECKING:
     from genie_dp.parser.parser import Parser
 
-_BEST = 5  # programs of a sentence
 
+def open_parser(
+    folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
+) -> "Parser":
+    """Return the parser of a folder, on one thread; None leaves what the folder says."""
+    import torch
 
-class ParserPredictor:
-    """Answers with n-best lists of token forms; see `Parser.programs`."""
+    from genie_dp.parser.parser import Parser
 
-    def __init__(self, parser: "Parser"):
-        """Keep the parser."""
-        self.parser = parser
-
-    @classmethod
-    def of(
-        cls, folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
-    ) -> "ParserPredictor":
-        """Return the parser of a folder; None leaves what it says."""
-        import torch
-
-        from genie_dp.parser.parser import Parser
-
-        torch.set_num_threads(1)
-        return cls(Parser.from_pretrained(folder, beam=beam, is_constrained=is_constrained))
-
-    def predict(self, utterances: Sequence[str]) -> list[list[Guess]]:
-        """Return the programs of each utterance, best first."""
-        found = self.parser.programs(utterances, count=_BEST)
-        return [[Guess(program, confidence) for program, confidence in each] for each in found]
+    torch.set_num_threads(1)
+    return Parser.from_pretrained(folder, beam=beam, is_constrained=is_constrained)
 
 
 class BestProgram:
@@ -47,9 +30,9 @@ class BestProgram:
     @classmethod
     def of(cls, folder: Path) -> "BestProgram":
         """Return the parser of a folder."""
-        return cls(ParserPredictor.of(folder).parser)
+        return cls(open_parser(folder))
 
     def predict(self, utterances: Sequence[str]) -> list[str]:
         """Return the most probable program of each sentence, "" where there is none."""
-        found = self.parser.programs(utterances)
-        return [each[0][0] if each else "" for each in found]
+        guesses = self.parser.predict(utterances, count=1)
+        return [each[0].program if each else "" for each in guesses]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from genie_dp.dataset.keys import hashed, program_key
-from genie_dp.evaluate.rows import Guess
+from genie_dp.parser.answers import Guess
 from genie_dp.records import Example
 
 _PLACEHOLDER = re.compile(r"(?<!\S)([A-Z][A-Z_]*(?:_[\w.:-]+?)?)_(\d+)(?!\S)")

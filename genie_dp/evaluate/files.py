@@ -10,7 +10,10 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,8 +21,10 @@ import numpy as np
 from genie_dp.dataset.keys import hashed
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.evaluate.rows import Asked, Gold, Prediction
+from genie_dp.languages import get_language
+from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
-from genie_dp.rows import format_of, from_json, read_rows
+from genie_dp.rows import format_of, from_json, read_rows, to_json
 from genie_dp.run.files import no_text, opened
 from genie_dp.texts import is_whole
 
@@ -78,6 +83,21 @@ def open_gold(name: str, language: str | None = None) -> GoldFile:
     found = GoldFile(name, language or next(iter(languages)))
     found.programs = _repeated(name, _twice(sentences))
     return found
+
+
+@contextmanager
+def skill_gold(folder: Path, language: str, library: Any) -> Iterator[str]:
+    """Yield a file of gold rows of what stands in the eval.tsv of skills, while it is needed.
+
+    Raises:
+        GenieError: N020, N021, as `skill_rows`.
+    """
+    with TemporaryDirectory() as temporary:
+        file = Path(temporary) / f"{folder.resolve().name}.jsonl"
+        with file.open("w", encoding="utf-8") as out:
+            for row in skill_rows([folder], get_language(language), library):
+                out.write(f"{to_json(row)}\n")
+        yield str(file)
 
 
 def _numbered(name: str) -> Iterator[tuple[int, Example, tuple[str, ...]]]:

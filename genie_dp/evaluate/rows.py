@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Protocol
 
+from genie_dp.parser.answers import Guess
 from genie_dp.records import Example
 
 _BATCH = 32
@@ -51,20 +52,8 @@ def unasked(gold: Iterable[Gold]) -> Iterator[Asked]:
     return ((one, ()) for one in gold)
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """One program of an n-best list.
-
-    Attributes:
-        confidence: how sure the parser is that the program is right, in [0, 1]; None if unknown.
-    """
-
-    program: str
-    confidence: float | None = None
-
-
 class Predictor(Protocol):
-    """Whatever turns sentences into programs: a trained parser, a baseline, a service."""
+    """Whatever turns sentences into programs: a `Parser`, a baseline, a service."""
 
     def predict(self, utterances: Sequence[str]) -> Sequence[Sequence[Guess]]:
         """Return the n-best list of each sentence, best first; an empty one means "do not know"."""

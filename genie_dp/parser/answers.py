@@ -24,7 +24,7 @@ class Answer:
     unresolved: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Reply:
     """The programs for a sentence, the most probable first.
 
@@ -39,6 +39,44 @@ class Reply:
     tokens: tuple[str, ...]
     answers: tuple[Answer, ...]
     is_known: bool
+
+    @property
+    def code(self) -> str:
+        """Return the most probable program as people write it; "" where there is none."""
+        return self.answers[0].code if self.answers else ""
+
+    @property
+    def program(self) -> str:
+        """Return the same in token form."""
+        return self.answers[0].program if self.answers else ""
+
+    @property
+    def confidence(self) -> float:
+        """Return how probably it is right, from 0 to 1; 0 where there is none."""
+        return self.answers[0].confidence if self.answers else 0.0
+
+    @property
+    def alternatives(self) -> tuple[Answer, ...]:
+        """Return the other programs."""
+        return self.answers[1:]
+
+    def __repr__(self) -> str:
+        """Return sentence and program in one line."""
+        program = self.code or "no program"
+        doubt = "" if self.is_known else ", not known"
+        return f"Reply({self.sentence!r}: {program}, {100 * self.confidence:.0f} %{doubt})"
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """One program of an n-best list.
+
+    Attributes:
+        confidence: how sure the parser is that the program is right, in [0, 1]; None if unknown.
+    """
+
+    program: str
+    confidence: float | None = None
 
 
 class SentenceParser(Protocol):

@@ -14,7 +14,7 @@ from genie_dp.languages.thingtalk.slots import is_slot
 from genie_dp.learn.calibration import Calibration
 from genie_dp.learn.saved import load_model
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.answers import Answer, Guess, Reply
 from genie_dp.parser.decode import Decoded, Decoder, log_sum
 from genie_dp.parser.reading.fill import Filled, fill
 from genie_dp.parser.reading.load import load_reader
@@ -177,9 +177,11 @@ class Parser:
                 for sentence, read, found in zip(sentences, readings, decoded, strict=True)
             ]
 
-    def programs(
-        self, utterances: Sequence[str], *, count: int = 1
-    ) -> list[list[tuple[str, float]]]:
+    def __call__(self, sentence: str, n: int = 1) -> Reply:
+        """Return up to `n` programs for a sentence, as `parse` does for several."""
+        return self.parse([sentence], count=n)[0]
+
+    def predict(self, utterances: Sequence[str], *, count: int = 5) -> list[list[Guess]]:
         """Return token forms with their confidences, as data sets have them.
 
         Of an utterance with placeholders the programs have these placeholders; another one is read
@@ -197,7 +199,7 @@ class Parser:
                 self._filled(read, programs, None, keep=not self.use.is_constrained)[:count]
                 for read, programs in zip(readings, decoded, strict=True)
             ]
-            return [[(one.filled.tokens, one.confidence) for one in each] for each in found]
+            return [[Guess(one.filled.tokens, one.confidence) for one in each] for each in found]
 
     # ------------------------------------------------------------------------------ the steps
 

@@ -1,0 +1,261 @@
+"""Evaluation as a stage: gold rows and predictions to figures, a JSON file and a page."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from genie_dp import __version__
+from genie_dp.dataset.scan import Input, Row, as_row, scan
+from genie_dp.errors import GenieError, Problem
+from genie_dp.evaluate.bootstrap import Bootstrap
+from genie_dp.evaluate.config import EvaluationConfig
+from genie_dp.evaluate.files import GoldFile, Predictions, joined, open_gold, skill_gold
+from genie_dp.evaluate.groups import Training
+from genie_dp.evaluate.judge import MATCH
+from genie_dp.evaluate.report import interval, page, signed
+from genie_dp.evaluate.result import SCHEMA, compared, described
+from genie_dp.evaluate.rows import Predictor, answered, unasked
+from genie_dp.evaluate.tally import Comparison, Shown, Tally, count
+from genie_dp.evaluate.views import viewer_of
+from genie_dp.rows import format_of, read_rows
+from genie_dp.run.files import check_output, open_text
+from genie_dp.run.page import percent
+from genie_dp.run.stage import Result, show_progress
+
+_SKILLS_LANGUAGE = "thingtalk"  # that of eval.tsv
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Evaluation(Result):
+    """How good predictions are.
+
+    Attributes:
+        data: all figures; docs/evaluation.md lists the fields.
+    """
+
+    data: Mapping[str, Any]
+
+    def __repr__(self) -> str:
+        """Return the accuracy in one line."""
+        ends, rows = interval(self.data["accuracy"]), self.data["rows"]
+        return f"Evaluation({100 * self.accuracy:.1f} % of {rows:,} rows right; {ends})"
+
+    @property
+    def accuracy(self) -> float:
+        """Return the share of the rows whose first program is right."""
+        share: float = self.data["accuracy"]["share"]
+        return share
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Return the ends of its confidence interval."""
+        return self.data["accuracy"]["low"], self.data["accuracy"]["high"]
+
+    @property
+    def tiers(self) -> dict[str, float]:
+        """Return the share of the rows that reach each tier, from `syntax` to `match`."""
+        return {item["tier"]: item["share"] for item in self.data["tiers"]}
+
+    def report(self, target: str | Path) -> None:
+        """Write a page with charts and sentences to a file or URL."""
+        with open_text(str(target)) as out:
+            out.write(page(self.data))
+
+    def save(self, target: str | Path) -> None:
+        """Write all figures as JSON to a file or URL; "-" is standard output."""
+        with open_text(str(target)) as out:
+            json.dump(self.data, out, indent=2, ensure_ascii=False)
+            out.write("\n")
+
+    def lines(self) -> Iterator[str]:
+        """Yield a table of the figures."""
+        result = self.data
+        tiers = [(item["tier"], item) for item in result["tiers"]]
+        top = [(f"first {item['k']}", item) for item in result["top_k"][1:]]
+        groups = [(f"{item['axis']}: {item['name']}", item) for item in result["groups"]]
+        width = max(len(name) for name, _ in (*tiers, *groups)) + 2
+        level = percent(result["bootstrap"]["level"])
+        yield f"{result['rows']:,} rows, {result['language']}; in % with the interval of {level}"
+        yield from _section("tier", tiers, width)
+        yield from _section("right among", top, width)
+        yield from _section("group", groups, width)
+        if result["calibration"]:
+            error = percent(result["calibration"]["expected_calibration_error"])
+            yield f"\nexpected calibration error {error}"
+        if result["kinds"]:
+            yield f"\n{'errors':<{width}}{'rows':>8}"
+            for item in result["kinds"]:
+                yield f"  {item['kind']:<{width - 2}}{item['rows']:>8,}"
+        if compare := result["compare"]:
+            ends = f"{signed(compare['low'])} to {signed(compare['high'])}"
+            points = f"{signed(compare['difference'])} points ({ends})"
+            yield f"\nagainst {compare['predictions']}: {points}"
+
+
+def _section(title: str, figures: list[tuple[str, Any]], width: int) -> Iterator[str]:
+    if figures:
+        yield f"\n{title:<{width}}{'rows':>8}{'right':>9}   interval"
+        for name, figure in figures:
+            share = f"{100 * figure['share']:.1f}"
+            yield f"  {name:<{width - 2}}{figure['rows']:>8,}{share:>9}   {interval(figure)}"
+
+
+def check_files(read: Iterable[str | Path | None], written: Iterable[str | None]) -> None:
+    """Refuse pipes, and writing over what is read, or one file over the other.
+
+    Args:
+        read: gold rows, predictions, rows of training.
+        written: the page and the JSON; None is of no account.
+
+    Raises:
+        GenieError: V014, V015, or an output that cannot be written.
+    """
+    names = [str(name) for name in read if name]
+    targets = [name for name in written if name]
+    if "-" in names:
+        hint = "write them to a file first"
+        raise GenieError(Problem("V014", "expected a file of rows, got a pipe", hint=hint))
+    for target in targets:
+        check_output(target)
+    taken = set(map(_place, names))
+    for target in targets:
+        if _place(target) in taken:
+            hint = "name another file for --report and for --output, none that is read"
+            message = f"expected a file of its own, got {target!r}, which is named already"
+            raise GenieError(Problem("V015", message, hint=hint))
+        taken.add(_place(target))
+
+
+def _place(name: str) -> str:
+    return name if name == "-" or "://" in name else str(Path(name).resolve())
+
+
+def run(
+    config: EvaluationConfig,
+    gold: str,
+    predictions: str | Predictor,
+    *,
+    library_of: Callable[[str], Any],
+    language: str | None = None,
+    name: str = "",
+    writes: str = "",
+    training: Sequence[str] = (),
+    compare: str | None = None,
+    progress: bool | None = None,
+) -> Evaluation:
+    """Measure predicted programs against the right ones.
+
+    Args:
+        config: what is counted and shown.
+        gold: a file of rows, or a folder of skills, whose eval.tsv are meant.
+        predictions: a file of them, or what is asked for them now.
+        library_of: returns the library that programs of a language must fit.
+        language: of the programs; None for what the rows say.
+        name: of what is asked, for the result.
+        writes: the language in which it writes; "" for any.
+        training: files that it was trained on, which tell what is new to it.
+        compare: a file of predictions of another one, compared row by row.
+        progress: whether to show progress; None for on a terminal.
+
+    Raises:
+        GenieError: mistakes in any of the files (docs/evaluation.md has the codes).
+    """
+    asked = name or (predictions if isinstance(predictions, str) else "predictions")
+    with _open(gold, language, library_of) as (file, library):
+        viewer = viewer_of(file.language, library, unordered=config.unordered)
+        known = _training(training, file.language, progress)
+        tally = Tally(known, Shown(config.most_wrong))
+        if isinstance(predictions, str):
+            rows = joined(unasked(file), Predictions(predictions), gold=file.name)
+        else:
+            _check_language(writes or file.language, file.language)
+            rows = answered(unasked(file), predictions)
+        comparison = None
+        if compare:
+            most = config.most_wrong
+            comparison = Comparison(gained=Shown(most), lost=Shown(most))
+            rows = joined(rows, Predictions(compare), gold=file.name)
+        rows = show_progress(rows, label="rows", show=progress)
+        count(rows, viewer, tally, comparison, file=file.name)
+    bootstrap = Bootstrap(config.seed)
+    return Evaluation(
+        {
+            "schema": SCHEMA,
+            "version": __version__,
+            "title": config.title or f"Evaluation of {Path(asked).name}",
+            "gold": gold,
+            "predictions": asked,
+            "training": list(training),
+            "language": file.language,
+            "unordered": config.unordered,
+            "bootstrap": {
+                "seed": bootstrap.seed,
+                "draws": bootstrap.draws,
+                "level": bootstrap.level,
+            },
+            **described(tally, bootstrap, language=file.language),
+            "compare": _compared(compare, comparison, bootstrap, file.language),
+        }
+    )
+
+
+@contextmanager
+def _open(
+    gold: str, language: str | None, library_of: Callable[[str], Any]
+) -> Iterator[tuple[GoldFile, Any]]:
+    """Open the gold rows, and the library that they must fit."""
+    if not Path(gold).is_dir():
+        file = open_gold(gold, language)
+        yield file, library_of(file.language)
+        return
+    library = library_of(_SKILLS_LANGUAGE)
+    with skill_gold(Path(gold), _SKILLS_LANGUAGE, library) as name:
+        yield open_gold(name, language), library
+
+
+def _training(names: Sequence[str], language: str, progress: bool | None) -> Training | None:
+    if not names:
+        return None
+    training = Training()
+    for name in names:
+        number = 0
+        rows = _training_rows(name, language)
+        for row in show_progress(rows, label="training rows", show=progress):
+            training.add(row)
+            number += row.language == language
+        if not number:
+            # Everything would be new to it.
+            message = f"{name} holds no rows of {language} to compare with"
+            raise GenieError(Problem("V001", message, hint="name another file of training"))
+    return training
+
+
+def _training_rows(name: str, language: str) -> Iterator[Row]:
+    if format_of(name) != "tsv":
+        return scan(Input.of(name))
+    # TSV does not say of which language its programs are.
+    return (as_row(replace(row, language=language)) for row in read_rows(name))
+
+
+def _check_language(written: str, wanted: str) -> None:
+    """Refuse a parser that writes no programs of the rows' language (V022)."""
+    if written != wanted:
+        message = f"expected a parser that writes {wanted}, got one that writes {written}"
+        hint = "name rows in the language of the parser; those of TSV are in that of --language"
+        raise GenieError(Problem("V022", message, hint=hint))
+
+
+def _compared(
+    name: str | None, comparison: Comparison | None, bootstrap: Bootstrap, language: str
+) -> dict[str, Any] | None:
+    if comparison is None:
+        return None
+    both, first, second, neither = comparison.counts(MATCH)
+    return {
+        "predictions": name,
+        "accuracy": bootstrap.share(both + second, both + first + second + neither),
+        **compared(comparison, bootstrap, language=language),
+    }
