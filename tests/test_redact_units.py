@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
 from genie_dp.cli.private.redact_work import WorkFolder
+from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.provenance import (
     Provenance,
@@ -193,6 +195,50 @@ def test_a_manifest_says_whose_rows_were_compared(tmp_path):
     assert read_provenance(link) == found
     manifest_beside(out).write_text("{}")
     assert read_provenance(out) is None
+
+
+RECIPE = """\
+label: field:intent
+fractions: {card: 1, phone: 1}
+generator: {kind: seeds, examples: [seeds.jsonl]}
+population: 2
+iterations: 1
+rows: 2
+"""
+COMMANDS = (
+    ("prior", "{}", "--epsilon", "1", "--about", "40"),
+    ("table", "release", "{}", "--epsilon", "1", "--columns", "length"),
+    ("train", "one-stage", "{}", "--epsilon", "1", "--about", "40", "--batch", "8",
+     "--public", "public.jsonl"),
+    ("train", "two-stage", "{}", "--epsilon", "1", "--about", "40", "--batch", "8",
+     "--public", "public.jsonl"),
+    ("evolve", "{}", "--epsilon", "1", "--recipe", "recipe.yaml"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]))
+def test_no_training_by_user_takes_rows_that_were_redacted_across_users(
+    words, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    program = "now => @com.twitter.home_timeline => notify"
+    rows = [{"utterance": t, "program": program, "user": f"u_{i % 9}"}
+            for i, t in enumerate(4 * COMMON)]  # fmt: skip
+    redacted(tmp_path, rows, "--keep", "user")
+    seeds = [{"id": one, "utterance": f"show my {one}", "program": program, "intent": one}
+             for one in ("card", "phone")]  # fmt: skip
+    Path("seeds.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in seeds))
+    del seeds[0]["intent"]
+    Path("public.jsonl").write_text(f"{json.dumps(seeds[0])}\n")
+    Path("recipe.yaml").write_text(RECIPE)
+    budget = ("--epsilon", "5", "--delta", "1e-3", "--unit", "user", "--cap", "5")
+    assert run(["private", "budget", "init", "out.jsonl", *budget]) == 0
+    capsys.readouterr()
+    command = ["private", *(word.format("out.jsonl") for word in words), "--output", "made"]
+    assert run(command) == 1
+    assert "error[O017]" in capsys.readouterr().err
+    assert not Ledger.open(ledger_of(Path("out.jsonl"))).entries
+    assert not Path("made").exists()
 
 
 @pytest.mark.parametrize("name", ["rows.tsv", "rows.txt.gz", "rows.txt"])

@@ -16,6 +16,7 @@ from typing import IO, Any
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.private.ledger.budget import UNITS, Budget, Unit
 from genie_dp.private.ledger.guard import Units
+from genie_dp.private.redact.provenance import Provenance, read_provenance
 from genie_dp.rng import stream
 from genie_dp.run.files import UNREADABLE, unreadable
 
@@ -73,7 +74,12 @@ class PrivateSource:
         where: Callable[[Mapping[str, Any]], bool] | None = None,
         fields: Iterable[str] = (),
     ) -> "PrivateSource":
-        """Read a file of rows by the units that a budget speaks of, as `open` does."""
+        """Read a file of rows by the units that a budget speaks of, as `open` does.
+
+        Raises:
+            GenieError: those of `open` and `redaction_of`.
+        """
+        redaction_of(path, budget)
         return cls.open(
             path,
             language=language,
@@ -282,6 +288,22 @@ def key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
         message = f"expected the number of a column, from 1 on, got {key!r}"
         raise GenieError(Problem("Q006", message, hint="TSV has no names"))
     return key
+
+
+def redaction_of(path: Path | str, budget: Budget) -> Provenance | None:
+    """Return how a file of rows was redacted; None where no manifest of these rows tells it.
+
+    Raises:
+        GenieError: rows of several of the budget's units were compared, so that one unit more or
+            less changes the rows of others (O017).
+    """
+    key = key_of(str(path), budget.unit, budget.unit_field)
+    made = read_provenance(Path(path))
+    if made is not None and made.couples(key):
+        message = f"the budget is by {key or 'row'}, and {path} was redacted by {made.by}"
+        hint = f"redact again with --unit-field {key}" if key else "redact again without --near"
+        raise GenieError(Problem("O017", message, hint=hint))
+    return made
 
 
 def _is_table(file: str) -> bool:

@@ -16,8 +16,8 @@ from typing import Any, Literal
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.redact.provenance import manifest_beside, read_provenance
-from genie_dp.private.source import PrivateRow, PrivateSource, key_of
+from genie_dp.private.redact.provenance import manifest_beside
+from genie_dp.private.source import PrivateRow, PrivateSource, redaction_of
 
 MASK = "<MASK>"
 PART, PUBLIC = "part", "public"
@@ -109,8 +109,7 @@ def apart_of(
         GenieError: there is no manifest of these rows, and nobody says so (O016), or rows of
             several units were compared (O017).
     """
-    key = key_of(str(path), budget.unit, budget.unit_field)
-    made = read_provenance(path)
+    made = redaction_of(path, budget)
     if made is None:
         if said_apart:
             return "said"
@@ -118,10 +117,6 @@ def apart_of(
         hint = "redact again with genie-dp private redact, or say with --redacted-apart that no "
         hint += f"{budget.unit} was made from another {budget.unit}'s rows"
         raise GenieError(Problem("O016", message, hint=hint))
-    if made.couples(key):
-        message = f"the budget is by {key or 'row'}, and {path} was redacted by {made.by}"
-        hint = f"redact again with --unit-field {key}" if key else "redact again without --near"
-        raise GenieError(Problem("O017", message, hint=hint))
     if not made.are_compared or made.near is None:
         return "recorded"
     if all_private or made.is_all_private:
