@@ -12,6 +12,8 @@ from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
 from genie_dp.cli.private.redact_work import WorkFolder
 from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.provenance import (
     Provenance,
@@ -239,6 +241,16 @@ def test_no_training_by_user_takes_rows_that_were_redacted_across_users(
     assert "error[O017]" in capsys.readouterr().err
     assert not Ledger.open(ledger_of(Path("out.jsonl"))).entries
     assert not Path("made").exists()
+
+
+def test_a_manifest_names_the_ledger_of_the_rows_that_it_was_made_of(tmp_path):
+    redacted(tmp_path, [{"utterance": text} for text in COMMON])
+    assert private_of(tmp_path / "out.jsonl") is None
+    own = ledger_of(tmp_path / "rows.jsonl")
+    Ledger.create(own, Budget(3.0, 1e-6, "utterance"))
+    redacted(tmp_path, [{"utterance": text} for text in COMMON])
+    assert json.loads(manifest_beside(tmp_path / "out.jsonl").read_text())["private"] == [str(own)]
+    assert private_of(tmp_path / "out.jsonl") == own
 
 
 @pytest.mark.parametrize("name", ["rows.tsv", "rows.txt.gz", "rows.txt"])

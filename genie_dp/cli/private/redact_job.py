@@ -22,6 +22,7 @@ from genie_dp.cli.private.redact_settings import settings_of
 from genie_dp.cli.private.redact_work import Later, WorkFolder, known_later, open_work
 from genie_dp.cli.private.train_files import write_over
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.guard import PRIVATE, private_of
 from genie_dp.private.redact.duplicates import Duplicates
 from genie_dp.private.redact.provenance import Provenance, digest_of_rows, manifest_beside
 from genie_dp.private.redact.redactor import Redacted, Redactor
@@ -118,8 +119,14 @@ def _deliver(
         redactor.conservative.every_text,
         digest_of_rows(Path(options["output"])),
     )
-    manifest = {"command": "private redact", **settings_of(options, reading)}
-    write_json(_manifest(options), {**manifest, "redaction": made.as_dict()})
+    ledger = private_of(options["input"])
+    manifest = {
+        "command": "private redact",
+        **settings_of(options, reading),
+        "redaction": made.as_dict(),
+        **({PRIVATE: [str(ledger.resolve())]} if ledger else {}),
+    }
+    write_json(_manifest(options), manifest)
 
 
 def _manifest(options: Mapping[str, Any]) -> str:
