@@ -19,12 +19,30 @@ VERSION = 1
 _KEYS = frozenset(("format", "version", *PrivatePrior.__dataclass_fields__))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class PriorFile:
     """A prior with the SHA-256 of its file, by which manifests name it."""
 
     prior: PrivatePrior
     digest: str
+
+    def __repr__(self) -> str:
+        """Return its guarantee and size in one line."""
+        spent = self.prior.spent
+        guarantee = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g}"
+        count = len(self.prior.function_weights)
+        return f"{type(self).__name__}({count:,} functions, {guarantee} for each {spent.unit})"
+
+    def save(self, path: str | Path, *, overwrite: bool = False) -> None:
+        """Write the prior to a file, which other stages and commands take as well.
+
+        Raises:
+            GenieError: Y022, it exists, and is not to be overwritten.
+        """
+        if Path(path).exists() and not overwrite:
+            hint = "give another name, or overwrite it"
+            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
+        save_prior(self.prior, Path(path))
 
     def told(self) -> dict[str, Any]:
         """Return what the manifest of anything made with the prior says of it."""
@@ -90,6 +108,19 @@ def prior_of(content: Mapping[str, Any]) -> PrivatePrior:
 def spent_of(fields: Mapping[str, Any]) -> Spent:
     """Return a guarantee of its JSON."""
     return Spent(**{**fields, "not_covered": tuple(fields["not_covered"])})
+
+
+def load_spent(path: Path) -> Spent:
+    """Return the guarantee of a file, such as the spent.json of a generator.
+
+    Raises:
+        GenieError: D012, the file holds none.
+    """
+    try:
+        return spent_of(json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError, KeyError) as error:
+        hint = "a JSON object: epsilon, delta, unit, relation, accountant, not_covered"
+        raise GenieError(Problem("D012", f"{path}: {error}", hint=hint)) from None
 
 
 def _weights(content: Mapping[str, Any]) -> dict[str, float]:

@@ -17,7 +17,7 @@ class Setting:
 
     Attributes:
         help: a sentence for people.
-        least, above, most: the range of a number, or of each number of a mapping.
+        least, above, most, below: the range of a number, or of each number of a mapping.
         choices: all values that a text may have; empty for any.
         metavar: what stands for the value in a command's help.
     """
@@ -28,6 +28,7 @@ class Setting:
     most: float | None = None
     choices: tuple[str, ...] = ()
     metavar: str = ""
+    below: float | None = None
 
     def expected(self, value: Any) -> str | None:
         """Return what a value should be, or None where it is that."""
@@ -40,6 +41,7 @@ class Setting:
             and (self.least is None or value >= self.least)
             and (self.above is None or value > self.above)
             and (self.most is None or value <= self.most)
+            and (self.below is None or value < self.below)
         )
         return None if fits_in else self.range
 
@@ -54,6 +56,7 @@ class Setting:
             f"{words} {bound:g}"
             for words, bound in (
                 ("of at least", self.least), ("above", self.above), ("at most", self.most),
+                ("below", self.below),
             )
             if bound is not None
         ]  # fmt: skip
@@ -67,11 +70,12 @@ def setting(
     least: float | None = None,
     above: float | None = None,
     most: float | None = None,
+    below: float | None = None,
     choices: tuple[str, ...] = (),
     metavar: str = "",
 ) -> Any:
     """Return a field of a config; see `Setting` for what it takes beside the default."""
-    metadata = {"setting": Setting(help, least, above, most, choices, metavar)}
+    metadata = {"setting": Setting(help, least, above, most, choices, metavar, below)}
     if isinstance(default, Mapping):
         return field(default_factory=lambda: dict(default), metadata=metadata)
     return field(default=default, metadata=metadata)

@@ -413,6 +413,11 @@ class Rows:
         name = str(path)
         return cls(lambda: read_rows(name, format=format), f"of {name}", path=name)
 
+    @property
+    def path(self) -> str | None:
+        """Return the file or URL that holds the rows; None where they are made as asked for."""
+        return self._path
+
     def __iter__(self) -> Iterator[Example]:
         """Yield the rows, from the first."""
         return self._make()

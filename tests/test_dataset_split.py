@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from genie_dp.cli import run
 from genie_dp.dataset.keys import KEYS, program_key
-from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, functions_in, traits_of
+from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, traits_of
+from genie_dp.languages.functions import functions_in
 from tests.dataset_rows import LAMP, SHOP, families, read, row, write
 
 PARTS = ("train", "validation", "test")

@@ -13,9 +13,9 @@ pytest.importorskip("dp_accounting")
 
 from genie_dp.cli import load_command, run  # noqa: E402
 from genie_dp.cli.private import STEPS, train_job  # noqa: E402
-from genie_dp.cli.private.sampled_rows import drawn_rows  # noqa: E402
 from genie_dp.cli.private.train import ENGINES, KINDS  # noqa: E402
 from genie_dp.private.generators import fit, stages  # noqa: E402
+from genie_dp.private.generators.drawn import drawn_rows  # noqa: E402
 from genie_dp.private.generators.folder import read_spent  # noqa: E402
 from genie_dp.private.ledger.book import Ledger  # noqa: E402
 from genie_dp.private.training import run as training_run  # noqa: E402

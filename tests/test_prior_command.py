@@ -18,8 +18,8 @@ import pytest
 
 from genie_dp import cli
 from genie_dp.cli.private import prior, render
-from genie_dp.cli.private.sampled_rows import Fingerprint
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.generators.drawn import Fingerprint
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian
@@ -141,13 +141,9 @@ def test_nothing_private_is_told_or_written(private, capsys):
 @pytest.mark.parametrize("moment", ["before the counts are kept", "after"])
 def test_a_killed_run_goes_on_and_costs_once(moment, private):
     place = "release" if moment.startswith("before") else "prior_of"
-    module = "run" if place == "release" else "make"
-    target = f"genie_dp.private.prior.{module}"
-    if module == "make":
-        target = "genie_dp.cli.private.prior_job"
     code = f"""
 import os, signal, sys
-import {target} as here
+import genie_dp.private.prior.run as here
 def killed(*args, **options):
     os.kill(os.getpid(), signal.SIGKILL)
 here.{place} = killed

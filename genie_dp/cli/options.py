@@ -145,7 +145,9 @@ def _type_of(value_type: Any, known: Setting) -> Any:
         return click.IntRange(whole[0], whole[1])
     if value_type is float:
         least = known.above if known.above is not None else known.least
-        return Finite(least, known.most, min_open=known.above is not None)
+        most = known.below if known.below is not None else known.most
+        open_ends = {"min_open": known.above is not None, "max_open": known.below is not None}
+        return Finite(least, most, **open_ends)
     return str
 
 

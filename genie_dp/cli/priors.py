@@ -1,15 +1,13 @@
 """`--prior`: a private prior that synthesis, augmentation and training go by."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.dataset.traits import functions_in
-from genie_dp.errors import GenieError, Problem
-from genie_dp.languages import get_language
+from genie_dp.languages.functions import functions_of
 from genie_dp.private_prior import PriorFile, load_prior, row_weight
 from genie_dp.records import Example, PrivatePrior
 
@@ -36,46 +34,6 @@ def read_prior(options: Mapping[str, Any]) -> PriorFile | None:
 # ---------------------------------------------------------------------------- weights of rows
 
 
-def functions_of(row: Example) -> tuple[str, ...]:
-    """Return the functions of a row; rows of TSV, and those that people wrote, may not name them.
-
-    >>> functions_of(Example("S0", "beep", "now => @c.beep"))
-    ('@c.beep',)
-    >>> functions_of(Example("S0", "beep", "( beep ( twice ) )", "sexpr"))
-    ('beep', 'twice')
-    """
-    if row.functions:
-        return row.functions
-    if row.language == "thingtalk":
-        return functions_in(row.program)
-    language = get_language(row.language)
-    try:
-        return tuple(language.functions(language.from_tokens(row.program)).elements())
-    except GenieError:
-        return ()  # no program, or none that can be read
-
-
-def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
-    """Refuse to write over what is read, or one file over another; --overwrite means older runs.
-
-    Args:
-        targets, inputs: names of files; None, URLs and "-" are no files.
-
-    Raises:
-        GenieError: F011.
-    """
-    taken = {path for name in inputs if (path := _file(name))}
-    for name in targets:
-        path = _file(name)
-        if path in taken:
-            message = f"{name} is read, or written already: it would be lost"
-            raise GenieError(Problem("F011", message, hint="name another file"))
-        taken |= {path} if path else set()
-
-
-def _file(name: object) -> Path | None:
-    is_none = name is None or name == "-" or "://" in str(name)
-    return None if is_none else Path(str(name)).resolve()
 
 
 def weighed(row: Example, prior: PrivatePrior) -> Example:

@@ -91,9 +91,9 @@ def command(
     genie-dp train --recipe examples/parser.yaml --seed 2 --output parser
     torchrun --no-python --nproc-per-node 2 genie-dp train train.jsonl --epochs 3 --output parser
     """
-    from genie_dp.dataset.folder import About
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
+    from genie_dp.dataset.folder import About
     from genie_dp.parser.recipe import config_of
     from genie_dp.parser.rows import language_of
     from genie_dp.parser.run import rank, run

@@ -10,6 +10,7 @@ from typing import Any
 
 from genie_dp.dataset.card import Card
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private_prior import load_spent, spent_of
 from genie_dp.records import Spent
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
@@ -33,17 +34,7 @@ class About:
         Raises:
             GenieError: the file holds none.
         """
-        if not isinstance(self.spent, Path):
-            return self.spent
-        try:
-            return _spent(json.loads(self.spent.read_text(encoding="utf-8")))
-        except (ValueError, TypeError, KeyError) as error:
-            hint = "a JSON object: epsilon, delta, unit, relation, accountant, not_covered"
-            raise GenieError(Problem("D012", f"{self.spent}: {error}", hint=hint)) from None
-
-
-def _spent(fields: dict[str, Any]) -> Spent:
-    return Spent(**{**fields, "not_covered": tuple(fields["not_covered"])})
+        return load_spent(self.spent) if isinstance(self.spent, Path) else self.spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +65,7 @@ def card_facts(folder: str) -> CardFacts:
         facts["licence"],
         tuple(facts["sources"]),
         tuple((what, seed) for what, seed in facts["seeds"]),
-        _spent(facts["spent"]) if facts["spent"] else None,
+        spent_of(facts["spent"]) if facts["spent"] else None,
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 import xxhash
 
 from genie_dp.dataset.config import By
-from genie_dp.dataset.traits import without_text
+from genie_dp.languages.functions import without_text
 
 # A text, its entity type and its identifier; a placeholder; a number with its units, money, a day.
 # It begins with a space, so that the search skips from one to the next.

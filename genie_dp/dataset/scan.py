@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import xxhash
 
-from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Span, problem_at
+from genie_dp.languages.functions import functions_in
 from genie_dp.records import Example
 from genie_dp.rows import MOST_WEIGHT, check_texts, format_of, from_json, from_tsv, read_rows
 from genie_dp.run.files import no_text, opened

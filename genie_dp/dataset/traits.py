@@ -1,7 +1,8 @@
 """What sort of command a program is: the classes of Genie's Figure 7, read off its tokens."""
 
-import re
 from collections.abc import Sequence
+
+from genie_dp.languages.functions import without_text
 
 COMPOUND = 1
 FILTER = 2
@@ -30,27 +31,6 @@ TRAITS: tuple[tuple[int, str], ...] = (
     (AGGREGATE, "aggregation"),
     (POLICY, "policies"),
 )
-
-_TEXT = re.compile(r'(?<!\S)"(?: (?!" |"$)\S+)* "(?!\S)|(?<!\S)""(?!\S)')
-_FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")
-
-
-def without_text(program: str, place: str = '""') -> str:
-    """Return a token form with `place` instead of every quoted text.
-
-    >>> without_text('now => @c.say param:text:String = " filter it "')
-    'now => @c.say param:text:String = ""'
-    """
-    return _TEXT.sub(place, program) if '"' in program else program
-
-
-def functions_in(program: str) -> tuple[str, ...]:
-    """Return the functions of a ThingTalk program in token form, in program order.
-
-    >>> functions_in("monitor ( @a.b ) => @c.d on param:x:String = param:y:String")
-    ('@a.b', '@c.d')
-    """
-    return tuple(_FUNCTION.findall(without_text(program)))
 
 
 def traits_of(program: str, functions: Sequence[str], language: str = "thingtalk") -> int:

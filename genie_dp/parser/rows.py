@@ -15,9 +15,9 @@ from typing import Any, NamedTuple, get_type_hints
 import xxhash
 
 from genie_dp.dataset.scan import as_row
-from genie_dp.dataset.traits import functions_in
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
+from genie_dp.languages.functions import functions_in
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.families import oldest_of

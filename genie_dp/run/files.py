@@ -302,11 +302,29 @@ def refuse_overlap(outputs: Iterable[str | Path | None], inputs: Iterable[str | 
         written.add(path)
 
 
-def _resolved(name: str | Path | None) -> Path | None:
+def _resolved(name: object) -> Path | None:
     if name is None or str(name) in ("", "-") or "://" in str(name):
         return None
-    return Path(name).resolve()
+    return Path(str(name)).resolve()
 
 
 def _overlaps(message: str, hint: str) -> None:
     raise GenieError(Problem("D027", message, hint=hint))
+
+
+def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
+    """Refuse to write over what is read, or one file over another; --overwrite means older runs.
+
+    Args:
+        targets, inputs: names of files; None, URLs and "-" are no files.
+
+    Raises:
+        GenieError: F011.
+    """
+    taken = {path for name in inputs if (path := _resolved(name))}
+    for name in targets:
+        path = _resolved(name)
+        if path in taken:
+            message = f"{name} is read, or written already: it would be lost"
+            raise GenieError(Problem("F011", message, hint="name another file"))
+        taken |= {path} if path else set()

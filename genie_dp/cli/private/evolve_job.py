@@ -10,7 +10,6 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.priors import functions_of
 from genie_dp.cli.private.evolve_folder import EVOLUTION, deliver
 from genie_dp.cli.private.evolve_generators import embedding_of, generator_of, public_files
 from genie_dp.cli.private.evolve_plan import (
@@ -26,6 +25,7 @@ from genie_dp.cli.private.train_files import digest_of, write_over
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
+from genie_dp.languages.functions import functions_of
 from genie_dp.private.evolution.covered import check_generator, check_table
 from genie_dp.private.evolution.embedding import Embedding
 from genie_dp.private.evolution.generator import Candidate, Generator

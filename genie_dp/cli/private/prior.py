@@ -1,12 +1,14 @@
 """`genie-dp private prior`: what people ask for, released once with noise."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.options import POSITIVE, Finite, library_options, paid_resume_options
+from genie_dp.cli.options import POSITIVE, library_options, paid_resume_options, settings_options
 from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.private.prior.config import PriorConfig
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -23,33 +25,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @ledger_option
 @library_options
-@click.option(
-    "--about", type=click.IntRange(1), metavar="N",
-    help="How many units there are, as far as anybody may know [counted with noise, too].",
-)  # fmt: skip
-@click.option(
-    "--mechanism", type=click.Choice(["gaussian", "laplace"]), default="gaussian",
-    show_default=True, help="Noise. Laplace needs no delta, and is wider if a unit adds to much.",
-)  # fmt: skip
-@click.option(
-    "--functions", "most_functions", type=click.IntRange(1), default=2, show_default=True,
-    metavar="N", help="Functions that a unit counts for, at most: those that it uses most.",
-)  # fmt: skip
-@click.option(
-    "--pairs", "most_pairs", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-    help="Pairs of functions in one program that a unit counts for, at most.",
-)  # fmt: skip
-@click.option(
-    "--missing", "most_missing", type=click.IntRange(0), default=1, show_default=True, metavar="N",
-    help="Names that the library lacks that a unit counts for, at most; needs one of the next two.",
-)  # fmt: skip
+@settings_options(PriorConfig, leave_out=("epsilon",))
 @click.option(
     "--candidates", type=_FILE, metavar="FILE",
     help="Functions that the library may lack, one a line: each is counted. Nothing private.",
-)  # fmt: skip
-@click.option(
-    "--threshold-delta", type=Finite(0, 1, min_open=True, max_open=True), metavar="DELTA",
-    help="Show names of private rows that enough units have; takes so much of the budget's delta.",
 )  # fmt: skip
 @click.option(
     "--public", multiple=True, metavar="FILE",
@@ -62,7 +41,23 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )  # fmt: skip
 @click.option("--spent", type=_FILE, metavar="FILE", help="Guarantee of these rows, as JSON.")
 @paid_resume_options
-def command(**options: Any) -> None:
+def command(
+    *,
+    private: Path,
+    output: Path,
+    epsilon: float,
+    ledger: Path | None,
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    settings: Mapping[str, Any],
+    candidates: Path | None,
+    public: tuple[str, ...],
+    sampled: Path | None,
+    spent: Path | None,
+    resume: bool,
+    overwrite: bool,
+) -> None:
     """Count which functions people ask for, with noise, and write a prior.
 
     PRIVATE is JSONL or TSV of utterances with their programs. The count is recorded in the ledger
@@ -73,8 +68,22 @@ def command(**options: Any) -> None:
     genie-dp private prior private.jsonl --epsilon 1 --output prior.json
     genie-dp synthesize --prior prior.json --output pairs.jsonl
     """
-    from genie_dp.cli.private.prior_job import run
+    from genie_dp.cli.inputs import load_library_of
+    from genie_dp.private.ledger.book import Ledger
+    from genie_dp.private.ledger.guard import ledger_to_spend
+    from genie_dp.private.prior.run import run
+    from genie_dp.run.stage import Output
 
-    if (options["sampled"] is None) != (options["spent"] is None):
+    if (sampled is None) != (spent is None):
         raise click.UsageError("--sampled and --spent go together")
-    run(options)
+    config = PriorConfig(epsilon=epsilon, **settings)
+    book = Ledger.open(ledger_to_spend(private, ledger))
+    library = load_library_of(language, skills, skip_broken=skip_broken)
+    result = run(
+        config, private, book, library, Output(str(output), resume=resume, overwrite=overwrite),
+        language=language, public=public, candidates=candidates, sampled=sampled, spent=spent,
+    )  # fmt: skip
+    *report, written = result.lines()
+    for line in report:
+        click.echo(line)
+    click.echo(written, err=True)

@@ -18,7 +18,6 @@ from genie_dp import __version__
 from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import compiled_of
 from genie_dp.cli.output import progress
-from genie_dp.cli.priors import refuse_inputs
 from genie_dp.cli.private.render_work import Said, append, read, whole_lines
 from genie_dp.dataset.folder import About
 from genie_dp.errors import GenieError, Problem
@@ -26,7 +25,7 @@ from genie_dp.private.prior.render import Renderer, Unsaid, numbered
 from genie_dp.private_prior import load_prior
 from genie_dp.records import Example
 from genie_dp.rows import read_rows, rows_format, to_json, write_rows
-from genie_dp.run.files import local_target, open_text
+from genie_dp.run.files import local_target, open_text, refuse_inputs
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.work import enter_work, interruptible, refuse_or_clear, work_folder_of
 from genie_dp.run.workers import in_processes

@@ -11,10 +11,10 @@ from genie_dp import __version__
 from genie_dp.cli.inputs import load_library_of
 from genie_dp.cli.output import progress
 from genie_dp.cli.parser_predictor import BestProgram
-from genie_dp.cli.private.sampled_rows import COMMAND, Fingerprint
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.learn.device import prepare_torch
+from genie_dp.private.generators.drawn import COMMAND, Fingerprint
 from genie_dp.private.generators.stages import RUN
 from genie_dp.private.ledger.guard import refuse_learned
 from genie_dp.records import Example

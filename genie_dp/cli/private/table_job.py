@@ -12,9 +12,9 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.inputs import load_library_of
-from genie_dp.cli.priors import functions_of
 from genie_dp.cli.private.table_asked import model_of
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.functions import functions_of
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.guard import Payer, Units, ledger_to_spend, refuse_private

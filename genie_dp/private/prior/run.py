@@ -1,20 +1,131 @@
-"""Noisy counts that survive being killed: paid before, drawn once, kept until they are written."""
+"""A private prior as a stage: noisy counts, paid before and drawn once, and what follows from them.
+
+What is paid survives being killed: the counts are kept until the prior is written.
+"""
 
 import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from hashlib import sha256
 from pathlib import Path
+from typing import Any, Literal, cast
 
-from genie_dp.private.ledger.guard import Units, closing, paid_by
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.languages.functions import functions_of
+from genie_dp.private.generators.drawn import drawn_rows
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.guard import Payer, Units, closing, paid_by, refuse_private
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.ledger.once import made_once
+from genie_dp.private.prior.config import PriorConfig
 from genie_dp.private.prior.histogram import Plan, Released, Unit, release
+from genie_dp.private.prior.make import Made, Sampled, covering, prior_of
+from genie_dp.private.prior.read import read_candidates, support_of, units_of
+from genie_dp.private.prior.report import lines
+from genie_dp.private.prior.support import Support
 from genie_dp.private.secure import noise
-from genie_dp.private_prior import spent_of
-from genie_dp.records import Spent
+from genie_dp.private.source import PrivateSource
+from genie_dp.private_prior import PriorFile, load_prior, load_spent, save_prior, spent_of
+from genie_dp.records import Example, Spent
+from genie_dp.rows import Rows, format_of, rows_of
+from genie_dp.run.files import refuse_inputs
+from genie_dp.run.stage import Output, Result
+from genie_dp.run.work import begun, refuse_or_clear
 
+PURPOSE = "frequencies of functions"
 Spend = Callable[[Sequence[Mechanism], str], Spent]
 """Records mechanisms under the name of a run, once, and returns all that was spent."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class PriorResult(PriorFile, Result):
+    """The prior that a run released; printed, it says what people ask for.
+
+    Attributes:
+        output: its file.
+    """
+
+    output: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell the developers of the library, then where the prior is."""
+        yield from lines(self.prior)
+        yield f"{len(self.prior.function_weights):,} functions -> {self.output}"
+
+
+def run(
+    config: PriorConfig,
+    private: Path,
+    ledger: Ledger,
+    library: Any,
+    output: Output,
+    *,
+    language: str,
+    public: Sequence[Rows | str | Path] = (),
+    candidates: Path | None = None,
+    sampled: Path | None = None,
+    spent: Path | None = None,
+) -> PriorResult:
+    """Count which functions private rows use, with noise, and write a prior.
+
+    Nothing is spent before all that is public was read and the private rows are known to be good.
+
+    Args:
+        config: what is counted.
+        private: the rows.
+        ledger: their ledger, which pays.
+        library: its functions are counted; None for S-expressions without declarations.
+        output: the file of the prior.
+        language: of all programs.
+        public: rows made without the prior: weights are relative to them.
+        candidates: a file of names that the library may lack.
+        sampled: rows of a generator that was trained with this ledger; they go into the prior.
+        spent: the file of their guarantee.
+
+    Raises:
+        GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
+            public is not (F008), the output is there (Y022) or read (F011); docs/prior.md has more.
+    """
+    target = cast("Path", output.path)
+    public_rows = [rows_of(one) for one in public]
+    files = [*(one.path for one in public_rows), candidates, sampled]
+    read = [file for file in files if file is not None]
+    refuse_private(read, private, code="F008")
+    refuse_inputs([target], [private, *read, spent, ledger.path])
+    made = Made.of(
+        functions_of(row) for rows in public_rows for row in _public_examples(rows, language)
+    )
+    names = read_candidates(candidates, language) if candidates else ()
+    drawn = Sampled() if spent is None or sampled is None else _sampled(sampled, spent, ledger)
+    support = support_of(library, made.functions, names, language)
+    plan = _plan(config, ledger, support, has_candidates=candidates is not None)
+    settings = {
+        "version": __version__,
+        "private": str(private.resolve()),
+        "ledger": str(ledger.path),
+        "about": config.about,
+        "limits": asdict(plan.limits),
+        "noise": [plan.kind, plan.multiplier, plan.threshold_delta],
+        "public": sha256(repr((support, made, drawn)).encode()).hexdigest(),
+    }
+
+    def units() -> Units[Unit]:
+        source = PrivateSource.promised(private, ledger.budget, language=language)
+        return units_of(source, get_language(language))
+
+    refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
+    with begun(output.work, settings, resume=output.resume) as work:
+        released, total = released_once(output.work, plan, units, Payer(ledger, PURPOSE))
+        work.keep()
+        prior = prior_of(released, plan, total, about=config.about, made=made, sampled=drawn)
+        save_prior(prior, target)
+    shutil.rmtree(output.work, ignore_errors=True)  # who went on with this run may be doing so
+    written = load_prior(target)
+    return PriorResult(written.prior, written.digest, output.target)
 
 
 def released_once(
@@ -42,3 +153,45 @@ def released_once(
     close = closing(spend).close
     kept = json.loads(made_once(work, "prior", text, close, what="counts", code="F009"))
     return Released(**kept["released"]), spent_of(kept["spent"])
+
+
+def _public_examples(rows: Rows, language: str) -> Iterator[Example]:
+    """Yield public rows; those of source private are none. TSV does not tell its language."""
+    is_told = rows.path is None or format_of(rows.path) != "tsv"
+    for row in rows:
+        if row.source == "private":
+            message = f"{rows.path or rows} has rows of source private, so it is not public"
+            raise GenieError(Problem("F008", message, hint="rows of a generator go to --sampled"))
+        yield row if is_told else replace(row, language=language)
+
+
+def _sampled(rows: Path, spent: Path, ledger: Ledger) -> Sampled:
+    guarantee = load_spent(spent)
+    covering(ledger.spent(), guarantee)
+    drawn = drawn_rows(rows, guarantee, ledger)
+    programs = tuple(row.program for row in drawn if row.program)
+    return Sampled(programs, tuple(row.utterance for row in drawn), guarantee)
+
+
+def _plan(config: PriorConfig, ledger: Ledger, support: Support, *, has_candidates: bool) -> Plan:
+    threshold = config.threshold_delta or 0.0
+    multiplier = 1 / config.epsilon
+    if config.mechanism == "gaussian":
+        multiplier = _gaussian(config.epsilon, ledger, threshold)
+    kind = cast("Literal['gaussian', 'laplace']", config.mechanism)
+    limits = config.limits(has_candidates=has_candidates)
+    return Plan(support, limits, kind, multiplier, threshold)
+
+
+def _gaussian(epsilon: float, ledger: Ledger, threshold_delta: float) -> float:
+    """Return how wide Gaussian noise is that costs an epsilon by itself."""
+    budget = ledger.budget
+    if budget.delta == 0:
+        message = "Gaussian noise has no epsilon at the budget's delta of 0"
+        raise GenieError(Problem("F002", message, hint="add --mechanism laplace"))
+    if threshold_delta >= budget.delta:
+        message = f"--threshold-delta {threshold_delta:g} leaves nothing of delta {budget.delta:g}"
+        hint = f"take a part of it, such as {budget.delta / 10:g}"
+        raise GenieError(Problem("F002", message, hint=hint))
+    delta = budget.delta - threshold_delta
+    return noise_multiplier_for(epsilon, delta, rate=1.0, steps=1, accountant=budget.accountant)
