@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from genie_dp import private
     from genie_dp.api import describe, explain, load_grammar, load_library, split, synthesize
     from genie_dp.errors import GenieError
     from genie_dp.parser.parser import Parser
@@ -34,6 +35,7 @@ __all__ = (
     "explain",
     "load_grammar",
     "load_library",
+    "private",
     "split",
     "synthesize",
 )
@@ -52,6 +54,8 @@ _HOMES = {
 
 def __getattr__(name: str) -> Any:
     """Return a public name, importing what it needs."""
+    if name == "private":
+        return import_module("genie_dp.private")
     if name not in _HOMES:
         raise AttributeError(f"module 'genie_dp' has no attribute {name!r}")
     return getattr(import_module(f"genie_dp.{_HOMES[name]}"), name)

@@ -1,28 +1,24 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.private_prior import PriorFile, load_prior
+from genie_dp.recipe import config_of
 from genie_dp.records import Example
-from genie_dp.resources import data_folder
 from genie_dp.rows import Rows, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
-from genie_dp.templates.inputs import Inputs
-from genie_dp.texts import Paths, paths_of
+from genie_dp.templates.inputs import SHIPPED, Inputs
+from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
     from genie_dp.synthesis.describe import Describer, Description
     from genie_dp.synthesis.explain import Explainer, Explanation
 
-SHIPPED = "shipped"
-Config = TypeVar("Config")
 Made = TypeVar("Made")
 
 
@@ -41,10 +37,7 @@ def load_library(
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
-    paths = _paths(source, "thingpedia")
-    is_declared = any(path.suffix == ".sexpr" for path in paths)
-    name = language or ("sexpr" if is_declared else "thingtalk")
-    return files.load_library(name, paths, skip_broken=skip_broken)
+    return files.library_from(source, language=language, skip_broken=skip_broken)
 
 
 def load_grammar(source: Paths = SHIPPED, library: Any = SHIPPED) -> Inputs:
@@ -58,9 +51,8 @@ def load_grammar(source: Paths = SHIPPED, library: Any = SHIPPED) -> Inputs:
     Raises:
         GenieError: mistakes in any of the files, with their places.
     """
-    if isinstance(library, str | Path | Sequence):
-        library = load_library(library)
-    return files.inputs_of(library, _paths(source, "grammars", "en"))
+    found = files.library_from(library)
+    return files.inputs_of(found, files.shipped_or(source, "grammars", "en"))
 
 
 def synthesize(
@@ -89,7 +81,7 @@ def synthesize(
     from genie_dp.synthesis import run as stage
     from genie_dp.synthesis.config import SynthesisConfig
 
-    config = _config(SynthesisConfig, settings)
+    config = config_of(SynthesisConfig, settings)
     inputs = _grammar(grammar, library)
     weighs = load_prior(Path(prior)) if isinstance(prior, str | Path) else prior
 
@@ -123,7 +115,7 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
     from genie_dp.dataset.config import SplitConfig
     from genie_dp.dataset.split import SplitRows, assign
 
-    config = _config(SplitConfig, settings)
+    config = config_of(SplitConfig, settings)
     return SplitRows(assign(config, [rows_of(one) for one in rows]))
 
 
@@ -158,41 +150,8 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
 # -------------------------------------------------------------------------------------- arguments
 
 
-def _paths(source: Paths, *shipped: str) -> list[Path]:
-    """Return the paths of a source; "shipped" is our own, unless something here is so named."""
-    outer, *inner = shipped
-    return [
-        data_folder(outer).joinpath(*inner)
-        if str(path) == SHIPPED and not Path(SHIPPED).exists()
-        else Path(path)
-        for path in paths_of(source)
-    ]
-
-
 def _grammar(grammar: Inputs | Paths, library: Any) -> Inputs:
     return grammar if isinstance(grammar, Inputs) else load_grammar(grammar, library)
-
-
-def _config(kind: type[Config], settings: dict[str, Any]) -> Config:
-    """Return a config of these settings.
-
-    Raises:
-        GenieError: R043, it has no such setting; whatever the config itself refuses.
-    """
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
-    problems = [
-        Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, known))
-        for name in settings
-        if name not in known
-    ]
-    if problems:
-        raise GenieError(problems)
-    return kind(**{name: _frozen(value) for name, value in settings.items()})
-
-
-def _frozen(value: Any) -> Any:
-    """Return a list as a tuple, and one text where several may be as it is."""
-    return tuple(value) if isinstance(value, list | set) else value
 
 
 # Indexing a grammar takes half a second: once for each that is loaded.

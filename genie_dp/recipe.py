@@ -6,9 +6,11 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+
+Config = TypeVar("Config")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,24 @@ def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
                 hint = did_you_mean(str(one), known.choices) if known.choices else None
                 message = f"{what}: expected {expected}, got {one!r}"
                 yield Problem(code, message, hint=hint)
+
+
+def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
+    """Return a config of these settings; lists and sets become tuples.
+
+    Raises:
+        GenieError: R043, it has no such setting; whatever the config itself refuses.
+    """
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    problems = [
+        Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, known))
+        for name in settings
+        if name not in known
+    ]
+    if problems:
+        raise GenieError(problems)
+    frozen = {k: tuple(v) if isinstance(v, list | set) else v for k, v in settings.items()}
+    return kind(**frozen)
 
 
 def fits(value: Any, kind: Any) -> bool:

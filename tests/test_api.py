@@ -1,5 +1,6 @@
 """The public API: what `import genie_dp` offers, and the scripts that show it."""
 
+import json
 import subprocess
 import sys
 from itertools import islice
@@ -10,6 +11,8 @@ import pytest
 import genie_dp as gd
 from genie_dp.cli import run
 from genie_dp.private.ledger.guard import private_of
+from genie_dp.private.secure import _seeded
+from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
 from tests.dataset_rows import families, write
 
@@ -110,6 +113,123 @@ def test_descriptions_and_explanations_agree(grammar):
     program = "now => @com.gmail.inbox => notify"
     sentence = gd.describe(program, grammar).utterance
     assert gd.explain(sentence, grammar).programs == (program,)
+
+
+# ------------------------------------------------------------------------------- private rows
+
+HOME = "now => @com.twitter.home_timeline => notify"
+TWITTER = data_folder("thingpedia") / "com.twitter"
+BUDGET = {"epsilon": 3, "delta": 1e-6, "unit": "utterance"}
+
+
+@pytest.fixture
+def private(tmp_path):
+    path = tmp_path / "private.jsonl"
+    rows = [{"utterance": f"show tweet {number}", "program": HOME} for number in range(300)]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def codes(caught):
+    return [problem.code for problem in caught.value.problems]
+
+
+def test_public_names_of_private_are_there_and_importing_them_is_light():
+    assert all(getattr(gd.private, name) is not None for name in gd.private.__all__)
+    assert set(dir(gd.private)) == set(gd.private.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'Leger'"):
+        _ = gd.private.Leger
+    code = "import sys, genie_dp as gd; gd.private.__all__; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"
+
+
+def test_a_prior_is_the_commands_and_steers_synthesis(grammar, private, tmp_path, capsys):
+    ledger = gd.private.Ledger.init(private, **BUDGET)
+    with _seeded(0):
+        prior = ledger.prior(epsilon=1, library=TWITTER, about=300, public=[])
+        words = ["--epsilon", "1", "--skills", str(TWITTER), "--about", "300"]
+        apart = tmp_path / "apart"
+        apart.mkdir()
+        rows = apart / "private.jsonl"
+        rows.write_bytes(private.read_bytes())
+        gd.private.Ledger.init(rows, **BUDGET, apart=True)
+        capsys.readouterr()
+        output = ["--output", str(apart / "prior.json")]
+        assert run(["private", "prior", str(rows), *words, *output]) == 0
+    told = capsys.readouterr().out
+    assert str(prior).splitlines()[:-1] == told.splitlines()
+    saved = tmp_path / "prior.json"
+    prior.save(saved)
+    facts, others = (json.loads(path.read_text()) for path in (saved, apart / "prior.json"))
+    assert len(others["spent"].pop("not_covered")) == len(facts["spent"].pop("not_covered")) + 1
+    assert facts == others
+    with pytest.raises(gd.GenieError, match="exists already"):
+        prior.save(saved)
+    steered, plain = (list(gd.synthesize(grammar=grammar, size=300, seed=4, max_depth=1, prior=one))
+                      for one in (prior, None))  # fmt: skip
+    assert list(gd.synthesize(grammar=grammar, size=300, seed=4, max_depth=1, prior=saved)) == (
+        steered
+    )
+    twitter, usual = (sum("@com.twitter" in row.program for row in rows)
+                      for rows in (steered, plain))  # fmt: skip
+    assert twitter > 2 * usual
+
+
+def test_a_ledger_shows_its_budget_and_refuses_what_that_has_not(private, capsys):
+    with gd.private.Ledger.init(private, **BUDGET) as ledger:
+        shown = f"Ledger({private}: epsilon {{}} of 3 is spent at delta 1e-06 for each utterance)"
+        assert repr(ledger) == shown.format(0)
+        prior = ledger.prior(epsilon=2, library=TWITTER, about=300)
+        assert len(repr(prior)) < 200
+        assert ledger.spent == prior.prior.spent
+        assert 1.9 < ledger.spent.epsilon <= 2
+        before = sorted(private.parent.iterdir())
+        with pytest.raises(gd.GenieError) as caught:
+            ledger.prior(epsilon=2.9, library=TWITTER, about=300)
+        assert codes(caught) == ["B023"]
+        assert sorted(private.parent.iterdir()) == before
+    with pytest.raises(gd.GenieError) as caught:
+        ledger.prior(epsilon=0.1, library=TWITTER)
+    assert codes(caught) == ["B036"]
+    again = gd.private.Ledger(private)
+    assert repr(again) == repr(ledger)
+    assert again.doubts == ()
+    assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"epsilon": 0}, "R040"),
+        ({"epsilon": float("nan")}, "R040"),
+        ({"epsilon": 1, "threshold_delta": 1}, "R040"),
+        ({"epsilon": 1, "threshold_delta": 1e-6}, "F002"),
+        ({"epsilon": 1, "mechanism": "uniform"}, "R040"),
+        ({"epsilon": 1, "function": 2}, "R043"),
+        ({"epsilon": 1, "noise_seed": 2}, "R043"),
+        ({"epsilon": 1, "sampled": "rows.jsonl"}, "F006"),
+    ],
+)
+def test_what_a_prior_cannot_be_made_with_costs_nothing(private, settings, code):
+    ledger = gd.private.Ledger.init(private, **BUDGET)
+    with pytest.raises(gd.GenieError) as caught:
+        ledger.prior(library=TWITTER, **settings)
+    assert codes(caught) == [code]
+    assert ledger.spent.epsilon == 0
+
+
+def test_rows_without_a_file_or_a_ledger_are_refused(private, tmp_path):
+    with pytest.raises(gd.GenieError) as caught:
+        gd.private.Ledger(tmp_path / "none.jsonl")
+    assert codes(caught) == ["B028"]
+    with pytest.raises(gd.GenieError) as caught:
+        gd.private.Ledger(private)
+    assert codes(caught) == ["B022"]
+    gd.private.Ledger.init(private, **BUDGET)
+    with pytest.raises(gd.GenieError) as caught:
+        gd.private.Ledger.init(private, **{**BUDGET, "epsilon": 9})
+    assert codes(caught) == ["B020"]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import genie_dp as gd
 from genie_dp import cli
 from genie_dp.errors import GenieError
 from genie_dp.private.evolution.embedding import HashedNgrams
@@ -28,10 +29,13 @@ from genie_dp.private.tables.extract import metadata_of
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema
 from genie_dp.records import Spent
+from genie_dp.resources import data_folder
 from tests.evolution_setup import Words
 from tests.prior_setup import plan
 
 BUDGET = Budget(3.0, 1e-6, "utterance")
+PROMISE = {"epsilon": 100, "delta": 1e-6, "unit": "utterance"}
+TWITTER = data_folder("thingpedia") / "com.twitter"
 INIT = ("--epsilon", "3", "--delta", "1e-6", "--unit", "utterance")
 SCHEMA = Schema((Column("length", ("1-4", "5-9"), "length"),))
 WORDS = ("jazz", "rock", "milk", "bread", "tea", "figs", "rain", "snow", "mail", "news")
@@ -76,8 +80,16 @@ def codes(caught):
 
 
 def hard_link(rows):
-    os.link(rows, rows.with_name("other.jsonl"))
+    if not rows.with_name("other.jsonl").exists():
+        os.link(rows, rows.with_name("other.jsonl"))
     return rows.with_name("other.jsonl")
+
+
+def symbolic_link(rows):
+    link = rows.with_name("link.jsonl")
+    if not link.exists():
+        link.symlink_to(rows)
+    return link
 
 
 def hard_link_elsewhere(rows):
@@ -308,6 +320,89 @@ def test_rows_that_forgot_their_file_are_not_released(private, tmp_path):
     # Rows of no file are vouched for.
     paid_by(Units([("milk",)]), Payer(big, "made up", "x"))([Laplace(10.0)])
     assert len(big.entries) == 1
+
+
+def prior_of_rows(path, ledger=None, **options):
+    with gd.private.Ledger(path, ledger=ledger) as opened:
+        return opened.prior(epsilon=0.3, library=TWITTER, about=40, **options)
+
+
+def refused(make, *arguments, **options):
+    with pytest.raises(GenieError) as caught:
+        make(*arguments, **options)
+    assert "milk" not in str(caught.value)
+    return codes(caught)[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_public_api_gives_rows_elsewhere_no_other_budget(way, private, capsys):
+    own = ledger_of(private)
+    other = way(private)
+    assert refused(gd.private.Ledger.init, other, **PROMISE) in ("B020", "B031")
+    second = other.with_name("second.json")
+    assert refused(gd.private.Ledger.init, other, **PROMISE, ledger=second) in ("B030", "B031")
+    Ledger.create(second, Budget(100.0, 1e-6, "utterance"))
+    assert refused(prior_of_rows, other, second) in ("B030", "B031")
+    assert Ledger.open(second).entries == ()
+    # The right one pays; one that was put beside them is none of theirs.
+    prior_of_rows(other, own)
+    if not ledger_of(other).exists():
+        Ledger.create(ledger_of(other), Budget(100.0, 1e-6, "utterance"))
+        assert refused(prior_of_rows, other) in ("B030", "B031")
+    assert spends(own) == 2
+
+
+@pytest.mark.parametrize("way", [hard_link, symbolic_link])
+def test_the_public_api_pays_for_a_link_from_the_ledger_of_the_rows(way, private):
+    prior_of_rows(way(private))
+    assert spends(ledger_of(private)) == 2
+    assert refused(gd.private.Ledger.init, way(private), **PROMISE) == "B020"
+
+
+def test_the_public_api_takes_no_private_rows_for_public_ones(private, capsys):
+    made = converted(private)
+    linked, rows = hard_link(private), gd.Rows.read(private)
+    for public in (private, rows, [linked], made, gd.Rows.read(made)):
+        assert refused(prior_of_rows, private, public=public) == "F008"
+    assert refused(prior_of_rows, private, public=[next(iter(rows))]) == "F008"
+    assert refused(prior_of_rows, private, candidates=made) == "F008"
+    assert spends(ledger_of(private)) == 1
+
+
+def test_the_public_api_releases_once_what_is_paid_once(private, tmp_path, monkeypatch):
+    target, work = tmp_path / "prior.json", tmp_path / ".prior.json.work"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.private.prior.run.release", killed)
+        with pytest.raises(KeyboardInterrupt):
+            prior_of_rows(private, output=target)
+    shutil.copytree(work, tmp_path / "copy")
+    assert refused(prior_of_rows, private, output=target) == "Y021"
+    prior_of_rows(private, output=target, resume=True)
+    assert spends(ledger_of(private)) == 2
+    # Put back to where it was paid, it releases nothing else.
+    first = target.read_bytes()
+    (tmp_path / "copy").rename(work)
+    assert refused(prior_of_rows, private, output=target, resume=True) == "B032"
+    assert target.read_bytes() == first
+    assert spends(ledger_of(private)) == 2
+    assert refused(prior_of_rows, private, output=private, overwrite=True) == "F011"
+
+
+def test_a_ledger_that_was_changed_or_is_gone_opens_nothing(private):
+    own = ledger_of(private)
+    opened = gd.private.Ledger(private)
+    text = own.read_text()
+    own.write_text(text.replace('"epsilon": 3.0', '"epsilon": 30.0'))
+    assert refused(gd.private.Ledger, private) == "B011"
+    assert refused(opened.prior, epsilon=0.3, library=TWITTER) == "B011"
+    for path in (own, own.with_suffix(".head")):
+        path.unlink()
+    assert refused(gd.private.Ledger, private) in ("B022", "B031")
+    assert refused(gd.private.Ledger.init, private, **PROMISE) == "B031"
 
 
 def test_a_prior_does_not_take_rows_that_its_ledger_knows_nothing_of(private):

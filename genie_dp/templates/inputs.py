@@ -15,8 +15,9 @@ from genie_dp.resources import data_folder
 from genie_dp.run.cache import Parsed
 from genie_dp.templates.bodies import with_trees
 from genie_dp.templates.grammar import Grammar
-from genie_dp.texts import read_text
+from genie_dp.texts import Paths, paths_of, read_text
 
+SHIPPED = "shipped"
 MAIN = "main.genie"
 REAL = "real_phrases.genie"  # beside it: for skills with templates of a Thingpedia data set
 
@@ -75,6 +76,36 @@ def load_library(language: str, skills: Sequence[Path] = (), *, skip_broken: boo
     if not library.skipped:  # else it is to be told again
         parsed.keep(library, library.sources)
     return library
+
+
+def library_from(given: Any, *, language: str | None = None, skip_broken: bool = False) -> Any:
+    """Return a library as it is given, or that of its source.
+
+    Args:
+        given: a library, or folders of skills, a file of declarations, or "shipped".
+        language: of the programs; None for what the source is.
+        skip_broken: leave skills with mistakes out; `skipped` of the library names them.
+
+    Raises:
+        GenieError: mistakes in any of the files.
+    """
+    if not isinstance(given, str | Path | Sequence):
+        return given
+    paths = shipped_or(given, "thingpedia")
+    is_declared = any(path.suffix == ".sexpr" for path in paths)
+    name = language or ("sexpr" if is_declared else "thingtalk")
+    return load_library(name, paths, skip_broken=skip_broken)
+
+
+def shipped_or(source: Paths, *shipped: str) -> list[Path]:
+    """Return the paths of a source; "shipped" is our own, unless something here is so named."""
+    outer, *inner = shipped
+    return [
+        data_folder(outer).joinpath(*inner)
+        if str(path) == SHIPPED and not Path(SHIPPED).exists()
+        else Path(path)
+        for path in paths_of(source)
+    ]
 
 
 def load_inputs(

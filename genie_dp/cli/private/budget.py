@@ -61,7 +61,7 @@ def group() -> None:
     help="The rows may be another ledger's: for rows that are public, or only seem to be its.",
 )  # fmt: skip
 @ledger_option
-def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
+def init(private: Path | None, ledger: Path | None, **options: Any) -> None:
     """Promise a budget for private rows, once.
 
     PRIVATE is the file of private rows: it is compared with rows that something was learned from
@@ -74,22 +74,18 @@ def init(private: Path | None, ledger: Path | None, **promise: Any) -> None:
     """
     from genie_dp.cli.output import show_problems
     from genie_dp.cli.private.budget_tables import promised
+    from genie_dp.private.api import promise
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.budget import Budget, doubts
-    from genie_dp.private.ledger.guard import check_new, ledger_to_spend
-    from genie_dp.private.source import key_of
 
-    budget = Budget(**promise)
-    if ledger is None:
+    budget = Budget(**options)
+    if private is None:
+        made = Ledger.create(ledger_path(None, ledger), budget)
+    elif ledger is None and private.name.endswith(".ledger.json"):
         check_is_there(private)
-    if private is not None:
-        if ledger is not None:
-            ledger_to_spend(private, ledger)
-        if not (budget.apart or ledger_path(private, ledger).exists()):
-            check_new(private)
-        # Later it would be too late: a promise is made once.
-        key_of(str(private), budget.unit, budget.unit_field)
-    made = Ledger.create(ledger_path(private, ledger), budget)
+        made = Ledger.create(private, budget)
+    else:
+        made = promise(private, ledger, budget)
     show_problems(doubts(budget))
     click.echo(f"{made.path}: {promised(budget)}", err=True)
 
