@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from genie_dp.cli import run
 from genie_dp.cli.private import redact_job
 from genie_dp.cli.private.redact_work import WorkFolder
+from genie_dp.errors import GenieError
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.guard import private_of
+from genie_dp.private.ledger.guard import Payer, paid_by, private_of
 from genie_dp.private.redact.patterns import Patterns
 from genie_dp.private.redact.provenance import (
     Provenance,
@@ -24,6 +25,7 @@ from genie_dp.private.redact.provenance import (
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import Point
 from genie_dp.private.redact.spans import MASK, Policy
+from genie_dp.private.source import PrivateSource
 from tests.test_redact_resume import Stopped, stop
 
 PLACES = ("kitchen", "hall", "attic", "garage", "bath")
@@ -239,6 +241,10 @@ def test_no_training_by_user_takes_rows_that_were_redacted_across_users(
     command = ["private", *(word.format("out.jsonl") for word in words), "--output", "made"]
     assert run(command) == 1
     assert "error[O017]" in capsys.readouterr().err
+    # Nor does Python, whatever it read them by.
+    units = PrivateSource.open("out.jsonl", language="thingtalk").units
+    with pytest.raises(GenieError, match="O017"):
+        paid_by(units, Payer(Ledger.open(ledger_of(Path("out.jsonl"))), "anything", "run"))
     assert not Ledger.open(ledger_of(Path("out.jsonl"))).entries
     assert not Path("made").exists()
 

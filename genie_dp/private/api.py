@@ -9,13 +9,12 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger import book
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant
-from genie_dp.private.ledger.budget import Budget, Unit, doubts
+from genie_dp.private.ledger.budget import Budget, Unit, doubts, key_of
 from genie_dp.private.ledger.guard import check_new, ledger_to_spend
 from genie_dp.private.ledger.marks import ledger_by_name
 from genie_dp.private.prior.config import PriorConfig
 from genie_dp.private.prior.run import PriorResult
 from genie_dp.private.prior.run import run as run_prior
-from genie_dp.private.source import key_of
 from genie_dp.recipe import config_of
 from genie_dp.records import Spent
 from genie_dp.rows import Rows

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.private.ledger.budget import UNITS, Budget, Unit
+from genie_dp.private.ledger.budget import Budget, Unit, is_table, key_of
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.redact.provenance import Provenance, read_provenance
+from genie_dp.private.redact.provenance import redaction_of
 from genie_dp.rng import stream
 from genie_dp.run.files import UNREADABLE, unreadable
 
@@ -25,8 +25,6 @@ MOST = 10
 # What redaction puts into the place of secrets (redact/spans.py).
 _MASK = "<MASK>"
 _NAMED = "which field names it is promised: genie-dp private budget init --unit-field"
-# The column of TSV that holds the unit, unless told: after id, utterance and program.
-_COLUMN = 4
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -163,7 +161,7 @@ class _Reader:
 
     def read(self, lines: IO[bytes]) -> None:
         """Read all lines, or until there are too many mistakes."""
-        parse = self._tsv if _is_table(self.file) else self._json
+        parse = self._tsv if is_table(self.file) else self._json
         for number, line in enumerate(lines, 1):
             if line.strip() and (fault := parse(line, number)):
                 code, message, hint = fault
@@ -266,48 +264,6 @@ def _name(value: Any) -> str | None:
     if isinstance(value, bool) or not (isinstance(value, int) or _is_text(value)):
         return None
     return str(value)
-
-
-def key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
-    """Return the field or column that names units, None where each row is one; nothing is opened.
-
-    Raises:
-        GenieError: there is no such unit, or a table is to have names (Q006).
-    """
-    if unit not in UNITS:
-        message = f"expected the unit utterance, dialogue or user, got {unit!r}"
-        raise GenieError(Problem("Q006", message))
-    if unit == "utterance":
-        if unit_field is not None:
-            hint = "give the unit user or dialogue"
-            message = f"each utterance is a unit by itself, but units are named by {unit_field!r}"
-            raise GenieError(Problem("Q006", message, hint=hint))
-        return None
-    key = unit_field or (str(_COLUMN) if _is_table(file) else unit)
-    if _is_table(file) and not (key.isascii() and key.isdigit() and int(key) > 0):
-        message = f"expected the number of a column, from 1 on, got {key!r}"
-        raise GenieError(Problem("Q006", message, hint="TSV has no names"))
-    return key
-
-
-def redaction_of(path: Path | str, budget: Budget) -> Provenance | None:
-    """Return how a file of rows was redacted; None where no manifest of these rows tells it.
-
-    Raises:
-        GenieError: rows of several of the budget's units were compared, so that one unit more or
-            less changes the rows of others (O017).
-    """
-    key = key_of(str(path), budget.unit, budget.unit_field)
-    made = read_provenance(Path(path))
-    if made is not None and made.couples(key):
-        message = f"the budget is by {key or 'row'}, and {path} was redacted by {made.by}"
-        hint = f"redact again with --unit-field {key}" if key else "redact again without --near"
-        raise GenieError(Problem("O017", message, hint=hint))
-    return made
-
-
-def _is_table(file: str) -> bool:
-    return ".tsv" in Path(file).suffixes[-2:]
 
 
 def _cap_of(unit: Unit, cap: int | None) -> int:

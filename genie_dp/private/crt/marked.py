@@ -16,8 +16,8 @@ from typing import Any, Literal
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.budget import Budget
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.redact.provenance import manifest_beside
-from genie_dp.private.source import PrivateRow, PrivateSource, redaction_of
+from genie_dp.private.redact.provenance import manifest_beside, redaction_of
+from genie_dp.private.source import PrivateRow, PrivateSource
 
 MASK = "<MASK>"
 PART, PUBLIC = "part", "public"

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from genie_dp.errors import GenieError, Problem
@@ -15,6 +16,8 @@ UNITS: tuple[Unit, ...] = get_args(Unit)
 _LARGE_DELTA = 1e-3
 # "Weak to no" guarantees above it (Ponomareva et al., How to DP-fy ML, 2023, tier 3).
 _LARGE_EPSILON = 10
+# The column of TSV that holds the unit, unless told: after id, utterance and program.
+_COLUMN = 4
 # Fields that a ledger without them says nothing of.
 _MAY_MISS = {"unit_field", "apart"}
 
@@ -174,3 +177,30 @@ def budget_from(facts: Mapping[str, Any]) -> Budget:
         message = f"a budget has {', '.join(sorted(known))}, got {', '.join(sorted(facts))}"
         raise GenieError(Problem("B005", message))
     return Budget(**facts)
+
+
+def key_of(file: str, unit: Unit, unit_field: str | None) -> str | None:
+    """Return the field or column that names units, None where each row is one; nothing is opened.
+
+    Raises:
+        GenieError: there is no such unit, or a table is to have names (Q006).
+    """
+    if unit not in UNITS:
+        message = f"expected the unit utterance, dialogue or user, got {unit!r}"
+        raise GenieError(Problem("Q006", message))
+    if unit == "utterance":
+        if unit_field is not None:
+            hint = "give the unit user or dialogue"
+            message = f"each utterance is a unit by itself, but units are named by {unit_field!r}"
+            raise GenieError(Problem("Q006", message, hint=hint))
+        return None
+    key = unit_field or (str(_COLUMN) if is_table(file) else unit)
+    if is_table(file) and not (key.isascii() and key.isdigit() and int(key) > 0):
+        message = f"expected the number of a column, from 1 on, got {key!r}"
+        raise GenieError(Problem("Q006", message, hint="TSV has no names"))
+    return key
+
+
+def is_table(file: str) -> bool:
+    """Tell whether a file is TSV, by its name."""
+    return ".tsv" in Path(file).suffixes[-2:]

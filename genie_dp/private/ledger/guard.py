@@ -16,6 +16,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger import marks
 from genie_dp.private.ledger.book import Ledger, ledger_of
 from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.redact.provenance import redaction_of
 from genie_dp.records import Spent
 from genie_dp.run.files import UNREADABLE, unreadable
 from genie_dp.texts import read_text
@@ -138,7 +139,8 @@ def paid_by(units: object, spend: Callable[..., Spent]) -> Paying:
 
     Raises:
         GenieError: they do not know their file, or are of one and the spend goes nowhere (B033);
-            the file is another ledger's (B030, B031), or cannot be read (Q001).
+            the file is another ledger's (B030, B031), or cannot be read (Q001); its rows were
+            redacted across the budget's units (O017).
     """
     if not isinstance(units, Units):
         message = f"expected private rows that know their file, got {type(units).__name__}"
@@ -150,6 +152,7 @@ def paid_by(units: object, spend: Callable[..., Spent]) -> Paying:
         message = f"a release of {units.file} is paid by its ledger"
         hint = "Payer(Ledger.open(ledger_of(path)), purpose, run)"
         raise GenieError(Problem("B033", message, hint=hint))
+    redaction_of(units.file, spend.ledger.budget)
     said = marks.said_in(units.file)
     check_ledger(units.file, spend.ledger, lambda: said)
     return replace(spend, file=units.file, said=said)

@@ -11,6 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.ledger.budget import Budget, key_of
+
 SCHEMA = "genie-dp.redacted-rows/1"
 
 
@@ -84,6 +87,22 @@ def read_provenance(rows: Path) -> Provenance | None:
         return found if found.digest == digest_of_rows(rows) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def redaction_of(path: Path | str, budget: Budget) -> Provenance | None:
+    """Return how a file of rows was redacted; None where no manifest of these rows tells it.
+
+    Raises:
+        GenieError: rows of several of the budget's units were compared, so that one unit more or
+            less changes the rows of others (O017).
+    """
+    key = key_of(str(path), budget.unit, budget.unit_field)
+    made = read_provenance(Path(path))
+    if made is not None and made.couples(key):
+        message = f"the budget is by {key or 'row'}, and {path} was redacted by {made.by}"
+        hint = f"redact again with --unit-field {key}" if key else "redact again without --near"
+        raise GenieError(Problem("O017", message, hint=hint))
+    return made
 
 
 def _read(facts: Mapping[str, Any]) -> Provenance:
