@@ -9,13 +9,23 @@
 Names that are not in `__all__` are internal.
 """
 
+import sys
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from genie_dp import private
-    from genie_dp.api import describe, explain, load_grammar, load_library, split, synthesize
+    from genie_dp.api import (
+        augment,
+        describe,
+        explain,
+        load_grammar,
+        load_library,
+        split,
+        synthesize,
+    )
     from genie_dp.errors import GenieError
     from genie_dp.parser.parser import Parser
     from genie_dp.records import Example
@@ -31,6 +41,7 @@ __all__ = (
     "GenieError",
     "Parser",
     "Rows",
+    "augment",
     "describe",
     "explain",
     "load_grammar",
@@ -43,13 +54,29 @@ __all__ = (
 # name -> its module, imported when somebody asks for the name: `import genie_dp` takes no time.
 _HOMES = {
     **dict.fromkeys(
-        ("describe", "explain", "load_grammar", "load_library", "split", "synthesize"), "api"
+        ("augment", "describe", "explain", "load_grammar", "load_library", "split", "synthesize"),
+        "api",
     ),
     "Example": "records",
     "GenieError": "errors",
     "Parser": "parser.parser",
     "Rows": "rows",
 }
+
+
+class _Package(ModuleType):
+    """The package: where a public function and a folder have one name, it is the function's.
+
+    Importing genie_dp.augment.run would otherwise put the folder in the function's place.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute, unless it is a folder of a public name."""
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

@@ -1,12 +1,14 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
+from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
 from genie_dp.private_prior import PriorFile, load_prior
-from genie_dp.recipe import config_of
+from genie_dp.recipe import Setting, config_of
 from genie_dp.records import Example
 from genie_dp.rows import Rows, rows_of
 from genie_dp.run.stage import Output, Result
@@ -83,7 +85,7 @@ def synthesize(
 
     config = config_of(SynthesisConfig, settings)
     inputs = _grammar(grammar, library)
-    weighs = load_prior(Path(prior)) if isinstance(prior, str | Path) else prior
+    weighs = _prior(prior)
 
     def make() -> Iterator[Example]:
         return stage.iterate(config, inputs, prior=weighs)
@@ -119,6 +121,69 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
     return SplitRows(assign(config, [rows_of(one) for one in rows]))
 
 
+def augment(
+    *rows: Rows | str | Path | Iterable[Example],
+    library: Any = SHIPPED,
+    language: str | None = None,
+    prior: PriorFile | str | Path | None = None,
+    values: str | Path | None = None,
+    widen: bool = True,
+    lexicon: str = "shipped",
+    on_error: str = "stop",
+    progress: bool | None = None,
+    **settings: Any,
+) -> Rows:
+    """Return many rows for each row: values for placeholders, other words, noise.
+
+    They are made when the first is asked for, into a temporary file, or by `save`. The same input
+    and seed give the same rows.
+
+    Args:
+        rows: each as Rows, a file or URL, or Examples; all ids are different.
+        library: of the programs: what `load_library` returns, or its source.
+        language: of the programs; None for the library's.
+        prior: a private prior, or its file, by which rows are weighed.
+        values: a file that names lists of your own.
+        widen: join the lists of skills with the shipped ones of their kind.
+        lexicon: words of the same meaning: "shipped", "wordnet", "none", or a file.
+        on_error: "stop" or "skip", where the two sides of a row do not go together.
+        progress: whether to show progress; None for on a terminal.
+        settings: those of `AugmentConfig`, such as seed=1, quoted=0.2.
+
+    Raises:
+        GenieError: a mistake in a file, a setting out of its range (R040) or unknown (R043).
+    """
+    from genie_dp.augment import run as stage
+    from genie_dp.augment.config import AugmentConfig
+    from genie_dp.augment.datasets import read_own_lists
+    from genie_dp.private.ledger.guard import private_inputs
+    from genie_dp.skills.model import Library
+
+    config = config_of(AugmentConfig, settings)
+    _check_choice("on_error", on_error, ("stop", "skip"))
+    skills = files.library_from(library, language=language)
+    weighs = _prior(prior)
+    own = None
+    if values is not None:
+        own = read_own_lists(values, skills if isinstance(skills, Library) else Library())
+    given = [rows_of(one) for one in rows]
+    name = getattr(skills, "language", "thingtalk") if language is None else language
+
+    def save(output: Output, jobs: int) -> Result:
+        inputs = [one.file() for one in given]
+        private = private_inputs(inputs)
+        result = stage.run(
+            config, inputs, skills, output,
+            language=name, prior=weighs, values=own,
+            widen=widen, lexicon=lexicon, on_error=on_error, private=private.fields(), jobs=jobs,
+            progress=progress,
+        )  # fmt: skip
+        odd = [render_problem(problem, own.sources) for problem in own.warnings] if own else []
+        return replace(result, notes=(*odd, *private.lines()))
+
+    return Rows(None, "augmented", save=save)
+
+
 def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
     """Return what a program says in English, by the templates.
 
@@ -152,6 +217,22 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
 
 def _grammar(grammar: Inputs | Paths, library: Any) -> Inputs:
     return grammar if isinstance(grammar, Inputs) else load_grammar(grammar, library)
+
+
+def _prior(prior: PriorFile | str | Path | None) -> PriorFile | None:
+    return load_prior(Path(prior)) if isinstance(prior, str | Path) else prior
+
+
+def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Refuse a text that is none of those that an argument may be.
+
+    Raises:
+        GenieError: R040.
+    """
+    expected = Setting("", choices=tuple(choices)).expected(value)
+    if expected:
+        message = f"{name}: expected {expected}, got {value!r}"
+        raise GenieError(Problem("R040", message, hint=did_you_mean(value, choices)))
 
 
 # Indexing a grammar takes half a second: once for each that is loaded.

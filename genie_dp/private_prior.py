@@ -4,14 +4,15 @@ import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.records import Frequency, PrivatePrior, Spent
+from genie_dp.languages.functions import functions_of
+from genie_dp.records import Example, Frequency, PrivatePrior, Spent
 from genie_dp.run.manifest import manifest_of
 
 FORMAT = "genie_dp private prior"
@@ -228,3 +229,14 @@ def row_weight(prior: PrivatePrior, functions: Iterable[str]) -> float:
     weights = [prior.function_weights.get(name, 1.0) for name in names]
     mean = math.prod(weights) ** (1 / len(weights))
     return mean * math.prod(prior.pair_weights.get(pair, 1.0) for pair in pairs_of(names))
+
+
+def weighed(row: Example, prior: PrivatePrior) -> Example:
+    """Return a row with its weight multiplied by what a prior says of its functions.
+
+    >>> prior = PrivatePrior(Spent(1, 0, "user", "", "rdp", ()), {}, {"@c.beep": 2.0})
+    >>> weighed(Example("S0", "beep", "now => @c.beep", weight=1.5), prior).weight
+    3.0
+    """
+    factor = row_weight(prior, functions_of(row))
+    return row if factor == 1 else replace(row, weight=round(row.weight * factor, 6))

@@ -384,7 +384,7 @@ class Rows:
 
     def __init__(
         self,
-        make: Callable[[], Iterator[Example]],
+        make: Callable[[], Iterator[Example]] | None,
         about: str,
         *,
         path: str | None = None,
@@ -393,7 +393,7 @@ class Rows:
         """Keep how the rows are made.
 
         Args:
-            make: returns a new iterator over all rows.
+            make: returns a new iterator over all rows; None where they are those of `file()`.
             about: what they are, in a few words.
             path: the file that holds them already.
             save: writes them to an output with so many processes, faster than one by one.
@@ -420,7 +420,8 @@ class Rows:
 
     def __iter__(self) -> Iterator[Example]:
         """Yield the rows, from the first."""
-        return self._make()
+        # A generator holds this object, and so the temporary file, until it ends.
+        yield from read_rows(self.file()) if self._make is None else self._make()
 
     def __repr__(self) -> str:
         """Return what the rows are; none is made for it."""

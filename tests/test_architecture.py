@@ -19,9 +19,10 @@ LAYERS = {
     "run": 0.5,
     "located": 0.6,
     "rows": 0.6,
-    "private_prior": 0.6,
     "recipe": 0.5,
     "languages": 1,
+    # Asks a language for the functions of a row.
+    "private_prior": 1.2,
     # Search asks a language which tokens may follow.
     "learn": 1.5,
     "skills": 2,

@@ -22,6 +22,7 @@ from genie_dp.augment.noise_words import (
     REQUESTS,
     in_words,
 )
+from genie_dp.errors import GenieError
 from genie_dp.paraphrase.english_share import is_english_word
 from genie_dp.paraphrase.lexical_files import lexicon_of
 from genie_dp.records import Example
@@ -266,5 +267,5 @@ def test_synthesized_sentences_keep_their_words_unless_asked():
     [("typo", 1.5), ("quoted", -0.1), ("primitive", -1), ("max_words", 0), ("max_window", 0)],
 )
 def test_a_setting_out_of_range_is_named_with_its_value(name, value):
-    with pytest.raises(ValueError, match=f"{name} must .*{value}"):
+    with pytest.raises(GenieError, match=f"R040.*{name}: expected .* got {value}"):
         AugmentConfig(**{name: value})

@@ -2,67 +2,68 @@
 
 from dataclasses import dataclass
 
-_COUNTS = ("paraphrase_with_text", "paraphrase_other", "primitive", "compound")
-_AT_LEAST_ONE = ("max_words", "max_window")
+from genie_dp.recipe import check_settings, setting
+
 NOISE = ("filler", "drop_article", "typo", "drop_punctuation", "number_words")
-_SHARES = ("quoted", "general", "written", "reword", "reword_synthetic", *NOISE)
+
+
+def _share(default: float, help: str) -> float:
+    share: float = setting(default, help, least=0, most=1, metavar="SHARE")
+    return share
 
 
 @dataclass(frozen=True, slots=True)
 class AugmentConfig:
     """What to make of each row; every field is written to the manifest beside the rows.
 
-    Attributes:
-        paraphrase_with_text: rows made of a paraphrase that has a text or name in it (Genie,
-            section 5.2, as the three that follow).
-        paraphrase_other: rows made of another paraphrase.
-        primitive: rows made of a synthesized sentence with one function.
-        compound: rows made of another synthesized sentence.
-        quoted: share of texts and names that stay placeholders, as if typed in quotes.
-        general: share of texts that are any free text, whatever list their parameter has.
-        max_words: words of a value, at most; longer ones are never drawn.
-        max_window: words taken out of a longer text where the program asks whether it contains
-            them, at most.
-        written: share of numbers, dates, times, measures and the like that are written out, with
-            their value in the program; 0 leaves them to the reader, as a parser sees them.
-        reword: share of the rows made of paraphrases in which words are replaced by others of the
-            same meaning.
-        reword_synthetic: the same of synthesized sentences.
-        filler: share of rows that get a filler or polite words (0.35: measured on human pizza
-            orders, November 2026, with `drop_article` and `typo` worth 5 to 6 points).
-        drop_article: share of articles left out.
-        typo: share of words of four letters or more that get a typing error.
-        drop_punctuation: share of rows without any punctuation.
-        number_words: share of numbers up to a hundred in digits that are written in words.
-        seed: the same inputs and seed give the same bytes.
+    The first four are Genie's (section 5.2). With `written` 0, numbers and the like are left to the
+    reader, as a parser sees them; else their value is in the program. `filler`, `drop_article` and
+    `typo` were measured on human pizza orders in November 2026: together 5 to 6 points.
     """
 
-    paraphrase_with_text: int = 30
-    paraphrase_other: int = 10
-    primitive: int = 4
-    compound: int = 1
-    quoted: float = 0.1
-    general: float = 0.0
-    max_words: int = 10
-    max_window: int = 6
-    written: float = 0.0
-    reword: float = 0.3
-    reword_synthetic: float = 0.0
-    filler: float = 0.35
-    drop_article: float = 0.1
-    typo: float = 0.03
-    drop_punctuation: float = 0.3
-    number_words: float = 0.3
-    seed: int = 0
+    paraphrase_with_text: int = setting(
+        30, "Rows made of a paraphrase that has a text or name in it.", least=0, metavar="N"
+    )
+    paraphrase_other: int = setting(10, "Rows made of another paraphrase.", least=0, metavar="N")
+    primitive: int = setting(
+        4, "Rows made of a synthesized sentence with one function.", least=0, metavar="N"
+    )
+    compound: int = setting(1, "Rows made of another synthesized sentence.", least=0, metavar="N")
+    quoted: float = _share(
+        0.1, "Share of texts and names that stay placeholders, as if typed in quotes."
+    )
+    general: float = _share(
+        0.0, "Share of texts that are any free text, not of their parameter's list."
+    )
+    max_words: int = setting(
+        10, "Words of a value, at most; longer ones are not drawn.", least=1, metavar="N"
+    )
+    max_window: int = setting(
+        6,
+        "Words of a text that the program looks for inside a longer one, at most.",
+        least=1,
+        metavar="N",
+    )
+    written: float = _share(
+        0.0, "Share of numbers, dates, measures and the like that are written out."
+    )
+    reword: float = _share(
+        0.3, "Share of rows made of paraphrases that get words of the same meaning."
+    )
+    reword_synthetic: float = _share(0.0, "The same for synthesized sentences.")
+    filler: float = _share(0.35, "Share of rows that get a filler or polite words.")
+    drop_article: float = _share(0.1, "Share of articles left out.")
+    typo: float = _share(0.03, "Share of words of four letters or more with a typing error.")
+    drop_punctuation: float = _share(0.3, "Share of rows without punctuation.")
+    number_words: float = _share(
+        0.3, "Share of numbers up to a hundred in digits that are put in words."
+    )
+    seed: int = setting(0, "The same inputs and seed give the same bytes.")
 
     def __post_init__(self) -> None:
-        """Check every field by itself; the message names field and value."""
-        for name in _COUNTS:
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} must be at least 0, got {getattr(self, name)}")
-        for name in _AT_LEAST_ONE:
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in _SHARES:
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must lie in [0, 1], got {getattr(self, name)}")
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)

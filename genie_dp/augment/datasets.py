@@ -44,6 +44,7 @@ class OwnLists:
         warnings: what does not stop anything.
         places: what a list is for -> the line that says so.
         sources: file -> text, to show where a mistake is.
+        uses: text of the file that names the lists; None where there is no such file.
     """
 
     lists: Mapping[str, ValueList] = field(default_factory=dict)
@@ -51,6 +52,7 @@ class OwnLists:
     warnings: tuple[Problem, ...] = ()
     places: Mapping[str, Span] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
+    uses: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ def read_own_lists(path: Path | str, library: Library | None = None) -> OwnLists
         tuple(problems),
         {line.use: line.use_span for line in lines},
         sources,
+        text,
     )
 
 

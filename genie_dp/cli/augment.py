@@ -1,74 +1,26 @@
 """`genie-dp augment`: rows with placeholders become many rows with values."""
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from genie_dp.augment.config import NOISE, AugmentConfig
 from genie_dp.cli.options import (
-    Finite,
     format_option,
     jobs_option,
     library_options,
     on_error_option,
     resume_options,
     rows_output,
-    seed_option,
+    settings_options,
 )
 from genie_dp.cli.priors import prior_option
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-# field of AugmentConfig -> its option's help. Counts, shares, then spans, in the order of --help.
-COUNTS = {
-    "paraphrase_with_text": "Rows made of a paraphrase that has a text or name in it.",
-    "paraphrase_other": "Rows made of another paraphrase.",
-    "primitive": "Rows made of a synthesized sentence with one function.",
-    "compound": "Rows made of another synthesized sentence.",
-}
-SPANS = {
-    "max_words": "Words of a value, at most.",
-    "max_window": "Words of a text that the program looks for inside a longer one, at most.",
-}
-SHARES = {
-    "quoted": "Share of texts and names that stay placeholders, as if typed in quotes.",
-    "general": "Share of texts that are any free text, not of their parameter's list.",
-    "written": "Share of numbers, dates, measures and the like that are written out.",
-    "reword": "Share of rows made of paraphrases that get words of the same meaning.",
-    "reword_synthetic": "The same for synthesized sentences.",
-}
-NOISE = {
-    "filler": "Share of rows that get a filler or polite words.",
-    "drop_article": "Share of articles left out.",
-    "typo": "Share of longer words that get a typing error.",
-    "drop_punctuation": "Share of rows without punctuation.",
-    "number_words": "Share of numbers in digits that are put in words.",
-}
-
-
-def config_options(command: Command) -> Command:
-    """Add an option for each field of AugmentConfig, with the field's default."""
-    from genie_dp.augment.config import AugmentConfig
-
-    kinds: list[tuple[dict[str, str], click.ParamType[Any], str]] = [
-        (COUNTS, click.IntRange(0), "N"),
-        (SPANS, click.IntRange(1), "N"),
-        (SHARES, Finite(0, 1), "SHARE"),
-        (NOISE, Finite(0, 1), "SHARE"),
-    ]
-    rows = [(name, text, kind, word) for table, kind, word in kinds for name, text in table.items()]
-    defaults = AugmentConfig()
-    for name, text, kind, word in reversed(rows):
-        command = click.option(
-            f"--{name.replace('_', '-')}",
-            type=kind,
-            metavar=word,
-            default=getattr(defaults, name),
-            show_default=True,
-            help=text,
-        )(command)
-    return command
+if TYPE_CHECKING:
+    from genie_dp.augment.datasets import OwnLists
+    from genie_dp.records import Example
 
 
 @click.command("augment")
@@ -93,7 +45,7 @@ def config_options(command: Command) -> Command:
     is_flag=True,
     help="Print which parameter takes its values from which list, as TSV, and stop.",
 )
-@config_options
+@settings_options(AugmentConfig)
 @click.option("--no-noise", is_flag=True, help="No noise of any kind.")
 @click.option(
     "--lexicon",
@@ -104,19 +56,39 @@ def config_options(command: Command) -> Command:
     "as PPDB's.",
 )
 @prior_option("Weigh rows")
-@seed_option
 @jobs_option
 @resume_options
 @format_option
 @on_error_option("with a row whose two sides do not go together")
 @click.option(
     "--preview",
+    "preview_number",
     type=click.IntRange(1),
     metavar="N",
     help="Print what is made of the first N rows and stop.",
 )
 @rows_output
-def command(**options: Any) -> None:
+def command(
+    *,
+    inputs: tuple[str, ...],
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    values: Path | None,
+    widen: bool,
+    list_values: bool,
+    settings: Mapping[str, Any],
+    no_noise: bool,
+    lexicon: str,
+    prior: Path | None,
+    jobs: int,
+    resume: bool,
+    overwrite: bool,
+    format_: str | None,
+    on_error: str,
+    preview_number: int | None,
+    output: str,
+) -> None:
     """Make many rows of each row: values for placeholders, other words, noise.
 
     INPUT is what `genie-dp synthesize` made, and paraphrases of it; JSONL, TSV or Parquet. Values
@@ -127,14 +99,69 @@ def command(**options: Any) -> None:
     genie-dp augment pairs.jsonl --output train.jsonl
     genie-dp augment pairs.jsonl paraphrases.jsonl --preview 5
     """
-    from genie_dp.cli.augment_job import Job, list_values, preview, run
+    from genie_dp.augment.run import preview, run
+    from genie_dp.cli.inputs import load_library_of
+    from genie_dp.cli.output import show, told_private
+    from genie_dp.private_prior import load_prior
+    from genie_dp.run.stage import Output
 
-    if not options["inputs"] and not options["list_values"]:
+    if not inputs and not list_values:
         raise click.UsageError("Missing argument 'INPUT...'.")
-    job = Job.of(options)
-    if options["list_values"]:
-        list_values(job)
-    elif options["preview"] is not None:
-        preview(job, options["preview"])
-    else:
-        run(job)
+    config = AugmentConfig(**{**settings, **(dict.fromkeys(NOISE, 0.0) if no_noise else {})})
+    weighs = load_prior(prior) if prior else None
+    private = {} if list_values or preview_number else told_private(inputs)
+    library = load_library_of(language, skills, skip_broken=skip_broken)
+    own = _own_lists(values, library)
+    if list_values:
+        _show_lists(library, own, widen=widen)
+        return
+    if preview_number is not None:
+        made = preview(
+            config, inputs, library, preview_number,
+            language=language, values=own, widen=widen, lexicon=lexicon, on_error=on_error,
+        )  # fmt: skip
+        for row, copies in made:
+            _show_copies(row, copies)
+        return
+    result = run(
+        config, inputs, library, Output(output, format_, resume=resume, overwrite=overwrite),
+        language=language, prior=weighs, values=own, widen=widen, lexicon=lexicon,
+        on_error=on_error, private=private, jobs=jobs, progress=True,
+    )  # fmt: skip
+    show(result)
+
+
+def _own_lists(values: Path | None, library: Any) -> "OwnLists | None":
+    """Return the lists of --values; what is odd in them is told."""
+    from genie_dp.augment.datasets import read_own_lists
+    from genie_dp.cli.output import show_problems
+    from genie_dp.skills.model import Library
+
+    if values is None:
+        return None
+    own = read_own_lists(values, library if isinstance(library, Library) else Library())
+    show_problems(own.warnings, own.sources)
+    return own
+
+
+def _show_lists(library: Any, own: "OwnLists | None", *, widen: bool) -> None:
+    """Print which parameter takes its values from which list."""
+    from genie_dp.augment.values import LibraryValues
+    from genie_dp.augment.values_report import table
+    from genie_dp.errors import GenieError, Problem
+    from genie_dp.skills.model import Library
+
+    if not isinstance(library, Library):
+        hint = "of S-expressions the types of texts alone are known"
+        raise GenieError(Problem("A103", "--list-values needs skills", hint=hint))
+    for line in table(library, LibraryValues(library, own.lists if own else {}, widen=widen)):
+        click.echo(line)
+
+
+def _show_copies(row: "Example", copies: Sequence["Example"]) -> None:
+    """Print a row, and what is made of it."""
+    from genie_dp.templates.english import surface
+
+    click.secho(f"{row.id}  {surface(row.utterance.split())}", dim=True)
+    for copy in copies:
+        click.echo(f"  {copy.utterance}\n      {copy.program}")

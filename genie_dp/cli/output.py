@@ -42,15 +42,9 @@ def show_skipped(library: Any) -> None:
 
 
 def told_private(names: Iterable[str | Path | None]) -> dict[str, list[str]]:
-    """Return what the manifest of files made of rows says of the private ones among these.
+    """Return what manifests say of the private rows among these (`guard.private_among`).
 
-    For each a warning is written to stderr (B035): what is made of them is as private as they are.
-
-    Args:
-        names: of files and folders; None and "" are of no account.
-
-    Returns:
-        {"private": ledgers}; nothing where all rows may be published.
+    Its warnings are written to stderr.
     """
     from genie_dp.private.ledger.guard import private_inputs
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.paraphrase.lexical import Form, Role
+from genie_dp.paraphrase.lexical import Form, Lexicon, Role
 from genie_dp.paraphrase.lexical_forms import noun_forms, verb_forms
 from genie_dp.resources import data_folder
 from genie_dp.run.files import UNREADABLE, unreadable
@@ -63,6 +63,25 @@ class WordList:
 def shipped_lexicon() -> WordList:
     """Return the shipped list of safe replacements."""
     return read_lexicon(data_folder("paraphrase/data") / "lexical.tsv")
+
+
+def lexicon_named(name: str) -> Lexicon | None:
+    """Return the lexicon that users call so: shipped, wordnet, none, or a file or URL.
+
+    Raises:
+        GenieError: those of `read_lexicon`; WordNet is not installed.
+    """
+    match name:
+        case "none":
+            return None
+        case "shipped":
+            return shipped_lexicon()
+        case "wordnet":
+            from genie_dp.paraphrase.lexical_wordnet import wordnet_lexicon
+
+            return wordnet_lexicon()
+        case _:
+            return read_lexicon(name)
 
 
 def lexicon_of(entries: Iterable[Entry]) -> WordList:

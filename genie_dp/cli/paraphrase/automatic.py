@@ -15,7 +15,6 @@ import xxhash
 
 from genie_dp import __version__
 from genie_dp.cli.output import progress, told_private
-from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.automatic_makers import (
     SHIPPED,
     check_options,
@@ -40,6 +39,7 @@ from genie_dp.paraphrase.auto_journal import Journal
 from genie_dp.paraphrase.auto_rules import RuleParaphraser
 from genie_dp.records import Example
 from genie_dp.rows import check_parquet, format_of, to_json, write_rows
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.workers import in_processes
 from genie_dp.synthesis.seen import Seen

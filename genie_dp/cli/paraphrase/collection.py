@@ -8,7 +8,6 @@ import click
 
 from genie_dp import __version__
 from genie_dp.cli.output import told_private
-from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.canonical import canonical_of
 from genie_dp.cli.paraphrase.check_options import config_of
 from genie_dp.cli.paraphrase.results import (
@@ -27,6 +26,7 @@ from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, colle
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.paraphrase.votes import Counted, VoteConfig, apply_votes, count_votes
 from genie_dp.rows import check_parquet, format_of, to_json, write_rows
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 
 _OUTPUTS = ("output", "rejects", "review", "review_votes", "report")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.selection import refuse_existing
+from genie_dp.run.files import refuse_overlap
 
 _WRITTEN = ("Answer.", "Input.sentence")  # columns with what people and rows say
 

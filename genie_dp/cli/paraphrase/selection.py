@@ -10,7 +10,6 @@ import click
 from genie_dp import __version__
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.cli.output import progress, told_private
-from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.function_lists import read_categories, read_functions
 from genie_dp.cli.paraphrase.shown_rows import to_line
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
@@ -30,7 +29,7 @@ from genie_dp.paraphrase.select import (
 from genie_dp.paraphrase.shown import Shown
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
-from genie_dp.run.files import check_output, local_target, open_text
+from genie_dp.run.files import check_output, local_target, open_text, refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.templates.grammar import in_subset
 from genie_dp.templates.inputs import Inputs

@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.overlap import refuse_overlap
 from genie_dp.cli.paraphrase.check_options import check_options, config_of
 from genie_dp.cli.paraphrase.selection import refuse_existing
+from genie_dp.run.files import refuse_overlap
 
 
 @click.command("validate-hits")
