@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         explain,
         load_grammar,
         load_library,
+        paraphrase,
         split,
         synthesize,
     )
@@ -46,6 +47,7 @@ __all__ = (
     "explain",
     "load_grammar",
     "load_library",
+    "paraphrase",
     "private",
     "split",
     "synthesize",
@@ -54,7 +56,16 @@ __all__ = (
 # name -> its module, imported when somebody asks for the name: `import genie_dp` takes no time.
 _HOMES = {
     **dict.fromkeys(
-        ("augment", "describe", "explain", "load_grammar", "load_library", "split", "synthesize"),
+        (
+            "augment",
+            "describe",
+            "explain",
+            "load_grammar",
+            "load_library",
+            "paraphrase",
+            "split",
+            "synthesize",
+        ),
         "api",
     ),
     "Example": "records",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -18,6 +19,7 @@ from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
+    from genie_dp.paraphrase.auto import Predictor
     from genie_dp.synthesis.describe import Describer, Description
     from genie_dp.synthesis.explain import Explainer, Explanation
 
@@ -119,6 +121,63 @@ def split(*rows: Rows | str | Path | Iterable[Example], **settings: Any) -> "Spl
 
     config = config_of(SplitConfig, settings)
     return SplitRows(assign(config, [rows_of(one) for one in rows]))
+
+
+def paraphrase(
+    rows: Rows | str | Path | Iterable[Example],
+    *,
+    number: int = 1,
+    library: Any = SHIPPED,
+    language: str | None = None,
+    predictor: "Predictor | None" = None,
+    progress: bool | None = None,
+    **settings: Any,
+) -> Rows:
+    """Return paraphrases of rows: by the shipped rules of English, unless settings say otherwise.
+
+    They are made when the first is asked for, into a temporary file, or by `save`.
+
+    Args:
+        rows: Rows, a file or URL, or Examples.
+        number: paraphrases of each row, at most.
+        library: of the programs: what `load_library` returns, or its source; only models and
+            services, which see values, need it.
+        language: of the programs; None for the library's.
+        predictor: a parser that must read a paraphrase as the program of its sentence.
+        progress: whether to show progress; None for on a terminal.
+        settings: those of `ParaphraseConfig`, such as seed=1, by="lexical".
+
+    Raises:
+        GenieError: a mistake in a file, a setting out of its range or of another maker (R040), or
+            unknown (R043).
+    """
+    from genie_dp.languages import get_language
+    from genie_dp.paraphrase import run as stage
+    from genie_dp.paraphrase.config import ParaphraseConfig
+    from genie_dp.paraphrase.shown import canonical_tokens
+    from genie_dp.private.ledger.guard import private_inputs
+
+    config = config_of(ParaphraseConfig, {"number": number, **settings})
+    if unfit := config.unfit():
+        raise GenieError(Problem("R040", unfit))
+    name = getattr(library, "language", "thingtalk") if language is None else language
+    given = rows_of(rows)
+
+    @cache
+    def loaded() -> Callable[[str], str]:
+        return canonical_tokens(get_language(name), files.library_from(library, language=language))
+
+    def save(output: Output, jobs: int) -> Result:
+        inputs = [given.file()]
+        private = private_inputs(inputs)
+        result = stage.run(
+            config, inputs, output,
+            language=name, canonical=lambda program: loaded()(program), predictor=predictor,
+            private=private.fields(), resume=output.resume, jobs=jobs, progress=progress,
+        )  # fmt: skip
+        return replace(result, notes=tuple(private.lines()))
+
+    return Rows(None, f"paraphrases, at most {config.number} a row", save=save)
 
 
 def augment(

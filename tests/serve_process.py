@@ -5,7 +5,7 @@ import subprocess
 import sys
 from urllib.parse import urlsplit
 
-from genie_dp.cli.paraphrase.shown_rows import to_line
+from genie_dp.paraphrase.shown_rows import to_line
 
 COMMAND_LINE = "from genie_dp.cli import main; main()"
 

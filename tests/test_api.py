@@ -232,6 +232,41 @@ def test_rows_without_a_file_or_a_ledger_are_refused(private, tmp_path):
     assert codes(caught) == ["B020"]
 
 
+def test_paraphrases_are_those_of_the_command(grammar, tmp_path, capsys):
+    source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
+    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    pairs.save(source)
+    words = ["--number", "2", "--seed", "3", "--output", str(made)]
+    assert run(["paraphrase", "auto", str(source), *words]) == 0
+    capsys.readouterr()
+    rows = gd.paraphrase(source, number=2, seed=3)
+    assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3)) == list(read_rows(str(made)))
+    result = rows.save(saved, jobs=2)
+    assert saved.read_bytes() == made.read_bytes()
+    manifests = [Path(f"{path}.manifest.json").read_bytes() for path in (saved, made)]
+    assert manifests[0] == manifests[1]
+    assert str(result).startswith(f"{result.paraphrases} paraphrases of 300 rows -> {saved}")
+    assert capsys.readouterr() == ("", "")
+    both = gd.augment(pairs, rows, library=grammar.library)
+    assert {row.source for row in both} == {"augmented"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"number": 0}, "R040"),
+        ({"by": "rule"}, "R040"),
+        ({"by": "model"}, "R040"),
+        ({"device": "cpu"}, "R040"),
+        ({"nuber": 2}, "R043"),
+    ],
+)
+def test_wrong_settings_of_paraphrases_are_refused_at_once(settings, code):
+    with pytest.raises(gd.GenieError) as error:
+        gd.paraphrase([], **settings)
+    assert [problem.code for problem in error.value.problems] == [code]
+
+
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_every_script_of_the_examples_runs(script, tmp_path):
     done = subprocess.run(

@@ -12,8 +12,7 @@ from xxhash import xxh3_128_hexdigest
 
 import genie_dp
 from genie_dp.cli import run
-from genie_dp.cli.paraphrase.auto import command as auto_command
-from genie_dp.cli.paraphrase.automatic import run as run_auto
+from genie_dp.paraphrase import run as stage
 from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
@@ -23,6 +22,7 @@ from genie_dp.paraphrase.auto import (
 )
 from genie_dp.paraphrase.auto_rules import RuleParaphraser, masked, shows_result, unmasked
 from genie_dp.paraphrase.checks import CheckConfig
+from genie_dp.paraphrase.config import ParaphraseConfig
 from genie_dp.paraphrase.lexical_files import lexicon_of, shipped_lexicon
 from genie_dp.paraphrase.rules_engine import rule_set, shipped_rules
 from genie_dp.paraphrase.rules_syntax import CONDITIONS, FUNCTIONS, parse_rules
@@ -30,6 +30,7 @@ from genie_dp.paraphrase.shown import Shown
 from genie_dp.records import Example, Slot
 from genie_dp.rng import KeyedRandom
 from genie_dp.rows import from_json, to_json
+from genie_dp.run.stage import Output
 
 LOOSE = AutoConfig(3, CheckConfig(copy_distance=0, duplicate_distance=0, language=None))
 SENTENCES = [
@@ -113,7 +114,7 @@ def test_the_report_counts_rows_faults_and_rules(tmp_path):
 
 @pytest.mark.parametrize("by", ["rules", "lexical"])
 def test_bytes_depend_on_the_seed_and_not_on_the_jobs(tmp_path, monkeypatch, by):
-    monkeypatch.setattr("genie_dp.cli.paraphrase.automatic._BLOCK", 4)
+    monkeypatch.setattr(stage, "_BLOCK", 4)
     source = write_rows(tmp_path / "rows.jsonl", 30)
     made = {}
     for name, more in {
@@ -337,11 +338,12 @@ def test_the_command_takes_a_parser_and_counts_what_it_refuses(tmp_path, capsys)
     rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
     program = "now => ( @com.gmail.inbox ) => notify"
     rows.write_text(to_json(Example("S0", "show me my emails", program)) + "\n")
-    context = auto_command.make_context("auto", [str(rows), "--number", "4", "-o", str(out)])
-    run_auto(context.params)
+    config = ParaphraseConfig(number=4)
+    stage.run(config, [str(rows)], Output(str(out)))
     [first, *others] = [json.loads(line)["utterance"] for line in out.read_text().splitlines()]
     assert others
-    run_auto({**context.params, "overwrite": True}, predictor=Parser({first: program}))
+    predictor = Parser({first: program})
+    stage.run(config, [str(rows)], Output(str(out), overwrite=True), predictor=predictor)
     assert [json.loads(line)["utterance"] for line in out.read_text().splitlines()] == [first]
     report = json.loads((tmp_path / "out.jsonl.manifest.json").read_text())
     assert report["faults"]["round-trip"] >= len(others)

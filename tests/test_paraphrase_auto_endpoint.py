@@ -277,7 +277,7 @@ def test_an_old_journal_is_neither_used_nor_lost_silently(tmp_path):
 
 
 def write_chosen(path, count):
-    from genie_dp.cli.paraphrase.shown_rows import to_line
+    from genie_dp.paraphrase.shown_rows import to_line
 
     path.write_text("".join(to_line(shown(number)) + "\n" for number in range(count)))
 

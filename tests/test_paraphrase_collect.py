@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from genie_dp import cli
 from genie_dp.cli.paraphrase.collection import REJECT_COLUMNS
-from genie_dp.cli.paraphrase.shown_rows import to_line
 from genie_dp.paraphrase.collect import REASONS, Answer, CollectConfig, collect, rows_of
 from genie_dp.paraphrase.shown import placeholders, show
+from genie_dp.paraphrase.shown_rows import to_line
 from genie_dp.paraphrase.votes import Vote, VoteConfig, apply_votes, count_votes
 from genie_dp.rows import from_json
 from tests.paraphrase_rows import as_csv, result, row, shown_range, shown_text

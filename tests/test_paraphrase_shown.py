@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from genie_dp.cli.paraphrase.shown_rows import from_line, read_shown, to_line
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.paraphrase.constants import read_constants
@@ -22,6 +21,7 @@ from genie_dp.paraphrase.shown import (
     show,
     utterance_of,
 )
+from genie_dp.paraphrase.shown_rows import from_line, read_shown, to_line
 from genie_dp.paraphrase.typed import words_of
 from genie_dp.records import Slot
 from genie_dp.skills.load import load_library

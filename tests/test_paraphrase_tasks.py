@@ -15,11 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp import cli
-from genie_dp.cli.paraphrase.shown_rows import to_line
-from genie_dp.cli.paraphrase.tables import guarded, read_table, unguarded
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.checks import DEFAULT
 from genie_dp.paraphrase.shown import show
+from genie_dp.paraphrase.shown_rows import to_line
+from genie_dp.paraphrase.tables import guarded, read_table, unguarded
 from genie_dp.paraphrase.task_page import paraphrase_page, validation_page
 from genie_dp.paraphrase.tasks import (
     Candidate,

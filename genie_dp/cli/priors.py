@@ -1,12 +1,10 @@
 """`--prior`: a private prior that synthesis, augmentation and training go by."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
-
-from genie_dp.private_prior import PriorFile, load_prior
 
 
 def prior_option(what: str) -> Callable[[Any], Any]:
@@ -17,12 +15,3 @@ def prior_option(what: str) -> Callable[[Any], Any]:
         metavar="FILE",
         help=f"{what} by what people ask for: a file of `genie-dp private prior`.",
     )
-
-
-def read_prior(options: Mapping[str, Any]) -> PriorFile | None:
-    """Return the prior of the option, or None.
-
-    Raises:
-        GenieError: F001, it is none.
-    """
-    return load_prior(options["prior"]) if options["prior"] else None

@@ -19,7 +19,6 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.functions import functions_in
 from genie_dp.languages.thingtalk.decoding.constants import constants_of
-from genie_dp.languages.thingtalk.token_values import functions_in
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.families import oldest_of
 from genie_dp.parser.held_out import HeldOut

@@ -328,3 +328,12 @@ def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
             message = f"{name} is read, or written already: it would be lost"
             raise GenieError(Problem("F011", message, hint="name another file"))
         taken |= {path} if path else set()
+
+
+def refuse_existing(output: str, *, overwrite: bool) -> None:
+    """Refuse an output that cannot be written, or is there already (Y022)."""
+    check_output(output)
+    target = local_target(output)
+    if target is not None and target.exists() and not overwrite:
+        hint = "give another --output, or --overwrite"
+        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))

@@ -18,15 +18,14 @@ from genie_dp.cli.paraphrase.results import (
     reviewed,
     votes_of,
 )
-from genie_dp.cli.paraphrase.selection import refuse_existing
-from genie_dp.cli.paraphrase.shown_rows import read_shown
-from genie_dp.cli.paraphrase.tables import guarded, write_table
 from genie_dp.errors import GenieError, Problem
 from genie_dp.paraphrase.collect import REASONS, CollectConfig, Collected, collect, rows_of
 from genie_dp.paraphrase.shown import Shown
+from genie_dp.paraphrase.shown_rows import read_shown
+from genie_dp.paraphrase.tables import guarded, write_table
 from genie_dp.paraphrase.votes import Counted, VoteConfig, apply_votes, count_votes
 from genie_dp.rows import check_parquet, format_of, to_json, write_rows
-from genie_dp.run.files import refuse_overlap
+from genie_dp.run.files import refuse_existing, refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 
 _OUTPUTS = ("output", "rejects", "review", "review_votes", "report")

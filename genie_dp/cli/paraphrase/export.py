@@ -4,8 +4,7 @@ from pathlib import Path
 
 import click
 
-from genie_dp.cli.paraphrase.selection import refuse_existing
-from genie_dp.run.files import refuse_overlap
+from genie_dp.run.files import refuse_existing, refuse_overlap
 
 _WRITTEN = ("Answer.", "Input.sentence")  # columns with what people and rows say
 
@@ -26,7 +25,7 @@ def command(database: str, overwrite: bool, output: str) -> None:
     \b
     genie-dp paraphrase export answers.sqlite --output results.csv
     """
-    from genie_dp.cli.paraphrase.tables import guarded, write_table
+    from genie_dp.paraphrase.tables import guarded, write_table
     from genie_dp.serve.answer_store import read_store
     from genie_dp.serve.answer_table import result_columns, results
 

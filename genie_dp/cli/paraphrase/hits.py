@@ -4,8 +4,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.paraphrase.selection import refuse_existing
-from genie_dp.run.files import refuse_overlap
+from genie_dp.run.files import refuse_existing, refuse_overlap
 
 
 @click.command("hits")
@@ -39,8 +38,8 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.output import told_private
     from genie_dp.cli.paraphrase.collection import rows_by_id
-    from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.checks import DEFAULT
+    from genie_dp.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.task_page import paraphrase_page
     from genie_dp.paraphrase.tasks import paraphrase_columns, paraphrase_tasks
     from genie_dp.run.files import open_text

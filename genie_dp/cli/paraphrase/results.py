@@ -4,9 +4,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from genie_dp.cli.paraphrase.tables import Line, guarded, read_table, unguarded
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.paraphrase.collect import Answer
+from genie_dp.paraphrase.tables import Line, guarded, read_table, unguarded
 from genie_dp.paraphrase.votes import Vote
 
 _PARAPHRASE = re.compile(r"Answer\.Paraphrase(\d+)-(\d+)")

@@ -11,7 +11,6 @@ from genie_dp import __version__
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.cli.output import progress, told_private
 from genie_dp.cli.paraphrase.function_lists import read_categories, read_functions
-from genie_dp.cli.paraphrase.shown_rows import to_line
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import Language
 from genie_dp.paraphrase.constants import read_constants
@@ -27,9 +26,10 @@ from genie_dp.paraphrase.select import (
     select,
 )
 from genie_dp.paraphrase.shown import Shown
+from genie_dp.paraphrase.shown_rows import to_line
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
-from genie_dp.run.files import check_output, local_target, open_text, refuse_overlap
+from genie_dp.run.files import open_text, refuse_existing, refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.templates.grammar import in_subset
 from genie_dp.templates.inputs import Inputs
@@ -99,15 +99,6 @@ def run(job: Job) -> None:
     if job.output != "-":
         write_json(manifest_of(job.output), {**_manifest(job, inputs, selection), **private})
     _say(job, selection, len(shown))
-
-
-def refuse_existing(output: str, *, overwrite: bool) -> None:
-    """Refuse an output that cannot be written, or is there already (Y022)."""
-    check_output(output)
-    target = local_target(output)
-    if target is not None and target.exists() and not overwrite:
-        hint = "give another --output, or --overwrite"
-        raise GenieError(Problem("Y022", f"{target} exists already", hint=hint))
 
 
 # ----------------------------------------------------------------------------------- rules

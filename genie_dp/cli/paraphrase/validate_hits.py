@@ -6,8 +6,7 @@ from typing import Any
 import click
 
 from genie_dp.cli.paraphrase.check_options import check_options, config_of
-from genie_dp.cli.paraphrase.selection import refuse_existing
-from genie_dp.run.files import refuse_overlap
+from genie_dp.run.files import refuse_existing, refuse_overlap
 
 
 @click.command("validate-hits")
@@ -42,8 +41,8 @@ def command(**options: Any) -> None:
     """
     from genie_dp.cli.paraphrase.collection import rows_by_id
     from genie_dp.cli.paraphrase.results import answers_of, read_results
-    from genie_dp.cli.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.collect import collect
+    from genie_dp.paraphrase.tables import guarded_sentences, write_table
     from genie_dp.paraphrase.task_page import validation_page
     from genie_dp.paraphrase.tasks import Candidate, validation_columns, validation_tasks
     from genie_dp.run.files import open_text

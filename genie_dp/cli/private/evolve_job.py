@@ -43,7 +43,6 @@ from genie_dp.private.tables.extract import check_extractors, example_of, fields
 from genie_dp.private.tables.release import release_table
 from genie_dp.private.tables.schema import Column, Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
-from genie_dp.private_prior import functions_of
 from genie_dp.rows import format_of
 from genie_dp.run.work import begun
 

@@ -27,7 +27,6 @@ from genie_dp.private.tables.release import Backend, Method, release_table, rho_
 from genie_dp.private.tables.report import lines
 from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import load_table, table_from
-from genie_dp.private_prior import functions_of
 from genie_dp.records import Example
 from genie_dp.rng import stream
 from genie_dp.rows import format_of

@@ -5,11 +5,14 @@ A line is a row of a data set as JSON, with two more keys: `sentence`, what peop
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.paraphrase.shown import Shown, ShownValue, placeholders
-from genie_dp.rows import from_json, to_json
+from genie_dp.rows import format_of, from_json, read_rows, to_json
 from genie_dp.run.files import no_text, opened
 
 
@@ -68,3 +71,56 @@ def numbered_lines(path: str) -> Iterator[tuple[int, str]]:
                 raise no_text(error, path, number) from None
             if text.strip():
                 yield number, text.rstrip("\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class RowsFile:
+    """A file of rows, and how many it has."""
+
+    path: str
+    rows: int
+
+
+class Parts:
+    """Parts of a file or URL of rows, asked for from the front to the back.
+
+    Lines between the parts are not parsed; empty lines do not count. Rows that have no example
+    values get none.
+    """
+
+    def __init__(self, path: str):
+        """Begin with the first row."""
+        self.position = 0
+        self._unread = _unread(path)
+
+    def part(self, start: int, stop: int | None = None) -> Iterator[Shown]:
+        """Yield rows start to stop (exclusive); start must not lie before what was read.
+
+        Raises:
+            GenieError: as `read_rows` and `from_line`.
+        """
+        for read in islice(
+            self._unread, start - self.position, None if stop is None else stop - self.position
+        ):
+            yield read()
+        self.position = self.position if stop is None else stop
+
+
+def _unread(path: str) -> Iterator[Callable[[], Shown]]:
+    if format_of(path) != "jsonl":
+        for row in read_rows(path):
+            yield partial(Shown, row)
+        return
+    for number, line in numbered_lines(path):
+        yield partial(_shown, line, path, number)
+
+
+def _shown(line: str, file: str, number: int) -> Shown:
+    if '"values"' in line:
+        try:
+            has_values = "values" in json.loads(line)
+        except (ValueError, RecursionError):
+            has_values = False
+        if has_values:
+            return from_line(line, file=file, number=number)
+    return Shown(from_json(line, file=file, number=number))

@@ -1,0 +1,372 @@
+"""Automatic paraphrases as a stage: from rows to paraphrases, refused ones and counts."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+import numpy as np
+import xxhash
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.paraphrase.auto import (
+    AutoConfig,
+    AutoTally,
+    Outcome,
+    Predictor,
+    paraphrased,
+)
+from genie_dp.paraphrase.auto_journal import Journal, Usage, open_journal
+from genie_dp.paraphrase.auto_rules import RuleParaphraser
+from genie_dp.paraphrase.config import TYPED, ParaphraseConfig
+from genie_dp.paraphrase.makers import checks_of, paraphraser_of
+from genie_dp.paraphrase.shown_rows import Parts, RowsFile
+from genie_dp.paraphrase.tables import guarded, write_table
+from genie_dp.records import Example
+from genie_dp.rows import rows_format, to_json, write_rows
+from genie_dp.run.files import refuse_existing, refuse_overlap
+from genie_dp.run.manifest import hashes_of, manifest_of, write_json
+from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.run.workers import in_processes
+from genie_dp.synthesis.seen import Seen
+
+REJECT_COLUMNS = ("row", "sentence", "paraphrase", "made_by", "reasons")
+REPEATED, AMBIGUOUS = "repeated", "ambiguous"
+_BLOCK = 500  # rows that a worker takes at once
+_PAIRS = 10_000  # sentences that are looked up at once
+_LEXICONS = ("none", "shipped", "wordnet")  # those that are no files
+
+
+@dataclass(frozen=True, slots=True)
+class ParaphraseResult(Result):
+    """What a run of paraphrasing made.
+
+    Attributes:
+        rows: rows that were read.
+        paraphrases: of all of them.
+        rows_without: rows that have none.
+        faults: what was wrong with refused ones -> how many.
+        usage: what answers of a service took; empty for other makers.
+    """
+
+    output: str
+    rows: int
+    paraphrases: int
+    rows_without: int
+    seconds: float
+    faults: Mapping[str, int]
+    usage: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        where = "stdout" if self.output == "-" else self.output
+        yield (
+            f"{self.paraphrases:,} paraphrases of {self.rows:,} rows -> {where} "
+            f"({self.seconds:,.1f} s; {self.rows_without:,} rows have none)"
+        )
+        for fault, count in sorted(self.faults.items()):
+            yield f"  {count:>9,}  {fault}"
+        if self.usage:
+            cost = f", cost {self.usage['cost']:,.4f}" if "cost" in self.usage else ""
+            yield (
+                f"  {self.usage['requests']:,} requests: {self.usage['prompt_tokens']:,} tokens of "
+                f"prompts, {self.usage['answer_tokens']:,} of answers{cost}"
+            )
+        yield from self.notes
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What was made of some rows.
+
+    Attributes:
+        lines: paraphrases as JSON, without line ends.
+        made_by: what made each of them.
+        sentences, programs: hashes of each.
+        rejects: rows of the reject file.
+    """
+
+    lines: tuple[str, ...]
+    made_by: tuple[tuple[str, ...], ...]
+    sentences: tuple[int, ...]
+    programs: tuple[int, ...]
+    rejects: tuple[tuple[str, ...], ...]
+    tally: AutoTally
+
+
+def run(
+    config: ParaphraseConfig,
+    inputs: Sequence[str],
+    output: Output,
+    *,
+    language: str = "thingtalk",
+    canonical: Callable[[str], str] = lambda program: program,
+    predictor: Predictor | None = None,
+    rejects: str | None = None,
+    answers: str | None = None,
+    resume: bool = False,
+    private: Mapping[str, Any] | None = None,
+    jobs: int = 1,
+    progress: bool | None = None,
+) -> ParaphraseResult:
+    """Read rows, paraphrase, check and write; the bytes do not depend on `jobs`.
+
+    Args:
+        config: what makes the paraphrases, and how many.
+        inputs: files or URLs of rows, with example values or without.
+        output: where the paraphrases go.
+        language: of the programs.
+        canonical: brings a program whose placeholders were renumbered into its canonical form.
+        predictor: a parser that must read a paraphrase as the program of its sentence.
+        rejects: a table for the refused ones, with reasons.
+        answers: where answers of a model or service are kept; None for beside the output.
+        resume: use the answers of an earlier run; it goes with `overwrite` of the output.
+        private: what the manifest says of private rows among the inputs.
+        jobs: processes that rewrite by rules and words; models and services take one.
+        progress: whether to show progress; None for on a terminal.
+
+    Raises:
+        GenieError: settings that do not go together (R040), an output that is there (Y022), is an
+            input (D027) or cannot be written; mistakes in rules, lexicon, prompt, model or address.
+    """
+    started = time.monotonic()
+    if unfit := config.unfit():
+        raise GenieError(Problem("R040", unfit))
+    refuse_overlap((output.target, rejects, answers), inputs)
+    for target in (output.target, rejects):
+        if target:
+            refuse_existing(target, overwrite=output.overwrite)
+    format = rows_format(output.target, output.format, what="paraphrases")
+    journal = _journal(config, output, answers, resume=resume)
+    paraphraser = paraphraser_of(config, journal)
+    files, seen = _read_once(inputs)
+    tally = AutoTally()
+    with TemporaryFile("w+", encoding="utf-8") as refused:
+        judged = partial(
+            paraphrased,
+            paraphraser=paraphraser,
+            config=AutoConfig(config.number, checks_of(config)),
+            canonical=canonical,
+            predictor=predictor,
+        )
+        made = _blocks(files, judged, by_rules=isinstance(paraphraser, RuleParaphraser), jobs=jobs)
+        blocks = show_progress(made, label="paraphrase", total=_count(files), show=progress)
+        write_rows(_delivered(blocks, seen, tally, refused), "jsonl", output.target, format)
+        _write_rejects(rejects, refused)
+    manifest = {**_manifest(config, inputs, language, tally, journal), **(private or {})}
+    if output.target != "-":
+        write_json(manifest_of(output.target), manifest)
+    return ParaphraseResult(
+        output.target,
+        tally.rows,
+        tally.kept,
+        tally.rows_without,
+        time.monotonic() - started,
+        dict(tally.faults),
+        manifest.get("usage", {}),
+    )
+
+
+def _journal(
+    config: ParaphraseConfig, output: Output, answers: str | None, *, resume: bool
+) -> Journal:
+    """Return the journal of answers; in memory for rules, and for outputs that are no files."""
+    name = answers or (f"{output.path}.answers.jsonl" if output.path else None)
+    if config.by not in TYPED or name is None:
+        return Journal(None)
+    return open_journal(Path(name), resume=resume, overwrite=output.overwrite)
+
+
+# -------------------------------------------------------------------------------------- the work
+
+
+def _read_once(paths: Sequence[str]) -> tuple[list[RowsFile], Seen]:
+    """Return the files with their numbers of rows, and all sentences that have a program."""
+    seen, files = Seen(), []
+    for path in paths:
+        count, pairs = 0, []
+        for shown in Parts(path).part(0):
+            count += 1
+            row = shown.example
+            pairs.append((_hash(row.utterance), _hash(row.program)))
+            if len(pairs) == _PAIRS:
+                _add(seen, pairs)
+                pairs = []
+        _add(seen, pairs)
+        files.append(RowsFile(path, count))
+    return files, seen
+
+
+def _hash(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode())
+
+
+def _add(seen: Seen, pairs: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
+    both = np.array(pairs, np.uint64).reshape(-1, 2)
+    return seen.add(both[:, 0].copy(), both[:, 1].copy())
+
+
+def _count(files: Sequence[RowsFile]) -> int:
+    return sum(-(-file.rows // _BLOCK) for file in files)
+
+
+def _blocks(
+    files: Sequence[RowsFile],
+    judged: Callable[[Iterable[Any]], Iterator[Outcome]],
+    *,
+    by_rules: bool,
+    jobs: int,
+) -> Iterator[Block]:
+    if not by_rules:
+        rows = (shown for file in files for shown in Parts(file.path).part(0))
+        yield from _in_blocks(judged(rows))
+        return
+    places = [(file.path, start) for file in files for start in range(0, file.rows, _BLOCK)]
+
+    def make(numbers: Sequence[int]) -> Iterator[Block]:
+        readers: dict[str, Parts] = {}
+        for number in numbers:
+            path, start = places[number]
+            if path not in readers:
+                readers[path] = Parts(path)
+            yield _block(judged(readers[path].part(start, start + _BLOCK)))
+
+    numbers = range(len(places))
+    yield from make(numbers) if jobs == 1 else in_processes(make, numbers, jobs)
+
+
+def _in_blocks(outcomes: Iterator[Outcome]) -> Iterator[Block]:
+    while some := list(islice(outcomes, _BLOCK)):
+        yield _block(iter(some))
+
+
+def _block(outcomes: Iterator[Outcome]) -> Block:
+    tally = AutoTally()
+    rows: list[tuple[Example, tuple[str, ...]]] = []
+    rejects: list[tuple[str, ...]] = []
+    for outcome in outcomes:
+        tally.add(outcome)
+        rows.extend(outcome.kept)
+        rejects.extend(
+            (
+                outcome.shown.example.id,
+                outcome.shown.sentence,
+                refused.candidate.text,
+                " ".join(refused.candidate.made_by),
+                " ".join(refused.faults),
+            )
+            for refused in outcome.refused
+        )
+    return Block(
+        lines=tuple(to_json(row) for row, _ in rows),
+        made_by=tuple(made_by for _, made_by in rows),
+        sentences=tuple(_hash(row.utterance) for row, _ in rows),
+        programs=tuple(_hash(row.program) for row, _ in rows),
+        rejects=tuple(rejects),
+        tally=tally,
+    )
+
+
+def _delivered(
+    blocks: Iterable[Block], seen: Seen, tally: AutoTally, rejects: IO[str]
+) -> Iterator[str]:
+    """Yield the lines of paraphrases that are no sentence met before."""
+    for block in blocks:
+        tally.merge(block.tally)
+        for reject in block.rejects:
+            rejects.write(json.dumps(reject) + "\n")
+        pairs = list(zip(block.sentences, block.programs, strict=True))
+        fresh, ambiguous = _add(seen, pairs)
+        for index, line in enumerate(block.lines):
+            if fresh[index] and not ambiguous[index]:
+                yield line + "\n"
+                continue
+            fault = AMBIGUOUS if ambiguous[index] else REPEATED
+            tally.kept -= 1
+            tally.kept_by.subtract(block.made_by[index])
+            tally.faults[fault] += 1
+            row = json.loads(line)
+            made_by = " ".join(block.made_by[index])
+            reject = (row["parent"], "", row["utterance"], made_by, fault)
+            rejects.write(json.dumps(reject) + "\n")
+
+
+# --------------------------------------------------------------------------------------- outputs
+
+
+def _write_rejects(target: str | None, rejects: IO[str]) -> None:
+    if not target:
+        return
+    rejects.seek(0)
+    rows = (json.loads(line) for line in rejects)
+    write_table(
+        target,
+        REJECT_COLUMNS,
+        ({n: guarded(c) for n, c in zip(REJECT_COLUMNS, row, strict=True)} for row in rows),
+    )
+
+
+def _manifest(
+    config: ParaphraseConfig,
+    inputs: Sequence[str],
+    language: str,
+    tally: AutoTally,
+    journal: Journal,
+) -> dict[str, Any]:
+    lexicon = None if config.lexicon in _LEXICONS else config.lexicon
+    settings = {name: getattr(config, name) for name in _SETTINGS} | {"language": language}
+    manifest = {
+        "command": "paraphrase auto",
+        "version": __version__,
+        "rows": list(inputs),
+        "hashes": hashes_of((*inputs, *config.rule_files, config.prompt, lexicon)),
+        "config": {
+            **{name: settings[name] for name in _ORDER if settings[name] is not None},
+            "rules": [str(path) for path in config.rule_files],
+            "prompt": str(config.prompt or ""),
+        },
+        "counts": {
+            "rows": tally.rows,
+            "rows_without": tally.rows_without,
+            "candidates": tally.candidates,
+            "paraphrases": tally.kept,
+        },
+        "faults": dict(sorted(tally.faults.items())),
+        "made_by": {
+            name: {"candidates": count, "paraphrases": tally.kept_by[name]}
+            for name, count in sorted(tally.made.items(), key=lambda item: (-item[1], item[0]))
+        },
+    }
+    if config.by == "endpoint":
+        manifest["usage"] = _usage(config, journal.now)
+        manifest["usage_before"] = _usage(config, journal.before)
+    return manifest
+
+
+_SETTINGS = (
+    "by", "number", "lexicon", "lexical_share", "only_my_rules", "all_results", "names", "model",
+    "temperature", "device", "batch_size", "base_url", "per_prompt", "seed",
+    "copy_distance", "duplicate_distance", "any_language",
+)  # fmt: skip
+_ORDER = (*_SETTINGS[:14], "language", *_SETTINGS[14:])
+
+
+def _usage(config: ParaphraseConfig, usage: Usage) -> dict[str, Any]:
+    """Return what answers took; the cost where prices are given."""
+    taken: dict[str, Any] = {
+        "requests": usage.requests,
+        "prompt_tokens": usage.prompt_tokens,
+        "answer_tokens": usage.answer_tokens,
+    }
+    if config.price_in is not None or config.price_out is not None:
+        cost = usage.prompt_tokens * (config.price_in or 0)
+        cost += usage.answer_tokens * (config.price_out or 0)
+        taken["cost"] = round(cost / 1e6, 6)
+    return taken
