@@ -6,6 +6,7 @@ import types
 import typing
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from pathlib import PurePath
 from typing import Any, TypeVar
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -115,7 +116,7 @@ def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
 
 
 def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
-    """Return a config of these settings; lists and sets become tuples.
+    """Return a config of these settings; where one may have several values, one alone is taken, too.
 
     Raises:
         GenieError: R043, it has no such setting; whatever the config itself refuses.
@@ -128,8 +129,15 @@ def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
     ]
     if problems:
         raise GenieError(problems)
-    frozen = {k: tuple(v) if isinstance(v, list | set) else v for k, v in settings.items()}
-    return kind(**frozen)
+    hints = typing.get_type_hints(kind)
+    return kind(**{name: _frozen(value, hints[name]) for name, value in settings.items()})
+
+
+def _frozen(value: Any, hint: Any) -> Any:
+    """Return a list as a tuple, and so one text where several may be: it is not read by letters."""
+    if isinstance(value, str | PurePath) and typing.get_origin(hint) is tuple:
+        return (value,)
+    return tuple(value) if isinstance(value, list | set) else value
 
 
 def fits(value: Any, kind: Any) -> bool:

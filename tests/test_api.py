@@ -1,5 +1,6 @@
 """The public API: what `import genie_dp` offers, and the scripts that show it."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.cli import run
+from genie_dp.private.ledger.book import ledger_of
 from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.secure import _seeded
 from genie_dp.resources import data_folder
@@ -107,6 +109,13 @@ def test_a_file_that_exists_is_overwritten_only_when_told(grammar, tmp_path):
         assert target.read_text() == "mine"
         rows.save(target, overwrite=True)
         assert list(gd.Rows.read(target)) == list(pairs)
+
+
+def test_one_text_is_taken_where_several_may_be(grammar, tmp_path):
+    one = gd.synthesize(grammar=grammar, **{**GMAIL, "include": "@com.gmail.*"})
+    assert one.preview(3) == gd.synthesize(grammar=grammar, **GMAIL).preview(3)
+    with pytest.raises(FileNotFoundError, match="mine.rules"):
+        list(gd.paraphrase(one.preview(3), rule_files=str(tmp_path / "mine.rules")))
 
 
 def test_descriptions_and_explanations_agree(grammar):
@@ -230,6 +239,126 @@ def test_rows_without_a_file_or_a_ledger_are_refused(private, tmp_path):
     with pytest.raises(gd.GenieError) as caught:
         gd.private.Ledger.init(private, **{**BUDGET, "epsilon": 9})
     assert codes(caught) == ["B020"]
+
+
+def test_paraphrases_are_those_of_the_command(grammar, tmp_path, capsys):
+    source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
+    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    pairs.save(source)
+    words = ["--number", "2", "--seed", "3", "--output", str(made)]
+    assert run(["paraphrase", "auto", str(source), *words]) == 0
+    capsys.readouterr()
+    rows = gd.paraphrase(source, number=2, seed=3)
+    assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3)) == list(read_rows(str(made)))
+    result = rows.save(saved, jobs=2)
+    assert saved.read_bytes() == made.read_bytes()
+    manifests = [Path(f"{path}.manifest.json").read_bytes() for path in (saved, made)]
+    assert manifests[0] == manifests[1]
+    assert str(result).startswith(f"{result.paraphrases} paraphrases of 300 rows -> {saved}")
+    assert capsys.readouterr() == ("", "")
+    both = gd.augment(pairs, rows, library=grammar.library)
+    assert {row.source for row in both} == {"augmented"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"number": 0}, "R040"),
+        ({"by": "rule"}, "R040"),
+        ({"by": "model"}, "R040"),
+        ({"device": "cpu"}, "R040"),
+        ({"nuber": 2}, "R043"),
+    ],
+)
+def test_wrong_settings_of_paraphrases_are_refused_at_once(settings, code):
+    with pytest.raises(gd.GenieError) as error:
+        gd.paraphrase([], **settings)
+    assert [problem.code for problem in error.value.problems] == [code]
+
+
+def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
+    folders = [name for name in gd.__all__ if (ROOT / "genie_dp" / name).is_dir()]
+    assert "augment" in folders
+    for name in folders:
+        folder = importlib.import_module(f"genie_dp.{name}")
+        assert getattr(gd, name) is not folder
+        assert callable(getattr(gd, name))
+
+
+# ---------------------------------------------------------------------------------- augmentation
+
+
+def test_augmented_rows_are_those_of_the_command(grammar, tmp_path):
+    pairs = gd.synthesize(grammar=grammar, **GMAIL)
+    source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
+    pairs.save(source)
+    assert run(["augment", str(source), "--seed", "2", "--typo", "0", "-o", str(made)]) == 0
+    rows = gd.augment(gd.Rows.read(source), seed=2, typo=0.0)
+    assert list(rows) == list(rows) == list(read_rows(str(made)))
+    assert list(gd.augment(pairs, seed=2, typo=0.0)) == list(
+        gd.augment(list(pairs), seed=2, typo=0)
+    )
+    result = rows.save(saved, jobs=2)
+    assert saved.read_bytes() == made.read_bytes()
+    manifests = [Path(f"{path}.manifest.json").read_bytes() for path in (saved, made)]
+    assert manifests[0] == manifests[1]
+    assert result.read == {"synthetic": 300}
+    assert str(result).startswith(f"{result.rows:,} rows -> {saved}")
+
+
+def test_rows_of_several_sources_are_augmented_together(grammar, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    pairs = list(gd.synthesize(grammar=grammar, **GMAIL))
+    together = list(gd.augment(pairs, library=grammar.library))
+    apart = gd.augment(pairs[:100], pairs[100:], library=grammar.library)
+    assert list(apart) == together
+    assert list(tmp_path.iterdir()) == []
+    assert capsys.readouterr() == ("", "")
+    file = Path(apart.file())
+    first = next(iter(apart))
+    del apart
+    assert not file.exists()
+    assert next(iter(gd.augment(pairs, library=grammar.library))) == first  # though nobody keeps it
+    with pytest.raises(gd.GenieError, match="A102"):
+        list(gd.augment(pairs, pairs[:1], library=grammar.library))
+
+
+@pytest.mark.parametrize(
+    ("settings", "code"),
+    [
+        ({"quotd": 0.1}, "R043"),
+        ({"quoted": 2}, "R040"),
+        ({"primitive": -1}, "R040"),
+        ({"on_error": "skipp"}, "R040"),
+    ],
+)
+def test_wrong_settings_of_augmentation_are_refused_at_once(settings, code):
+    with pytest.raises(gd.GenieError) as error:
+        gd.augment([], library=None, language="sexpr", **settings)
+    assert [problem.code for problem in error.value.problems] == [code]
+
+
+def test_rows_made_of_private_rows_are_marked_from_python_too(grammar, tmp_path, capsys):
+    pairs, saved = tmp_path / "pairs.jsonl", tmp_path / "saved.jsonl"
+    gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
+    ledger = ledger_of(pairs)
+    ledger.write_text("")
+    rows = gd.augment(pairs, library=grammar.library)
+    result = rows.save(saved)
+    assert "B035" in str(result)
+    for file in (saved, rows.file()):
+        manifest = json.loads(Path(f"{file}.manifest.json").read_text())
+        assert manifest["private"] == [str(ledger.resolve())]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_what_is_augmented_is_never_written_over(grammar, tmp_path):
+    pairs = tmp_path / "pairs.jsonl"
+    gd.synthesize(grammar=grammar, **GMAIL).save(pairs)
+    before = pairs.read_bytes()
+    with pytest.raises(gd.GenieError, match="D027"):
+        gd.augment(pairs, library=grammar.library).save(pairs, overwrite=True)
+    assert pairs.read_bytes() == before
 
 
 def test_paraphrases_are_those_of_the_command(grammar, tmp_path, capsys):
