@@ -20,12 +20,14 @@ if TYPE_CHECKING:
     from genie_dp.api import (
         augment,
         describe,
+        evaluate,
         explain,
         load_grammar,
         load_library,
         paraphrase,
         split,
         synthesize,
+        train,
     )
     from genie_dp.errors import GenieError
     from genie_dp.parser.parser import Parser
@@ -44,6 +46,7 @@ __all__ = (
     "Rows",
     "augment",
     "describe",
+    "evaluate",
     "explain",
     "load_grammar",
     "load_library",
@@ -51,6 +54,7 @@ __all__ = (
     "private",
     "split",
     "synthesize",
+    "train",
 )
 
 # name -> its module, imported when somebody asks for the name: `import genie_dp` takes no time.
@@ -59,12 +63,14 @@ _HOMES = {
         (
             "augment",
             "describe",
+            "evaluate",
             "explain",
             "load_grammar",
             "load_library",
             "paraphrase",
             "split",
             "synthesize",
+            "train",
         ),
         "api",
     ),

@@ -1,16 +1,18 @@
 """The public functions: plain values in, one stage's `run` called, small results out."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, finalize
 
 from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
 from genie_dp.private_prior import PriorFile, load_prior
-from genie_dp.recipe import Setting, config_of
-from genie_dp.records import Example
+from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
+from genie_dp.records import Example, Spent
 from genie_dp.rows import Rows, rows_of
 from genie_dp.run.stage import Output, Result
 from genie_dp.templates import inputs as files
@@ -19,7 +21,10 @@ from genie_dp.texts import Paths
 
 if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
-    from genie_dp.paraphrase.auto import Predictor
+    from genie_dp.evaluate.rows import Predictor
+    from genie_dp.evaluate.run import Evaluation
+    from genie_dp.paraphrase.auto import Predictor as Checker
+    from genie_dp.parser.parser import Parser
     from genie_dp.synthesis.describe import Describer, Description
     from genie_dp.synthesis.explain import Explainer, Explanation
 
@@ -129,7 +134,7 @@ def paraphrase(
     number: int = 1,
     library: Any = SHIPPED,
     language: str | None = None,
-    predictor: "Predictor | None" = None,
+    predictor: "Checker | None" = None,
     progress: bool | None = None,
     **settings: Any,
 ) -> Rows:
@@ -243,6 +248,145 @@ def augment(
     return Rows(None, "augmented", save=save)
 
 
+def train(
+    rows: Rows | str | Path | Iterable[Example],
+    *,
+    library: Any = SHIPPED,
+    validation: Rows | str | Path | Iterable[Example] | None = None,
+    prior: str | Path | None = None,
+    output: str | Path | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    recipe: str | Path | None = None,
+    language: str | None = None,
+    spent: Spent | None = None,
+    licence: str = "",
+    device: str = "cpu",
+    threads: int = 1,
+    jobs: int = 1,
+    progress: bool | None = None,
+    **settings: Any,
+) -> "Parser":
+    """Return a parser that has learned rows.
+
+    Args:
+        rows: what is learned from: rows, a file of them, or Examples.
+        library: the skills of the programs: what `load_library` returns, or its source.
+        validation: rows of real sentences, or a folder of skills whose eval.tsv are meant, by which
+            the best weights are chosen; None for a share of the rows, held out.
+        prior: file of a private prior, by which rows are weighed.
+        output: the parser's folder; None for a temporary one, which lives as long as the parser:
+            `save` copies it.
+        resume: go on with a run that was interrupted.
+        overwrite: replace the parser that is there.
+        recipe: settings in YAML; those that are given here go before them.
+        language: of the programs; None for what the first row says.
+        spent: the guarantee of rows of source private.
+        licence: of the parser, for its card.
+        device: where it is trained and used, such as cuda.
+        threads: of torch, while it is trained.
+        jobs: processes that prepare rows; the parser does not depend on it.
+        progress: whether to tell on stderr how far it is; None for on a terminal.
+        settings: those of `ParserConfig`, such as steps=3_000, minutes=5, epochs=2, seed=1.
+
+    Raises:
+        GenieError: a setting out of its range (N002) or unknown (R043), rows that cannot be learned
+            from, an output that is there (Y022).
+    """
+    from genie_dp.parser.config import ParserConfig
+    from genie_dp.parser.parser import Parser
+    from genie_dp.parser.recipe import config_of as parser_config
+    from genie_dp.parser.recipe import settings_of
+    from genie_dp.parser.rows import language_of
+    from genie_dp.parser.run import run
+
+    check_names(ParserConfig, settings, without=("inputs", "prior", "validation"))
+    given = settings_of(frozen_settings(ParserConfig, settings))
+    learned = rows_of(rows)
+    checked = None if validation is None else _rows_or_skills(validation)
+    if checked is not None:
+        given["validation"] = checked if isinstance(checked, str) else checked.file()
+    if prior is not None:
+        given["prior"] = str(prior)
+    config = parser_config(Path(recipe) if recipe else None, (learned.file(),), given)
+    name = language_of(config.inputs, language)
+    with ExitStack() as stack:
+        if output is None:
+            output = f"{stack.enter_context(TemporaryDirectory(prefix='genie_dp-'))}/parser"
+        run(
+            config,
+            Output(str(output), resume=resume, overwrite=overwrite),
+            library=files.library_from(library, language=name),
+            language=name,
+            spent=spent,
+            licence=licence,
+            device=device,
+            threads=threads,
+            jobs=jobs,
+            progress=progress,
+        )
+        parser = Parser.from_pretrained(output, device=device)
+        finalize(parser, stack.pop_all().close)
+    return parser
+
+
+def evaluate(
+    parser: "Parser | Predictor | str | Path",
+    rows: Rows | str | Path | Iterable[Example] = SHIPPED,
+    *,
+    library: Any = None,
+    training: Sequence[Rows | str | Path] = (),
+    progress: bool | None = None,
+    **settings: Any,
+) -> "Evaluation":
+    """Return how good a parser is: its programs against the right ones.
+
+    Args:
+        parser: what is asked: a Parser, its folder, or anything with `predict(utterances)` that
+            gives an n-best list for each sentence.
+        rows: with the right programs: rows, a file of them, Examples, or a folder of skills, whose
+            eval.tsv are meant ("shipped" for those of the skills that come with genie_dp).
+        library: that programs must fit: what `load_library` returns, or its source; None for that
+            of a folder of skills, else the parser's own.
+        training: what the parser was trained on, which tells what is new to it.
+        progress: whether to show progress; None for on a terminal.
+        settings: those of `EvaluationConfig`, such as seed=1.
+
+    Raises:
+        GenieError: mistakes in any of the files; a setting out of its range (R040) or unknown
+            (R043).
+    """
+    from genie_dp.evaluate.config import EvaluationConfig
+    from genie_dp.evaluate.files import skills_of
+    from genie_dp.evaluate.run import run
+    from genie_dp.parser.parser import Parser
+
+    config = config_of(EvaluationConfig, settings)
+    asked = Parser.from_pretrained(parser) if isinstance(parser, str | Path) else parser
+    source = _rows_or_skills(rows)
+    gold = source if isinstance(source, str) else source.file()
+    target = asked.target if isinstance(asked, Parser) else None
+
+    def library_of(language: str) -> Any:
+        if library is not None:
+            return files.library_from(library, language=language)
+        skills = skills_of(gold)
+        is_its_own = target is not None and target.language.name == language and not skills
+        return target.library if target and is_its_own else files.load_library(language, skills)
+
+    known = [rows_of(each) for each in training]
+    return run(
+        config,
+        gold,
+        asked,
+        library_of=library_of,
+        name=str(asked.folder or "") if isinstance(asked, Parser) else type(asked).__name__,
+        writes=target.language.name if target else "",
+        training=[each.file() for each in known],
+        progress=progress,
+    )
+
+
 def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
     """Return what a program says in English, by the templates.
 
@@ -276,6 +420,13 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
 
 def _grammar(grammar: Inputs | Paths, library: Any) -> Inputs:
     return grammar if isinstance(grammar, Inputs) else load_grammar(grammar, library)
+
+
+def _rows_or_skills(given: Rows | str | Path | Iterable[Example]) -> Rows | str:
+    """Return rows, or the name of a file of them or of a folder of skills."""
+    if isinstance(given, str | Path):
+        return str(files.shipped_or(given, "thingpedia")[0])
+    return rows_of(given)
 
 
 def _prior(prior: PriorFile | str | Path | None) -> PriorFile | None:

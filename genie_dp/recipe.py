@@ -4,7 +4,7 @@ import dataclasses
 import math
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import PurePath
 from typing import Any, TypeVar
@@ -116,12 +116,18 @@ def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
 
 
 def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
-    """Return a config of these settings; where one may have several values, one alone is taken, too.
+    """Return a config of these settings.
 
     Raises:
         GenieError: R043, it has no such setting; whatever the config itself refuses.
     """
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    check_names(kind, settings)
+    return kind(**frozen_settings(kind, settings))
+
+
+def check_names(kind: type, settings: Mapping[str, Any], *, without: Collection[str] = ()) -> None:
+    """Refuse settings that a config has not, or those that are given otherwise (R043)."""
+    known = [field.name for field in fields(kind) if field.name not in without]
     problems = [
         Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, known))
         for name in settings
@@ -129,8 +135,12 @@ def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
     ]
     if problems:
         raise GenieError(problems)
+
+
+def frozen_settings(kind: type, settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as a config holds them: where it has several values, one alone is taken."""
     hints = typing.get_type_hints(kind)
-    return kind(**{name: _frozen(value, hints[name]) for name, value in settings.items()})
+    return {name: _frozen(value, hints[name]) for name, value in settings.items()}
 
 
 def _frozen(value: Any, hint: Any) -> Any:

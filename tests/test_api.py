@@ -1,11 +1,15 @@
 """The public API: what `import genie_dp` offers, and the scripts that show it."""
 
+import gc
 import importlib
 import json
+import re
+import shutil
 import subprocess
 import sys
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -21,6 +25,16 @@ from tests.dataset_rows import families, write
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
 GMAIL = {"size": 300, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
+
+
+# Scripts that train a parser.
+TRAINING = {"own_skills_to_parser", "parse_n_best", "evaluate_on_eval_tsv"}
+
+
+def _marked(scripts):
+    """Return scripts as parameters; those that train take some seconds."""
+    marks = {True: [pytest.mark.slow], False: []}
+    return [pytest.param(x, id=x.stem, marks=marks[x.stem in TRAINING]) for x in scripts]
 
 
 @pytest.fixture(scope="module")
@@ -241,41 +255,6 @@ def test_rows_without_a_file_or_a_ledger_are_refused(private, tmp_path):
     assert codes(caught) == ["B020"]
 
 
-def test_paraphrases_are_those_of_the_command(grammar, tmp_path, capsys):
-    source, made, saved = (tmp_path / f"{name}.jsonl" for name in ("source", "made", "saved"))
-    pairs = gd.synthesize(grammar=grammar, **GMAIL)
-    pairs.save(source)
-    words = ["--number", "2", "--seed", "3", "--output", str(made)]
-    assert run(["paraphrase", "auto", str(source), *words]) == 0
-    capsys.readouterr()
-    rows = gd.paraphrase(source, number=2, seed=3)
-    assert list(rows) == list(gd.paraphrase(pairs, number=2, seed=3)) == list(read_rows(str(made)))
-    result = rows.save(saved, jobs=2)
-    assert saved.read_bytes() == made.read_bytes()
-    manifests = [Path(f"{path}.manifest.json").read_bytes() for path in (saved, made)]
-    assert manifests[0] == manifests[1]
-    assert str(result).startswith(f"{result.paraphrases} paraphrases of 300 rows -> {saved}")
-    assert capsys.readouterr() == ("", "")
-    both = gd.augment(pairs, rows, library=grammar.library)
-    assert {row.source for row in both} == {"augmented"}
-
-
-@pytest.mark.parametrize(
-    ("settings", "code"),
-    [
-        ({"number": 0}, "R040"),
-        ({"by": "rule"}, "R040"),
-        ({"by": "model"}, "R040"),
-        ({"device": "cpu"}, "R040"),
-        ({"nuber": 2}, "R043"),
-    ],
-)
-def test_wrong_settings_of_paraphrases_are_refused_at_once(settings, code):
-    with pytest.raises(gd.GenieError) as error:
-        gd.paraphrase([], **settings)
-    assert [problem.code for problem in error.value.problems] == [code]
-
-
 def test_a_public_function_is_not_hidden_by_the_folder_of_its_name():
     folders = [name for name in gd.__all__ if (ROOT / "genie_dp" / name).is_dir()]
     assert "augment" in folders
@@ -396,8 +375,168 @@ def test_wrong_settings_of_paraphrases_are_refused_at_once(settings, code):
     assert [problem.code for problem in error.value.problems] == [code]
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+# ------------------------------------------------------------------------------------- parsers
+
+
+@pytest.fixture(scope="module")
+def mail(tmp_path_factory):
+    """Return the rows of a tiny parser, how it is trained, and what the command made of them."""
+    pytest.importorskip("torch")
+    pytest.importorskip("phonenumbers")
+    from tests import parser_setup
+
+    folder = tmp_path_factory.mktemp("mail")
+    made = parser_setup.train(folder, steps=40)
+    how = {"recipe": folder / "recipe.yaml", "library": [parser_setup.MAIL, parser_setup.HOME]}
+    return SimpleNamespace(rows=folder / "rows.jsonl", how={**how, "steps": 40}, folder=made)
+
+
+@pytest.fixture(scope="module")
+def parser(mail):
+    return gd.train(mail.rows, **mail.how)
+
+
+def test_a_parser_trained_from_python_is_that_of_the_command(mail, parser, tmp_path, capsys):
+    capsys.readouterr()
+    folder = tmp_path / "mine"
+    trained = gd.train(mail.rows, output=folder, **mail.how)
+    assert capsys.readouterr() == ("", "")
+    assert trained.folder == folder
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+    for name in ("model.safetensors", "config.json", "recipe.yaml", "tokenizer.json"):
+        same = {(place / name).read_bytes() for place in (mail.folder, folder, parser.folder)}
+        assert len(same) == 1, name
+    ours, theirs = (
+        json.loads((place / "manifest.json").read_text()) for place in (folder, mail.folder)
+    )
+    assert ours["figures"].pop("seconds") > 0 < theirs["figures"].pop("seconds")
+    assert ours == theirs
+
+
+def test_examples_train_what_their_file_trains(mail, parser):
+    assert isinstance(parser, gd.Parser)
+    again = gd.train(list(gd.Rows.read(mail.rows)), **mail.how)
+    weights = [(one.folder / "model.safetensors").read_bytes() for one in (parser, again)]
+    assert weights[0] == weights[1]
+
+
+def test_a_parser_without_output_lives_in_a_folder_of_its_own_until_it_is_saved(mail, tmp_path):
+    trained = gd.train(mail.rows, **{**mail.how, "steps": 1})
+    temporary = trained.folder
+    saved = trained.save(tmp_path / "deep" / "mine")
+    with pytest.raises(gd.GenieError, match="exists already"):
+        trained.save(saved)
+    assert trained.save(saved, overwrite=True) == saved
+    assert [path.name for path in saved.parent.iterdir()] == ["mine"]
+    assert gd.Parser.from_pretrained(saved)("show mail about lunch") == trained(
+        "show mail about lunch"
+    )
+    del trained
+    gc.collect()
+    assert not temporary.parent.exists()
+    assert (saved / "model.safetensors").exists()
+
+
+def test_a_folder_that_is_no_parser_is_not_saved_over(parser, tmp_path):
+    (tmp_path / "diary.txt").write_text("dear diary")
+    with pytest.raises(gd.GenieError) as error:
+        parser.save(tmp_path, overwrite=True)
+    assert error.value.problems[0].code == "N007"
+    assert (tmp_path / "diary.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "code", "hint"),
+    [
+        ({"stepps": 3}, "R043", "did you mean 'steps'?"),
+        ({"inputs": ("rows.jsonl",)}, "R043", None),
+        ({"steps": 0}, "N002", None),
+        ({"steps": "many"}, "N002", None),
+        ({"steps": 3, "minutes": 1}, "N002", None),
+        ({"steps": 3, "architecture": "rn"}, "N002", "did you mean 'rnn'?"),
+    ],
+)
+def test_wrong_settings_of_a_parser_are_refused(settings, code, hint, tmp_path):
+    pytest.importorskip("torch")
+    rows = [gd.Example("S0", "get my emails", "now => @com.gmail.inbox => notify")]
+    with pytest.raises(gd.GenieError) as error:
+        gd.train(rows, output=tmp_path / "parser", **settings)
+    (problem,) = error.value.problems
+    assert problem.code == code
+    assert hint is None or problem.hint == hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parser_answers_a_sentence_in_a_line(parser):
+    reply = parser("show mail about lunch", n=3)
+    assert reply == parser.parse(["show mail about lunch"], count=3)[0]
+    assert (reply.code, reply.program) == (reply.answers[0].code, reply.answers[0].program)
+    assert reply.confidence == reply.answers[0].confidence
+    assert reply.alternatives == reply.answers[1:]
+    assert "show mail about lunch" in repr(reply)
+    assert reply.code in repr(reply)
+    assert "\n" not in repr(reply)
+    assert parser("").code == parser("").program == ""
+    assert parser("").confidence == 0
+    assert str(parser.folder) in repr(parser)
+
+
+def test_an_evaluation_from_python_has_the_figures_of_the_command(mail, parser, tmp_path, capsys):
+    written = tmp_path / "result.json"
+    words = ["evaluate", mail.rows, "--parser", parser.folder, "--training", mail.rows]
+    skills = [word for path in mail.how["library"] for word in ("--skills", path)]
+    assert run([str(word) for word in (*words, *skills, "--output", written)]) == 0
+    table = capsys.readouterr().out
+    evaluation = gd.evaluate(parser, mail.rows, training=[mail.rows])
+    assert capsys.readouterr() == ("", "")
+    evaluation.save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == written.read_bytes()
+    assert f"{evaluation}\n" == table
+    low, high = evaluation.interval
+    assert low <= evaluation.accuracy == evaluation.tiers["match"] <= high
+    assert list(evaluation.tiers)[0] == "syntax"
+    assert len(repr(evaluation).splitlines()) == 1
+    evaluation.report(tmp_path / "report.html")
+    assert "<html" in (tmp_path / "report.html").read_text()
+    examples = list(gd.Rows.read(mail.rows))
+    assert gd.evaluate(parser.folder, examples).accuracy == evaluation.accuracy
+    with pytest.raises(gd.GenieError, match="R043"):
+        gd.evaluate(parser, mail.rows, sead=1)
+
+
+def test_the_sentences_of_a_folder_of_skills_are_evaluated(parser):
+    class Inbox:
+        def predict(self, utterances):
+            return [[("now => @com.gmail.inbox => notify", None)] for _ in utterances]
+
+    skills = ROOT / "thingpedia" / "com.gmail"
+    lines = (skills / "eval.tsv").read_text().splitlines()
+    assert gd.evaluate(Inbox(), skills).data["rows"] in (len(lines), len(lines) - 1)
+
+
+def test_the_examples_of_the_page_on_evaluation_run(mail, parser, tmp_path, monkeypatch, capsys):
+    page = (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 2
+    parser.save(tmp_path / "parser")
+    for name in ("test.jsonl", "train.jsonl"):
+        shutil.copyfile(mail.rows, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    exec(blocks[0], names)  # noqa: S102
+    assert "32 rows, thingtalk" in capsys.readouterr().out
+    assert (tmp_path / "report.html").exists()
+    inbox = gd.Example("S0", "get my emails", "now => @com.gmail.inbox => notify")
+    gd.Rows(lambda: iter([inbox]), "one").save(tmp_path / "test.jsonl", overwrite=True)
+    exec(blocks[1], names)  # noqa: S102
+    assert capsys.readouterr().out == "1.0\n"
+
+
+@pytest.mark.parametrize("script", _marked(SCRIPTS))
 def test_every_script_of_the_examples_runs(script, tmp_path):
+    if script.stem in TRAINING:
+        pytest.importorskip("torch")
+        pytest.importorskip("phonenumbers")
     done = subprocess.run(
         [sys.executable, str(script)],
         cwd=tmp_path,
@@ -415,7 +554,8 @@ def test_every_script_of_the_examples_runs(script, tmp_path):
 
 
 def test_there_are_scripts():
-    assert len(SCRIPTS) >= 5
+    assert len(SCRIPTS) >= 9
+    assert {script.stem for script in SCRIPTS} >= TRAINING
 
 
 # ------------------------------------------------------------------------------------------ split

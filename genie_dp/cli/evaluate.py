@@ -9,7 +9,6 @@ import click
 from genie_dp.cli.options import SKILLS, settings_options
 from genie_dp.evaluate.config import EvaluationConfig
 from genie_dp.languages import language_names
-from genie_dp.resources import data_folder
 
 if TYPE_CHECKING:
     from genie_dp.evaluate.rows import Predictor
@@ -97,6 +96,7 @@ def command(
     genie-dp evaluate thingpedia --parser parser --report report.html
     """
     from genie_dp.cli.inputs import load_library_of
+    from genie_dp.evaluate.files import skills_of
     from genie_dp.evaluate.run import check_files, run
 
     asked = {"PREDICTIONS": predictions, "--nearest": nearest, "--parser": parser}
@@ -112,7 +112,7 @@ def command(
     check_files((gold, predictions, compare, *training), (report, output))
 
     def library_of(language: str) -> Any:
-        return load_library_of(language, _skills(gold, skills), skip_broken=skip_broken)
+        return load_library_of(language, skills or skills_of(gold), skip_broken=skip_broken)
 
     predictor, writes = _predictor(predictions, parser, training, beam, unconstrained)
     result = run(
@@ -159,12 +159,3 @@ def _predictor(
 
     rows = (row for name in training for row in read_rows(name))
     return NearestNeighbour(rows, best=_BEST), ""
-
-
-def _skills(gold: str, given: tuple[Path, ...]) -> tuple[Path, ...]:
-    """Return the skills that programs must fit; a folder of gold rows has its own."""
-    folder = Path(gold).resolve()
-    if given or not folder.is_dir():
-        return given
-    shipped = data_folder("thingpedia").resolve()
-    return (shipped,) if folder == shipped or shipped in folder.parents else (folder,)

@@ -24,6 +24,7 @@ from genie_dp.evaluate.rows import Asked, Gold, Prediction
 from genie_dp.languages import get_language
 from genie_dp.parser.skill_rows import skill_rows
 from genie_dp.records import Example
+from genie_dp.resources import data_folder
 from genie_dp.rows import format_of, from_json, read_rows, to_json
 from genie_dp.run.files import no_text, opened
 from genie_dp.texts import is_whole
@@ -83,6 +84,15 @@ def open_gold(name: str, language: str | None = None) -> GoldFile:
     found = GoldFile(name, language or next(iter(languages)))
     found.programs = _repeated(name, _twice(sentences))
     return found
+
+
+def skills_of(gold: str) -> tuple[Path, ...]:
+    """Return the skills that gold rows must fit if nobody names others: a folder has its own."""
+    folder = Path(gold).resolve()
+    if not folder.is_dir():
+        return ()
+    shipped = data_folder("thingpedia").resolve()
+    return (shipped,) if folder == shipped or shipped in folder.parents else (folder,)
 
 
 @contextmanager

@@ -55,8 +55,11 @@ def unasked(gold: Iterable[Gold]) -> Iterator[Asked]:
 class Predictor(Protocol):
     """Whatever turns sentences into programs: a `Parser`, a baseline, a service."""
 
-    def predict(self, utterances: Sequence[str]) -> Sequence[Sequence[Guess]]:
-        """Return the n-best list of each sentence, best first; an empty one means "do not know"."""
+    def predict(self, utterances: Sequence[str]) -> Sequence[Sequence[tuple[str, float | None]]]:
+        """Return the n-best list of each sentence, best first; an empty one means "do not know".
+
+        Of each program its token form, and how sure the parser is (None if that is unknown).
+        """
 
 
 def answered(
@@ -78,7 +81,8 @@ def answered(
             yield gold, (*said, _prediction(gold.row.id, guesses))
 
 
-def _prediction(id: str, guesses: Sequence[Guess]) -> Prediction:
+def _prediction(id: str, pairs: Sequence[tuple[str, float | None]]) -> Prediction:
+    guesses = [Guess(*pair) for pair in pairs]
     told = tuple(guess.confidence for guess in guesses if guess.confidence is not None)
     confidences = told if len(told) == len(guesses) else ()
     return Prediction(id, tuple(guess.program for guess in guesses), confidences)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class Reply:
         return f"Reply({self.sentence!r}: {program}, {100 * self.confidence:.0f} %{doubt})"
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(NamedTuple):
     """One program of an n-best list.
 
     Attributes:
+        program: its token form.
         confidence: how sure the parser is that the program is right, in [0, 1]; None if unknown.
     """
 

@@ -1,6 +1,7 @@
 """A trained parser: from what people type to programs that can be executed."""
 
 import math
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -21,6 +22,7 @@ from genie_dp.parser.reading.load import load_reader
 from genie_dp.parser.reading.names import Names
 from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
+from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.model import Library
 from genie_dp.skills.words import tokenize
 
@@ -82,6 +84,7 @@ class Parser:
         target: what programs are written in.
         use: how it is used.
         skills: the folders of the skills that it was trained for.
+        folder: where it was read from; None of one that is put together in memory.
     """
 
     def __init__(
@@ -93,6 +96,7 @@ class Parser:
         use: Use,
         skills: Sequence[Path] = (),
         clock: Callable[[], datetime] = datetime.now,
+        folder: Path | None = None,
     ):
         """Keep the parts.
 
@@ -101,7 +105,7 @@ class Parser:
             clock: tells from when "tomorrow" is.
         """
         self.target: Target = decoder.target
-        self.use, self.skills = use, tuple(skills)
+        self.use, self.skills, self.folder = use, tuple(skills), folder
         self._decoder, self._reader, self._calibration = decoder, reader, calibration
         self._clock, self._lock = clock, Lock()
         library = self.target.library
@@ -155,7 +159,34 @@ class Parser:
             use=use,
             skills=files.skill_paths(path),
             clock=clock,
+            folder=path,
         )
+
+    def __repr__(self) -> str:
+        """Return what it is in one line."""
+        where = f", of {self.folder}" if self.folder else ""
+        return f"Parser({self.target.language.name}{where})"
+
+    def save(self, folder: Path | str, *, overwrite: bool = False) -> Path:
+        """Copy the parser's folder to another place, where it appears when it is whole.
+
+        Args:
+            folder: the new folder; what it returns.
+            overwrite: replace the parser that is there.
+
+        Raises:
+            GenieError: it exists (Y022), or is no parser (N007).
+            ValueError: the parser was put together in memory.
+        """
+        if self.folder is None:
+            raise ValueError("this parser was put together in memory: there is no folder to copy")
+        target = Path(folder)
+        work = work_folder_of(target)
+        refuse_output(target, work, PARSER, resume=False, overwrite=overwrite)
+        made = work / "made"
+        shutil.copytree(self.folder, made)
+        put_in_place(made, target, work)
+        return target
 
     def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
         """Return, for each sentence, up to `count` programs with the values of the sentence.
