@@ -277,7 +277,8 @@ def train(
         prior: file of a private prior, by which rows are weighed.
         output: the parser's folder; None for a temporary one, which lives as long as the parser:
             `save` copies it.
-        resume: go on with a run that was interrupted.
+        resume: go on with a run that was interrupted; its rows must be in a file of their own, for
+            a temporary one is another each time.
         overwrite: replace the parser that is there.
         recipe: settings in YAML; those that are given here go before them.
         language: of the programs; None for what the first row says.
