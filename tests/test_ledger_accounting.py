@@ -219,7 +219,8 @@ def test_zcdp_and_noise_together_cost_at_least_the_worst_that_is_known(rho, sigm
 def test_zcdp_by_itself_costs_under_pld_what_it_costs_under_rdp_at_most(rhos, delta):
     spends = list(map(ZeroConcentrated, rhos))
     pld, rdp = (epsilon_of(spends, delta, name) for name in ("pld", "rdp"))
-    assert 0.97 * rdp - 2 * GRID <= pld <= rdp
+    # RDP has orders of a list; the best for little noise in long runs lies between two of them.
+    assert 0.9 * rdp - 2 * GRID <= pld <= rdp
 
 
 def test_as_many_orders_are_taken_as_is_said():
