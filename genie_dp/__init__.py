@@ -59,26 +59,13 @@ __all__ = (
 
 # name -> its module, imported when somebody asks for the name: `import genie_dp` takes no time.
 _HOMES = {
-    **dict.fromkeys(
-        (
-            "augment",
-            "describe",
-            "evaluate",
-            "explain",
-            "load_grammar",
-            "load_library",
-            "paraphrase",
-            "split",
-            "synthesize",
-            "train",
-        ),
-        "api",
-    ),
+    **dict.fromkeys(__all__, "api"),
     "Example": "records",
     "GenieError": "errors",
     "Parser": "parser.parser",
     "Rows": "rows",
 }
+del _HOMES["private"]  # a folder itself
 
 
 class _Package(ModuleType):
