@@ -10,8 +10,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from genie_dp.dataset.left import Left
-from genie_dp.dataset.readers import ReadOptions, find_reader
+from genie_dp.dataset.formats import LeftRow, ReadOptions, find_reader
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk.parser import parse_dataset
@@ -97,7 +96,7 @@ def convert(name, files, library=None):
     start = time.process_time()
     for file in files:
         for row in find_reader(name)(str(file), ReadOptions(name, library=library)):
-            if isinstance(row, Left):
+            if isinstance(row, LeftRow):
                 reasons[row.reason] += 1
             else:
                 converted += 1
@@ -115,9 +114,9 @@ def show(title, converted, reasons, seconds):
 
 def kinds_only(library):
     """Return a library that knows which functions are queries, and checks nothing."""
-    from genie_dp.dataset.thingtalk2.converter import Converter
+    from genie_dp.dataset.thingtalk2.converter import ThingTalk2Converter
 
-    class Kinds(Converter):
+    class Kinds(ThingTalk2Converter):
         def _is_action(self, name):
             class_name, _, function = name[1:].rpartition(".")
             found = library.function(class_name, function)
@@ -163,7 +162,7 @@ def of_folder(folder):
 
 def has_equal(files, library):
     """Return (converted, reasons, seconds): rows whose program can be said, whatever its types."""
-    from genie_dp.dataset.readers.objects import objects
+    from genie_dp.dataset.readers import objects
 
     converter = kinds_only(library)
     converted, reasons = 0, Counter()
@@ -174,7 +173,7 @@ def has_equal(files, library):
                 reasons["act of a dialogue"] += 1
                 continue
             found = converter.row(row["id"], row["utterance"], row["program"], "human")
-            if isinstance(found, Left):
+            if isinstance(found, LeftRow):
                 reasons[found.reason] += 1
             else:
                 converted += 1

@@ -150,13 +150,13 @@ def marked_words(text: Text, left: set[str]) -> list[tuple[str, bool]]:
 
 def parts(texts: Sequence[Text], setting: Setting) -> tuple[Any, Any, Any]:
     """Return private and public rows of a method, and the words for selective DP-SGD."""
-    from genie_dp.private.generators.stages import Labelled
+    from genie_dp.private.generators.stages import LabelledRow
     from genie_dp.private.ledger.guard import Units
 
     left = missed(texts, setting.gamma, setting.seed)
     if setting.method in ("non-private", "broken"):
-        return Units(()), [Labelled(words(text.text)) for text in texts], ()
-    rows = [(Labelled(words(redacted(text, left))), bool(text.spans)) for text in texts]
+        return Units(()), [LabelledRow(words(text.text)) for text in texts], ()
+    rows = [(LabelledRow(words(redacted(text, left))), bool(text.spans)) for text in texts]
     private = Units((row,) for row, is_private in rows if is_private)
     public = [row for row, is_private in rows if not is_private]
     marked = [marked_words(text, left) for text in texts] if setting.method == "s-dp" else ()
@@ -168,21 +168,20 @@ def prepared(
 ) -> tuple[Any, Any, Any]:
     """Return a generator that has learned nothing yet, its rows, and what is to be done."""
     from genie_dp.languages import get_language
-    from genie_dp.private.crt.course import Course, Rows, plan_of, rows_of
-    from genie_dp.private.crt.settings import PublicSettings
-    from genie_dp.private.generators.decoder import DecoderSettings
+    from genie_dp.private.crt.config import Course, PublicSettings, plan_private_steps
+    from genie_dp.private.crt.rows import MethodRows, arrange_rows
     from genie_dp.private.generators.generator import new_generator
-    from genie_dp.private.generators.plans import Training
-    from genie_dp.private.generators.recurrent import RecurrentSettings
-    from genie_dp.private.generators.stages import Labelled
+    from genie_dp.private.generators.models import DecoderSettings, RecurrentLMSettings
+    from genie_dp.private.generators.plans import NoisySteps
+    from genie_dp.private.generators.stages import LabelledRow
 
     private, public, marked = parts(texts, setting)
     method: Any = "non-private" if setting.method == "broken" else setting.method
     epochs *= BROKEN_EPOCHS if setting.method == "broken" else 1
-    rows = Rows(words=marked) if method == "s-dp" else rows_of(method, private, public)
-    kinds = {"lstm": RecurrentSettings, "decoder": DecoderSettings}
+    rows = MethodRows(words=marked) if method == "s-dp" else arrange_rows(method, private, public)
+    kinds = {"lstm": RecurrentLMSettings, "decoder": DecoderSettings}
     model = kinds[setting.model](**size, longest=64)
-    unmarked = [Labelled(words(text.text)) for text in texts if not text.spans]
+    unmarked = [LabelledRow(words(text.text)) for text in texts if not text.spans]
     made = new_generator(
         "one-stage", get_language("thingtalk"), unmarked, model, words=(MASK,), seed=setting.seed
     )
@@ -190,19 +189,21 @@ def prepared(
     if method in ("crt", "dp", "s-dp"):
         count = len(rows.private) or len(marked)
         batch = min(BATCH, count / 4)
-        plan = plan_of("one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon,
-                       delta=DELTA, accountant="rdp")  # fmt: skip
+        plan = plan_private_steps(
+            "one-stage", (epochs,), batch / count, batch, epsilon=setting.epsilon, delta=DELTA,
+            accountant="rdp",
+        )  # fmt: skip
     noisy_rate, rate = RATES[setting.model]
-    training = Training(learning_rate=noisy_rate, checkpoint_every=10**9)
+    training = NoisySteps(learning_rate=noisy_rate, checkpoint_every=10**9)
     plain = PublicSettings(batch=16, learning_rate=rate, seed=setting.seed)
     return made, rows, Course(method, (epochs,), plan, training, plain)
 
 
 def trained(texts: Sequence[Text], setting: Setting, folder: Path, **how: Any) -> Any:
     """Return the generator of a folder, which is trained if there is none yet, and its plan."""
-    from genie_dp.private.crt.course import NOTHING
-    from genie_dp.private.crt.fit import fit
-    from genie_dp.private.generators.folder import load_generator, save_generator
+    from genie_dp.private.crt.config import NOTHING
+    from genie_dp.private.crt.run import fit
+    from genie_dp.private.generators.generator import load_generator, save_generator
     from genie_dp.records import Spent
 
     made, rows, course = prepared(texts, setting, **how)
@@ -223,8 +224,7 @@ def claimed(texts: Sequence[Text], setting: Setting, plan: Any, **how: Any) -> A
     """Return what is promised of a secret drawn at random (theorem 8, 3), None for nothing."""
     from dataclasses import replace
 
-    from genie_dp.private.crt.accounting import of_crt
-    from genie_dp.private.crt.replacement import replacing
+    from genie_dp.private.crt.accounting import guarantee_of_crt, guarantee_of_replacing
 
     gamma = setting.gamma
     if setting.method == "broken":
@@ -233,8 +233,8 @@ def claimed(texts: Sequence[Text], setting: Setting, plan: Any, **how: Any) -> A
         plan = prepared(texts, pretended, **how)[2].plan
     elif setting.method not in ("crt", "dp"):
         return None
-    training = replacing(plan.mechanisms, min(0.1, DELTA / gamma) if gamma else DELTA)
-    return of_crt(training, gamma, 0.0)
+    training = guarantee_of_replacing(plan.mechanisms, min(0.1, DELTA / gamma) if gamma else DELTA)
+    return guarantee_of_crt(training, gamma, 0.0)
 
 
 def measured(
@@ -250,15 +250,15 @@ def measured(
 ) -> dict[str, Any]:
     """Return what one model is worth, what is claimed of it, and what attacks find in it."""
     from crt_audit import Material, attacked, sides
+    from crt_figures import perplexity
 
-    from genie_dp.private.crt.perplexity import perplexity
-    from genie_dp.private.generators.stages import Labelled
+    from genie_dp.private.generators.stages import LabelledRow
 
     made, plan = trained(texts, setting, folder, **how)
     is_plain = setting.method in ("non-private", "broken")
     shown = [text.text if is_plain else redacted(text, set()) for text in held_out]
     plain = [text.text for text in held_out if not text.spans]
-    whole, rest = ([Labelled(words(text)) for text in every] for every in (shown, plain))
+    whole, rest = ([LabelledRow(words(text)) for text in every] for every in (shown, plain))
     found: dict[str, Any] = {"name": setting.name, "epsilon": math.inf}
     found |= {"perplexity": perplexity(made, whole), "on plain turns": perplexity(made, rest)}
     claim = claimed(texts, setting, plan, **how)
@@ -362,9 +362,9 @@ def main(
 def report(rows: Sequence[dict[str, Any]], work: Path) -> None:
     """Print what was measured, and amplification (figure 6) at the paper's point."""
     from crt_audit import by_gamma
+    from crt_figures import amplification_svg
 
-    from genie_dp.private.crt.accounting import amplified
-    from genie_dp.private.crt.figure import amplification_svg
+    from genie_dp.private.crt.accounting import amplify_epsilon
 
     names = [
         name
@@ -377,7 +377,7 @@ def report(rows: Sequence[dict[str, Any]], work: Path) -> None:
         head, *lines = by_gamma(rows, figure)
         click.echo(f"figure {number}: {figure} by gamma")
         click.echo(table(head, lines))
-    click.echo(f"epsilon 1, gamma 0.1, same epsilon for training: {amplified(1.0, 0.1):.4f}")
+    click.echo(f"epsilon 1, gamma 0.1, same epsilon for training: {amplify_epsilon(1.0, 0.1):.4f}")
     click.echo(f"the same at one delta of {DELTA:g}: {at_one_delta(1.0, 0.1):.4f} (paper: 0.12)")
     (work / "amplification.svg").write_text(amplification_svg(), encoding="utf-8")
     click.echo(machine())
@@ -385,14 +385,13 @@ def report(rows: Sequence[dict[str, Any]], work: Path) -> None:
 
 def at_one_delta(epsilon: float, gamma: float) -> float:
     """Return the amplified epsilon of 1,000 steps of rate 0.01 that cost epsilon at DELTA."""
-    from genie_dp.private.crt.accounting import amplified
-    from genie_dp.private.ledger.accounting import epsilon_of
-    from genie_dp.private.ledger.calibration import noise_multiplier_for
+    from genie_dp.private.crt.accounting import amplify_epsilon
+    from genie_dp.private.ledger.accounting import epsilon_of, noise_multiplier_for
     from genie_dp.private.ledger.mechanisms import PoissonGaussian
 
     noise = noise_multiplier_for(epsilon, DELTA, rate=0.01, steps=1000, accountant="rdp")
     training = PoissonGaussian(noise, 0.01, 1000)
-    return amplified(epsilon_of([training], DELTA / gamma, "rdp"), gamma)
+    return amplify_epsilon(epsilon_of([training], DELTA / gamma, "rdp"), gamma)
 
 
 if __name__ == "__main__":

@@ -122,9 +122,8 @@ def attacked(
         work: a file for the losses of candidates.
         seed: of groups, halves and intervals.
     """
-    from genie_dp.private.audit.claims import Claim
     from genie_dp.private.audit.models import GeneratorScorer
-    from genie_dp.private.audit.verdict import proved
+    from genie_dp.private.audit.verdict import Claim, prove_bounds
 
     scorer = GeneratorScorer(generator)
     exposed, found = exposed_by(scorer, material, work, seed)
@@ -134,8 +133,8 @@ def attacked(
     # Of a pair one secret is exchanged for another: for the mask, and that for the other.
     twice = None if stated is None else stated.of_copies(2)
     bounds = [
-        *proved(attacks, exposed, stated, copies=material.repeats, level=LEVEL, seed=seed),
-        *proved([pair], [], twice, level=LEVEL, seed=seed),
+        *prove_bounds(attacks, exposed, stated, copies=material.repeats, level=LEVEL, seed=seed),
+        *prove_bounds([pair], [], twice, level=LEVEL, seed=seed),
     ]
     found["at least"] = max(
         one.epsilon / (2 if one.attack == pair.name else 1) for one in bounds if one.copies == 1
@@ -152,7 +151,7 @@ def exposed_by(
     """Return the exposure of each canary, and figure 3."""
     from genie_dp.private.audit import exposure
     from genie_dp.private.audit.canaries import canaries_of
-    from genie_dp.private.audit.candidates import candidate_losses
+    from genie_dp.private.audit.exposure import candidate_losses
 
     made = canaries_of(material.template, material.canaries, repeats=material.repeats)
     losses = candidate_losses(scorer, made, work=work)
@@ -171,13 +170,13 @@ def exposed_by(
 def inferred(scorer: Any, material: Material, seed: int) -> tuple[list[Any], Any, dict[str, float]]:
     """Return attacks on turns, that on pairs, and figures 4 and 5."""
     from genie_dp.private.audit import membership
-    from genie_dp.private.audit.scorer import words_of
+    from genie_dp.private.audit.models import count_words
     from genie_dp.private.source import PrivateRow
 
     texts = (material.members, material.others, material.masked)
     rows = [[PrivateRow(text) for text in side] for side in texts]
     lost = [scorer.losses(side) for side in rows]
-    words = [[words_of(row, with_program=False) for row in side] for side in rows]
+    words = [[count_words(row, with_program=False) for row in side] for side in rows]
     attacks = membership.attacks_of(
         (lost[0], lost[1]),
         (words[0], words[1]),

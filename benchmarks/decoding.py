@@ -22,10 +22,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.decoding import DecodingGrammar
+from genie_dp.languages.base import DecodingGrammar
 from genie_dp.languages.sexpr.declarations import read_declarations
 from genie_dp.languages.sexpr.decoding import SexprGrammar
-from genie_dp.languages.thingtalk.decoding.constants import constants_of
+from genie_dp.languages.thingtalk.decoding.catalogue import constants_of
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library

@@ -26,23 +26,22 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from genie_dp.cli.explain import read_pairs
-from genie_dp.cli.garbage import leave_to_the_end
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.errors import GenieError
 from genie_dp.private.prior.render import Renderer
 from genie_dp.resources import data_folder
-from genie_dp.synthesis.compiler import Compiled, compile_grammar
+from genie_dp.run.collector import leave_to_the_end
+from genie_dp.synthesis.compiler import CompiledGrammar, compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer, Description
 from genie_dp.synthesis.engine import build_engine
-from genie_dp.synthesis.explain import Explainer
-from genie_dp.synthesis.parts import Tally, block_numbers, parts
-from genie_dp.synthesis.seen import Seen
+from genie_dp.synthesis.explain import Explainer, read_pairs
+from genie_dp.synthesis.rows import SynthesisCounts, block_numbers, new_rows
+from genie_dp.synthesis.sentence_hashes import SentenceHashes
 from genie_dp.templates.grammar import subset
 from genie_dp.templates.inputs import Inputs
-from tests import strategies
-from tests.test_describe_words import mutants
+from tests.languages.thingtalk import strategies
+from tests.synthesis.test_describe_words import mutants
 
 
 @dataclass(frozen=True)
@@ -54,11 +53,13 @@ class Described:
     seconds: float
 
 
-def synthesized(inputs: Inputs, compiled: Compiled, count: int, seed: int) -> Iterator[str]:
+def synthesized(inputs: Inputs, compiled: CompiledGrammar, count: int, seed: int) -> Iterator[str]:
     """Yield the programs of synthesized rows of depth 5, shuffled."""
     config = SynthesisConfig(size=10 * count, max_depth=5, seed=seed)
     made = build_engine(compiled, config)
-    found = parts(made, block_numbers(made), Seen(), Tally(), limit=config.size)
+    found = new_rows(
+        made, block_numbers(made), SentenceHashes(), SynthesisCounts(), limit=config.size
+    )
     rows = b"".join(part.text for part in found).decode().splitlines()
     for line in random.Random(f"{seed}:describe").sample(rows, count):
         yield json.loads(line)["program"]

@@ -33,24 +33,26 @@ import numpy as np
 from intents_data import INTENT, SMOKE, Judge, Sizes, World, world_of
 from measure import machine, median, table
 
-from genie_dp.private.evolution.donated import Donated, Pool
-from genie_dp.private.evolution.embedding import HashedNgrams
-from genie_dp.private.evolution.generator import Candidate, Generator
-from genie_dp.private.evolution.prompted import PromptedGenerator
-from genie_dp.private.evolution.prompting import Prompter, Reading, shipped_templates
-from genie_dp.private.evolution.run import Electorate, Evolved, evolve
-from genie_dp.private.evolution.seeds import SeedGenerator
-from genie_dp.private.evolution.settings import EvolutionSettings
+from genie_dp.private.evolution.config import EvolutionSettings
+from genie_dp.private.evolution.embedding import HashedNgramEmbedding
+from genie_dp.private.evolution.evolve import Electorate, Evolution, evolve
+from genie_dp.private.evolution.generator import CandidateGenerator, VoteCandidate
+from genie_dp.private.evolution.prompting import (
+    AnswerReading,
+    PromptedGenerator,
+    Prompter,
+    shipped_templates,
+)
+from genie_dp.private.evolution.seeds import Donated, Pool, SeedGenerator
 from genie_dp.private.evolution.voting import weights_of
-from genie_dp.private.ledger.accounting import Accountant
+from genie_dp.private.ledger.accounting import Accountant, noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.guard import Payer, Units
-from genie_dp.private.tables.release import mechanisms_of, release_table, rho_for
+from genie_dp.private.tables.run import mechanisms_of, release_table, rho_for
 from genie_dp.private.tables.table import SyntheticTable, load_table
 from genie_dp.records import Example
-from genie_dp.skills.words import spoken
+from genie_dp.skills.words import join_tokens
 
 DELTA = 1e-5
 ACCOUNTANT: Accountant = "rdp"  # which the published figures are of
@@ -151,7 +153,7 @@ class Bench:
         ledger: Ledger,
         released: SyntheticTable | None,
         folder: Path,
-    ) -> Evolved:
+    ) -> Evolution:
         sizes = self.sizes
         before = ()
         if released is not None:
@@ -182,7 +184,7 @@ class Bench:
                 [[intent] for _, intent in world.private],
             ),
             self._generator(case, world),
-            HashedNgrams(),
+            HashedNgramEmbedding(),
             settings,
             spend=Payer(ledger, "votes"),
             work=folder / "evolve",
@@ -190,7 +192,7 @@ class Bench:
             table=released,
         )
 
-    def _generator(self, case: Case, world: World) -> Generator:
+    def _generator(self, case: Case, world: World) -> CandidateGenerator:
         columns = case.columns or (INTENT,)
         donated = [
             Donated(text, world.record(text, intent, columns)) for text, intent in world.donated
@@ -199,15 +201,12 @@ class Bench:
         if not self.model:
             seeds = [*donated, *public] if case.has_examples else public
             return SeedGenerator(seeds, labels=[INTENT])
-        from genie_dp.private.evolution.language_model import (
-            LanguageModelSettings,
-            load_language_model,
-        )
+        from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
 
-        model = load_language_model(LanguageModelSettings(self.model))
+        model = load_language_model(CompleterSettings(self.model))
         shown = Pool(donated if case.has_examples else [], [INTENT])
         prompter = Prompter(shipped_templates(model.style), model.style, donated=shown)
-        return PromptedGenerator(model, prompter, Reading(spelled=spoken))
+        return PromptedGenerator(model, prompter, AnswerReading(spelled=join_tokens))
 
 
 def ledger_in(path: Path, epsilon: float) -> Ledger:
@@ -220,7 +219,7 @@ def ledger_in(path: Path, epsilon: float) -> Ledger:
     )
 
 
-def of(candidates: Sequence[Candidate]) -> tuple[list[str], list[str], list[float]]:
+def of(candidates: Sequence[VoteCandidate]) -> tuple[list[str], list[str], list[float]]:
     """Return sentences, intents and weights of rows."""
     return (
         [one.example.utterance for one in candidates],

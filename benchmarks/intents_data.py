@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from genie_dp.private.evolution.embedding import HashedNgrams
+from genie_dp.private.evolution.embedding import HashedNgramEmbedding
 from genie_dp.private.tables.extract import FIXED, bucket_of, form, length
 from genie_dp.private.tables.schema import OTHER, Column, Schema
 from genie_dp.records import Example
 from genie_dp.rng import stream
-from genie_dp.skills.words import spoken
+from genie_dp.skills.words import join_tokens
 
 INTENT = "intent"
 OPENINGS = 20  # first words that the column knows, of public text
@@ -113,7 +113,7 @@ def read(path: Path, sizes: Sizes) -> list[tuple[str, str]]:
     """Return sentences with intents, without those that belong to none."""
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
-        rows = [(spoken(one[0]), one[1]) for one in list(lines)[1:] if one[1] != "oos"]
+        rows = [(join_tokens(one[0]), one[1]) for one in list(lines)[1:] if one[1] != "oos"]
     kept = set(sorted({intent for _, intent in rows})[: sizes.intents])
     seen: Counter[str] = Counter()
     found = []
@@ -138,7 +138,9 @@ class Judge:
     def __init__(self, world: World, sizes: Sizes):
         """Place the rows to test with; how rare words are is learned of public text."""
         self.world, self.steps = world, sizes.steps
-        self.embedding = HashedNgrams().fitted([Example("", text, "") for text in world.public])
+        self.embedding = HashedNgramEmbedding().fit(
+            [Example("", text, "") for text in world.public]
+        )
         self.places = {intent: i for i, intent in enumerate(world.intents)}
         self.test = self.vectors([text for text, _ in world.test])
         self.gold = np.array([self.places[intent] for _, intent in world.test])

@@ -20,10 +20,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from genie_dp.paraphrase.checks import CheckConfig, Fault, faults_of
-from genie_dp.paraphrase.english_share import LanguageCheck
+from genie_dp.paraphrase.checks import CheckConfig, LanguageCheck, ParaphraseFault, faults_of
 from genie_dp.paraphrase.example_values import ExampleValues
-from genie_dp.paraphrase.shown import PLACEHOLDER, Shown, show, utterance_of
+from genie_dp.paraphrase.shown import PLACEHOLDER, ShownRow, show, utterance_of
 from genie_dp.records import Example
 from genie_dp.templates.english import surface
 
@@ -58,7 +57,7 @@ def constants_of(rows: list[dict]) -> dict[str, tuple[str, ...]]:
     return {f"Entity({kind})": NAMES for kind in kinds}
 
 
-def shown_as(row: dict, values: ExampleValues) -> tuple[Shown, str] | None:
+def shown_as(row: dict, values: ExampleValues) -> tuple[ShownRow, str] | None:
     """Return what stands for the sentence shown, and what the worker typed; None without values.
 
     The sentence shown is unknown; the words of the program stand for its words.
@@ -78,7 +77,7 @@ def shown_as(row: dict, values: ExampleValues) -> tuple[Shown, str] | None:
     return show(wanted, by_token), typed
 
 
-def damaged(shown: Shown, typed: str, rng: random.Random) -> Iterator[tuple[str, str, set[str]]]:
+def damaged(shown: ShownRow, typed: str, rng: random.Random) -> Iterator[tuple[str, str, set[str]]]:
     """Yield (what was done, the damaged paraphrase, the faults that may be found)."""
     gone = {"missing-value", "altered-value"}
     value = rng.choice(shown.values) if shown.values else None
@@ -133,7 +132,7 @@ class Tally:
     checked: int = 0
     rejected: int = 0
 
-    def add(self, row: dict, shown: Shown, typed: str) -> None:
+    def add(self, row: dict, shown: ShownRow, typed: str) -> None:
         """Check one paraphrase, as it is and damaged."""
         self.checked += 1
         faults = faults_of(shown, typed, (), self.config)
@@ -157,7 +156,7 @@ class Tally:
             found = faults_of(shown, text, (), self.config)
             self.caught[what] += any(fault.name in expected for fault in found)
 
-    def note(self, typed: str, program: str, faults: tuple[Fault, ...]) -> None:
+    def note(self, typed: str, program: str, faults: tuple[ParaphraseFault, ...]) -> None:
         """Count the reasons against a paraphrase."""
         self.reasons.update({fault.name for fault in faults})
         self.looked_at += [(f.name, typed, program, f.message) for f in faults]

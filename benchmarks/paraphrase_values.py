@@ -13,8 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 
-from genie_dp.paraphrase.find import find
-from genie_dp.paraphrase.typed import words_of
+from genie_dp.paraphrase.typed import find_values, words_of
 
 TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
 NUMBER = re.compile(r"(?:==|>=|<=|=)\s*(-?\d+(?:\.\d+)?)(?![\w.])")
@@ -52,7 +51,7 @@ def main() -> None:
             for row in map(json.loads, lines):
                 for stem, value in values_of(row["program"]):
                     seen[stem] += 1
-                    if find([("X_0", stem, value)], words_of(row["utterance"])).missing:
+                    if find_values([("X_0", stem, value)], words_of(row["utterance"])).missing:
                         missing.append((stem, value, row["utterance"]))
                     else:
                         found[stem] += 1

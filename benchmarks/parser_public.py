@@ -25,7 +25,7 @@ import convert_shared
 from measure import ROOT
 from parser_runs import NEAREST, OUTPUT, Results, Trial, Work, budget_of, options_of
 
-from genie_dp.dataset.keys import hashed
+from genie_dp.dataset.scan import hash_of
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
 
@@ -104,7 +104,7 @@ def origin_of(row: Example) -> str:
 def part_of(rows: Path, family: Callable[[Example], str], *, is_held: bool) -> Iterator[Example]:
     """Yield a tenth of the rows by a hash of their family, or the others."""
     for row in read_rows(str(rows)):
-        if (hashed(family(row)) % ONE_OF_TEN == 0) == is_held:
+        if (hash_of(family(row)) % ONE_OF_TEN == 0) == is_held:
             yield row
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from measure import ROOT, cost_of
 
-from genie_dp.dataset.keys import hashed
+from genie_dp.dataset.scan import hash_of
 from genie_dp.evaluate.runs import over_runs, summary, table
 from genie_dp.records import Example
 from genie_dp.rows import read_rows, to_json
@@ -84,7 +84,7 @@ class Work:
 
         def choose() -> Iterator[Example]:
             for row in read_rows(str(rows)):
-                if hashed(f"{row.id} {row.utterance}") % total < count:
+                if hash_of(f"{row.id} {row.utterance}") % total < count:
                     yield row
 
         return self.chosen("some", rows, choose, count)

@@ -26,7 +26,7 @@ from transformers import PreTrainedTokenizerFast
 
 from genie_dp.languages.guided import subword_grammar
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
-from genie_dp.learn.generation import subwords_of
+from genie_dp.models.generation import subwords_of
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
 

@@ -40,21 +40,21 @@ def model_and_rows() -> tuple[Any, list[Any]]:
     """Return the decoder and a batch of rows of full length."""
     import torch
 
-    from genie_dp.private.generators.decoder import DecoderSettings, PreLNDecoder
-    from genie_dp.private.generators.sequences import Encoded
+    from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder
+    from genie_dp.private.generators.stages import EncodedRow
 
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model = PreLNDecoder(WORDS, DecoderSettings(256, 4, 4, longest=TOKENS)).train()
     words = torch.randint(4, WORDS, (ROWS, TOKENS - 1)).tolist()
-    return model, [Encoded((2, *row, 3)) for row in words]
+    return model, [EncodedRow((2, *row, 3)) for row in words]
 
 
 def plain_step() -> Callable[[], None]:
     """Return a step as in any training."""
     import torch
 
-    from genie_dp.private.generators.sequences import collate
+    from genie_dp.private.generators.models import collate
 
     model, rows = model_and_rows()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, fused=True)
@@ -174,8 +174,7 @@ def private_rows(texts: Sequence[Path], count: int, folder: Path) -> tuple[Path,
 
 def loss_at(rate: float, kind: str, count: int, rows: tuple[Path, Path, list[Any]]) -> float:
     """Return nats a word of the rows that were held out, of a generator trained at a rate."""
-    from genie_dp.private.audit.models import open_scorer
-    from genie_dp.private.audit.scorer import words_of
+    from genie_dp.private.audit.models import count_words, open_scorer
 
     public, private, held = rows
     folder = private.parent / f"{kind} {rate}"
@@ -189,7 +188,7 @@ def loss_at(rate: float, kind: str, count: int, rows: tuple[Path, Path, list[Any
     more = ("--pretrained", private.parent / "kept", "--learning-rate", rate)
     commanded(*words, *sizes, *more, "--output", folder / "made")
     scorer = open_scorer(folder / "made")
-    read = sum(words_of(row, with_program=scorer.needs_programs) for row in held)
+    read = sum(count_words(row, with_program=scorer.needs_programs) for row in held)
     return sum(scorer.losses(held)) / read
 
 

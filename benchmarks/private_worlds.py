@@ -11,10 +11,10 @@ from pathlib import Path
 from parser_runs import OUTPUT, Work
 from private_runs import Sizes, World
 
-from genie_dp.dataset.keys import hashed
+from genie_dp.dataset.scan import hash_of
 from genie_dp.languages.sexpr.ast import Expression, Node, label
 from genie_dp.languages.sexpr.canonical import sort_of
-from genie_dp.languages.sexpr.reader import parse
+from genie_dp.languages.sexpr.text import parse
 from genie_dp.records import Example
 from genie_dp.rows import read_rows
 
@@ -70,7 +70,7 @@ class Maker:
 
         def choose() -> Iterator[Example]:
             for row in read_rows(str(rows)):
-                is_tenth = hashed(row.utterance) % ONE_OF_TEN == 0
+                is_tenth = hash_of(row.utterance) % ONE_OF_TEN == 0
                 if is_tenth == is_public and not (is_public and without in row.functions):
                     yield row
 
@@ -97,7 +97,7 @@ class Maker:
 
         def choose() -> Iterator[Example]:
             # By hash: those of another part are chosen without regard to these.
-            ordered = sorted(read_rows(str(rows)), key=lambda row: hashed(f"{name} {row.id}"))
+            ordered = sorted(read_rows(str(rows)), key=lambda row: hash_of(f"{name} {row.id}"))
             return islice(ordered, count)
 
         return self.work.chosen(name, rows, choose, name, count)
@@ -273,7 +273,7 @@ class Maker:
         self, name: str, rows: Path, part: Callable[[Iterable[Example]], Iterator[Example]]
     ) -> Path:
         def choose() -> Iterator[Example]:
-            ordered = sorted(read_rows(str(rows)), key=lambda row: hashed(f"part {row.id}"))
+            ordered = sorted(read_rows(str(rows)), key=lambda row: hash_of(f"part {row.id}"))
             return part(ordered)
 
         return self.work.chosen(name, rows, choose, name, self.sizes.private)

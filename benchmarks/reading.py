@@ -29,7 +29,7 @@ from genie_dp.records import Example
 from genie_dp.resources import data_folder
 from genie_dp.rows import from_json
 from genie_dp.skills.load import load_library
-from tests.reading_cases import NOW, ReadingCase, reading_cases, topics, traps
+from tests.parser.reading.reading_cases import NOW, ReadingCase, reading_cases, topics, traps
 
 READ = frozenset(("NUMBER", "DATE", "TIME", "DURATION", "CURRENCY", "LOCATION", "MEASURE"))
 

@@ -16,14 +16,14 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from genie_dp.private.redact.detectors import Phones
 from genie_dp.private.redact.duplicates import Duplicates
-from genie_dp.private.redact.measure import compared
+from genie_dp.private.redact.measure import measure_policies
 from genie_dp.private.redact.patterns import Patterns
-from genie_dp.private.redact.phones import Phones
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import Point
+from genie_dp.private.redact.sentences import Labelled
 from genie_dp.private.redact.spans import Detector, Policy
-from genie_dp.private.redact.tagging.generated import Labelled
 
 _CARRIER = re.compile(
     r"^ ?(?:(?:Sure|Ok|Okay|Yes|Yep|Yea|Yeah|Of course|Well)(?: sure)?(?:,| -|\.)? ?)?"
@@ -111,8 +111,8 @@ def missed(options: argparse.Namespace) -> None:
     rows = [row for line in options.customersim.open() for row in _labelled(json.loads(line))]
     detectors: dict[str, tuple[Detector, ...]] = {"patterns": (Patterns(), Phones())}
     if options.detector:
-        from genie_dp.learn.device import prepare_torch
-        from genie_dp.private.redact.tagging.detector import TaggerDetector
+        from genie_dp.models.device import prepare_torch
+        from genie_dp.private.redact.learned import TaggerDetector
 
         prepare_torch("cpu")
         learned = TaggerDetector.load(options.detector)
@@ -121,7 +121,7 @@ def missed(options: argparse.Namespace) -> None:
     result = {}
     print(f"{len(rows):,} texts, {sum(len(r.spans) for r in rows):,} secrets")
     for name, used in detectors.items():
-        for one in compared(rows, used, policies):
+        for one in measure_policies(rows, used, policies):
             result[f"{name} {one.policy.name}"] = one.as_dict()
             kinds = "  ".join(f"{k} {r.value:.3f}" for k, r in one.recall_by_kind.items())
             print(

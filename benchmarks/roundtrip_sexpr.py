@@ -16,8 +16,7 @@ from pathlib import Path
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.sexpr.ast import Layout
-from genie_dp.languages.sexpr.reader import parse
-from genie_dp.languages.sexpr.render import from_tokens, render, tokens
+from genie_dp.languages.sexpr.text import from_tokens, parse, render, tokens
 
 # data set -> (columns that hold programs, layout)
 DATA: dict[str, tuple[tuple[str, ...], Layout]] = {

@@ -26,9 +26,11 @@ from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from genie_dp.cli.serve import command, serve_parser
+from genie_dp.cli.serve import command
 from genie_dp.parser.answers import Answer, Reply
+from genie_dp.recipe import settings_of
 from genie_dp.resources import data_folder
+from genie_dp.serve.parse_server import ParseServerConfig, serve_parser
 
 ROOT = Path(__file__).resolve().parent.parent
 CHILD = "import sys; from benchmarks.serving import invented; invented(sys.argv[1:])"
@@ -70,8 +72,18 @@ class Load:
 def invented(arguments: Sequence[str]) -> None:
     """Serve the invented parser; arguments: seconds for a batch, for a sentence, and options."""
     delay, each, *rest = arguments
-    options = command.make_context("serve", [str(ROOT), *rest]).params
-    serve_parser(lambda: (FixedParser(float(delay), float(each)), None), "invented", options)
+    config = config_of([str(ROOT), *rest])
+    parser = FixedParser(float(delay), float(each))
+    serve_parser(
+        lambda: (parser, None), "invented", config, tell=lambda x: print(x, file=sys.stderr)
+    )
+
+
+def config_of(arguments: Sequence[str]) -> ParseServerConfig:
+    """Return the settings of the server that the command's arguments give."""
+    options = command.make_context("serve", list(arguments)).params
+    settings = {name: options[name] for name in settings_of(ParseServerConfig)}
+    return ParseServerConfig(**{n: v for n, v in settings.items() if v not in (None, ())})
 
 
 def started(arguments: argparse.Namespace, size: int) -> tuple[subprocess.Popen[str], str]:

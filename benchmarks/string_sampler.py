@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.skills import vocabulary
 from genie_dp.templates import ast
-from genie_dp.templates.expand import children_of, plain_utterances
+from genie_dp.templates.ast import children_of, plain_utterances
 from genie_dp.templates.grammar import BUILT_IN, Grammar, subset
 
 HOLE = "\0"  # a placeholder of a template: filled by another phrase, or by VALUE
@@ -61,7 +61,11 @@ class Sampler:
     def _say(self, item: ast.PlainItem) -> Say:
         if isinstance(item, ast.Child):
             return self._child(item)
-        words = " ".join(_word(part) for part in item.parts) if isinstance(item, ast.Words) else ""
+        words = (
+            " ".join(_word(part) for part in item.parts)
+            if isinstance(item, ast.QuotedWords)
+            else ""
+        )
         return lambda depth: words
 
     def _child(self, child: ast.Child) -> Say:
@@ -89,7 +93,7 @@ class Sampler:
 
 def _word(part: ast.Part) -> str:
     match part:
-        case ast.Literal(text):
+        case ast.PlainWords(text):
             return text
         case ast.Inflect():
             return part.forms[0]

@@ -26,19 +26,12 @@ from measure import ROOT
 
 from genie_dp.private.ledger.guard import Units
 from genie_dp.private.secure import _seeded
-from genie_dp.private.tables.adapt import PublicRow, adapt_schema
-from genie_dp.private.tables.extract import describe
-from genie_dp.private.tables.marginals import (
-    F64,
-    Clique,
-    Records,
-    pairs,
-    records_of,
-    total_variation,
-)
-from genie_dp.private.tables.release import METHODS, Backend, Method, release_table
-from genie_dp.private.tables.report import dependence
+from genie_dp.private.tables.config import METHODS, Backend, Method
+from genie_dp.private.tables.extract import PublicRow, adapt_schema, describe
+from genie_dp.private.tables.joint import F64, Clique, Records, pairs, records_of, total_variation
+from genie_dp.private.tables.run import release_table
 from genie_dp.private.tables.schema import Column, Metadata, Schema
+from genie_dp.private.tables.table import dependence
 from genie_dp.records import Example, Spent
 
 EPSILONS = (0.5, 1.0, 2.0, 4.0, 8.0)

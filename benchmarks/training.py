@@ -26,15 +26,12 @@ import torch
 from measure import machine, table
 
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
-from genie_dp.learn.constraint import Constraint
-from genie_dp.learn.data import PairBatches
-from genie_dp.learn.loop import Run, TrainSettings
-from genie_dp.learn.mixture import Part
-from genie_dp.learn.pairs import Pair
-from genie_dp.learn.schedule import Budget
-from genie_dp.learn.search import SearchSettings, search
-from genie_dp.learn.seq2seq import build
-from genie_dp.learn.vocabulary import Vocabulary, build_vocabulary
+from genie_dp.models.constraint import Constraint
+from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
+from genie_dp.models.mixture import PairBatches, Part
+from genie_dp.models.search import SearchSettings, search
+from genie_dp.models.seq2seq import build
+from genie_dp.models.vocabulary import Pair, Vocabulary, build_vocabulary
 from genie_dp.parser.decode import search_settings
 from genie_dp.resources import data_folder
 from genie_dp.skills.load import load_library
@@ -44,7 +41,7 @@ def pairs_of(path: Path, most: int) -> list[Pair]:
     """Return the first rows of a file."""
     with path.open(encoding="utf-8") as lines:
         rows = [json.loads(line) for line in islice(lines, most)]
-    return [Pair.of(row["utterance"], row["program"]) for row in rows]
+    return [Pair.from_text(row["utterance"], row["program"]) for row in rows]
 
 
 def bare(model: Any, batches: Sequence[Any], bf16: bool) -> Iterator[None]:
@@ -88,7 +85,7 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
         models = [build(options["arch"], vocabulary)[0] for _ in range(2)]
         batches = PairBatches([Part("rows", pairs)], vocabulary, size=size)
         ready = [batches.take(number) for number in range(options["steps"] * options["turns"])]
-        run = Run(models[0], batches, TrainSettings(Budget(steps=100_000), bf16=bf16))
+        run = Run(models[0], batches, TrainSettings(TrainingBudget(steps=100_000), bf16=bf16))
         models[0].train()
         both = rates(
             run,
@@ -105,7 +102,9 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
         lines.append(["bf16" if bf16 else "float32", *cells, ratio])
     click.echo(table(["matrices", "loop, rows / CPU s", "bare torch", "ratio"], lines))
     Run(
-        models[0], batches, TrainSettings(Budget(steps=options["warm"]), bf16=True, rate=1e-2)
+        models[0],
+        batches,
+        TrainSettings(TrainingBudget(steps=options["warm"]), bf16=True, rate=1e-2),
     ).train()
     return models[0]
 

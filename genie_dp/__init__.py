@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 try:
     __version__ = version("genie_dp")
 except PackageNotFoundError:  # run from a checkout that was never installed
-    __version__ = "0.1.0"
+    __version__ = "0.2.0"
 
 __all__ = (
     "Example",

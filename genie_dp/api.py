@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, finalize
 
 from genie_dp.errors import GenieError, Problem, did_you_mean, render_problem
+from genie_dp.languages.library import Library
 from genie_dp.private_prior import PriorFile, load_prior
 from genie_dp.recipe import Setting, check_names, config_of, frozen_settings
 from genie_dp.records import Example, Spent
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from genie_dp.dataset.split import SplitRows
     from genie_dp.evaluate.rows import Predictor
     from genie_dp.evaluate.run import Evaluation
-    from genie_dp.paraphrase.auto import Predictor as Checker
+    from genie_dp.paraphrase.auto import RoundTripParser as Checker
     from genie_dp.parser.parser import Parser
     from genie_dp.synthesis.describe import Describer, Description
     from genie_dp.synthesis.explain import Explainer, Explanation
@@ -33,7 +33,7 @@ Made = TypeVar("Made")
 
 def load_library(
     source: Paths = SHIPPED, *, language: str | None = None, skip_broken: bool = False
-) -> Any:
+) -> Library:
     """Return a skill library: what an assistant can do, with types.
 
     Args:
@@ -49,7 +49,7 @@ def load_library(
     return files.library_from(source, language=language, skip_broken=skip_broken)
 
 
-def load_grammar(source: Paths = SHIPPED, library: Any = SHIPPED) -> Inputs:
+def load_grammar(source: Paths = SHIPPED, library: Library | Paths = SHIPPED) -> Inputs:
     """Return templates, put together with the library that they speak of.
 
     Args:
@@ -65,7 +65,7 @@ def load_grammar(source: Paths = SHIPPED, library: Any = SHIPPED) -> Inputs:
 
 
 def synthesize(
-    library: Any = SHIPPED,
+    library: Library | Paths = SHIPPED,
     grammar: Inputs | Paths = SHIPPED,
     *,
     prior: PriorFile | str | Path | None = None,
@@ -132,7 +132,7 @@ def paraphrase(
     rows: Rows | str | Path | Iterable[Example],
     *,
     number: int = 1,
-    library: Any = SHIPPED,
+    library: Library | Paths = SHIPPED,
     language: str | None = None,
     predictor: "Checker | None" = None,
     progress: bool | None = None,
@@ -156,38 +156,35 @@ def paraphrase(
         GenieError: a mistake in a file, a setting out of its range or of another maker (R040), or
             unknown (R043).
     """
-    from genie_dp.languages import get_language
     from genie_dp.paraphrase import run as stage
     from genie_dp.paraphrase.config import ParaphraseConfig
-    from genie_dp.paraphrase.shown import canonical_tokens
+    from genie_dp.paraphrase.shown import canonical_of
     from genie_dp.private.ledger.guard import private_inputs
 
     config = config_of(ParaphraseConfig, {"number": number, **settings})
     if unfit := config.unfit():
         raise GenieError(Problem("R040", unfit))
-    name = getattr(library, "language", "thingtalk") if language is None else language
+    name = language or files.language_of(library)
     given = rows_of(rows)
-
-    @cache
-    def loaded() -> Callable[[str], str]:
-        return canonical_tokens(get_language(name), files.library_from(library, language=language))
+    canonical = canonical_of(name, lambda: files.library_from(library, language=language))
 
     def save(output: Output, jobs: int) -> Result:
         inputs = [given.file()]
         private = private_inputs(inputs)
         result = stage.run(
             config, inputs, output,
-            language=name, canonical=lambda program: loaded()(program), predictor=predictor,
+            language=name, canonical=canonical, predictor=predictor,
             private=private.fields(), resume=output.resume, jobs=jobs, progress=progress,
         )  # fmt: skip
         return replace(result, notes=tuple(private.lines()))
 
-    return Rows(None, f"paraphrases, at most {config.number} a row", save=save)
+    about = f"paraphrases, at most {config.number} a row"
+    return Rows(None, about, sources=given.sources, save=save)
 
 
 def augment(
     *rows: Rows | str | Path | Iterable[Example],
-    library: Any = SHIPPED,
+    library: Library | Paths = SHIPPED,
     language: str | None = None,
     prior: PriorFile | str | Path | None = None,
     values: str | Path | None = None,
@@ -221,7 +218,7 @@ def augment(
     from genie_dp.augment.config import AugmentConfig
     from genie_dp.augment.datasets import read_own_lists
     from genie_dp.private.ledger.guard import private_inputs
-    from genie_dp.skills.model import Library
+    from genie_dp.skills.model import SkillLibrary
 
     config = config_of(AugmentConfig, settings)
     _check_choice("on_error", on_error, ("stop", "skip"))
@@ -229,9 +226,9 @@ def augment(
     weighs = _prior(prior)
     own = None
     if values is not None:
-        own = read_own_lists(values, skills if isinstance(skills, Library) else Library())
+        own = read_own_lists(values, skills if isinstance(skills, SkillLibrary) else SkillLibrary())
     given = [rows_of(one) for one in rows]
-    name = getattr(skills, "language", "thingtalk") if language is None else language
+    name = language or skills.language
 
     def save(output: Output, jobs: int) -> Result:
         inputs = [one.file() for one in given]
@@ -245,13 +242,15 @@ def augment(
         odd = [render_problem(problem, own.sources) for problem in own.warnings] if own else []
         return replace(result, notes=(*odd, *private.lines()))
 
-    return Rows(None, "augmented", save=save)
+    return Rows(
+        None, "augmented", sources=[name for one in given for name in one.sources], save=save
+    )
 
 
 def train(
     rows: Rows | str | Path | Iterable[Example],
     *,
-    library: Any = SHIPPED,
+    library: Library | Paths = SHIPPED,
     validation: Rows | str | Path | Iterable[Example] | None = None,
     prior: str | Path | None = None,
     output: str | Path | None = None,
@@ -335,7 +334,7 @@ def evaluate(
     parser: "Parser | Predictor | str | Path",
     rows: Rows | str | Path | Iterable[Example] = SHIPPED,
     *,
-    library: Any = None,
+    library: Library | None = None,
     training: Sequence[Rows | str | Path] = (),
     progress: bool | None = None,
     **settings: Any,
@@ -358,7 +357,7 @@ def evaluate(
             (R043).
     """
     from genie_dp.evaluate.config import EvaluationConfig
-    from genie_dp.evaluate.files import skills_of
+    from genie_dp.evaluate.rows import skills_of
     from genie_dp.evaluate.run import run
     from genie_dp.parser.parser import Parser
 
@@ -368,12 +367,13 @@ def evaluate(
     gold = source if isinstance(source, str) else source.file()
     target = asked.target if isinstance(asked, Parser) else None
 
-    def library_of(language: str) -> Any:
+    def library_of(language: str) -> Library:
         if library is not None:
             return files.library_from(library, language=language)
         skills = skills_of(gold)
         is_its_own = target is not None and target.language.name == language and not skills
-        return target.library if target and is_its_own else files.load_library(language, skills)
+        own = target.library if target is not None and is_its_own else None
+        return own if own is not None else files.load_library(language, skills)
 
     known = [rows_of(each) for each in training]
     return run(
@@ -403,7 +403,7 @@ def describe(program: str, grammar: Inputs | Paths = SHIPPED) -> "Description":
 
 
 def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
-    """Return how the templates derive a sentence, with every program it has.
+    """Return how the templates derive a sentence, with every program it has, or what is missing.
 
     Args:
         sentence: with placeholders for values, or with values in double quotes.
@@ -413,13 +413,13 @@ def explain(sentence: str, grammar: Inputs | Paths = SHIPPED) -> "Explanation":
         GenieError: its placeholders are not numbered from left to right (Y060).
     """
     inputs = _grammar(grammar, SHIPPED)
-    return _remembered(_EXPLAINERS, inputs, _new_explainer).explain(sentence)
+    return _remembered(_EXPLAINERS, inputs, _new_explainer).explain_in_full(sentence)
 
 
 # -------------------------------------------------------------------------------------- arguments
 
 
-def _grammar(grammar: Inputs | Paths, library: Any) -> Inputs:
+def _grammar(grammar: Inputs | Paths, library: Library | Paths) -> Inputs:
     return grammar if isinstance(grammar, Inputs) else load_grammar(grammar, library)
 
 
@@ -440,7 +440,7 @@ def _check_choice(name: str, value: str, choices: Sequence[str]) -> None:
     Raises:
         GenieError: R040.
     """
-    expected = Setting("", choices=tuple(choices)).expected(value)
+    expected = Setting("", choices=tuple(choices)).unmet_by(value)
     if expected:
         message = f"{name}: expected {expected}, got {value!r}"
         raise GenieError(Problem("R040", message, hint=did_you_mean(value, choices)))
@@ -463,16 +463,10 @@ def _remembered(
 def _new_describer(inputs: Inputs) -> "Describer":
     from genie_dp.synthesis.describe import Describer
 
-    return Describer(_compiled(inputs), inputs.library)
+    return Describer.from_inputs(inputs)
 
 
 def _new_explainer(inputs: Inputs) -> "Explainer":
     from genie_dp.synthesis.explain import Explainer
 
-    return Explainer(_compiled(inputs))
-
-
-def _compiled(inputs: Inputs) -> Any:
-    from genie_dp.synthesis.compiler import compile_inputs
-
-    return compile_inputs(inputs)
+    return Explainer.from_inputs(inputs)

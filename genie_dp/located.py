@@ -25,9 +25,9 @@ class Located:
     def plain(self) -> Any:
         """Return the value as YAML means it."""
         if isinstance(self.value, dict):
-            return {name: one.plain for name, (_, one) in self.value.items()}
+            return {name: located.plain for name, (_, located) in self.value.items()}
         if isinstance(self.value, list):
-            return [one.plain for one in self.value]
+            return [located.plain for located in self.value]
         return self.value
 
 
@@ -46,7 +46,7 @@ def read_located(path: Path, *, syntax: str, twice: str) -> tuple[Located, dict[
     text = read_text(path, code=syntax)
     sources = {str(path): text}
     try:
-        found, problems = _composed(text, str(path), twice)
+        settings, problems = _compose(text, str(path), twice)
     except yaml.MarkedYAMLError as error:
         span = _span(error.problem_mark, error.problem_mark, str(path))
         problem = Problem(syntax, f"not YAML: {error.problem}", span, stage="syntax")
@@ -55,28 +55,28 @@ def read_located(path: Path, *, syntax: str, twice: str) -> tuple[Located, dict[
         message = f"not YAML: the character U+{error.character:04X}"
         span = _span_at(text, error.position, str(path))
         raise GenieError(Problem(syntax, message, span, stage="syntax"), sources=sources) from None
-    if found is None or not isinstance(found.value, dict):
+    if settings is None or not isinstance(settings.value, dict):
         hint = "write a setting on each line, such as seed: 5"
         raise GenieError(Problem(syntax, f"{path}: expected settings by name", hint=hint))
     if problems:
         raise GenieError(problems, sources=sources)
-    return found, sources
+    return settings, sources
 
 
-def _composed(text: str, file: str, twice: str) -> tuple[Located | None, list[Problem]]:
+def _compose(text: str, file: str, twice: str) -> tuple[Located | None, list[Problem]]:
     """Return the value of a text, None of an empty one; and what comes twice in it."""
     import yaml
 
     loader = yaml.SafeLoader(text)
     try:
-        reader = _Reader(loader, file, twice)
+        reader = _YamlReader(loader, file, twice)
         node = loader.get_single_node()
-        return (None if node is None else reader.located(node)), reader.problems
+        return (None if node is None else reader.read(node)), reader.problems
     finally:
         loader.dispose()
 
 
-class _Reader:
+class _YamlReader:
     """Makes values of the nodes of YAML.
 
     Attributes:
@@ -86,22 +86,22 @@ class _Reader:
     def __init__(self, loader: Any, file: str, twice: str):
         self.problems: list[Problem] = []
         self._loader, self._file, self._twice = loader, file, twice
-        self._met: set[int] = set()
+        self._seen: set[int] = set()
 
-    def located(self, node: Any, inside: tuple[Any, ...] = ()) -> Located:
+    def read(self, node: Any, inside: tuple[Any, ...] = ()) -> Located:
         """Return the value of a node inside others, the outermost first."""
         import yaml
 
-        if any(node is one for one in inside):
-            told = "found a value that holds itself"
-            raise yaml.constructor.ConstructorError(None, None, told, node.start_mark)
+        if any(node is outer for outer in inside):
+            message = "found a value that holds itself"
+            raise yaml.constructor.ConstructorError(None, None, message, node.start_mark)
         span = _span(node.start_mark, node.end_mark, self._file)
         within = (*inside, node)
         if isinstance(node, yaml.MappingNode):
             self._prepare(node)
-            return Located(dict(self._pair(key, one, within) for key, one in node.value), span)
+            return Located(dict(self._pair(key, value, within) for key, value in node.value), span)
         if isinstance(node, yaml.SequenceNode):
-            return Located([self.located(one, within) for one in node.value], span)
+            return Located([self.read(item, within) for item in node.value], span)
         try:
             return Located(self._loader.construct_object(node, deep=True), span)
         except ValueError as error:  # a day that there is not, a number of too many digits
@@ -114,19 +114,19 @@ class _Reader:
     ) -> tuple[str, tuple[Span, Located]]:
         name = str(self._loader.construct_object(key, deep=True))
         span = _span(key.start_mark, key.end_mark, self._file)
-        return name, (span, self.located(value, inside))
+        return name, (span, self.read(value, inside))
 
     def _prepare(self, node: Any) -> None:
-        """Tell what comes twice in a map, then put those in that it merges (<<)."""
-        if id(node) in self._met:  # an alias; what was merged into it may be in it twice
+        """Note what comes twice in a map, then put those in that it merges (<<)."""
+        if id(node) in self._seen:  # an alias; what was merged into it may be in it twice
             return
-        self._met.add(id(node))
+        self._seen.add(id(node))
         names: set[str] = set()
         for key, _ in node.value:
             if key.value in names:
                 span = _span(key.start_mark, key.end_mark, self._file)
-                told = f"the setting {key.value!r} comes twice"
-                self.problems.append(Problem(self._twice, told, span))
+                message = f"the setting {key.value!r} comes twice"
+                self.problems.append(Problem(self._twice, message, span))
             if isinstance(key.value, str):
                 names.add(key.value)
         self._loader.flatten_mapping(node)
@@ -144,10 +144,12 @@ def _span_at(text: str, position: int, file: str) -> Span:
     return Span(file, line, column, line, column + 1)
 
 
-def placed(error: GenieError, names: Mapping[str, Span], sources: Mapping[str, str]) -> GenieError:
+def place_problems(
+    error: GenieError, names: Mapping[str, Span], sources: Mapping[str, str]
+) -> GenieError:
     """Return an error whose problems stand where the settings do that their messages begin with."""
-    found = [
-        replace(one, span=one.span or names.get(one.message.split(" ", 1)[0]))
-        for one in error.problems
+    problems = [
+        replace(problem, span=problem.span or names.get(problem.message.split(" ", 1)[0]))
+        for problem in error.problems
     ]
-    return GenieError(found, sources={**sources, **error.sources})
+    return GenieError(problems, sources={**sources, **error.sources})

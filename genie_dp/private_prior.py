@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.functions import functions_of
+from genie_dp.languages.programs import functions_of
 from genie_dp.records import Example, Frequency, PrivatePrior, Spent
 from genie_dp.run.manifest import manifest_of
 
@@ -45,7 +45,7 @@ class PriorFile:
             raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
         save_prior(self.prior, Path(path))
 
-    def told(self) -> dict[str, Any]:
+    def manifest_fields(self) -> dict[str, Any]:
         """Return what the manifest of anything made with the prior says of it."""
         return {"sha256": self.digest, "spent": asdict(self.prior.spent)}
 
@@ -125,17 +125,17 @@ def load_spent(path: Path) -> Spent:
 
 
 def _weights(content: Mapping[str, Any]) -> dict[str, float]:
-    found = {str(name): float(weight) for name, weight in content.items()}
-    if wrong := [name for name, w in found.items() if not (math.isfinite(w) and w >= 0)]:
+    weights = {str(name): float(weight) for name, weight in content.items()}
+    if wrong := [name for name, w in weights.items() if not (math.isfinite(w) and w >= 0)]:
         raise ValueError(f"the weight of {wrong[0]} must be a number >= 0")
-    return found
+    return weights
 
 
 def _texts(content: Iterable[Any]) -> tuple[str, ...]:
-    found = tuple(content)
-    if not all(isinstance(text, str) for text in found):
+    texts = tuple(content)
+    if not all(isinstance(text, str) for text in texts):
         raise TypeError("programs and utterances must be texts")
-    return found
+    return texts
 
 
 def _frequencies(content: Mapping[str, Any]) -> dict[str, Frequency]:
@@ -148,22 +148,22 @@ def _frequencies(content: Mapping[str, Any]) -> dict[str, Frequency]:
 def priors_in(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a manifest says of the priors that its rows were made with, by their hashes."""
     own = manifest.get("prior")
-    found = dict(manifest.get("priors") or {})
-    return found | {own["sha256"]: own["spent"]} if own else found
+    priors = dict(manifest.get("priors") or {})
+    return priors | {own["sha256"]: own["spent"]} if own else priors
 
 
 def priors_of(inputs: Iterable[str]) -> dict[str, Any]:
     """Return the priors with which files were made, as the manifests beside them say."""
-    found: dict[str, Any] = {}
+    priors: dict[str, Any] = {}
     for name in inputs:
         path = Path(manifest_of(name))
         if "://" in name or not path.is_file():
             continue
         try:
-            found |= priors_in(json.loads(path.read_text(encoding="utf-8")))
+            priors |= priors_in(json.loads(path.read_text(encoding="utf-8")))
         except (ValueError, AttributeError):
             continue  # somebody else's file of that name
-    return found
+    return priors
 
 
 def guarantee_of(inputs: Iterable[str]) -> Spent | None:
@@ -171,8 +171,8 @@ def guarantee_of(inputs: Iterable[str]) -> Spent | None:
 
     Of several, none covers what the others cost: their manifests name all of them.
     """
-    found = list(priors_of(inputs).values())
-    return spent_of(found[0]) if len(found) == 1 else None
+    guarantees = list(priors_of(inputs).values())
+    return spent_of(guarantees[0]) if len(guarantees) == 1 else None
 
 
 def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
@@ -183,23 +183,25 @@ def refuse_twice(prior: PriorFile | None, inputs: Sequence[str]) -> None:
     """
     if prior is None:
         return
-    twice = [name for name in inputs if prior.digest in priors_of([name])]
-    if twice:
+    weighed_files = [name for name in inputs if prior.digest in priors_of([name])]
+    if weighed_files:
         hint = "leave --prior out here, or synthesize without it"
-        message = f"{', '.join(twice)}: made with this prior already, which would count twice"
+        message = (
+            f"{', '.join(weighed_files)}: made with this prior already, which would count twice"
+        )
         raise GenieError(Problem("F005", message, hint=hint))
 
 
 # ------------------------------------------------------------------------------- of a row
 
 
-def pair_name(one: str, other: str) -> str:
+def pair_name(left: str, right: str) -> str:
     """Return the name of a pair of functions, whatever their order.
 
     >>> pair_name("@c.d", "@a.b")
     '@a.b @c.d'
     """
-    return " ".join(sorted((one, other)))
+    return " ".join(sorted((left, right)))
 
 
 def pairs_of(functions: Iterable[str]) -> tuple[str, ...]:
@@ -208,8 +210,8 @@ def pairs_of(functions: Iterable[str]) -> tuple[str, ...]:
     >>> pairs_of(["@a.b", "@c.d", "@a.b"])
     ('@a.b @c.d',)
     """
-    found = combinations(dict.fromkeys(functions), 2)
-    return tuple(pair_name(one, other) for one, other in found)
+    pairs = combinations(dict.fromkeys(functions), 2)
+    return tuple(pair_name(left, right) for left, right in pairs)
 
 
 def row_weight(prior: PrivatePrior, functions: Iterable[str]) -> float:
@@ -231,11 +233,11 @@ def row_weight(prior: PrivatePrior, functions: Iterable[str]) -> float:
     return mean * math.prod(prior.pair_weights.get(pair, 1.0) for pair in pairs_of(names))
 
 
-def weighed(row: Example, prior: PrivatePrior) -> Example:
+def weigh_row(row: Example, prior: PrivatePrior) -> Example:
     """Return a row with its weight multiplied by what a prior says of its functions.
 
     >>> prior = PrivatePrior(Spent(1, 0, "user", "", "rdp", ()), {}, {"@c.beep": 2.0})
-    >>> weighed(Example("S0", "beep", "now => @c.beep", weight=1.5), prior).weight
+    >>> weigh_row(Example("S0", "beep", "now => @c.beep", weight=1.5), prior).weight
     3.0
     """
     factor = row_weight(prior, functions_of(row))

@@ -33,7 +33,7 @@ class Setting:
     metavar: str = ""
     below: float | None = None
 
-    def expected(self, value: Any) -> str | None:
+    def unmet_by(self, value: Any) -> str | None:
         """Return what a value should be, or None where it is that."""
         if self.choices:
             return None if value in self.choices else f"one of {', '.join(self.choices)}"
@@ -101,17 +101,17 @@ def check_settings(config: Any, *, code: str = "R040") -> None:
 
 def setting_problems(config: Any, *, code: str) -> Iterator[Problem]:
     """Yield what a config's settings do not allow."""
-    for name, known in settings_of(type(config)).items():
+    for name, allowed in settings_of(type(config)).items():
         value = getattr(config, name)
         parts = value.items() if isinstance(value, Mapping) else [("", value)]
         if isinstance(value, tuple):
-            parts = [("", one) for one in value]
-        for part, one in parts:
-            expected = None if one is None else known.expected(one)
+            parts = [("", item) for item in value]
+        for part, item in parts:
+            expected = None if item is None else allowed.unmet_by(item)
             if expected:
-                what = f"{name} of {part}" if part else name
-                hint = did_you_mean(str(one), known.choices) if known.choices else None
-                message = f"{what}: expected {expected}, got {one!r}"
+                label = f"{name} of {part}" if part else name
+                hint = did_you_mean(str(item), allowed.choices) if allowed.choices else None
+                message = f"{label}: expected {expected}, got {item!r}"
                 yield Problem(code, message, hint=hint)
 
 
@@ -127,11 +127,11 @@ def config_of(kind: type[Config], settings: Mapping[str, Any]) -> Config:
 
 def check_names(kind: type, settings: Mapping[str, Any], *, without: Collection[str] = ()) -> None:
     """Refuse settings that a config has not, or those that are given otherwise (R043)."""
-    known = [field.name for field in fields(kind) if field.name not in without]
+    names = [field.name for field in fields(kind) if field.name not in without]
     problems = [
-        Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, known))
+        Problem("R043", f"{kind.__name__} has no setting {name!r}", hint=did_you_mean(name, names))
         for name in settings
-        if name not in known
+        if name not in names
     ]
     if problems:
         raise GenieError(problems)
@@ -161,7 +161,7 @@ def fits(value: Any, kind: Any) -> bool:
     (False, True)
     """
     if isinstance(kind, types.UnionType):
-        return any(fits(value, one) for one in typing.get_args(kind))
+        return any(fits(value, choice) for choice in typing.get_args(kind))
     if kind is None or kind is type(None):
         return value is None
     if kind is Any:
@@ -180,19 +180,23 @@ def _fits_all(value: Any, kind: Any) -> bool:
     if origin is tuple:
         is_read_apart = dataclasses.is_dataclass(inner[0])
         return isinstance(value, list | tuple) and (
-            is_read_apart or all(fits(one, inner[0]) for one in value)
+            is_read_apart or all(fits(item, inner[0]) for item in value)
         )
-    return isinstance(value, dict) and all(fits(one, inner[1]) for one in value.values())
+    return isinstance(value, dict) and all(fits(item, inner[1]) for item in value.values())
 
 
-def said(kind: Any) -> str:
+def kind_in_words(kind: Any) -> str:
     """Return the kind of a field in words.
 
-    >>> said(float | None), said(tuple[str, ...]), said(Mapping[str, float])
-    ('a number', 'a list of texts', 'numbers by name')
+    >>> kind_in_words(float | None), kind_in_words(tuple[str, ...])
+    ('a number', 'a list of texts')
+    >>> kind_in_words(Mapping[str, float])
+    'numbers by name'
     """
     if isinstance(kind, types.UnionType):
-        return " or ".join(said(one) for one in typing.get_args(kind) if one is not type(None))
+        return " or ".join(
+            kind_in_words(choice) for choice in typing.get_args(kind) if choice is not type(None)
+        )
     names = {float: "a number", int: "a whole number", bool: "true or false", str: "a text"}
     if kind in names:
         return names[kind]
@@ -204,10 +208,10 @@ def said(kind: Any) -> str:
     return "numbers by name" if origin and inner[1] is float else "settings by name"
 
 
-def written(settings: Mapping[str, Any]) -> str:
+def settings_as_yaml(settings: Mapping[str, Any]) -> str:
     """Return settings as YAML, in their order.
 
-    >>> print(written({"batch": 64, "made_by": ("genie-dp new",)}), end="")
+    >>> print(settings_as_yaml({"batch": 64, "made_by": ("genie-dp new",)}), end="")
     batch: 64
     made_by:
     - genie-dp new
@@ -219,7 +223,7 @@ def written(settings: Mapping[str, Any]) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     return value

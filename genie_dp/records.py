@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
 Source = Literal["synthetic", "paraphrase", "augmented", "private", "human"]
+DEFAULT_LANGUAGE = "thingtalk"  # of programs, where nothing says otherwise
 SOURCES: tuple[Source, ...] = get_args(Source)
 
 
@@ -32,7 +33,7 @@ class Example:
     id: str
     utterance: str
     program: str
-    language: str = "thingtalk"
+    language: str = DEFAULT_LANGUAGE
     source: Source = "synthetic"
     parent: str = ""
     derivation: tuple[str, ...] = ()

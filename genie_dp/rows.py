@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, Any, BinaryIO
 
+from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.records import Example, Slot
 from genie_dp.run.files import (
@@ -24,8 +25,9 @@ from genie_dp.run.files import (
     local_target,
     no_text,
     open_bytes,
-    opened,
+    open_input,
 )
+from genie_dp.run.manifest import manifest_of, provenance, write_json
 from genie_dp.run.stage import Output, Result
 from genie_dp.texts import is_whole
 
@@ -93,15 +95,15 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
         row = json.loads(line)
         if type(row) is not dict:
             raise TypeError(f"expected an object, got {row if row is None else type(row).__name__}")
-        told = row.pop("slots", {})
-        if type(told) is list:  # as `as_record` gives them, for columns of one type
-            told = {slot["token"]: slot for slot in told}
-        slots = {k: Slot(s["type"], s["parameter"]) for k, s in told.items()}
+        slot_rows = row.pop("slots", {})
+        if type(slot_rows) is list:  # as `as_record` gives them, for columns of one type
+            slot_rows = {slot["token"]: slot for slot in slot_rows}
+        slots = {k: Slot(s["type"], s["parameter"]) for k, s in slot_rows.items()}
         if not _NEEDED <= row.keys() <= _ALLOWED:
             raise TypeError(_not_fields(row.keys()))
         for name in ("derivation", "functions"):
             row[name] = tuple_of(row.get(name, ()), name)
-        return checked(Example(**row, slots=slots))
+        return check_row(Example(**row, slots=slots))
     except json.JSONDecodeError as error:
         span = Span(file, number, error.colno, number, error.colno + 1)
         has_mark = line.startswith("\ufeff")
@@ -116,23 +118,23 @@ def from_json(line: str, *, file: str = "<rows>", number: int = 1) -> Example:
         raise GenieError(Problem("R011", f"no row of a data set: {error}", span)) from None
 
 
-def _not_fields(found: Collection[str]) -> str:
+def _not_fields(names: Collection[str]) -> str:
     """Return which fields are missing, or too many."""
-    missing = [name for name in _NAMES if name in _NEEDED and name not in found]
+    missing = [name for name in _NAMES if name in _NEEDED and name not in names]
     if missing:
-        return f"expected {', '.join(missing)}, got {', '.join(sorted(found)) or 'nothing'}"
-    unknown = sorted(name for name in found if name not in _ALLOWED)
+        return f"expected {', '.join(missing)}, got {', '.join(sorted(names)) or 'nothing'}"
+    unknown = sorted(name for name in names if name not in _ALLOWED)
     return f"expected no field {unknown[0]!r}; there are {', '.join(_NAMES)}"
 
 
-def tuple_of(found: object, name: str) -> tuple[Any, ...]:
+def tuple_of(values: object, name: str) -> tuple[Any, ...]:
     """Return the parts of a list; of a text they would be its letters, so it raises TypeError."""
-    if not isinstance(found, (list, tuple)):
-        raise TypeError(f"expected a list of texts as {name}, got {found!r}")
-    return tuple(found)
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"expected a list of texts as {name}, got {values!r}")
+    return tuple(values)
 
 
-def checked(row: Example) -> Example:
+def check_row(row: Example) -> Example:
     """Return a row as it is; raise TypeError where a field is of another kind than it should be."""
     check_texts(row.id, row.utterance, row.program)
     try:
@@ -154,8 +156,8 @@ def checked(row: Example) -> Example:
 def _not_text(row: Example) -> str:
     """Return which field of a row should be of texts and is not."""
     for name in ("language", "source", "parent"):
-        if not isinstance(found := getattr(row, name), str):
-            return f"expected text as {name}, got {found!r}"
+        if not isinstance(value := getattr(row, name), str):
+            return f"expected text as {name}, got {value!r}"
     name = next(
         name
         for name in ("derivation", "functions")
@@ -184,7 +186,7 @@ def read_rows(path: str, *, format: str | None = None) -> Iterator[Example]:
         yield from _read_parquet(path)
         return
     read = from_tsv if format == "tsv" else from_json
-    with opened(path) as lines:
+    with open_input(path) as lines:
         for number, line in enumerate(lines, 1):
             try:
                 text = line.decode()
@@ -225,7 +227,7 @@ def _read_parquet(path: str) -> Iterator[Example]:
 def _from_record(row: dict[str, Any]) -> Example:
     slots = {s["token"]: Slot(s["type"], s["parameter"]) for s in row.pop("slots")}
     row["derivation"], row["functions"] = tuple(row["derivation"]), tuple(row["functions"])
-    return checked(Example(**row, slots=slots))
+    return check_row(Example(**row, slots=slots))
 
 
 @contextmanager
@@ -234,7 +236,7 @@ def _seekable(path: str) -> Iterator[str | IO[bytes]]:
     if "://" not in path and not path.endswith(_COMPRESSED):
         yield path
         return
-    with opened(path) as packed:
+    with open_input(path) as packed:
         yield BytesIO(packed.read())
 
 
@@ -305,9 +307,9 @@ def rows_format(
         GenieError: it could not be written when all work is done (R002, R004, R013, Y023, Y024).
     """
     check_output(output)
-    found = format or format_of(output)
+    chosen = format or format_of(output)
     problems = []
-    if output == "-" and found == "parquet":
+    if output == "-" and chosen == "parquet":
         hint = f"give a file with --output {what}.parquet"
         problems.append(Problem("Y023", "Parquet cannot be written to a pipe", hint=hint))
     for name in needs_file if output == "-" else ():
@@ -315,15 +317,15 @@ def rows_format(
         problems.append(Problem("Y024", f"--{name} needs the rows in a file", hint=hint))
     if problems:
         raise GenieError(problems)
-    if found == "parquet":
+    if chosen == "parquet":
         check_parquet()
-    return found
+    return chosen
 
 
-def write_rows(lines: Iterable[str], made: str, output: str, format: str) -> None:
-    """Write lines of the format `made` (jsonl or tsv, with line ends) to an output in `format`."""
+def write_rows(lines: Iterable[str], line_format: str, output: str, format: str) -> None:
+    """Write lines (jsonl or tsv, with line ends) to an output in `format`."""
     with open_bytes(output) as out:
-        if format == made:
+        if format == line_format:
             for line in lines:
                 out.write(line.encode())
         elif format == "parquet":
@@ -334,12 +336,12 @@ def write_rows(lines: Iterable[str], made: str, output: str, format: str) -> Non
                 out.write(f"{row.id}\t{row.utterance}\t{row.program}\n".encode())
 
 
-def deliver(rows: Path, made: str, output: str, format: str) -> None:
-    """Write the lines of a work file, of the format `made`, to the output in `format`."""
+def deliver(rows: Path, line_format: str, output: str, format: str) -> None:
+    """Write the lines of a work file, of the format `line_format`, to the output in `format`."""
     target = local_target(output)
-    if target is None or format != made or not format_is_plain(output):
+    if target is None or format != line_format or not format_is_plain(output):
         with lines_of(rows) as lines:
-            write_rows(lines, made, output, format)
+            write_rows(lines, line_format, output, format)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     done = rows.with_suffix(".done")
@@ -388,6 +390,7 @@ class Rows:
         about: str,
         *,
         path: str | None = None,
+        sources: Iterable[str] = (),
         save: Callable[[Output, int], Result] | None = None,
     ):
         """Keep how the rows are made.
@@ -396,10 +399,13 @@ class Rows:
             make: returns a new iterator over all rows; None where they are those of `file()`.
             about: what they are, in a few words.
             path: the file that holds them already.
+            sources: the files and URLs that they are read from, or made of.
             save: writes them to an output with so many processes, faster than one by one.
         """
         self._make, self._about, self._save = make, about, save
         self._path = path
+        self.sources = tuple(dict.fromkeys(sources))
+        self.format: str | None = None  # of the file that they were read from
         self._folder: TemporaryDirectory[str] | None = None
 
     @classmethod
@@ -411,7 +417,14 @@ class Rows:
             format: one of FORMATS; None for what the name says.
         """
         name = str(path)
-        return cls(lambda: read_rows(name, format=format), f"of {name}", path=name)
+        named = format_of(name)
+        # Stages read a file by what its name says, so others are written anew for them.
+        path_of_rows = name if format in (None, named) else None
+        rows = cls(
+            lambda: read_rows(name, format=format), f"of {name}", path=path_of_rows, sources=[name]
+        )
+        rows.format = format or named
+        return rows
 
     @property
     def path(self) -> str | None:
@@ -430,8 +443,7 @@ class Rows:
     @property
     def name(self) -> str:
         """Return the file that the rows were read from; of others, what they are in a few words."""
-        is_read = self._path is not None and self._folder is None
-        return str(self._path) if is_read else self._about
+        return self._path if self._path is not None and self._folder is None else self._about
 
     def preview(self, number: int = 5) -> Preview:
         """Return the first rows, which show themselves."""
@@ -448,6 +460,9 @@ class Rows:
     ) -> Result:
         """Write the rows to a file or URL, with a manifest beside it; return what was written.
 
+        The manifest names the files that the rows were read from, and their ledgers: what is made
+        of private rows is as private.
+
         Args:
             path: where; its name says the format and whether it is compressed.
             format: one of FORMATS, where the name does not say it.
@@ -461,7 +476,11 @@ class Rows:
         output = Output(str(path), format, resume, overwrite)
         if self._save is not None:
             return self._save(output, jobs)
-        return save_rows(self, output)
+        saved = save_rows(self, output)
+        if output.target != "-":
+            facts = {"command": "save", "version": __version__, "rows": saved.rows}
+            write_json(manifest_of(output.target), {**facts, **provenance(self.sources)})
+        return saved
 
     def file(self) -> str:
         """Return a file that holds the rows; a temporary one, unless they are in a file already."""
@@ -529,11 +548,11 @@ def save_rows(rows: Iterable[Example], output: Output) -> Saved:
     return Saved(output.target, count)
 
 
-def rows_of(given: "Rows | str | Path | Iterable[Example]") -> Rows:
+def rows_of(rows: "Rows | str | Path | Iterable[Example]") -> Rows:
     """Return as Rows what callers give: rows, the name of a file, or Examples."""
-    if isinstance(given, Rows):
-        return given
-    if isinstance(given, str | Path):
-        return Rows.read(given)
-    examples = tuple(given)
+    if isinstance(rows, Rows):
+        return rows
+    if isinstance(rows, str | Path):
+        return Rows.read(rows)
+    examples = tuple(rows)
     return Rows(lambda: iter(examples), f"{len(examples):,} examples")

@@ -9,20 +9,20 @@ from pathlib import Path
 from genie_dp.errors import GenieError, Problem, Span
 
 # Control characters, but for those that are space to Python; and characters of private use, which
-# stand for placeholders while sentences are made (synthesis/placeholders.py).
+# stand for placeholders while sentences are made (synthesis/pieces.py).
 _NO_TEXT = re.compile(r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\ue000-\uf8ff]")
 
 Paths = Path | str | Sequence[Path | str]
 """One path, or several."""
 
 
-def paths_of(given: Paths) -> Sequence[Path | str]:
+def paths_of(paths: Paths) -> Sequence[Path | str]:
     """Return the paths that are meant: one is not read letter by letter.
 
     >>> paths_of("thingpedia")
     ['thingpedia']
     """
-    return [given] if isinstance(given, Path | str) else given
+    return [paths] if isinstance(paths, Path | str) else paths
 
 
 def read_text(path: Path | str, *, code: str = "R003") -> str:
@@ -52,13 +52,13 @@ def read_source(path: Path | str, *, code: str) -> str:
         OSError: the file cannot be read.
     """
     text = read_text(path, code=code)
-    found = _NO_TEXT.search(text)
-    if found is None:
+    character = _NO_TEXT.search(text)
+    if character is None:
         return text
-    before = text[: found.start()]
+    before = text[: character.start()]
     line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
     span = Span(str(path), line, column, line, column + 1)
-    message = f"expected text, got the character U+{ord(found.group()):04X}"
+    message = f"expected text, got the character U+{ord(character.group()):04X}"
     problem = Problem(code, message, span, "nobody sees it: delete it", stage="syntax")
     raise GenieError(problem, sources={str(path): text})
 
@@ -105,11 +105,11 @@ def _undecodable(file: str, data: bytes, position: int, code: str, first: int = 
     before = _lines(data[:position].decode("utf-8"))
     line, column = before.count("\n") + first, len(before) - before.rfind("\n")
     utf16 = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    what = "UTF-16 text" if utf16 else f"byte 0x{data[position]:02X}"
+    got = "UTF-16 text" if utf16 else f"byte 0x{data[position]:02X}"
     return GenieError(
         Problem(
             code,
-            f"expected UTF-8 text, got {what}",
+            f"expected UTF-8 text, got {got}",
             Span(file, line, column, line, column + 1),
             "save the file as UTF-8",
             stage="syntax",

@@ -15,12 +15,12 @@ import pytest
 
 import genie_dp as gd
 from genie_dp.cli import run
-from genie_dp.private.ledger.book import ledger_of
 from genie_dp.private.ledger.guard import private_of
 from genie_dp.private.secure import _seeded
 from genie_dp.resources import data_folder
 from genie_dp.rows import read_rows
-from tests.dataset_rows import families, write
+from genie_dp.run.manifest import ledger_of
+from tests.dataset.dataset_rows import families, write
 
 ROOT = Path(__file__).parent.parent
 SCRIPTS = sorted((ROOT / "examples" / "python").glob("*.py"))
@@ -384,7 +384,7 @@ def mail(tmp_path_factory):
     """Return the rows of a tiny parser, how it is trained, and what the command made of them."""
     pytest.importorskip("torch")
     pytest.importorskip("phonenumbers")
-    from tests import parser_setup
+    from tests.parser import parser_setup
 
     folder = tmp_path_factory.mktemp("mail")
     made = parser_setup.train(folder, steps=40)

@@ -4,6 +4,7 @@ import ast
 from pathlib import Path
 
 import genie_dp
+from genie_dp.languages import language_names
 
 ROOT = Path(genie_dp.__file__).parent
 
@@ -24,7 +25,7 @@ LAYERS = {
     # Asks a language for the functions of a row.
     "private_prior": 1.2,
     # Search asks a language which tokens may follow.
-    "learn": 1.5,
+    "models": 1.5,
     "skills": 2,
     # Templates read words as skills do; no skill knows of templates.
     "templates": 2.5,
@@ -41,7 +42,7 @@ LAYERS = {
 }
 # Only these may import what trains.
 HEAVY = {"torch", "transformers", "opacus", "dp_accounting", "safetensors"}
-HEAVY_HOMES = {"learn", "parser", "private"}
+HEAVY_HOMES = {"models", "parser", "private"}
 # Others may do so inside functions.
 LATE = {"cli", "paraphrase"}
 
@@ -116,10 +117,10 @@ def test_the_check_of_layers_finds_a_wrong_import(tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "ROOT", tmp_path)
     wrong = tmp_path / "skills" / "x.py"
     wrong.parent.mkdir()
-    wrong.write_text("def f():\n    from genie_dp.synthesis import sampler\n")
+    wrong.write_text("def f():\n    from genie_dp.synthesis import plan\n")
     found, _ = faults([wrong])
     assert [row.rpartition(": ")[2] for row in found] == [
-        "skills [2] imports synthesis of genie_dp.synthesis.sampler"
+        "skills [2] imports synthesis of genie_dp.synthesis.plan"
     ]
 
 
@@ -143,3 +144,42 @@ def test_heavy_libraries_are_imported_only_where_models_live():
         if name.split(".")[0] in HEAVY
     ]
     assert not found
+
+
+# The one place that names a language outside of languages/: that of rows which do not say theirs.
+NAMES_DEFAULT_LANGUAGE = "records.py"
+LIBRARIES = {"library", "_library", "skills", "inputs.library"}
+
+
+def language_faults(paths, names):
+    """Return where code outside of languages/ asks for a language by name, or probes a library."""
+    found = []
+    for path in paths:
+        where = path.relative_to(ROOT).as_posix()
+        if where.startswith("languages/"):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Constant(value=str(text)) if text in names:
+                    if where != NAMES_DEFAULT_LANGUAGE:
+                        found.append(f"{where}:{node.lineno}: names the language {text!r}")
+                case ast.Call(func=ast.Name(id="hasattr" | "getattr"), args=[asked, *_]):
+                    if ast.unparse(asked).removeprefix("self.") in LIBRARIES:
+                        found.append(f"{where}:{node.lineno}: {ast.unparse(node)}")
+                case ast.arg(arg="library", annotation=ast.Name(id="Any" | "object")):
+                    found.append(f"{where}:{node.lineno}: a library without a type")
+    return found
+
+
+def test_no_code_outside_of_languages_asks_for_a_language_by_name():
+    """A language says in languages/base.py what others have to know of it."""
+    assert not language_faults(modules(), set(language_names()))
+
+
+def test_the_check_of_languages_finds_each_way_to_ask(tmp_path, monkeypatch):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    wrong = tmp_path / "x.py"
+    wrong.write_text(
+        'def f(row, library: Any):\n    hasattr(library, "a")\n    return row.language == "sexpr"\n'
+    )
+    assert len(language_faults([wrong], {"sexpr"})) == 3

@@ -86,7 +86,7 @@ def test_every_option_that_is_named_exists(page):
         ("thingtalk.md", "STC", ["languages/thingtalk/*.py"]),
         ("sexpr.md", "X", ["languages/sexpr/*.py"]),
         ("skills.md", "K", ["skills/*.py"]),
-        ("template-language.md", "G", ["templates/*.py", "synthesis/fits.py"]),
+        ("template-language.md", "G", ["templates/*.py", "synthesis/trials.py"]),
     ],
 )
 def test_every_code_is_explained_and_no_other(page, letters, files):
@@ -130,6 +130,11 @@ def test_the_mistakes_of_the_template_language_are_shown_as_they_are(tmp_path, m
 
 def test_the_readme_leads_to_every_page():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    pages = {path.relative_to(ROOT).as_posix() for path in ROOT.glob("docs/*.md")}
-    assert pages
+    pages = {
+        path.relative_to(ROOT).as_posix()
+        for path in ROOT.glob("docs/*.md")
+        # Those include a page that lies elsewhere, for the site.
+        if not path.read_text(encoding="utf-8").startswith("```{include}")
+    }
+    assert len(pages) >= 35
     assert not [page for page in sorted(pages) if f"]({page})" not in readme]

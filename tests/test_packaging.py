@@ -167,7 +167,7 @@ def test_an_installed_copy_finds_its_data(wheel, tmp_path):
         text=True,
     )
     version, grammars, thingpedia = done.stdout.split("\n")[:3]
-    assert version == "0.1.0"
+    assert version == "0.2.0"
     assert files(Path(grammars)) == files(ROOT / "grammars")
     assert files(Path(thingpedia)) == files(ROOT / "thingpedia")
     assert Path(grammars).is_relative_to(target)

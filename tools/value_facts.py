@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from genie_dp.skills.words import spoken
+from genie_dp.skills.words import join_tokens
 
 LISTS = Path(__file__).parent / "values" / "lists"
 
@@ -32,7 +32,7 @@ def plain(text: str) -> str:
     """
     text = text.translate(str.maketrans("łŁøØđĐðþßıæÆœ’‘ʻ", "lLoOdDdtsiaAo'''"))
     folded = unicodedata.normalize("NFKD", text)
-    return spoken("".join(c for c in folded if not unicodedata.combining(c)))
+    return join_tokens("".join(c for c in folded if not unicodedata.combining(c)))
 
 
 def _once(facts: Iterable[Fact]) -> list[Fact]:
@@ -273,7 +273,7 @@ def read_list(path: Path) -> Iterator[Fact]:
     """Yield the values of a plain list, one or several (by semicolon) a line."""
     for line in path.read_text(encoding="utf-8").splitlines():
         if line.strip() and not line.startswith("#"):
-            yield from (Fact(spoken(part)) for part in line.split(";") if part.strip())
+            yield from (Fact(join_tokens(part)) for part in line.split(";") if part.strip())
 
 
 def country_facts() -> list[Fact]:

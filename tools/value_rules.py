@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from genie_dp.skills.words import spoken
+from genie_dp.skills.words import join_tokens
 from genie_dp.templates.english import article
 
 Sections = Mapping[str, list[str]]
@@ -85,7 +85,7 @@ def _say(pattern: str, sections: Sections, rng: random.Random, path: Path) -> st
             chosen = chosen.replace("a(n)", "ARTICLE_1")
             text = text[: found.start()] + chosen + text[found.end() :]
         else:
-            return _with_articles(spoken(text))
+            return _with_articles(join_tokens(text))
     raise ValueError(f"{path}: {pattern!r} never ends")
 
 

@@ -1,23 +1,81 @@
 """Everything that making rows needs, put together; one block of rows at a time."""
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from json.encoder import encode_basestring
 
 from genie_dp.augment.config import AugmentConfig
-from genie_dp.augment.encode import examples, json_lines, tsv_lines
-from genie_dp.augment.expand import Expander, Template
-from genie_dp.augment.expand_values import Draws
+from genie_dp.augment.expand import Copy, Expander, RowTemplate, ValueDraws
 from genie_dp.augment.values import ValueSource
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.base import Language
-from genie_dp.paraphrase.lexical import Lexicon
-from genie_dp.records import Example
+from genie_dp.languages.library import Library
+from genie_dp.paraphrase.lexical import SynonymLexicon
+from genie_dp.records import Example, Slot, source_of_copy
+
+_json_text = encode_basestring
+
+
+def json_lines(template: RowTemplate, copies: Iterator[Copy]) -> Iterator[str]:
+    """Yield the lines of JSON of a row's copies, with line ends."""
+    row = template.row
+    parent = _json_text(row.id)
+    head = f'{{"id":{parent[:-1]}-'
+    derivation = ",".join(map(_json_text, row.derivation))
+    functions = ",".join(map(_json_text, row.functions))
+    source = source_of_copy(row, "augmented")
+    shared = (
+        f',"language":{_json_text(row.language)},"source":"{source}","parent":{parent},'
+        f'"derivation":[{derivation}],"functions":[{functions}],"depth":{row.depth},"slots":{{'
+    )
+    end = f'}},"weight":{json.dumps(row.weight)}}}\n'
+    slots: dict[int, str] = {}
+    for number, copy in enumerate(copies):
+        slots_left = slots.get(copy.filled)
+        if slots_left is None:
+            slots_left = slots[copy.filled] = ",".join(
+                f'{_json_text(name)}:{{"type":{_json_text(slot.type)},'
+                f'"parameter":{_json_text(slot.parameter)}}}'
+                for name, slot in _slots_left(template, copy)
+            )
+        yield (
+            f'{head}{number}","utterance":{_json_text(copy.utterance)},'
+            f'"program":{_json_text(copy.program)}{shared}{slots_left}{end}'
+        )
+
+
+def _slots_left(template: RowTemplate, copy: Copy) -> Iterator[tuple[str, Slot]]:
+    """Yield (new name, slot) of the placeholders that stay, in the order of the sentence."""
+    names = template.names[copy.filled]
+    for place in template.places:
+        slot = template.row.slots.get(place.token)
+        if slot is not None and place.mark in names:
+            yield names[place.mark], slot
+
+
+def tsv_lines(template: RowTemplate, copies: Iterator[Copy]) -> Iterator[str]:
+    """Yield `id<TAB>utterance<TAB>program` of a row's copies, with line ends."""
+    parent = template.row.id
+    for number, copy in enumerate(copies):
+        yield f"{parent}-{number}\t{copy.utterance}\t{copy.program}\n"
+
+
+def examples(template: RowTemplate, copies: Iterator[Copy]) -> Iterator[Example]:
+    """Yield a row's copies as rows."""
+    row = template.row
+    source = source_of_copy(row, "augmented")
+    for number, copy in enumerate(copies):
+        yield Example(
+            f"{row.id}-{number}", copy.utterance, copy.program, row.language, source,
+            row.id, row.derivation, row.functions, row.depth, dict(_slots_left(template, copy)),
+            row.weight,
+        )  # fmt: skip
 
 
 @dataclass(slots=True)
-class Block:
+class AugmentBlock:
     """The rows made of one block of the input.
 
     Attributes:
@@ -38,7 +96,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
+class AugmentEngine:
     """Makes copies of rows: a pure function of its inputs, the row and the seed.
 
     Attributes:
@@ -52,18 +110,18 @@ class Engine:
     config: AugmentConfig
     values: ValueSource
     language: Language
-    library: Any = None
-    lexicon: Lexicon | None = None
+    library: Library | None = None
+    lexicon: SynonymLexicon | None = None
     skip_broken: bool = False
 
     def expander(self) -> Expander:
         """Return what makes copies, with tables of its own."""
-        draws = Draws(self.values, self.config)
+        draws = ValueDraws(self.values, self.config)
         return Expander(self.config, draws, self.language, self.library, self.lexicon)
 
 
 def augment(
-    rows: Iterable[Example], engine: Engine, *, expander: Expander | None = None
+    rows: Iterable[Example], engine: AugmentEngine, *, expander: Expander | None = None
 ) -> Iterator[Example]:
     """Yield what is made of each row, in order (Genie, section 3.3).
 
@@ -82,13 +140,13 @@ def augment(
 
 
 def make_block(
-    engine: Engine,
+    engine: AugmentEngine,
     expander: Expander,
     number: int,
     rows: Iterable[tuple[Example, tuple[str, int]]],
     *,
     format: str = "jsonl",
-) -> Block:
+) -> AugmentBlock:
     """Return what is made of a block of rows, each given with its file and line.
 
     Raises:
@@ -99,11 +157,11 @@ def make_block(
     lines: list[str] = []
     counts: Counter[str] = Counter()
     problems: list[Problem] = []
-    read: dict[str, int] = {}
-    made: dict[str, int] = {}
+    rows_read: dict[str, int] = {}
+    copies: dict[str, int] = {}
     for row, (file, line) in rows:
         before = len(lines)
-        read[row.source] = read.get(row.source, 0) + 1
+        rows_read[row.source] = rows_read.get(row.source, 0) + 1
         try:
             template = _template(engine, expander, row)
             lines.extend(encode(template, expander.copies(template)))
@@ -112,16 +170,16 @@ def make_block(
             span = Span(file, line, 1, line, 2)
             problems.extend(problem_at(problem, span) for problem in error.problems)
             counts["skipped"] += 1
-        made[row.source] = made.get(row.source, 0) + len(lines) - before
-    counts.update({f"read {source}": count for source, count in read.items()})
-    counts.update({f"made {source}": count for source, count in made.items()})
+        copies[row.source] = copies.get(row.source, 0) + len(lines) - before
+    counts.update({f"read {source}": count for source, count in rows_read.items()})
+    counts.update({f"made {source}": count for source, count in copies.items()})
     if problems and not engine.skip_broken:
         raise GenieError(problems)
     empty = tuple(expander.draws.empty)
-    return Block(number, "".join(lines).encode(), len(lines), counts, problems, empty)
+    return AugmentBlock(number, "".join(lines).encode(), len(lines), counts, problems, empty)
 
 
-def _template(engine: Engine, expander: Expander, row: Example) -> Template:
+def _template(engine: AugmentEngine, expander: Expander, row: Example) -> RowTemplate:
     if row.language != engine.language.name:
         message = f"row {row.id} is in {row.language}, not in {engine.language.name}"
         raise GenieError(Problem("A112", message, hint=f"give --language {row.language}"))

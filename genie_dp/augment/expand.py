@@ -8,27 +8,202 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from genie_dp.augment.config import NOISE, AugmentConfig
-from genie_dp.augment.expand_places import Marked, Place, left_over, marked
-from genie_dp.augment.expand_values import Draw, Draws
-from genie_dp.augment.noise import Carrier, Rates, carrier, is_mark, noisy
-from genie_dp.augment.written.around import Around, around, is_said
-from genie_dp.augment.written.draw import draw as written_form
+from genie_dp.augment.expand_places import MarkedRow, SlotPlace, left_over, mark_row
+from genie_dp.augment.noise import Carrier, NoiseRates, add_noise, carrier_of, is_mark
+from genie_dp.augment.values import GENERIC, ValueList, ValueSource, shipped_list, value_list
+from genie_dp.augment.written import ValueContext, context_of, draw_written, is_said
+from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
-from genie_dp.languages.thingtalk.types import NUMBER
-from genie_dp.paraphrase.lexical import Lexicon, Site, applied, chosen, sites, value_positions
+from genie_dp.languages.library import Library
+from genie_dp.languages.types import NUMBER, STRING
+from genie_dp.paraphrase.lexical import (
+    Site,
+    SynonymLexicon,
+    apply_sites,
+    choose_sites,
+    sites,
+    value_positions,
+)
 from genie_dp.records import Example
 from genie_dp.rng import KeyedRandom
+from genie_dp.templates import english_words as lists
 from genie_dp.templates.english import article
+
+Draw = Callable[[Random], str]
+"""Returns the words of a value, one space between two."""
+
+# Asked of a text that holds more: people name a part of it ("emails that mention the budget").
+_PART = frozenset(("=~",))
+_START = frozenset(("starts_with",))
+_END = frozenset(("ends_with",))
+# What cannot be one and the same on both sides: quotes and escapes of the token form, private
+# characters, which mark places, white space but for one space between words, placeholders.
+_UNFIT = re.compile(
+    r'["\\\x00-\x09\x0b-\x1f\x7f-\xa0\ue000-\uf8ff]|[^\S \n]|  |^ | $|^$'
+    r"|(?<![^ \n])[A-Z][^ \n]*_[0-9]+(?![^ \n])",
+    re.MULTILINE,
+)
+_DRAWS = 12
+_STOPS = frozenset((".", "!", "?", ";", "...", ":", '"'))
+_FUNCTION_WORDS = """
+    a an the and or but not no so as than then too very just to my your his her its our their me
+    him us them this that these those 's n't
+"""
+_SMALL = (
+    lists.PREPOSITIONS
+    | lists.AUXILIARIES
+    | lists.RELATIVES
+    | lists.SUBJECTS
+    | frozenset(_FUNCTION_WORDS.split())
+)
+
+_BROKEN_OFF = """
+    and or but than then of so not too as to its their been be being had will would could should may
+    might is are was were has
+"""
+_NEVER_FIRST = frozenset(_BROKEN_OFF.split())
+
+
+def is_fit(text: str) -> bool:
+    """Tell whether a value can stand in sentence and program alike.
+
+    >>> is_fit("red moon"), is_fit('12 " pipe'), is_fit("QUOTED_STRING_0"), is_fit("")
+    (True, False, False, False)
+    """
+    return "\n" not in text and not _UNFIT.search(text)
+
+
+def is_fit_all(texts: Sequence[str]) -> bool:
+    """Tell whether all values can stand in sentence and program alike."""
+    joined = "\n".join(texts)
+    return joined.count("\n") == len(texts) - 1 and not _UNFIT.search(joined)
+
+
+def is_telling(words: Sequence[str]) -> bool:
+    """Tell whether somebody would look for these words: a phrase that is not cut off in the middle.
+
+    >>> is_telling(["the", "late", "budget"]), is_telling(["budget", "of", "the"])
+    (True, False)
+    >>> is_telling(["of", "the", "budget"]), is_telling(["its", "last"])
+    (False, False)
+    >>> is_telling(["is", "in", "asia"])
+    False
+    >>> is_telling(["weekend", ".", "the", "boiler"])
+    False
+    """
+    first, last = words[0], words[-1]
+    if first in _NEVER_FIRST or last in _SMALL or not (first[0].isalnum() and last[-1].isalnum()):
+        return False
+    return _STOPS.isdisjoint(words)
+
+
+def ends_phrase(text: Sequence[str], end: int) -> bool:
+    """Tell whether a text may be broken off before a word: at its end, or where a phrase begins.
+
+    >>> text = "we launch our new app in may".split()
+    >>> [" ".join(text[:end]) for end in range(1, 8) if ends_phrase(text, end)]
+    ['we launch', 'we launch our new app', 'we launch our new app in may']
+    """
+    return end == len(text) or text[end] in _SMALL or not text[end][0].isalnum()
+
+
+@dataclass(slots=True)
+class ValueDraws:
+    """The draws for all places, made once for each parameter and operator.
+
+    Attributes:
+        source: which list a parameter has.
+        config: span limits and shares.
+        empty: parameters (or types) without any value that fits, for the report.
+    """
+
+    source: ValueSource
+    config: AugmentConfig
+    empty: dict[str, None] = field(default_factory=dict)
+    _by_parameter: dict[tuple[object, str, str], Draw | None] = field(default_factory=dict)
+    _usable: dict[tuple[int, int | None], tuple[ValueList, ValueList]] = field(default_factory=dict)
+
+    def find(self, place: SlotPlace) -> Draw | None:
+        """Return how to draw words for a place; None if no value fits."""
+        key = (place.type, place.parameter, place.operator)
+        if key not in self._by_parameter:
+            self._by_parameter[key] = self._make(place)
+            if self._by_parameter[key] is None:
+                self.empty[place.parameter or str(place.type)] = None
+        return self._by_parameter[key]
+
+    def _make(self, place: SlotPlace) -> Draw | None:
+        values = self.source.values_for(place.type, place.parameter)
+        own = self._draw(values, place.operator)
+        if place.type != STRING or not self.config.general or own is None:
+            return own
+        any_text = self._draw(shipped_list(GENERIC), place.operator)
+        return own if any_text is None else _mix_lists(own, any_text, self.config.general)
+
+    def _draw(self, values: ValueList, operator: str) -> Draw | None:
+        if operator in _PART | _START | _END:
+            usable = self._fit(values)
+            return _window(usable, operator, self.config) if len(usable) else None
+        usable = self._fit(values, self.config.max_words)
+        return _whole(usable) if len(usable) else None
+
+    def _fit(self, values: ValueList, most_words: int | None = None) -> ValueList:
+        """Return the values that can be put in, once for every list."""
+        # Lists are kept by the source, so that their address names them; ours is kept beside it.
+        key = (id(values), most_words)
+        if key not in self._usable:
+            short = values if most_words is None else values.within(most_words)
+            # All at once, for there are hundreds of thousands and hardly one that does not fit.
+            if not is_fit_all(short.texts):
+                fitting = [i for i, text in enumerate(short.texts) if is_fit(text)]
+                weights = [short.weight(i) for i in fitting] if short.cumulative else ()
+                texts = [short.texts[i] for i in fitting]
+                short = value_list(short.name, short.kind, texts, weights)
+            self._usable[key] = (values, short)
+        return self._usable[key][1]
+
+
+def _whole(values: ValueList) -> Draw:
+    texts, count, pick = values.texts, len(values), values.pick
+    if values.cumulative:
+        return lambda rng: texts[pick(rng.random())]
+    return lambda rng: texts[int(rng.random() * count)]
+
+
+def _mix_lists(own: Draw, any_text: Draw, share: float) -> Draw:
+    return lambda rng: any_text(rng) if rng.random() < share else own(rng)
+
+
+def _window(values: ValueList, operator: str, config: AugmentConfig) -> Draw:
+    """Return a draw of some words of a value: from its start or end, where that is asked."""
+    whole, longest = _whole(values), config.max_window
+    at_start, at_end = operator in _START, operator in _END
+
+    def draw(rng: Random) -> str:
+        words: list[str] = []
+        for _ in range(_DRAWS):
+            whole_text = whole(rng).split(" ")
+            size = 1 + int(rng.random() * min(longest, len(whole_text)))
+            last = len(whole_text) - size
+            start = 0 if at_start else last if at_end else int(rng.random() * (last + 1))
+            words = whole_text[start : start + size]
+            if is_telling(words) and ends_phrase(whole_text, start + size):
+                break
+        return " ".join(words)
+
+    return draw
+
+
+# ----------------------------------------------------------------------------------- copies of rows
 
 # Written by people or by a model of their sentences: expanded as paraphrases are.
 NATURAL = frozenset(("paraphrase", "human", "private"))
 _ARTICLES = ("a", "an", "the")
 _ARTICLE_BEFORE = "(?<![^ ])(an?|the) (?={})"
 _NOTHING: frozenset[int] = frozenset()
-_ENUM = re.compile(r"\benum:\S+")
 _TRIES = 10  # draws for a value that is not in the sentence yet
 _TRIES_THERE = 50  # draws for one that reads well there: of 24 hours, 5 are of the afternoon
 
@@ -62,14 +237,14 @@ class Fill:
         around: what stands around it; an article before it must go with the first word.
     """
 
-    place: Place
+    place: SlotPlace
     stays: float
     draw: Both
-    around: Around
+    around: ValueContext
 
 
 @dataclass(slots=True)
-class Template:
+class RowTemplate:
     """A row taken apart.
 
     Attributes:
@@ -79,7 +254,7 @@ class Template:
         program: its program with marks.
         places: its placeholders.
         fills: those of them that may get a value.
-        kept: positions of words that nothing may change, as a parser copies them.
+        copied: positions of words that nothing may change, as a parser copies them.
         is_sorted_by_values: whether a program must be made canonical again.
         sites: where words may be replaced, once it was looked for.
         names: by the fills that got a value, mark -> placeholder of those that stay.
@@ -89,9 +264,9 @@ class Template:
     text: str
     carrier: Carrier
     program: str
-    places: tuple[Place, ...]
+    places: tuple[SlotPlace, ...]
     fills: tuple[Fill, ...]
-    kept: frozenset[int]
+    copied: frozenset[int]
     is_sorted_by_values: bool
     sites: tuple[Site, ...] | None = None
     names: dict[int, dict[str, str]] = field(default_factory=dict)
@@ -109,21 +284,21 @@ class Expander:
     """
 
     config: AugmentConfig
-    draws: Draws
+    draws: ValueDraws
     language: Language
-    library: Any
-    lexicon: Lexicon | None = None
+    library: Library | None
+    lexicon: SynonymLexicon | None = None
     _rng: KeyedRandom = field(default_factory=KeyedRandom)
-    _rates: Rates = field(init=False)
+    _rates: NoiseRates = field(init=False)
     _varies: bool = field(init=False)
-    _filled: dict[tuple[Place, Around], Fill | None] = field(default_factory=dict)
+    _filled: dict[tuple[SlotPlace, ValueContext], Fill | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Make the rates ready for noise."""
-        self._rates = Rates.of(self.config)
+        self._rates = NoiseRates.from_config(self.config)
         self._varies = self.lexicon is not None or any(getattr(self.config, n) for n in NOISE)
 
-    def factor(self, template: Template) -> int:
+    def factor(self, template: RowTemplate) -> int:
         """Return how many rows are to be made of a row (Genie, section 5.2)."""
         config, row = self.config, template.row
         if row.source in NATURAL:
@@ -132,25 +307,25 @@ class Expander:
         functions = len(row.functions) or row.program.count("@")
         return config.primitive if functions == 1 else config.compound
 
-    def template(self, row: Example) -> Template:
+    def template(self, row: Example) -> RowTemplate:
         """Return a row taken apart, or raise GenieError (A110, A111)."""
-        found = marked(row)
-        kept = _kept(found.tokens, row, found.program)
-        return Template(
+        marked = mark_row(row)
+        copied = _copied_words(marked.tokens, row, marked.program)
+        return RowTemplate(
             row,
-            " ".join(found.tokens),
-            carrier(found.tokens, kept),
-            found.program,
-            found.places,
-            self._fills(found) if found.places else (),
-            kept,
-            found.is_sorted_by_values,
+            " ".join(marked.tokens),
+            carrier_of(marked.tokens, copied),
+            marked.program,
+            marked.places,
+            self._fills(marked) if marked.places else (),
+            copied,
+            marked.is_sorted_by_values,
         )
 
-    def _fills(self, found: Marked) -> tuple[Fill, ...]:
+    def _fills(self, marked: MarkedRow) -> tuple[Fill, ...]:
         fills = []
-        for place in found.places:
-            key = (place, around(found.tokens, found.tokens.index(place.mark)))
+        for place in marked.places:
+            key = (place, context_of(marked.tokens, marked.tokens.index(place.mark)))
             if key not in self._filled:
                 draw, stays = self._draw(*key)
                 self._filled[key] = Fill(place, stays, draw, key[1]) if draw is not None else None
@@ -159,82 +334,84 @@ class Expander:
                 fills.append(fill)
         return tuple(fills)
 
-    def _draw(self, place: Place, where: Around) -> tuple[Both | None, float]:
+    def _draw(self, place: SlotPlace, where: ValueContext) -> tuple[Both | None, float]:
         """Return how to fill a place, None if it always stays, and the share in which it does."""
         config = self.config
         if place.sort == "read":
             if config.written and self._can_write(place):
                 return _as_written(place, where), 1 - config.written
             return None, 1.0
-        words = self.draws.of(place) if config.quoted < 1 else None
+        words = self.draws.find(place) if config.quoted < 1 else None
         return (_in_quotes(place, words) if words is not None else None), config.quoted
 
-    def _can_write(self, place: Place) -> bool:
-        # Only ThingTalk says how dates, measures and money are written in programs.
-        return self.language.name == "thingtalk" or place.type == NUMBER
+    def _can_write(self, place: SlotPlace) -> bool:
+        # Numbers are written alike everywhere; dates, measures and money are not.
+        return self.language.reads_values or place.type == NUMBER
 
-    def copies(self, template: Template) -> Iterator[Copy]:
+    def copies(self, template: RowTemplate) -> Iterator[Copy]:
         """Yield the different copies of a row, at most `factor` of them."""
-        wanted, key = self.factor(template), f"{self.config.seed}:{template.row.id}:"
+        number_of_copies, key = self.factor(template), f"{self.config.seed}:{template.row.id}:"
         if not template.fills and not self._varies:
-            wanted = min(wanted, 1)
-        met: set[tuple[str, str]] = set()
+            number_of_copies = min(number_of_copies, 1)
+        pairs: set[tuple[str, str]] = set()
         # Some copies come twice; of a row with few wordings, all are found, but not for ever.
-        for number in range(2 * wanted + 3 if wanted > 1 else wanted):
+        for number in range(2 * number_of_copies + 3 if number_of_copies > 1 else number_of_copies):
             self._rng.restart(f"{key}{number}".encode())
             copy = self._copy(template)
             both = (copy.utterance, copy.program)
-            if both in met:
+            if both in pairs:
                 continue
             yield copy
-            met.add(both)
-            if len(met) == wanted:
+            pairs.add(both)
+            if len(pairs) == number_of_copies:
                 return
 
-    def _copy(self, template: Template) -> Copy:
+    def _copy(self, template: RowTemplate) -> Copy:
         rng = self._rng
         program = template.program
         filled = 0
-        said: list[tuple[Fill, str]] = []
+        filled_words: list[tuple[Fill, str]] = []
         for bit, fill in enumerate(template.fills):
             if rng.random() < fill.stays:
                 continue
-            both = self._new(template, fill, said)
+            both = self._draw_new(template, fill, filled_words)
             if both is None:
                 continue
             filled |= 1 << bit
-            said.append((fill, both[0]))
+            filled_words.append((fill, both[0]))
             program = program.replace(fill.place.mark, both[1])
-        text = self._worded(template, rng)
-        for fill, words in said:
+        text = self._reword(template, rng)
+        for fill, words in filled_words:
             mark = fill.place.mark
             if fill.around.before in _ARTICLES:
                 text = _with_article(text, mark, words)
             text = text.replace(mark, words)
         names = template.names.get(filled)
         if names is None:
-            names = template.names[filled] = _names(template, filled)
+            marks = {f.place.mark for bit, f in enumerate(template.fills) if filled >> bit & 1}
+            names = template.names[filled] = left_over(template.places, marks)
         for mark, name in names.items():
             text = text.replace(mark, name)
             program = program.replace(mark, name)
-        if said and template.is_sorted_by_values:
-            program = self._canonical(program)
+        if filled_words and template.is_sorted_by_values:
+            tree = self.language.canonical(self.language.from_tokens(program), self.library)
+            program = self.language.tokens(tree, self.library)
         return Copy(text, program, filled)
 
-    def _new(
-        self, template: Template, fill: Fill, said: Sequence[tuple[Fill, str]]
+    def _draw_new(
+        self, template: RowTemplate, fill: Fill, filled_words: Sequence[tuple[Fill, str]]
     ) -> tuple[str, str] | None:
         """Return a value that the sentence does not have yet, or None."""
         for _ in range(_TRIES):
             both = fill.draw(self._rng)
             if both is None:
                 return None
-            is_there = any(words == both[0] for _, words in said)
+            is_there = any(words == both[0] for _, words in filled_words)
             if not is_there and f'" {both[0]} "' not in template.program:
                 return both
         return None
 
-    def _worded(self, template: Template, rng: Random) -> str:
+    def _reword(self, template: RowTemplate, rng: Random) -> str:
         """Return the sentence with other words and with noise; its marks stay."""
         config, text, typed = self.config, template.text, template.carrier
         natural = template.row.source in NATURAL
@@ -243,17 +420,15 @@ class Expander:
             if template.sites is None:
                 tokens = template.carrier.tokens
                 marks = [i for i, token in enumerate(tokens) if is_mark(token)]
-                fixed = value_positions(tokens, template.program).union(template.kept, marks)
+                fixed = value_positions(tokens, template.program).union(template.copied, marks)
                 template.sites = sites(tokens, self.lexicon, protected=fixed)
             if template.sites:
-                picked = chosen(template.sites, rng, most=2)
-                text = applied(template.carrier.tokens, picked)
-                typed = _again(text, template)
-        return noisy(typed, self._rates, rng) or text
-
-    def _canonical(self, program: str) -> str:
-        tree = self.language.from_tokens(program)
-        return self.language.tokens(self.language.canonical(tree, self.library), self.library)
+                picked = choose_sites(template.sites, rng, most=2)
+                text = apply_sites(template.carrier.tokens, picked)
+                words = text.split(" ")
+                copied = _copied_words(words, template.row, template.program)
+                typed = carrier_of(words, copied)
+        return add_noise(typed, self._rates, rng) or text
 
 
 def _with_article(text: str, mark: str, words: str) -> str:
@@ -263,21 +438,15 @@ def _with_article(text: str, mark: str, words: str) -> str:
     ('a X call', 'read X')
     """
 
-    def fitting(found: re.Match[str]) -> str:
+    def fitting(match: re.Match[str]) -> str:
         if words.split(" ", 1)[0] in _ARTICLES:  # "the" of a title stands for that of the sentence
             return ""
-        return "the " if found[1] == "the" else f"{article(words)} "
+        return "the " if match[1] == "the" else f"{article(words)} "
 
     return re.sub(_ARTICLE_BEFORE.format(mark), fitting, text)
 
 
-def _again(text: str, template: Template) -> Carrier:
-    """Return a reworded sentence with the places for noise."""
-    tokens = text.split(" ")
-    return carrier(tokens, _kept(tokens, template.row, template.program))
-
-
-def _in_quotes(place: Place, draw: Draw) -> Both:
+def _in_quotes(place: SlotPlace, draw: Draw) -> Both:
     before, after = place.before, place.after
 
     def both(rng: Random) -> tuple[str, str]:
@@ -287,10 +456,10 @@ def _in_quotes(place: Place, draw: Draw) -> Both:
     return both
 
 
-def _as_written(place: Place, where: Around) -> Both:
+def _as_written(place: SlotPlace, where: ValueContext) -> Both:
     def both(rng: Random) -> tuple[str, str] | None:
         for _ in range(_TRIES_THERE):
-            form = written_form(place.type, rng, parameter=place.parameter)
+            form = draw_written(place.type, rng, parameter=place.parameter)
             if form is None:
                 return None
             if is_said(form, where):
@@ -300,19 +469,12 @@ def _as_written(place: Place, where: Around) -> Both:
     return both
 
 
-def _names(template: Template, filled: int) -> dict[str, str]:
-    marks = {fill.place.mark for bit, fill in enumerate(template.fills) if filled >> bit & 1}
-    return left_over(template.places, marks)
-
-
-def _kept(tokens: Sequence[str], row: Example, program: str) -> frozenset[int]:
+def _copied_words(tokens: Sequence[str], row: Example, program: str) -> frozenset[int]:
     """Return the positions of words that a parser copies to the program.
 
     >>> row = Example("S0", "say the end", 'now => @c.f param:a:String = " the end "')
-    >>> sorted(_kept(row.utterance.split(" "), row, row.program))
+    >>> sorted(_copied_words(row.utterance.split(" "), row, row.program))
     [1, 2]
     """
-    if row.language == "sexpr":
-        return value_positions(tokens, program)
-    # The words of an enum are said in many ways, and never copied.
-    return value_positions(tokens, _ENUM.sub("", program)) if '"' in program else _NOTHING
+    copied = get_language(row.language).copied_part(program)
+    return value_positions(tokens, copied) if copied else _NOTHING

@@ -11,19 +11,8 @@ from functools import lru_cache
 from typing import Literal
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.sexpr.types import placeholder_type
-from genie_dp.languages.thingtalk.slots import slot_type
-from genie_dp.languages.thingtalk.types import (
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    Entity,
-    Measure,
-    Type,
-)
+from genie_dp.languages import get_language
+from genie_dp.languages.types import CURRENCY, DATE, LOCATION, NUMBER, TIME, Measure, Type
 from genie_dp.records import Example
 
 FIRST_MARK = 0xE000
@@ -33,24 +22,12 @@ _LIKE_ONE = re.compile(r" ([A-Z][^ ]*_[0-9]+)(?= )")
 _PRIVATE = re.compile("[\ue000-\uf8ff]")
 # What a parser's reader finds by rule and shows it as a placeholder; all else is copied by words.
 _READ = frozenset((NUMBER, DATE, TIME, CURRENCY, LOCATION))
-_SEXPR_TYPES: dict[str, Type] = {
-    "String": STRING,
-    "Number": NUMBER,
-    "Date": DATE,
-    "Time": TIME,
-    "Duration": Measure("ms"),
-    "Currency": CURRENCY,
-    "Location": LOCATION,
-    "PhoneNumber": Entity("tt:phone_number"),
-    "EmailAddress": Entity("tt:email_address"),
-    "URL": Entity("tt:url"),
-}
 
 Sort = Literal["listed", "read"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # each is made once: see _known_place
-class Place:
+class SlotPlace:
     """A placeholder of a row.
 
     Attributes:
@@ -76,7 +53,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Marked:
+class MarkedRow:
     """A row whose placeholders are private characters.
 
     Attributes:
@@ -89,7 +66,7 @@ class Marked:
 
     tokens: tuple[str, ...]
     program: str
-    places: tuple[Place, ...]
+    places: tuple[SlotPlace, ...]
     is_sorted_by_values: bool
 
 
@@ -102,18 +79,14 @@ def placeholder(token: str, language: str) -> tuple[str, int, Type] | None:
     >>> placeholder("bbc_1", "thingtalk") is None
     True
     """
-    if language == "sexpr":
-        named = placeholder_type(token)
-        found = _SEXPR_TYPES[named.name] if named is not None else None
-    else:
-        found = slot_type(token)
-    if found is None:
+    type_ = get_language(language).placeholder_type(token)
+    if type_ is None:
         return None
     stem, _, number = token.rpartition("_")
-    return stem, int(number), found
+    return stem, int(number), type_
 
 
-def marked(row: Example) -> Marked:
+def mark_row(row: Example) -> MarkedRow:
     """Return a row with its placeholders marked on both sides.
 
     Raises:
@@ -122,18 +95,21 @@ def marked(row: Example) -> Marked:
     """
     language = row.language
     program = f" {row.program} "
-    said = [t for t in _LIKE_ONE.findall(f" {row.utterance} ") if placeholder(t, language)]
+    spoken = [t for t in _LIKE_ONE.findall(f" {row.utterance} ") if placeholder(t, language)]
     inside = {t for t in _LIKE_ONE.findall(program) if placeholder(t, language)}
-    marks = {token: chr(FIRST_MARK + i) for i, token in enumerate(dict.fromkeys(said))}
+    marks = {token: chr(FIRST_MARK + i) for i, token in enumerate(dict.fromkeys(spoken))}
     if marks.keys() != inside:
         raise _out_of_step(row, marks.keys() ^ inside, inside)
     tokens = tuple(row.utterance.split(" "))
     if not marks:
-        return Marked(tokens, row.program, (), False)
+        return MarkedRow(tokens, row.program, (), False)
     if len(marks) > MOST_PLACES or _is_private(row.utterance) or _is_private(row.program):
-        raise _unworkable(row)
+        message = (
+            f"row {row.id} has private characters (U+E000 to U+F8FF), or too many placeholders"
+        )
+        raise GenieError(Problem("A111", message, hint="take them out of the sentence"))
     places = []
-    is_sorted = language == "sexpr" or _calls_twice(row)
+    is_sorted = get_language(language).sorts_any_part or _calls_twice(row)
     for token, mark in marks.items():
         # What stands before a value says which comparison it is part of.
         before = program[: program.index(f" {token} ")].rsplit(" ", 2)
@@ -143,7 +119,7 @@ def marked(row: Example) -> Marked:
         # Twice, for two of them side by side share the space between them.
         program = program.replace(name, stands).replace(name, stands)
     marked_tokens = tuple([marks.get(token, token) for token in tokens])
-    return Marked(marked_tokens, program[1:-1], tuple(places), is_sorted)
+    return MarkedRow(marked_tokens, program[1:-1], tuple(places), is_sorted)
 
 
 def _is_private(text: str) -> bool:
@@ -159,54 +135,28 @@ def _out_of_step(row: Example, alone: Collection[str], inside: Collection[str]) 
     return GenieError(Problem("A110", message, hint=hint))
 
 
-def _unworkable(row: Example) -> GenieError:
-    message = f"row {row.id} has private characters (U+E000 to U+F8FF), or too many placeholders"
-    return GenieError(Problem("A111", message, hint="take them out of the sentence"))
-
-
-def _place(row: Example, token: str, mark: str, before: Sequence[str]) -> Place:
+def _place(row: Example, token: str, mark: str, before: Sequence[str]) -> SlotPlace:
     """Return the place of a placeholder; `before` ends in the two tokens before it."""
     slot = row.slots.get(token)
-    is_bare = row.language == "sexpr" and _in_square(" ".join(before).split())
-    parameter = slot.parameter if slot else _parameter(before)
-    return _known_place(token, mark, row.language, parameter, before[-1], is_bare)
+    # Else it is told as far as the program says it.
+    name = before[-2] if len(before) > 1 else ""
+    named = name.split(":")[1] if name.startswith("param:") else ""
+    parameter = slot.parameter if slot else named
+    parts = placeholder(token, row.language)
+    assert parts is not None
+    quotes = get_language(row.language).quotes(parts[2], " ".join(before))
+    return _known_place(token, mark, row.language, parameter, before[-1], quotes)
 
 
 @lru_cache(maxsize=65536)  # rows share their places: a draw is made once for each
 def _known_place(
-    token: str, mark: str, language: str, parameter: str, operator: str, is_bare: bool
-) -> Place:
-    known = placeholder(token, language)
-    assert known is not None
-    stem, number, type_ = known
+    token: str, mark: str, language: str, parameter: str, operator: str, quotes: tuple[str, str]
+) -> SlotPlace:
+    parts = placeholder(token, language)
+    assert parts is not None
+    stem, number, type_ = parts
     sort: Sort = "read" if type_ in _READ or isinstance(type_, Measure) else "listed"
-    before, after = '" ', ' "'
-    if is_bare:
-        before = after = ""
-    elif language != "sexpr" and isinstance(type_, Entity):
-        after = f' " ^^{type_.kind}'
-    return Place(token, stem, number, mark, type_, parameter, sort, operator, before, after)
-
-
-def _in_square(program: Sequence[str]) -> bool:
-    """Tell whether a program stops inside of square brackets, where words have no quotes.
-
-    >>> _in_square("[ IN:CALL [ SL:NAME".split()), _in_square("[ IN:CALL ( name".split())
-    (True, False)
-    """
-    opened: list[str] = []
-    for token in program:
-        if token[-1:] in "([":
-            opened.append(token[-1:])
-        elif token in (")", "]") and opened:
-            opened.pop()
-    return bool(opened) and opened[-1] == "["
-
-
-def _parameter(before: Sequence[str]) -> str:
-    """Return the parameter that a placeholder fills, as far as the program says it."""
-    name = before[-2] if len(before) > 1 else ""
-    return name.split(":")[1] if name.startswith("param:") else ""
+    return SlotPlace(token, stem, number, mark, type_, parameter, sort, operator, *quotes)
 
 
 # The canonical form orders conditions by parameter, operator and then value, and joins by function
@@ -228,7 +178,7 @@ def _is_compared_twice(before: Sequence[str], program: str) -> bool:
     return operator != "=" and program.count(f" {before[-2]} {operator} ") > 1
 
 
-def left_over(places: Sequence[Place], filled: Collection[str]) -> dict[str, str]:
+def left_over(places: Sequence[SlotPlace], filled: Collection[str]) -> dict[str, str]:
     """Return mark -> name of the placeholders that stay, numbered anew from 0 for each stem.
 
     A parser numbers what it reads from 0, so that QUOTED_STRING_1 becomes QUOTED_STRING_0 where

@@ -12,26 +12,87 @@ from random import Random
 from typing import Literal
 
 from genie_dp.augment.config import AugmentConfig
-from genie_dp.augment.noise_words import (
-    AFTER_COUNTED,
-    ARTICLES,
-    AT_ONCE,
-    BEFORE_COUNTED,
-    COMMAND_ENDINGS,
-    ENDINGS,
-    GREETINGS,
-    HESITATIONS,
-    LATER,
-    NEIGHBOURS,
-    NUMBER_WORDS,
-    PAUSES,
-    PLEASES,
-    POLITE,
-    PUNCTUATION,
-    REQUESTS,
-)
-from genie_dp.paraphrase.english_share import is_english_word
+from genie_dp.augment.written_numbers import cardinal
+from genie_dp.paraphrase.checks import is_english_word
 from genie_dp.templates.english import starts_with_verb
+
+# ------------------------------------------------- words and keys: general English, of no data set
+
+
+def _phrases(text: str) -> tuple[str, ...]:
+    """Return the phrases of a text, which commas and line ends part."""
+    return tuple(phrase.strip() for phrase in text.replace("\n", ",").split(",") if phrase.strip())
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Before any sentence.
+GREETINGS = _phrases("""
+    hi, hey, hello, ok, okay, so, um, uh, well, alright, yo, hey there, hi there, ok so, so um
+    hey listen, listen, good morning, good evening, excuse me, hmm, oh, ah, sorry, sorry but
+    hey assistant, hello assistant, dear assistant, one more thing, actually, by the way, oh and
+    ok then, alright then
+""")
+
+# Before a sentence that begins with what to do.
+REQUESTS = _phrases("""
+    please, can you, could you, can you please, could you please, would you, will you, kindly
+    would you please, i want you to, i need you to, i would like you to, i'd like you to, just
+    please just, go ahead and, hey can you, hey could you, hey please, ok please, if you can
+    i was wondering if you could, do me a favor and, you can, please can you, please could you
+    hi can you, hi could you please, i wish you would, may i ask you to, if possible
+    when you have a moment
+""")
+
+# After any sentence.
+ENDINGS = _phrases("""
+    please, thanks, thank you, pls, plz, thx, please and thanks, thank you very much, thanks a lot
+    thanks in advance, many thanks
+""")
+
+PLEASES = frozenset(("please", "pls", "plz", "please and thanks"))
+
+# After a sentence that begins with what to do; the second ones want it done at once.
+COMMAND_ENDINGS = _phrases("""
+    if possible, if you can, when you can, will you, would you, ok, okay, for me, cheers
+    that 's all, that is it, and that 's it
+""")
+AT_ONCE = _phrases("now, right now, asap, as soon as you can, right away")
+# A command with one of these is to be done later, or again and again.
+LATER = _words("""
+    when whenever if every each once until at daily hourly weekly monthly moment minute second
+    instant soon time whilst while after before
+""")
+# What the tags above would say again.
+POLITE = frozenset(("you", "me", "please", "thanks", "thank"))
+
+# Between two words, where people stop to think: before a small word that begins a phrase.
+HESITATIONS = _phrases("um, uh, er, erm, hmm, uhm")
+PAUSES = _words("""
+    a an the my our your his her their any all some and or but when whenever if that which who whose
+    where with from about for by of until after before to
+""")
+
+ARTICLES = frozenset(("a", "an", "the"))
+# "once a day", "half an hour", "such a song"; "a few", "a lot", "the same"; "the moment it rains".
+BEFORE_COUNTED = frozenset(("once", "twice", "times", "half", "such", "what", "many", "quite"))
+AFTER_COUNTED = frozenset(
+    ("few", "lot", "bit", "couple", "dozen", "hundred", "thousand", "same", "moment", "instant")
+)
+PUNCTUATION = frozenset((",", ".", "?", "!", ";", ":", "..."))
+
+# The keys beside each key of an American keyboard.
+NEIGHBOURS = {
+    "q": "wa", "w": "qeas", "e": "wrsd", "r": "etdf", "t": "ryfg", "y": "tugh", "u": "yihj",
+    "i": "uojk", "o": "ipkl", "p": "ol", "a": "qwsz", "s": "weadzx", "d": "ersfxc", "f": "rtdgcv",
+    "g": "tyfhvb", "h": "yugjbn", "j": "uihknm", "k": "iojlm", "l": "opk", "z": "asx", "x": "sdzc",
+    "c": "dfxv", "v": "fgcb", "b": "ghvn", "n": "hjbm", "m": "jkn",
+}  # fmt: skip
+
+NUMBER_WORDS = {str(number): cardinal(number) for number in range(101)}
+
 
 Sort = Literal["article", "word", "point", "digits"]
 MOST_WORDS = 100  # of one sort in a sentence that noise falls on
@@ -45,54 +106,50 @@ class Carrier:
 
     Attributes:
         tokens: all tokens; values and placeholders are marks, private characters.
-        kept: positions of other tokens that nothing may change.
+        fixed: positions of other tokens that nothing may change.
         articles, typable, punctuation, digits: positions of the tokens of each sort.
     """
 
     tokens: tuple[str, ...]
-    kept: Collection[int]
+    fixed: Collection[int]
     articles: Sequence[int]
     typable: Sequence[int]
     punctuation: Sequence[int]
     digits: Sequence[int]
 
 
-def carrier(tokens: Sequence[str], kept: Collection[int] = ()) -> Carrier:
+def carrier_of(tokens: Sequence[str], fixed: Collection[int] = ()) -> Carrier:
     r"""Return a sentence with the places where noise may fall.
 
-    >>> found = carrier("play the song \ue000 , please".split())
-    >>> found.articles, found.typable, found.punctuation
+    >>> sentence = carrier_of("play the song \ue000 , please".split())
+    >>> sentence.articles, sentence.typable, sentence.punctuation
     ([1], [0, 2, 5], [4])
-    >>> [position for position in range(1, 6) if is_gap(found, position)]
+    >>> [position for position in range(1, 6) if is_gap(sentence, position)]
     [1]
     """
     articles: list[int] = []
     typable: list[int] = []
     punctuation: list[int] = []
     digits: list[int] = []
-    for position, sort in enumerate(map(_sort, tokens)):
-        if sort is None or position in kept:
+    for position, sort in enumerate(map(_sort_of, tokens)):
+        if sort is None or position in fixed:
             continue
         if sort == "word":
             typable.append(position)
         elif sort == "article":
-            if not _is_counted(tokens, position):
+            before, after = tokens[max(position - 1, 0)], tokens[position + 1 : position + 2]
+            # Of an amount, "once a day" or "a few", it is never left out.
+            if before not in BEFORE_COUNTED and AFTER_COUNTED.isdisjoint(after):
                 articles.append(position)
         elif sort == "point":
             punctuation.append(position)
         else:
             digits.append(position)
-    return Carrier(tuple(tokens), kept, articles, typable, punctuation, digits)
-
-
-def _is_counted(tokens: Sequence[str], position: int) -> bool:
-    """Tell whether an article is part of an amount, "once a day" or "a few", and never left out."""
-    before, after = tokens[max(position - 1, 0)], tokens[position + 1 : position + 2]
-    return before in BEFORE_COUNTED or not AFTER_COUNTED.isdisjoint(after)
+    return Carrier(tuple(tokens), fixed, articles, typable, punctuation, digits)
 
 
 @lru_cache(maxsize=65536)
-def _sort(token: str) -> Sort | None:
+def _sort_of(token: str) -> Sort | None:
     """Return which noise a token may get; None for none."""
     if token in ARTICLES:
         return "article"
@@ -118,9 +175,9 @@ def is_gap(sentence: Carrier, position: int) -> bool:
 
     It must begin a phrase: people say "photos um of my dog", hardly "photos of my um dog".
     """
-    tokens, kept = sentence.tokens, sentence.kept
+    tokens, fixed = sentence.tokens, sentence.fixed
     before = tokens[position - 1]
-    if position in kept or position - 1 in kept or is_mark(before):
+    if position in fixed or position - 1 in fixed or is_mark(before):
         return False
     return tokens[position] in PAUSES and before not in PAUSES and before not in PUNCTUATION
 
@@ -138,34 +195,35 @@ class WordRate:
     any_of: tuple[float, ...]
 
     @classmethod
-    def of(cls, rate: float) -> "WordRate":
-        """Return a rate made ready."""
+    def from_rate(cls, rate: float) -> "WordRate":
+        """Return the rate, made ready."""
         log_stays = log1p(-min(rate, 1 - 2**-52))
         return cls(log_stays, tuple(-expm1(log_stays * count) for count in range(MOST_WORDS + 1)))
 
     def hits(self, positions: Sequence[int], rng: Random) -> Sequence[int]:
         """Return the positions that are hit: one draw a hit, not one a position.
 
-        >>> WordRate.of(1.0).hits((3, 5, 8), Random(0)), WordRate.of(0.0).hits((3, 5), Random(0))
+        >>> always, never = WordRate.from_rate(1.0), WordRate.from_rate(0.0)
+        >>> always.hits((3, 5, 8), Random(0)), never.hits((3, 5), Random(0))
         ([3, 5, 8], ())
         """
         share, count = rng.random(), min(len(positions), MOST_WORDS)
         if share >= self.any_of[count]:
             return ()
-        found: list[int] = []
+        positions_hit: list[int] = []
         place = 0
         while True:
             # How many are passed over before the next hit has a geometric distribution.
             place += int(log1p(-share) / self.log_stays)
             if place >= count:
-                return found
-            found.append(positions[place])
+                return positions_hit
+            positions_hit.append(positions[place])
             place, share = place + 1, rng.random()
 
 
 @dataclass(frozen=True, slots=True)
-class Rates:
-    """The rates of a configuration as `noisy` asks for them."""
+class NoiseRates:
+    """The rates of a configuration as `add_noise` asks for them."""
 
     number_words: WordRate
     drop_article: WordRate
@@ -174,25 +232,25 @@ class Rates:
     filler: float
 
     @classmethod
-    def of(cls, config: AugmentConfig) -> "Rates":
+    def from_config(cls, config: AugmentConfig) -> "NoiseRates":
         """Return the rates of a configuration."""
         return cls(
-            WordRate.of(config.number_words),
-            WordRate.of(config.drop_article),
-            WordRate.of(config.typo),
+            WordRate.from_rate(config.number_words),
+            WordRate.from_rate(config.drop_article),
+            WordRate.from_rate(config.typo),
             config.drop_punctuation,
             config.filler,
         )
 
 
-def noisy(sentence: Carrier, rates: Rates, rng: Random) -> str | None:
+def add_noise(sentence: Carrier, rates: NoiseRates, rng: Random) -> str | None:
     """Return the sentence with the noise that the rates give it, or None if it stays as it is.
 
     Tokens are changed at their places, then joined, so that the kinds do not disturb each other.
 
-    >>> found = carrier("play the song X".split(), kept=[3])
-    >>> rates = Rates.of(AugmentConfig(filler=0, drop_article=1, typo=0))
-    >>> noisy(found, rates, Random(0))
+    >>> sentence = carrier_of("play the song X".split(), fixed=[3])
+    >>> rates = NoiseRates.from_config(AugmentConfig(filler=0, drop_article=1, typo=0))
+    >>> add_noise(sentence, rates, Random(0))
     'play song X'
     """
     words: list[str] | None = None
@@ -207,7 +265,7 @@ def noisy(sentence: Carrier, rates: Rates, rng: Random) -> str | None:
     if sentence.typable:
         for position in rates.typo.hits(sentence.typable, rng):
             words = words or list(sentence.tokens)
-            words[position] = mistyped(words[position], rng)
+            words[position] = mistype(words[position], rng)
     if sentence.punctuation and rng.random() < rates.drop_punctuation:
         words = words or list(sentence.tokens)
         for position in sentence.punctuation:
@@ -225,22 +283,22 @@ def _fill(sentence: Carrier, words: list[str], rng: Random) -> None:
     """Put a filler before, in or after the sentence; seldom at two of these places."""
     share = rng.random()
     if share < 0.45:
-        _begin(sentence, words, rng)
+        _fill_start(sentence, words, rng)
     elif share < 0.75:
-        _end(sentence, words, rng)
+        _fill_end(sentence, words, rng)
     else:
         _hesitate(sentence, words, rng)
     if 0.3 < share < 0.45:
-        _end(sentence, words, rng)
+        _fill_end(sentence, words, rng)
 
 
-def _begin(sentence: Carrier, words: list[str], rng: Random) -> None:
+def _fill_start(sentence: Carrier, words: list[str], rng: Random) -> None:
     is_polite = sentence.tokens[0] == "please" or sentence.tokens[:2] == ("go", "ahead")
     is_request = rng.random() < 0.7 and not is_polite and _is_command(sentence)
     words[0] = f"{_one_of(REQUESTS if is_request else GREETINGS, rng)} {words[0]}".rstrip()
 
 
-def _end(sentence: Carrier, words: list[str], rng: Random) -> None:
+def _fill_end(sentence: Carrier, words: list[str], rng: Random) -> None:
     tokens, last = sentence.tokens, len(words) - 1
     if "thank" in tokens or "thanks" in tokens:
         if words[0] == tokens[0]:
@@ -261,7 +319,7 @@ def _endings(sentence: Carrier, first: str, rng: Random) -> Sequence[str]:
     """Return what may end a sentence; `first` is its first word, with what was put before it."""
     tokens = sentence.tokens
     last = len(tokens) - 1 - (tokens[-1] in PUNCTUATION)
-    is_value = last in sentence.kept or is_mark(tokens[last])
+    is_value = last in sentence.fixed or is_mark(tokens[last])
     if is_value or rng.random() < 0.5 or not _is_command(sentence):
         return ENDINGS
     if rng.random() < 0.4 and LATER.isdisjoint(tokens):
@@ -282,7 +340,7 @@ def _one_of(phrases: Sequence[str], rng: Random) -> str:
 def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
     gaps = [position for position in range(1, len(words)) if is_gap(sentence, position)]
     if not gaps:
-        _end(sentence, words, rng)
+        _fill_end(sentence, words, rng)
         return
     position = gaps[int(rng.random() * len(gaps))]
     words[position] = f"{_one_of(HESITATIONS, rng)} {words[position]}".rstrip()
@@ -291,10 +349,10 @@ def _hesitate(sentence: Carrier, words: list[str], rng: Random) -> None:
 # ------------------------------------------------------------------------- typing errors
 
 
-def mistyped(word: str, rng: Random) -> str:
+def mistype(word: str, rng: Random) -> str:
     """Return a word of four letters or more with one slip of the keys; no other word comes of it.
 
-    >>> mistyped("message", Random(3))
+    >>> mistype("message", Random(3))
     'messwge'
     """
     slips = _SLIPS if len(word) > SHORTEST else _SHORT_SLIPS
@@ -308,29 +366,29 @@ def mistyped(word: str, rng: Random) -> str:
     return wrong
 
 
-def _neighbour(word: str, place: int, rng: Random) -> str:
+def _hit_neighbour(word: str, place: int, rng: Random) -> str:
     keys = NEIGHBOURS.get(word[place], word[place])
     return word[:place] + keys[int(rng.random() * len(keys))] + word[place + 1 :]
 
 
-def _transposed(word: str, place: int, rng: Random) -> str:
+def _transpose(word: str, place: int, rng: Random) -> str:
     if place == len(word) - 1:
         place -= 1
     swapped = word[:place] + word[place + 1] + word[place] + word[place + 2 :]
-    return swapped if swapped != word else _missing(word, place, rng)
+    return swapped if swapped != word else _leave_out(word, place, rng)
 
 
-def _doubled(word: str, place: int, rng: Random) -> str:
+def _double(word: str, place: int, rng: Random) -> str:
     return word[:place] + word[place] + word[place:]
 
 
-def _missing(word: str, place: int, rng: Random) -> str:
+def _leave_out(word: str, place: int, rng: Random) -> str:
     return word[:place] + word[place + 1 :]
 
 
 # Slips of neighbouring keys and lost letters are the most frequent ones on keyboards.
 _SLIPS: tuple[Callable[[str, int, Random], str], ...] = (
-    _neighbour, _neighbour, _missing, _missing, _transposed, _doubled,
+    _hit_neighbour, _hit_neighbour, _leave_out, _leave_out, _transpose, _double,
 )  # fmt: skip
 # A short word with another letter is hard to tell ("tewt"); people mix its letters up ("teh").
-_SHORT_SLIPS = (_transposed, _transposed, _missing, _doubled)
+_SHORT_SLIPS = (_transpose, _transpose, _leave_out, _double)

@@ -1,48 +1,310 @@
 """Augmentation as a stage: from rows with placeholders to many rows with values, in a file."""
 
-import gc
 import json
+import re
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.augment.blocks import (
-    Input,
-    Tally,
-    block_numbers,
-    blocks,
-    blocks_of,
-    described,
-    fingerprint,
-    open_rows,
-    scan,
-    weighed_blocks,
-)
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
-from genie_dp.augment.engine import Block, Engine, augment
+from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
 from genie_dp.augment.values import LibraryValues
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, Span, render_problem
 from genie_dp.languages import get_language
-from genie_dp.paraphrase.lexical import Lexicon
-from genie_dp.paraphrase.lexical_files import lexicon_named
-from genie_dp.private_prior import PriorFile, priors_of, refuse_twice
-from genie_dp.records import Example
-from genie_dp.rows import deliver, rows_format
-from genie_dp.run.files import open_bytes, opened, refuse_overlap
+from genie_dp.languages.library import Library
+from genie_dp.paraphrase.lexical import SynonymLexicon
+from genie_dp.paraphrase.lexicons import lexicon_named
+from genie_dp.private_prior import PriorFile, priors_of, refuse_twice, weigh_row
+from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
+from genie_dp.rows import deliver, format_of, from_json, from_tsv, read_rows, rows_format
+from genie_dp.run.collector import collector_off
+from genie_dp.run.files import no_text, open_bytes, open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
-from genie_dp.run.work import interruptible, refuse_or_clear
-from genie_dp.skills.model import Library
-from genie_dp.texts import read_text
+from genie_dp.run.work import WorkFolder, interruptible, open_work, refuse_or_clear
+from genie_dp.run.workers import in_processes
+from genie_dp.skills.model import SkillLibrary
+
+BLOCK = 512  # input rows: up to 15,000 rows come of them, a few megabytes
+_MOST_SHOWN = 20
+_ID = re.compile(rb'\s*\{\s*"id"\s*:\s*("(?:[^"\\]|\\.)*")')
+
+PlacedRows = list[tuple[Example, tuple[str, int]]]
+"""Rows with their file and line."""
+BlockReader = Callable[[Sequence[int]], Iterator[tuple[int, PlacedRows]]]
+"""Yields the blocks of these numbers, in order, as (number, rows)."""
+
+
+# ----------------------------------------------------------------------------------------- inputs
+
+
+@dataclass(frozen=True, slots=True)
+class AugmentFile:
+    """A file of rows.
+
+    Attributes:
+        name: file or URL.
+        rows: how many it has.
+        digest: hash of their text.
+        ids: hashes of their ids.
+    """
+
+    name: str
+    rows: int
+    digest: str
+    ids: "array[int]"
+
+    @property
+    def blocks(self) -> int:
+        """Return how many blocks the file has."""
+        return -(-self.rows // BLOCK)
+
+
+def scan_files(names: Sequence[str]) -> tuple[AugmentFile, ...]:
+    """Return the inputs, counted and hashed.
+
+    Raises:
+        GenieError: no row in any of them (A101); two rows of one id (A102), for the rows made of
+            them would have one id, too; a line that is no row (R010 to R012).
+    """
+    inputs = tuple(_scan_file(name) for name in names)
+    if not sum(file.rows for file in inputs):
+        hint = "give files that genie-dp synthesize or genie-dp paraphrase made"
+        raise GenieError(Problem("A101", f"no rows in {', '.join(names)}", hint=hint))
+    ids = np.concatenate([np.frombuffer(file.ids, np.uint64) for file in inputs if file.rows])
+    if len(np.unique(ids)) < len(ids):
+        raise GenieError(_repeated_id(inputs))
+    return inputs
+
+
+def _scan_file(name: str) -> AugmentFile:
+    digest, ids = xxhash.xxh3_128(), array("Q")
+    hash_of = xxhash.xxh3_64_intdigest
+    for number, line in enumerate(_raw_lines(name), 1):
+        digest.update(line)
+        ids.append(hash_of(_id_of_line(line, name, number)))
+    return AugmentFile(name, len(ids), digest.hexdigest(), ids)
+
+
+def _raw_lines(name: str) -> Iterator[bytes]:
+    """Yield the lines of a file with their ends; for Parquet a line of TSV for each row."""
+    if format_of(name) == "parquet":
+        for row in read_rows(name):
+            yield f"{row.id}\t{row.utterance}\t{row.program}\n".encode()
+        return
+    with open_input(name) as lines:
+        yield from lines
+
+
+def _id_of_line(line: bytes, name: str, number: int) -> bytes:
+    if format_of(name) != "jsonl":
+        return line.partition(b"\t")[0]
+    match = _ID.match(line)
+    if match is not None and b"\\" not in match[1]:
+        return match[1][1:-1]
+    row = _row_of_line(line, name, number)
+    return row.id.encode()
+
+
+def _row_of_line(line: bytes, name: str, number: int) -> Example:
+    try:
+        text = line.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise no_text(error, name, number) from None
+    read = from_tsv if format_of(name) == "tsv" else from_json
+    return read(text, file=name, number=number)
+
+
+def _repeated_id(inputs: Sequence[AugmentFile]) -> Problem:
+    """Return the first two rows of one id, with their places."""
+    places: dict[int, tuple[str, int]] = {}
+    for file in inputs:
+        for number, key in enumerate(file.ids, 1):
+            if key in places:
+                earlier, first = places[key]
+                span = Span(file.name, number, 1, number, 2)
+                message = f"a row of this id is at {earlier}:{first} already"
+                hint = "rows of several runs need ids of their own before they are put together"
+                return Problem("A102", message, span, hint)
+            places[key] = (file.name, number)
+    raise AssertionError("no repeated id")
+
+
+def facts_of(inputs: Sequence[AugmentFile]) -> list[dict[str, Any]]:
+    """Return what the manifest says of the inputs."""
+    return [{"file": file.name, "rows": file.rows, "xxh3_128": file.digest} for file in inputs]
+
+
+def block_numbers(inputs: Sequence[AugmentFile]) -> range:
+    """Return the numbers of all blocks; no block has rows of two files."""
+    return range(sum(file.blocks for file in inputs))
+
+
+def blocks_of(
+    inputs: Sequence[AugmentFile], numbers: Sequence[int]
+) -> Iterator[tuple[int, PlacedRows]]:
+    """Yield (number, rows with their places) of the blocks of these rising numbers."""
+    numbers_left = iter(numbers)
+    number = next(numbers_left, None)
+    first = 0
+    for file in inputs:
+        if number is None:
+            return
+        if number < first + file.blocks:
+            for place, rows in _blocks(file, first):
+                if place == number:
+                    yield place, rows()
+                    number = next(numbers_left, None)
+        first += file.blocks
+
+
+def weigh_blocks(
+    read: BlockReader, prior: PrivatePrior, numbers: Sequence[int]
+) -> Iterator[tuple[int, PlacedRows]]:
+    """Yield blocks as `read` gives them, the weights of rows multiplied by what a prior says."""
+    for number, rows in read(numbers):
+        yield number, [(weigh_row(row, prior), place) for row, place in rows]
+
+
+def _blocks(file: AugmentFile, first: int) -> Iterator[tuple[int, Callable[[], PlacedRows]]]:
+    """Yield (number, function that returns the rows) of all blocks of a file."""
+    is_parquet = format_of(file.name) == "parquet"
+    lines: Iterator[Any] = read_rows(file.name) if is_parquet else _raw_lines(file.name)
+    for index in range(file.blocks):
+        block = list(islice(lines, BLOCK))
+        yield first + index, partial(_read, file.name, block, index * BLOCK + 1)
+
+
+def _read(name: str, block: Sequence[Any], start: int) -> PlacedRows:
+    if format_of(name) == "parquet":
+        return [(row, (name, number)) for number, row in enumerate(block, start)]
+    return [
+        (_row_of_line(line, name, number), (name, number))
+        for number, line in enumerate(block, start)
+    ]
+
+
+def fingerprint(texts: Sequence[str]) -> str:
+    """Return a hash of texts in any order."""
+    parts = sorted(xxhash.xxh3_128_hexdigest(text.encode()) for text in texts)
+    return xxhash.xxh3_128_hexdigest(json.dumps(parts).encode())
+
+
+# ------------------------------------------------------------------------------ what is made
+
+
+def blocks(
+    engine: AugmentEngine,
+    read: BlockReader,
+    numbers: Sequence[int],
+    *,
+    jobs: int = 1,
+    format: str = "jsonl",
+) -> Iterator[AugmentBlock]:
+    """Yield the blocks of these numbers, in order; the same ones for any number of jobs.
+
+    Every worker reads the inputs by itself and takes its blocks out, for reading a line costs a
+    hundredth of what is made of it.
+    """
+
+    def make(own_numbers: Sequence[int]) -> Iterator[AugmentBlock]:
+        expander = engine.expander()
+        for number, rows in read(own_numbers):
+            yield make_block(engine, expander, number, rows, format=format)
+
+    return in_processes(make, numbers, jobs) if jobs > 1 else make(numbers)
+
+
+@dataclass(slots=True)
+class AugmentCounts:
+    """What came of the rows so far.
+
+    Attributes:
+        rows: rows written.
+        counts: "read paraphrase", "made paraphrase", "skipped" and so on -> rows.
+        mistakes: the first mistakes of rows that were left out, as they are shown.
+        empty: parameters that no value fits.
+    """
+
+    rows: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
+    mistakes: list[str] = field(default_factory=list)
+    empty: list[str] = field(default_factory=list)
+
+    def add(self, block: AugmentBlock) -> None:
+        """Count a block."""
+        self.rows += block.rows
+        self.counts.update(block.counts)
+        room = _MOST_SHOWN - len(self.mistakes)
+        self.mistakes.extend(render_problem(problem) for problem in block.problems[:room])
+        self.empty = sorted({*self.empty, *block.empty})
+
+    def by_source(self, what: str) -> dict[str, int]:
+        """Return source -> rows that were "read" or "made".
+
+        >>> AugmentCounts(counts=Counter({"read human": 2, "made human": 20})).by_source("made")
+        {'human': 20}
+        """
+        start = f"{what} "
+        return {
+            name.removeprefix(start): count
+            for name, count in sorted(self.counts.items())
+            if name.startswith(start)
+        }
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the counts as plain data, for the journal."""
+        return {
+            "rows": self.rows,
+            "counts": dict(self.counts),
+            "mistakes": self.mistakes,
+            "empty": self.empty,
+        }
+
+    @classmethod
+    def from_dict(cls, counts: Mapping[str, Any]) -> "AugmentCounts":
+        """Return the tally of a line of the journal."""
+        return cls(**{**counts, "counts": Counter(counts["counts"])})
+
+
+@dataclass(slots=True)
+class AugmentedRows:
+    """The work folder of a run; `done` blocks are in it."""
+
+    work: WorkFolder
+    done: int
+    tally: AugmentCounts
+
+    def add(self, block: AugmentBlock) -> None:
+        """Append the rows of the next block, then say so in the journal."""
+        self.tally.add(block)
+        self.work.files["rows"].write(block.text)
+        self.done += 1
+        self.work.commit(done=self.done, tally=self.tally.as_dict())
+
+
+def open_rows(path: Path, settings: dict[str, Any], *, resume: bool) -> AugmentedRows:
+    """Return the rows in a work folder: none, or with `resume` those of the run that lies there.
+
+    Raises:
+        GenieError: those of `open_work`.
+    """
+    work = open_work(path, settings, resume=resume)
+    tally = AugmentCounts.from_dict(work.last["tally"]) if work.last else AugmentCounts()
+    return AugmentedRows(work, work.last.get("done", 0), tally)
+
 
 _LEXICONS = ("shipped", "wordnet", "none")  # those that are no files
 _MOST_EMPTY = 10  # parameters without values that are named
@@ -92,11 +354,11 @@ class AugmentResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _AugmentRun:
     """What one run of augmentation is asked for, and all that comes before its first row."""
 
-    inputs: tuple[Input, ...]
-    engine: Engine
+    inputs: tuple[AugmentFile, ...]
+    engine: AugmentEngine
     settings: dict[str, Any]
     prior: PriorFile | None
     output: Output
@@ -105,12 +367,12 @@ class _Run:
     jobs: int
     progress: bool | None
 
-    def blocks(self, done: int) -> Iterator[Block]:
+    def blocks(self, done: int) -> Iterator[AugmentBlock]:
         """Yield what is made, from this block of the inputs on."""
         read = partial(blocks_of, self.inputs)
         return blocks(
             self.engine,
-            partial(weighed_blocks, read, self.prior.prior) if self.prior else read,
+            partial(weigh_blocks, read, self.prior.prior) if self.prior else read,
             block_numbers(self.inputs)[done:],
             jobs=self.jobs,
             format=_line_format(self.format),
@@ -120,10 +382,10 @@ class _Run:
 def run(
     config: AugmentConfig,
     inputs: Sequence[str],
-    library: Any,
+    library: Library,
     output: Output,
     *,
-    language: str = "thingtalk",
+    language: str = DEFAULT_LANGUAGE,
     prior: PriorFile | None = None,
     values: OwnLists | None = None,
     widen: bool = True,
@@ -165,33 +427,33 @@ def run(
     if prior and format == "tsv":
         hint = "give --format jsonl, or let train weigh them: genie-dp train --prior"
         raise GenieError(Problem("F004", "rows of TSV have no weights for --prior", hint=hint))
-    scanned = scan(inputs)
+    scanned = scan_files(inputs)
     own = values or OwnLists()
     settings = {
         "version": __version__,
         "language": language,
-        "library": fingerprint(_texts(library)),
+        "library": fingerprint(list(library.sources.values())),
         "values": {"own": _own_lists(own), "widen": widen},
         "lexicon": _lexicon_content(lexicon),
-        "inputs": [one.digest for one in scanned],
+        "inputs": [file.digest for file in scanned],
         "on_error": on_error,
         "config": asdict(config),
         "rows": _line_format(format),
-        **({"prior": prior.told()} if prior else {}),
+        **({"prior": prior.manifest_fields()} if prior else {}),
     }
     engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
     plain = json.loads(json.dumps(settings))
-    job = _Run(scanned, engine, plain, prior, output, format, private or {}, jobs, progress)
-    with _collector_resting():
+    job = _AugmentRun(scanned, engine, plain, prior, output, format, private or {}, jobs, progress)
+    with collector_off():
         tally = _to_stdout(job) if output.target == "-" else _to_file(job)
     return AugmentResult(
         output.target,
         tally.rows,
         time.monotonic() - started,
-        tally.of("read"),
-        tally.of("made"),
+        tally.by_source("read"),
+        tally.by_source("made"),
         tally.counts["skipped"],
-        tuple(tally.told),
+        tuple(tally.mistakes),
         tuple(tally.empty),
         prior,
     )
@@ -200,17 +462,17 @@ def run(
 def preview(
     config: AugmentConfig,
     inputs: Sequence[str],
-    library: Any,
+    library: Library,
     count: int,
     *,
-    language: str = "thingtalk",
+    language: str = DEFAULT_LANGUAGE,
     values: OwnLists | None = None,
     widen: bool = True,
     lexicon: str = "shipped",
     on_error: str = "stop",
 ) -> Iterator[tuple[Example, tuple[Example, ...]]]:
     """Yield the first rows, each with what is made of it; arguments are those of `run`."""
-    scanned = scan(inputs)
+    scanned = scan_files(inputs)
     own = values or OwnLists()
     engine = _engine(config, library, language, own, lexicon, widen=widen, on_error=on_error)
     expander = engine.expander()
@@ -221,19 +483,19 @@ def preview(
 
 def _engine(
     config: AugmentConfig,
-    library: Any,
+    library: Library,
     language: str,
     own: OwnLists,
     lexicon: str,
     *,
     widen: bool,
     on_error: str,
-) -> Engine:
-    skills = library if isinstance(library, Library) else Library()
-    words: Lexicon | None = None
+) -> AugmentEngine:
+    skills = library if isinstance(library, SkillLibrary) else SkillLibrary()
+    words: SynonymLexicon | None = None
     if config.reword or config.reword_synthetic:
         words = lexicon_named(lexicon)
-    return Engine(
+    return AugmentEngine(
         config,
         LibraryValues(skills, own.lists, widen=widen),
         get_language(language),
@@ -251,13 +513,6 @@ def _line_format(format: str) -> str:
     return "tsv" if format == "tsv" else "jsonl"
 
 
-def _texts(library: Any) -> list[str]:
-    """Return the texts that a library was read from."""
-    if isinstance(library, Library):
-        return list(library.sources.values())
-    return [read_text(path) for path in library.paths] if library is not None else []
-
-
 def _own_lists(own: OwnLists) -> dict[str, Any]:
     """Return the user's lists as settings name them: by content, and what each is for."""
     if own.uses is None:
@@ -270,7 +525,7 @@ def _lexicon_content(name: str) -> str:
     if name in _LEXICONS:
         return name
     digest = xxhash.xxh3_128()
-    with opened(name) as lines:
+    with open_input(name) as lines:
         for line in lines:
             digest.update(line)
     return f"file {digest.hexdigest()}"
@@ -279,26 +534,8 @@ def _lexicon_content(name: str) -> str:
 # ------------------------------------------------------------------------------------------ rows
 
 
-@contextmanager
-def _collector_resting() -> Iterator[None]:
-    """Switch the garbage collector off: rows hold no cycles, and lists stay to the end.
-
-    It would cost a twentieth of the time (November 2026). Workers inherit it.
-    """
-    was_on = gc.isenabled()
-    gc.collect()
-    gc.freeze()
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.unfreeze()
-        if was_on:
-            gc.enable()
-
-
-def _to_stdout(job: _Run) -> Tally:
-    tally = Tally()
+def _to_stdout(job: _AugmentRun) -> AugmentCounts:
+    tally = AugmentCounts()
     with open_bytes("-") as out:
         for block in job.blocks(0):
             tally.add(block)
@@ -306,36 +543,36 @@ def _to_stdout(job: _Run) -> Tally:
     return tally
 
 
-def _to_file(job: _Run) -> Tally:
-    made = open_rows(job.output.work, job.settings, resume=job.output.resume)
-    folder, target = made.work.path, job.output.target
+def _to_file(job: _AugmentRun) -> AugmentCounts:
+    rows_so_far = open_rows(job.output.work, job.settings, resume=job.output.resume)
+    folder, target = rows_so_far.work.path, job.output.target
     with interruptible(folder):
         try:
-            total = len(block_numbers(job.inputs)) - made.done
-            todo = job.blocks(made.done)
+            total = len(block_numbers(job.inputs)) - rows_so_far.done
+            todo = job.blocks(rows_so_far.done)
             for block in show_progress(todo, label="augment", total=total, show=job.progress):
-                made.add(block)
+                rows_so_far.add(block)
         finally:
-            made.work.close()
+            rows_so_far.work.close()
         deliver(folder / "rows", _line_format(job.format), target, job.format)
-        write_json(manifest_of(target), _manifest(job, made.tally))
+        write_json(manifest_of(target), _manifest(job, rows_so_far.tally))
     shutil.rmtree(folder)
-    return made.tally
+    return rows_so_far.tally
 
 
-def _manifest(job: _Run, tally: Tally) -> dict[str, Any]:
-    earlier = priors_of(one.name for one in job.inputs)
+def _manifest(job: _AugmentRun, tally: AugmentCounts) -> dict[str, Any]:
+    earlier = priors_of(file.name for file in job.inputs)
     return {
         "command": "augment",
         **job.private,
         **job.settings,
-        "inputs": described(job.inputs),
+        "inputs": facts_of(job.inputs),
         **({"priors": earlier} if earlier else {}),
         "format": job.format,
         "counts": {
             "rows": tally.rows,
-            "read": tally.of("read"),
-            "made": tally.of("made"),
+            "read": tally.by_source("read"),
+            "made": tally.by_source("made"),
             "skipped": tally.counts["skipped"],
         },
         "without_values": tally.empty,

@@ -12,7 +12,7 @@ from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, did_you_mean
 
 # name -> (where the command is, its line in `genie-dp --help`). The line stands here so that help
-# imports no command; tests/test_cli.py compares it with the command's own.
+# imports no command; tests/cli/test_cli.py compares it with the command's own.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "new": ("genie_dp.cli.new:command", "Write the skeleton of a project, a skill or a grammar."),
     "check": ("genie_dp.cli.check:command", "Find the mistakes in skills and template files."),

@@ -12,11 +12,12 @@ from genie_dp.cli.options import (
     jobs_option,
     library_options,
     on_error_option,
+    prior_option,
     resume_options,
     rows_output,
     settings_options,
 )
-from genie_dp.cli.priors import prior_option
+from genie_dp.languages.library import Library
 
 if TYPE_CHECKING:
     from genie_dp.augment.datasets import OwnLists
@@ -116,11 +117,11 @@ def command(
         _show_lists(library, own, widen=widen)
         return
     if preview_number is not None:
-        made = preview(
+        copied = preview(
             config, inputs, library, preview_number,
             language=language, values=own, widen=widen, lexicon=lexicon, on_error=on_error,
         )  # fmt: skip
-        for row, copies in made:
+        for row, copies in copied:
             _show_copies(row, copies)
         return
     result = run(
@@ -131,30 +132,29 @@ def command(
     show(result)
 
 
-def _own_lists(values: Path | None, library: Any) -> "OwnLists | None":
+def _own_lists(values: Path | None, library: Library) -> "OwnLists | None":
     """Return the lists of --values; what is odd in them is told."""
     from genie_dp.augment.datasets import read_own_lists
     from genie_dp.cli.output import show_problems
-    from genie_dp.skills.model import Library
+    from genie_dp.skills.model import SkillLibrary
 
     if values is None:
         return None
-    own = read_own_lists(values, library if isinstance(library, Library) else Library())
+    own = read_own_lists(values, library if isinstance(library, SkillLibrary) else SkillLibrary())
     show_problems(own.warnings, own.sources)
     return own
 
 
-def _show_lists(library: Any, own: "OwnLists | None", *, widen: bool) -> None:
+def _show_lists(library: Library, own: "OwnLists | None", *, widen: bool) -> None:
     """Print which parameter takes its values from which list."""
-    from genie_dp.augment.values import LibraryValues
-    from genie_dp.augment.values_report import table
+    from genie_dp.augment.values import LibraryValues, lists_table
     from genie_dp.errors import GenieError, Problem
-    from genie_dp.skills.model import Library
+    from genie_dp.skills.model import SkillLibrary
 
-    if not isinstance(library, Library):
+    if not isinstance(library, SkillLibrary):
         hint = "of S-expressions the types of texts alone are known"
         raise GenieError(Problem("A103", "--list-values needs skills", hint=hint))
-    for line in table(library, LibraryValues(library, own.lists if own else {}, widen=widen)):
+    for line in lists_table(library, LibraryValues(library, own.lists if own else {}, widen=widen)):
         click.echo(line)
 
 

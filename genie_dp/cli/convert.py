@@ -8,7 +8,7 @@ import click
 
 from genie_dp.cli.options import SKILLS, card_options, settings_options
 from genie_dp.dataset.config import ConvertConfig
-from genie_dp.dataset.writers import WRITERS
+from genie_dp.dataset.formats import WRITERS
 
 
 @click.command("convert")
@@ -53,11 +53,11 @@ def command(
     """
     from genie_dp.cli.output import show
     from genie_dp.dataset.convert import run
-    from genie_dp.dataset.folder import About
+    from genie_dp.dataset.folder import AboutRows
     from genie_dp.run.stage import Output
 
     result = run(
         ConvertConfig(**settings), input, Output(output, to, overwrite=overwrite),
-        about=About(title, licence, origin, spent), rejects=rejects, progress=True,
+        about=AboutRows(title, licence, origin, spent), rejects=rejects, progress=True,
     )  # fmt: skip
     show(result)

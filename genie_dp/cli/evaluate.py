@@ -9,6 +9,7 @@ import click
 from genie_dp.cli.options import SKILLS, settings_options
 from genie_dp.evaluate.config import EvaluationConfig
 from genie_dp.languages import language_names
+from genie_dp.languages.library import Library
 
 if TYPE_CHECKING:
     from genie_dp.evaluate.rows import Predictor
@@ -20,48 +21,37 @@ _BEST = 5  # programs that the baseline gives for a sentence
 @click.argument("gold")
 @click.argument("predictions", required=False)
 @click.option(
-    "--nearest",
-    is_flag=True,
+    "--nearest", is_flag=True,
     help="Instead of PREDICTIONS: programs of the nearest --training sentences (a baseline).",
-)
+)  # fmt: skip
 @click.option(
-    "--parser",
-    "parser",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    metavar="FOLDER",
-    help="Instead of PREDICTIONS: what a trained parser says, asked now.",
-)
+    "--parser", "parser", type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="FOLDER", help="Instead of PREDICTIONS: what a trained parser says, asked now.",
+)  # fmt: skip
 @click.option(
-    "--unconstrained",
-    is_flag=True,
+    "--unconstrained", is_flag=True,
     help="With --parser: programs may be ill-typed, as without a grammar.",
-)
+)  # fmt: skip
 @click.option(
     "--beam", type=click.IntRange(1, 64), help="With --parser: programs that search keeps."
 )
 @click.option(
-    "--training",
-    multiple=True,
-    metavar="FILE",
+    "--training", multiple=True, metavar="FILE",
     help="What the parser was trained on: tells new programs and function combinations apart. "
     "May be repeated.",
-)
+)  # fmt: skip
 @click.option(
     "--compare", metavar="FILE", help="Predictions of another parser, compared row by row."
 )
 @click.option(
-    "--language",
-    type=click.Choice(language_names()),
+    "--language", type=click.Choice(language_names()),
     help="Language of the programs [what the rows say].",
-)
+)  # fmt: skip
 @click.option(
-    "--skills",
-    multiple=True,
-    type=SKILLS,
-    metavar="DIR",
+    "--skills", multiple=True, type=SKILLS, metavar="DIR",
     help="Skills that programs must fit [shipped]; for sexpr, a file of declarations. "
     "May be repeated.",
-)
+)  # fmt: skip
 @click.option("--skip-broken", is_flag=True, help="Go on without the skills that cannot be read.")
 @settings_options(EvaluationConfig)
 @click.option("--report", metavar="FILE", help="Write a page with charts and sentences there.")
@@ -96,13 +86,13 @@ def command(
     genie-dp evaluate thingpedia --parser parser --report report.html
     """
     from genie_dp.cli.inputs import load_library_of
-    from genie_dp.evaluate.files import skills_of
+    from genie_dp.evaluate.rows import skills_of
     from genie_dp.evaluate.run import check_files, run
 
-    asked = {"PREDICTIONS": predictions, "--nearest": nearest, "--parser": parser}
-    given = [word for word, value in asked.items() if value]
-    if len(given) != 1:
-        got = " and ".join(given) or "none of them"
+    sources = {"PREDICTIONS": predictions, "--nearest": nearest, "--parser": parser}
+    names = [name for name, value in sources.items() if value]
+    if len(names) != 1:
+        got = " and ".join(names) or "none of them"
         raise click.UsageError(f"expected PREDICTIONS, --nearest or --parser, got {got}")
     for name, value in (("unconstrained", unconstrained), ("beam", beam)):
         if value and not parser:
@@ -111,22 +101,15 @@ def command(
         raise click.UsageError("--nearest needs the rows of --training")
     check_files((gold, predictions, compare, *training), (report, output))
 
-    def library_of(language: str) -> Any:
+    def library_of(language: str) -> Library:
         return load_library_of(language, skills or skills_of(gold), skip_broken=skip_broken)
 
     predictor, writes = _predictor(predictions, parser, training, beam, unconstrained)
     result = run(
-        EvaluationConfig(**settings),
-        gold,
-        predictor,
-        library_of=library_of,
-        language=language,
+        EvaluationConfig(**settings), gold, predictor, library_of=library_of, language=language,
         name=predictions or (str(parser) if parser else "nearest training sentence"),
-        writes=writes,
-        training=training,
-        compare=compare,
-        progress=True,
-    )
+        writes=writes, training=training, compare=compare, progress=True,
+    )  # fmt: skip
     # A pipe gets the JSON alone.
     click.echo(str(result), err=output == "-")
     if report:
@@ -149,7 +132,7 @@ def _predictor(
     if predictions:
         return predictions, ""
     if folder:
-        from genie_dp.cli.parser_predictor import open_parser
+        from genie_dp.parser.answers import open_parser
 
         constrained = False if unconstrained else None
         parser = open_parser(folder, beam=beam, is_constrained=constrained)

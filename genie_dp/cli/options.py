@@ -12,6 +12,7 @@ import click
 
 from genie_dp.languages import language_names
 from genie_dp.recipe import Setting, settings_of
+from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import data_folder
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -58,6 +59,36 @@ SKILLS = ShippedPath("thingpedia")
 GRAMMAR = ShippedPath("grammars", "en")
 
 
+class NamedValue(click.ParamType[tuple[str, Any]]):
+    """NAME=VALUE, as a pair."""
+
+    name = "pair"
+
+    def __init__(self, example: str, kind: Callable[[str], Any] = str):
+        """Take an example to show to whoever gives something else, and the kind of the value."""
+        self.example, self.kind = example, kind
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, Any]:
+        """Return the pair."""
+        name, _, text = str(value).partition("=")
+        mistake = f"expected {self.example}, got {value!r}"
+        if not (name and text):
+            self.fail(mistake, param, ctx)
+        try:
+            return name, self.kind(text)
+        except ValueError:
+            self.fail(mistake, param, ctx)
+
+
+# Of the settings of `private.redact.config.DetectorConfig`.
+DETECTOR_TYPES: Mapping[str, click.ParamType[Any]] = {
+    "gazetteer": NamedValue("person=names.txt"),
+    "detector": click.Path(exists=True, file_okay=False, path_type=Path),
+}
+
+
 # --------------------------------------------------------------------------- settings of configs
 
 
@@ -80,21 +111,21 @@ def settings_options(
         types: setting -> type of its value, where the field's type does not say it.
         defaults: setting -> what the command takes where nothing is given, instead of the config.
     """
-    known = {f.name: f for f in dataclasses.fields(kind)}
+    fields = {f.name: f for f in dataclasses.fields(kind)}
     hints = typing.get_type_hints(kind)
     chosen = [name for name in settings_of(kind) if name not in leave_out]
 
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def with_settings(**options: Any) -> Any:
-            found = {name: options.pop(name) for name in chosen}
-            given = {name: value for name, value in found.items() if value not in (None, ())}
-            return command(settings={**(defaults or {}), **given}, **options)
+            values = {name: options.pop(name) for name in chosen}
+            given_values = {name: v for name, v in values.items() if v not in (None, ())}
+            return command(settings={**(defaults or {}), **given_values}, **options)
 
         result: Any = with_settings
         for name in reversed(chosen):
             option_name = (names or {}).get(name, name.replace("_", "-"))
-            default = (defaults or {}).get(name, known[name].default)
+            default = (defaults or {}).get(name, fields[name].default)
             kind_of_value = (types or {}).get(name)
             settings = settings_of(kind)[name]
             result = _option(name, option_name, hints[name], settings, default, kind_of_value)(
@@ -109,45 +140,43 @@ def _option(
     name: str,
     option_name: str,
     hint: Any,
-    known: Setting,
+    setting: Setting,
     default: Any,
     kind: click.ParamType[Any] | None,
 ) -> Decorator:
     """Return the option of one setting; its value is None, or (), where it is not given."""
-    inner = [one for one in typing.get_args(hint) if one is not type(None)]
+    inner = [choice for choice in typing.get_args(hint) if choice is not type(None)]
     is_many = typing.get_origin(hint) is tuple
     value_type = inner[0] if inner and typing.get_origin(hint) is not dict else hint
-    attributes: dict[str, Any] = {"help": known.help + _default_text(default)}
+    # A default that is nothing needs no word.
+    is_plain = isinstance(default, int | float | str) and default != ""
+    is_told = is_plain and not isinstance(default, bool)
+    default_text = f"  [default: {default}]" if is_told else ""
+    attributes: dict[str, Any] = {"help": setting.help + default_text}
     if value_type is bool:
         flags = f"--{option_name}/--no-{option_name}"
         return click.option(flags, name, default=None, **attributes)
-    attributes["type"] = kind or _type_of(value_type, known)
+    attributes["type"] = kind or _type_of(value_type, setting)
     if is_many:
-        attributes |= {"multiple": True, "help": f"{known.help} May be repeated."}
-    if known.metavar:
-        attributes["metavar"] = known.metavar
+        attributes |= {"multiple": True, "help": f"{setting.help} May be repeated."}
+    if setting.metavar:
+        attributes["metavar"] = setting.metavar
     return click.option(f"--{option_name}", name, **attributes)
 
 
-def _default_text(default: Any) -> str:
-    """Return what the help says of a default; one that is nothing needs no word."""
-    is_plain = isinstance(default, int | float | str) and default != ""
-    return f"  [default: {default}]" if is_plain and not isinstance(default, bool) else ""
-
-
-def _type_of(value_type: Any, known: Setting) -> Any:
-    if known.choices:
-        return click.Choice(known.choices)
+def _type_of(value_type: Any, setting: Setting) -> Any:
+    if setting.choices:
+        return click.Choice(setting.choices)
     if value_type is int:
-        if known.least is None and known.most is None:
+        if setting.least is None and setting.most is None:
             return int
-        whole = [None if one is None else int(one) for one in (known.least, known.most)]
+        whole = [None if x is None else int(x) for x in (setting.least, setting.most)]
         return click.IntRange(whole[0], whole[1])
     if value_type is float:
-        least = known.above if known.above is not None else known.least
-        most = known.below if known.below is not None else known.most
-        open_ends = {"min_open": known.above is not None, "max_open": known.below is not None}
-        return Finite(least, most, **open_ends)
+        lowest = setting.above if setting.above is not None else setting.least
+        highest = setting.below if setting.below is not None else setting.most
+        open_ends = {"min_open": setting.above is not None, "max_open": setting.below is not None}
+        return Finite(lowest, highest, **open_ends)
     return str
 
 
@@ -171,7 +200,7 @@ def library_options(command: Command) -> Command:
         click.option(
             "--language",
             type=click.Choice(language_names()),
-            default="thingtalk",
+            default=DEFAULT_LANGUAGE,
             show_default=True,
             help="Target language of the programs.",
         ),
@@ -274,22 +303,22 @@ def paid_resume_options(command: Command) -> Command:
 
 
 def _resume_options(command: Command, once: str, again: str) -> Command:
-    for name, other, text in (("overwrite", "resume", again), ("resume", "overwrite", once)):
-        command = click.option(f"--{name}", is_flag=True, help=text, callback=_without(other))(
+    for name, opposite, text in (("overwrite", "resume", again), ("resume", "overwrite", once)):
+        command = click.option(f"--{name}", is_flag=True, help=text, callback=_without(opposite))(
             command
         )
     return command
 
 
-def _without(other: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
+def _without(opposite: str) -> Callable[[click.Context, click.Parameter, bool], bool]:
     """Return what refuses a flag beside another one; the later of the two finds the earlier."""
 
-    def checked(context: click.Context, _: click.Parameter, value: bool) -> bool:
-        if value and context.params.get(other):
+    def check_opposite(context: click.Context, _: click.Parameter, value: bool) -> bool:
+        if value and context.params.get(opposite):
             raise click.UsageError("--resume and --overwrite exclude each other")
         return value
 
-    return checked
+    return check_opposite
 
 
 def format_option(command: Command) -> Command:
@@ -300,6 +329,16 @@ def format_option(command: Command) -> Command:
         type=click.Choice(["jsonl", "tsv", "parquet"]),
         help="Format of the rows [by the output's name].",
     )(command)
+
+
+def prior_option(what: str) -> Decorator:
+    """Add --prior, whose help begins with what it does to rows."""
+    return click.option(
+        "--prior",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help=f"{what} by what people ask for: a file of `genie-dp private prior`.",
+    )
 
 
 def on_error_option(trouble: str) -> Decorator:

@@ -3,11 +3,12 @@
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import click
 
 from genie_dp.errors import Problem, problems_as_json, render_problem
+from genie_dp.languages.library import Library
 from genie_dp.run.stage import Result, show_progress
 
 Format = Literal["text", "json"]
@@ -34,9 +35,9 @@ def show(result: Result) -> None:
         click.echo(line, err=True)
 
 
-def show_skipped(library: Any) -> None:
+def show_skipped(library: Library) -> None:
     """Tell which skills were left out since they are broken, and why."""
-    for skipped in getattr(library, "skipped", ()):
+    for skipped in library.skipped:
         for line in skipped.lines():
             click.echo(line, err=True)
 

@@ -1,14 +1,22 @@
 """`genie-dp parse`: from sentences to programs."""
 
+import sys
+from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from genie_dp.cli.options import Finite, grammar_option
+from genie_dp.cli.options import grammar_option, settings_options
+from genie_dp.parser.config import ParseConfig
+
+if TYPE_CHECKING:
+    from genie_dp.parser.answers import Reply
 
 _FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_PROMPT = "> "
 
 
 @click.command("parse")
@@ -22,28 +30,29 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.Path(exists=True, dir_okay=False, path_type=Path, allow_dash=True),
     help="Parse the sentence on each line, - for standard input.",
 )  # fmt: skip
-@click.option(
-    "--count", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N",
-    help="Up to N programs of each sentence, the most probable first.",
-)  # fmt: skip
+@settings_options(ParseConfig)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a sentence, a line each.")
-@click.option(
-    "--threshold", type=Finite(0, 1),
-    help="Confidence under which it says that it does not know [what the parser has].",
-)  # fmt: skip
-@click.option(
-    "--beam", type=click.IntRange(1, 64), help="Programs that search keeps [what the parser has]."
-)
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip
-@click.option("--no-english", "english", is_flag=True, flag_value=False, default=True,
+@click.option("--no-english", is_flag=True,
               help="Do not say in English what a program does: two seconds less.")  # fmt: skip
 @click.option(
     "--tables", type=_FILE, metavar="FILE",
     help="Rows that queries answer, as JSON; show what a program would do with them.",
 )  # fmt: skip
 @grammar_option
-def command(**options: Any) -> None:
+def command(
+    *,
+    sentence: str | None,
+    folder: Path,
+    file: Path | None,
+    settings: Mapping[str, Any],
+    as_json: bool,
+    device: str,
+    no_english: bool,
+    tables: Path | None,
+    grammar: tuple[Path, ...],
+) -> None:
     """Show the programs of sentences, with their meaning in English.
 
     Without SENTENCE and --input it asks for sentences, until Ctrl-D. A program is shown with its
@@ -55,8 +64,60 @@ def command(**options: Any) -> None:
     genie-dp parse --parser parser --input sentences.txt --json --count 3
     genie-dp parse --parser parser --tables examples/tables.json
     """
-    from genie_dp.cli.parse_job import run
+    from genie_dp.cli.inputs import load_inputs
+    from genie_dp.cli.output import show as show_result
+    from genie_dp.errors import GenieError
+    from genie_dp.parser.session import ParseSession, run
+    from genie_dp.texts import lines_of, lines_of_stdin
 
-    if options["sentence"] is not None and options["file"] is not None:
+    if sentence is not None and file is not None:
         raise click.UsageError("give one sentence, or a file with --input, not both")
-    run(options)
+    session = ParseSession.from_folder(
+        ParseConfig(**settings, english=not no_english),
+        folder,
+        load_inputs=partial(load_inputs, grammar=grammar, skip_broken=True),
+        tables=tables,
+        device=device,
+    )
+    is_typed = sys.stdin.isatty()
+
+    def show(reply: "Reply") -> None:
+        if as_json:
+            click.echo(session.as_json(reply))
+        else:
+            with_sentence = sentence is None and not is_typed
+            click.echo(session.as_text(reply, with_sentence=with_sentence))
+
+    if file is not None:
+        is_pipe = str(file) == "-"
+        name, batch = ("<stdin>", 1) if is_pipe else (str(file), 32)
+        result = run(session, lines_of(file), show=show, file=name, batch=batch)
+        show_result(result)
+        if result.problems:
+            raise GenieError(result.problems)
+    elif sentence is not None:
+        show(session.parse([sentence])[0])
+    else:
+        if is_typed:
+            click.echo("Type a sentence; Ctrl-D ends.", err=True)
+        for line in _typed_lines() if is_typed else lines_of_stdin():
+            if line.strip():
+                try:
+                    show(session.parse([line])[0])
+                except GenieError as error:
+                    click.echo(str(error), err=True)
+
+
+def _typed_lines() -> Iterator[str]:
+    """Yield what is typed, until the end of input."""
+    try:
+        import readline  # which edits the line and knows those before
+    except ImportError:  # Windows, or a Python built without it
+        pass
+    else:
+        readline.set_history_length(1000)
+    try:
+        while True:
+            yield input(_PROMPT)
+    except EOFError:
+        click.echo()

@@ -49,7 +49,7 @@ def command(
     genie-dp split --check data
     """
     from genie_dp.cli.output import show
-    from genie_dp.dataset.folder import About
+    from genie_dp.dataset.folder import AboutRows
     from genie_dp.dataset.split import check_split, run
     from genie_dp.run.stage import Output
 
@@ -63,7 +63,7 @@ def command(
         raise click.UsageError("expected INPUT.. and --output FOLDER, or --check FOLDER")
     result = run(
         SplitConfig(**settings), inputs, Output(str(output), overwrite=overwrite),
-        about=About(title, licence, origin, spent), progress=True,
+        about=AboutRows(title, licence, origin, spent), progress=True,
     )  # fmt: skip
     for line in result.table():
         click.echo(line)

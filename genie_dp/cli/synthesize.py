@@ -11,16 +11,15 @@ from genie_dp.cli.options import (
     grammar_option,
     jobs_option,
     library_options,
+    prior_option,
     resume_options,
     rows_output,
     settings_options,
 )
-from genie_dp.cli.priors import prior_option
-from genie_dp.cli.weights import WEIGHTS
-from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.config import SynthesisConfig, read_weights
 
 
-class Shard(click.ParamType[Any]):
+class ShardNumber(click.ParamType[Any]):
     """`i/n`: part i of n, counted from 0."""
 
     name = "i/n"
@@ -37,10 +36,24 @@ class Shard(click.ParamType[Any]):
         return int(index), int(count)
 
 
+class WeightsFile(click.Path):
+    """A file of weights, read."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return function -> multiplier."""
+        return read_weights(Path(str(super().convert(value, param, ctx))))
+
+
 @click.command("synthesize")
 @library_options
 @grammar_option
-@settings_options(SynthesisConfig, names={"subsets": "subset"}, types={"weights": WEIGHTS})
+@settings_options(
+    SynthesisConfig,
+    names={"subsets": "subset"},
+    types={"weights": WeightsFile(exists=True, dir_okay=False)},
+)
 @prior_option("Weigh functions")
 @jobs_option
 @click.option(
@@ -51,7 +64,7 @@ class Shard(click.ParamType[Any]):
 )
 @click.option(
     "--shard",
-    type=Shard(),
+    type=ShardNumber(),
     default=(0, 1),
     help="Make part i of n, from 0; `genie-dp merge` joins the parts [0/1].",
 )

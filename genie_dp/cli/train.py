@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from genie_dp.cli.options import SKILLS, resume_options, settings_options
-from genie_dp.cli.priors import prior_option
+from genie_dp.cli.options import SKILLS, prior_option, resume_options, settings_options
 from genie_dp.languages import language_names
 from genie_dp.parser.config import ParserConfig
 
@@ -93,19 +92,19 @@ def command(
     """
     from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show
-    from genie_dp.dataset.folder import About
+    from genie_dp.dataset.folder import AboutRows
     from genie_dp.parser.recipe import config_of
     from genie_dp.parser.rows import language_of
     from genie_dp.parser.run import rank, run
     from genie_dp.run.stage import Output
 
     ablations = zip(_ABLATIONS, (no_types, positional, no_canonical), strict=True)
-    given = {
+    settings_of_options = {
         **settings,
         **{name: False for name, is_off in ablations if is_off},
         **({"prior": str(prior)} if prior else {}),
     }
-    config = config_of(recipe, inputs, given)
+    config = config_of(recipe, inputs, settings_of_options)
     name = language_of(config.inputs, language)
     library = load_library_of(name, skills, skip_broken=skip_broken)
     result = run(
@@ -113,7 +112,7 @@ def command(
         Output(output, resume=resume, overwrite=overwrite),
         library=library,
         language=name,
-        spent=About(spent=spent).guarantee(),
+        spent=AboutRows(spent=spent).guarantee(),
         licence=licence,
         device=device,
         threads=threads,

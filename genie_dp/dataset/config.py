@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NoReturn, get_args
 
-from genie_dp.dataset.readers import READERS
+from genie_dp.dataset.formats import READERS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import language_names
 from genie_dp.recipe import check_settings, setting
-from genie_dp.records import SOURCES, Example, Source
+from genie_dp.records import DEFAULT_LANGUAGE, SOURCES, Example, Source
 
 By = Literal["sentence", "program", "functions", "id"]
 _NAME = re.compile(r"[A-Za-z][\w-]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SplitPart:
     """A part of the split: a share of all groups, a number of rows, or the rest.
 
     Attributes:
@@ -29,11 +29,13 @@ class Part:
     rows: int | None = None
 
     @classmethod
-    def parse(cls, text: str) -> "Part":
+    def parse(cls, text: str) -> "SplitPart":
         """Return the part of `NAME`, `NAME=0.1`, `NAME=10%` or `NAME=1000`.
 
-        >>> Part.parse("test=10%"), Part.parse("test=1000")
-        (Part(name='test', share=0.1, rows=None), Part(name='test', share=None, rows=1000))
+        >>> SplitPart.parse("test=10%")
+        SplitPart(name='test', share=0.1, rows=None)
+        >>> SplitPart.parse("test=1000")
+        SplitPart(name='test', share=None, rows=1000)
 
         Raises:
             GenieError: it is none of them (D001).
@@ -74,8 +76,8 @@ class SplitConfig:
         "What no two parts may share; with --check, what the folder was split by.",
         choices=get_args(By),
     )
-    parts: tuple[Part, ...] = setting(
-        (Part("train"), Part("validation", 0.1), Part("test", 0.1)),
+    parts: tuple[SplitPart, ...] = setting(
+        (SplitPart("train"), SplitPart("validation", 0.1), SplitPart("test", 0.1)),
         "A part; SIZE is a share (0.1 or 10%) or a number of rows, and one part takes the rest "
         "[train, validation=0.1, test=0.1]. The first is for training.",
         metavar="NAME[=SIZE]",
@@ -98,7 +100,7 @@ class SplitConfig:
             GenieError: R040 for a setting, D001 for parts.
         """
         check_settings(self)
-        parts = tuple(Part.parse(one) if isinstance(one, str) else one for one in self.parts)
+        parts = tuple(SplitPart.parse(p) if isinstance(p, str) else p for p in self.parts)
         object.__setattr__(self, "parts", parts)
         object.__setattr__(self, "eval_sources", tuple(sorted(set(self.eval_sources))))
         names = [part.name for part in self.parts]
@@ -125,7 +127,7 @@ class ConvertConfig:
     )
     skip_broken: bool = setting(False, "Go on without the skills that cannot be read.")
     language: str = setting(
-        "thingtalk", "Language of the programs of a TSV file.", choices=language_names()
+        DEFAULT_LANGUAGE, "Language of the programs of a TSV file.", choices=language_names()
     )
     placeholders: bool = setting(
         False,

@@ -10,33 +10,39 @@ from pathlib import Path
 from typing import IO, Any
 
 from genie_dp import __version__
-from genie_dp.dataset.card import Card, Split, counts_of
 from genie_dp.dataset.config import ConvertConfig
 from genie_dp.dataset.folder import (
-    About,
+    AboutRows,
     CardFacts,
+    CardPart,
+    DatasetCard,
     card_facts,
     check_folder,
+    counts_of,
     new_folder,
     seeds_of,
     write_card,
 )
-from genie_dp.dataset.groups import Groups
-from genie_dp.dataset.keys import hashed
-from genie_dp.dataset.left import Left
-from genie_dp.dataset.readers import READERS, ReadOptions, find_reader
-from genie_dp.dataset.readers.huggingface import parts_in
-from genie_dp.dataset.scan import as_row
-from genie_dp.dataset.writers import WRITERS, find_writer
-from genie_dp.dataset.writers.huggingface import FEATURES
+from genie_dp.dataset.formats import (
+    READERS,
+    WRITERS,
+    LeftRow,
+    ReadOptions,
+    find_reader,
+    find_writer,
+)
+from genie_dp.dataset.readers import parts_in
+from genie_dp.dataset.scan import GroupCounts, as_row, hash_of
+from genie_dp.dataset.writers import FEATURES
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Skipped
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
 from genie_dp.records import Example
 from genie_dp.rows import check_parquet, read_rows
 from genie_dp.run.files import check_output, open_bytes, open_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
-from genie_dp.skills.model import Skipped
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.inputs import load_library
 
 _COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
@@ -44,7 +50,7 @@ _FOLDERS = ("hf", "hf-parquet")
 _MOST_SHOWN = 12
 # Of their rows, placeholders can stand for values that the sentence says.
 _TELL_VALUES = ("thingtalk2", "schema2qa")
-PartRows = Callable[[], Iterator[Example | Left]]
+PartRows = Callable[[], Iterator[Example | LeftRow]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +101,7 @@ class _Conversion:
     input: str
     output: str
     format: str
-    about: About
+    about: AboutRows
     private: PrivateInputs
     progress: bool | None
     rejects: IO[str] | None = None
@@ -103,7 +109,7 @@ class _Conversion:
     rows: int = 0
     renamed: int = 0
 
-    def leave_out(self, row: Left) -> None:
+    def leave_out(self, row: LeftRow) -> None:
         """Count a row that was left out, and write it down where that is wanted."""
         self.left[row.reason] += 1
         if self.rejects is not None:
@@ -111,19 +117,19 @@ class _Conversion:
             facts = {name: getattr(row, name) for name in names}
             self.rejects.write(json.dumps(facts, ensure_ascii=False) + "\n")
 
-    def refuse(self, row: Left) -> None:
+    def refuse(self, row: LeftRow) -> None:
         """Count a row that was to be written, and that the format cannot hold."""
         self.rows -= 1
         self.leave_out(row)
 
-    def convert(self, rows: Iterable[Example | Left], label: str) -> Iterator[Example]:
+    def convert(self, rows: Iterable[Example | LeftRow], label: str) -> Iterator[Example]:
         """Yield the rows that have an equal, with what the user wants changed.
 
         Data sets give one id to several rows; no other command takes such rows.
         """
         taken: set[int] = set()
         for row in show_progress(rows, label=label, show=self.progress):
-            if isinstance(row, Left):
+            if isinstance(row, LeftRow):
                 self.leave_out(row)
                 continue
             id = _free_id(row.id, taken)
@@ -135,7 +141,7 @@ class _Conversion:
 def _free_id(id: str, taken: set[int]) -> str:
     """Return the id, or if another row has it the id with the first number behind that is free."""
     number, free = 1, id
-    while (key := hashed(free)) in taken:
+    while (key := hash_of(free)) in taken:
         number += 1
         free = f"{id}-{number}"
     taken.add(key)
@@ -147,7 +153,7 @@ def run(
     input: str,
     output: Output,
     *,
-    about: About | None = None,
+    about: AboutRows | None = None,
     rejects: str | None = None,
     progress: bool | None = None,
 ) -> ConvertResult:
@@ -173,12 +179,13 @@ def run(
     to = output.format or _format_of(output.target, WRITERS, is_input=False)
     _check_formats(config, from_, to)
     _check_outputs(input, output, to, rejects)
-    library = None
+    skills = None
     if config.skills:
-        library = load_library("thingtalk", config.skills, skip_broken=config.skip_broken)
-    reading = ReadOptions(from_, config.language, config.source, library, config.placeholders)
+        loaded = load_library(SkillLibrary.language, config.skills, skip_broken=config.skip_broken)
+        skills = loaded if isinstance(loaded, SkillLibrary) else None
+    reading = ReadOptions(from_, config.language, config.source, skills, config.placeholders)
     conversion = _Conversion(
-        config, input, output.target, to, about or About(), private_inputs([input]), progress
+        config, input, output.target, to, about or AboutRows(), private_inputs([input]), progress
     )
     with ExitStack() as stack:
         if rejects:
@@ -189,7 +196,7 @@ def run(
             _write_file(conversion, find_reader(from_)(input, reading))
     return ConvertResult(
         output.target, to, conversion.rows, dict(conversion.left.most_common()), conversion.renamed,
-        tuple(library.skipped) if library else (), conversion.private,
+        skills.skipped if skills else (), conversion.private,
     )  # fmt: skip
 
 
@@ -254,7 +261,7 @@ def _format_of(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
 # ---------------------------------------------------------------------------------------- output
 
 
-def _write_file(conversion: _Conversion, rows: Iterator[Example | Left]) -> None:
+def _write_file(conversion: _Conversion, rows: Iterator[Example | LeftRow]) -> None:
     output = conversion.output
     with open_bytes(output) as out:
         find_writer(conversion.format)(conversion.convert(rows, "rows"), out, conversion.refuse)
@@ -283,12 +290,12 @@ def _write_folder(conversion: _Conversion, parts: Mapping[str, PartRows]) -> Non
         about, title=about.title or before.title, licence=about.licence or before.licence
     )
     before = replace(before, spent=about.guarantee() or before.spent)
-    groups: dict[str, Groups] = {}
+    groups: dict[str, GroupCounts] = {}
     with new_folder(folder) as work:
         (work / "data").mkdir()
         for name, read in parts.items():
-            groups[name] = Groups()
-            rows = _count_rows(conversion.convert(read(), name), groups[name])
+            groups[name] = GroupCounts()
+            rows = _count_on_the_way(conversion.convert(read(), name), groups[name])
             with (work / "data" / f"{name}{WRITERS[to].file}").open("wb") as out:
                 find_writer(to)(rows, out, conversion.refuse)
         card = _card(conversion, groups, about, before)
@@ -296,26 +303,26 @@ def _write_folder(conversion: _Conversion, parts: Mapping[str, PartRows]) -> Non
         write_card(work, card, about, manifest)
 
 
-def _count_rows(rows: Iterable[Example], groups: Groups) -> Iterator[Example]:
+def _count_on_the_way(rows: Iterable[Example], groups: GroupCounts) -> Iterator[Example]:
     for row in rows:
         groups.add(as_row(row))
         yield row
 
 
 def _card(
-    conversion: _Conversion, groups: Mapping[str, Groups], about: About, before: CardFacts
-) -> Card:
+    conversion: _Conversion, groups: Mapping[str, GroupCounts], about: AboutRows, before: CardFacts
+) -> DatasetCard:
     """Return the card; what that of the input said, it says, too."""
     sources = sum((g.sources for g in groups.values()), Counter[str]())
     rows = sum(g.rows for g in groups.values())
     origin = (about.origin,) if about.origin else ()
     label = Path(conversion.input).name
     to = conversion.format
-    return Card(
+    return DatasetCard(
         title=about.title or Path(conversion.output).absolute().name,
         made="converted",
         splits=tuple(
-            Split(part, f"data/{part}{WRITERS[to].file}", g.rows, counts_of(g))
+            CardPart(part, f"data/{part}{WRITERS[to].file}", g.rows, counts_of(g))
             for part, g in groups.items()
         ),
         sources=(*origin, *before.sources, f"{label}: {rows:,} rows"),
@@ -329,7 +336,7 @@ def _card(
     )
 
 
-def _manifest(conversion: _Conversion, groups: Mapping[str, Groups]) -> dict[str, Any]:
+def _manifest(conversion: _Conversion, groups: Mapping[str, GroupCounts]) -> dict[str, Any]:
     config = conversion.config
     return {
         "command": "convert",
@@ -344,5 +351,5 @@ def _manifest(conversion: _Conversion, groups: Mapping[str, Groups]) -> dict[str
             "skills": [str(path) for path in config.skills],
         },
         "counts": {"rows": conversion.rows, "left_out": dict(conversion.left.most_common())},
-        "parts": {name: group.described() for name, group in groups.items()},
+        "parts": {name: group.as_dict() for name, group in groups.items()},
     }

@@ -2,25 +2,96 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from genie_dp.dataset.card import Card
+from genie_dp import __version__
+from genie_dp.dataset.scan import GroupCounts
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private_prior import load_spent, spent_of
-from genie_dp.records import Spent
+from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.page import render_card
+
+COLUMNS = ("primitive", "compound", "filters", "parameter passing", "timers")
+# Upper bounds of the size categories of the Hugging Face hub.
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (10**6, "100K<n<1M"))
+
+
+@dataclass(frozen=True, slots=True)
+class CardPart:
+    """A part of the data set: its file in the folder, and counts by COLUMNS."""
+
+    name: str
+    file: str
+    rows: int
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetCard:
+    """What the card of a data set says.
+
+    Attributes:
+        made: how the rows came here, as in "split by sentence".
+        sources: lines about where the rows are from.
+        seeds: what was random, and its seed.
+        licence: that of the rows; "" where none is stated.
+        spent: the guarantee for rows of source "private".
+        features: lines of YAML about the columns, where the files do not tell.
+        language: of the sentences, as a two-letter code.
+    """
+
+    title: str
+    made: str
+    splits: tuple[CardPart, ...]
+    sources: tuple[str, ...]
+    targets: tuple[str, ...] = (DEFAULT_LANGUAGE,)
+    seeds: tuple[tuple[str, int], ...] = ()
+    licence: str = ""
+    spent: Spent | None = None
+    private_rows: int = 0
+    human_rows: int = 0
+    features: str = ""
+    language: str = "en"
+    version: str = __version__
+    columns: Sequence[str] = field(default=COLUMNS)
+
+    def __post_init__(self) -> None:
+        """Refuse a card without the guarantee that private rows need."""
+        if self.private_rows and self.spent is None:
+            message = f"{self.private_rows:,} rows are of source private, and no guarantee is given"
+            hint = "name the file of what was spent: --spent spent.json"
+            raise GenieError(Problem("D011", message, hint=hint))
+
+    @property
+    def is_tsv(self) -> bool:
+        """Return whether the files are tables without a header."""
+        return any(split.file.endswith(".tsv") for split in self.splits)
+
+    @property
+    def size_category(self) -> str:
+        """Return the size as the Hugging Face hub names it."""
+        rows = sum(split.rows for split in self.splits)
+        return next((name for bound, name in _SIZES if rows < bound), "1M<n<10M")
+
+
+def counts_of(groups: GroupCounts) -> dict[str, int]:
+    """Return the counts of a part by COLUMNS."""
+    classes, traits = groups.by_class(), groups.by_trait()
+    primitive = sum(n for name, n in classes.items() if name.startswith("primitive"))
+    return {"primitive": primitive, "compound": groups.rows - primitive, **traits}
+
 
 MANIFEST = "manifest.json"
 CARD = "README.md"
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class AboutRows:
     """What the user says of the data: title, licence, where it is from, what was spent on it."""
 
     title: str = ""
@@ -48,7 +119,7 @@ class CardFacts:
     spent: Spent | None = None
 
     @classmethod
-    def of(cls, card: Card, about: About) -> "CardFacts":
+    def from_card(cls, card: DatasetCard, about: AboutRows) -> "CardFacts":
         """Return what a card says; a title only where it is not the folder's name."""
         return cls(about.title, card.licence, card.sources, card.seeds, card.spent)
 
@@ -75,7 +146,7 @@ def seeds_of(inputs: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
     Args:
         inputs: file -> what the card calls it.
     """
-    found = []
+    seeds = []
     for name, label in inputs.items():
         path = Path(manifest_of(name))
         if "://" in name or not path.is_file():
@@ -83,9 +154,9 @@ def seeds_of(inputs: Mapping[str, str]) -> tuple[tuple[str, int], ...]:
         manifest = json.loads(path.read_text(encoding="utf-8"))
         settings = {**manifest, **manifest.get("config", {}), **manifest.get("settings", {})}
         if isinstance(settings.get("seed"), int):
-            what = f"{label}, {manifest.get('command', 'made')}"
-            found.append((what, settings["seed"]))
-    return tuple(found)
+            label_of_seed = f"{label}, {manifest.get('command', 'made')}"
+            seeds.append((label_of_seed, settings["seed"]))
+    return tuple(seeds)
 
 
 def check_folder(folder: Path, *, overwrite: bool) -> None:
@@ -149,12 +220,12 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not is_ours(folder):
         hint = "a folder that genie-dp split wrote"
         raise GenieError(Problem("D007", f"{folder} has no {MANIFEST} of split", hint=hint))
-    found: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    return found
+    manifest: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return manifest
 
 
-def write_card(folder: Path, card: Card, about: About, manifest: dict[str, Any]) -> None:
+def write_card(folder: Path, card: DatasetCard, about: AboutRows, manifest: dict[str, Any]) -> None:
     """Write the card of a data set folder, and the manifest, which keeps what the card says."""
     (folder / CARD).write_text(render_card("genie_dp.dataset", card=card), encoding="utf-8")
-    facts = asdict(CardFacts.of(card, about))
+    facts = asdict(CardFacts.from_card(card, about))
     write_json(str(folder / MANIFEST), {**manifest, "card": facts})

@@ -20,32 +20,45 @@ import numpy.typing as npt
 import xxhash
 
 from genie_dp import __version__
-from genie_dp.dataset.card import COLUMNS, Card, Split, counts_of
-from genie_dp.dataset.config import By, Part, SplitConfig
+from genie_dp.dataset.config import By, SplitConfig, SplitPart
 from genie_dp.dataset.families import (
     NONE,
     U8,
     U64,
+    Leak,
+    PartHashes,
     Tangled,
     as_array,
     components,
-    families,
+    family_numbers,
+    find_leaks,
+    hashes_of_parts,
+    ids_at,
     is_in,
-    numbered,
+    numbers_of,
     smallest,
 )
 from genie_dp.dataset.folder import (
-    About,
+    COLUMNS,
+    AboutRows,
+    CardPart,
+    DatasetCard,
     check_folder,
+    counts_of,
     new_folder,
     read_manifest,
     seeds_of,
     write_card,
 )
-from genie_dp.dataset.groups import Groups
-from genie_dp.dataset.keys import KEYS, combination, hashed
-from genie_dp.dataset.leaks import Compared, Leak, compared, find_leaks, ids_at
-from genie_dp.dataset.scan import Input, Row, scan
+from genie_dp.dataset.scan import (
+    KEYS,
+    DatasetFile,
+    GroupCounts,
+    ScannedRow,
+    combination,
+    hash_of,
+    scan,
+)
 from genie_dp.dataset.traits import COMPOUND, traits_of
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
@@ -60,7 +73,7 @@ from genie_dp.rows import (
     to_json,
     write_parquet,
 )
-from genie_dp.run.files import opened, refuse_overlap
+from genie_dp.run.files import open_input, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 
@@ -69,7 +82,7 @@ _MOST_SHOWN = 5  # names of rows and functions
 
 
 @dataclass(slots=True)
-class Hashes:
+class RowHashes:
     """What is kept of the rows to find their groups: 39 bytes a row.
 
     Attributes:
@@ -93,43 +106,45 @@ class Hashes:
     language_names: dict[str, int] = field(default_factory=dict)
     combination_names: dict[str, int] = field(default_factory=dict)
 
-    def add(self, rows: Iterable[Row]) -> None:
+    def add(self, rows: Iterable[ScannedRow]) -> None:
         """Take note of rows."""
         key = KEYS[self.config.by]
         sources, languages = self.source_names, self.language_names
         names = self.combination_names
         for row in rows:
-            self.keys.append(hashed(key(row.utterance, row.program, row.functions)))
-            self.pairs.append(hashed(f"{row.utterance}\t{row.program}"))
-            own = hashed(row.id)
+            self.keys.append(hash_of(key(row.utterance, row.program, row.functions)))
+            self.pairs.append(hash_of(f"{row.utterance}\t{row.program}"))
+            own = hash_of(row.id)
             self.ids.append(own)
-            self.parents.append(hashed(row.parent) if row.parent else own)
+            self.parents.append(hash_of(row.parent) if row.parent else own)
             self.traits.append(traits_of(row.program, row.functions, row.language))
             self.sources.append(sources.setdefault(row.source, len(sources)))
             self.languages.append(languages.setdefault(row.language, len(languages)))
             self.combinations.append(names.setdefault(combination(row.functions), len(names)))
 
-    def compared(self) -> "tuple[array[int], array[int], array[int]]":
+    def for_leaks(self) -> "tuple[array[int], array[int], array[int]]":
         """Return what the leak check compares: keys, ids, parents."""
         return self.keys, self.ids, self.parents
 
-    def groups(self, inside: npt.NDArray[np.bool_]) -> Groups:
+    def groups(self, inside: npt.NDArray[np.bool_]) -> GroupCounts:
         """Return the counts of those rows that are inside."""
 
-        def counted(numbers: "bytearray | array[int]", kind: str) -> Iterator[tuple[int, int]]:
+        def count_numbers(
+            numbers: "bytearray | array[int]", kind: str
+        ) -> Iterator[tuple[int, int]]:
             counts = np.bincount(np.frombuffer(numbers, kind)[inside])
             return ((place, count) for place, count in enumerate(counts.tolist()) if count)
 
-        def named(names: dict[str, int], numbers: Any, kind: str) -> Counter[str]:
+        def count_names(names: dict[str, int], numbers: Any, kind: str) -> Counter[str]:
             texts = list(names)
-            return Counter({texts[place]: n for place, n in counted(numbers, kind)})
+            return Counter({texts[place]: n for place, n in count_numbers(numbers, kind)})
 
-        return Groups(
+        return GroupCounts(
             rows=int(inside.sum()),
-            traits=Counter(dict(counted(self.traits, "u1"))),
-            sources=named(self.source_names, self.sources, "u1"),
-            languages=named(self.language_names, self.languages, "u1"),
-            combinations=named(self.combination_names, self.combinations, "u4"),
+            traits=Counter(dict(count_numbers(self.traits, "u1"))),
+            sources=count_names(self.source_names, self.sources, "u1"),
+            languages=count_names(self.language_names, self.languages, "u1"),
+            combinations=count_names(self.combination_names, self.combinations, "u4"),
         )
 
     def labels(self) -> U64:
@@ -138,26 +153,26 @@ class Hashes:
         It is the smallest hash of the keys of rows without a parent, so that new paraphrases and
         copies of a row never move its group; of the families, where all rows have parents.
         """
-        keys, ids, parents = (as_array(one) for one in self.compared())
-        family = families(ids, parents, as_array(self.pairs))
-        group = numbered(components(keys, [numbered(keys), numbered(family)]))
+        keys, ids, parents = map(as_array, self.for_leaks())
+        family = family_numbers(ids, parents, as_array(self.pairs))
+        group = numbers_of(components(keys, [numbers_of(keys), numbers_of(family)]))
         least = smallest(keys, group, parents == ids)
         return np.where(least == NONE, smallest(family, group), least)[group]
 
 
-def scattered(labels: U64, seed: int) -> U64:
+def scatter(labels: U64, seed: int) -> U64:
     """Return a hash of each label and the seed: the smallest of several labels is no random one.
 
     The finaliser is that of splitmix64 (Steele, Lea, Flood, OOPSLA 2014).
     """
-    start = np.uint64(hashed(f"{seed}:split"))
+    start = np.uint64(hash_of(f"{seed}:split"))
     mixed = labels ^ start
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
     return mixed ^ (mixed >> np.uint64(31))
 
 
-def parts_of(hashes: Hashes) -> U8:
+def parts_of(hashes: RowHashes) -> U8:
     """Return the number of each row's part, in the order in which the rows were added.
 
     LEFT_OUT stands for rows of a source that is wanted in training only, in groups that are not.
@@ -173,11 +188,11 @@ def parts_of(hashes: Hashes) -> U8:
         # A group is linked by more than its key: one primitive row keeps all of it in the first.
         may_move = ~is_in(labels, np.unique(labels[~compound]))
     if config.eval_sources:
-        wanted = np.array([name in config.eval_sources for name in hashes.source_names])
-        counted = wanted[np.frombuffer(hashes.sources, np.uint8)]
+        is_for_evaluation = np.array([name in config.eval_sources for name in hashes.source_names])
+        counted = is_for_evaluation[np.frombuffer(hashes.sources, np.uint8)]
         # Groups with nothing to evaluate on would be lost for training, and no part would gain.
         may_move &= is_in(labels, np.unique(labels[counted]))
-    part = _assign(scattered(labels, config.seed), may_move, counted, config.parts)
+    part = _assign(scatter(labels, config.seed), may_move, counted, config.parts)
     part[(part != 0) & ~counted] = LEFT_OUT
     return part
 
@@ -186,7 +201,7 @@ def _assign(
     places: U64,
     may_move: npt.NDArray[np.bool_],
     counted: npt.NDArray[np.bool_],
-    parts: Sequence[Part],
+    parts: Sequence[SplitPart],
 ) -> U8:
     """Return the part of each row by the place of its group between 0 and 2^64.
 
@@ -198,15 +213,15 @@ def _assign(
         GenieError: there are not as many rows as a part is to have (D013).
     """
     rest = next(number for number, part in enumerate(parts) if part.is_rest)
-    found = np.full(len(places), rest, np.uint8)
-    found[~may_move] = 0
+    numbers = np.full(len(places), rest, np.uint8)
+    numbers[~may_move] = 0
     free = may_move.copy()
     low = 0.0
     for number, part in enumerate(parts):
         if part.share is not None:
             bounds = [np.uint64(min(x * 2.0**64, 2.0**64 - 2048)) for x in (low, low + part.share)]
             inside = free & (places >= bounds[0]) & (places < bounds[1])
-            found[inside], low = number, low + part.share
+            numbers[inside], low = number, low + part.share
             free &= ~inside
     for number, part in enumerate(parts):
         if part.rows is not None:
@@ -216,9 +231,9 @@ def _assign(
                 message = f"expected {part.rows:,} rows for {part.name}, got {got:,}"
                 hint = "ask for fewer, or for a share; only whole groups can be moved"
                 raise GenieError(Problem("D013", message, hint=hint))
-            found[inside] = number
+            numbers[inside] = number
             free &= ~inside
-    return found
+    return numbers
 
 
 def _first_groups(places: U64, rows: int) -> U64:
@@ -245,7 +260,7 @@ class SplitResult(Result):
 
     output: str
     config: SplitConfig = field(repr=False)
-    parts: Mapping[str, Groups] = field(repr=False)
+    parts: Mapping[str, GroupCounts] = field(repr=False)
     rows: int
     left_out: int
     private: PrivateInputs = field(repr=False)
@@ -268,8 +283,8 @@ class SplitResult(Result):
             aligned = (c.rjust(w) for c, w in zip(numbers_, widths[1:], strict=True))
             yield "  ".join((name.ljust(widths[0]), *aligned))
         if self.left_out:
-            wanted = ", ".join(self.config.eval_sources)
-            yield f"left out: {self.left_out:,} rows of groups in other parts that are not {wanted}"
+            names = ", ".join(self.config.eval_sources)
+            yield f"left out: {self.left_out:,} rows of groups in other parts that are not {names}"
         for name, unseen in self.unseen_functions().items():
             if unseen:
                 count = "a function" if len(unseen) == 1 else f"{len(unseen):,} functions"
@@ -278,8 +293,8 @@ class SplitResult(Result):
     def unseen_functions(self) -> dict[str, list[str]]:
         """Return the functions of each part but the first that the first does not have."""
         first, *others = self.parts
-        known = self.parts[first].functions()
-        return {name: sorted(self.parts[name].functions() - known) for name in others}
+        trained_on = self.parts[first].functions()
+        return {name: sorted(self.parts[name].functions() - trained_on) for name in others}
 
 
 def run(
@@ -287,7 +302,7 @@ def run(
     inputs: Iterable[Rows | str | Path],
     output: Output,
     *,
-    about: About | None = None,
+    about: AboutRows | None = None,
     progress: bool | None = None,
 ) -> SplitResult:
     """Split rows and write the folder of the parts, with card and manifest.
@@ -305,13 +320,13 @@ def run(
             D003); parts that cannot be made (D013) or leak (D010); no guarantee for rows of source
             private (D011, D012).
     """
-    given = [_file_of(one) for one in inputs]
-    about = about or About()
+    files = [_file_of(rows) for rows in inputs]
+    about = about or AboutRows()
     folder = Path(output.target)
-    refuse_overlap([folder], [source.name for source, _ in given])
+    refuse_overlap([folder], [source.name for source, _ in files])
     check_folder(folder, overwrite=output.overwrite)
     about.guarantee()
-    return assign(config, given, progress=progress).write(folder, about)
+    return assign(config, files, progress=progress).write(folder, about)
 
 
 def check_split(folder: Path, by: By | None = None) -> tuple[str, ...]:
@@ -332,13 +347,13 @@ def check_split(folder: Path, by: By | None = None) -> tuple[str, ...]:
     names = tuple(part["name"] for part in settings["parts"])
     by = by or settings["by"]
 
-    def read_part(name: str) -> Iterator[Row]:
-        return scan(Input.of(str(folder / f"{name}.{manifest['format']}")))
+    def read_part(name: str) -> Iterator[ScannedRow]:
+        return scan(DatasetFile.from_name(str(folder / f"{name}.{manifest['format']}")))
 
     def find_ids(places: Sequence[int]) -> list[str]:
         return ids_at(chain.from_iterable(map(read_part, names)), places)
 
-    rows = compared({name: read_part(name) for name in names}, by)
+    rows = hashes_of_parts({name: read_part(name) for name in names}, by)
     _raise_leaks(find_leaks(rows, by, find_ids))
     return names
 
@@ -349,7 +364,7 @@ def _raise_leaks(leaks: Sequence[Leak]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Assigned:
+class AssignedRows:
     """Rows, and which part each of them goes to.
 
     Attributes:
@@ -358,18 +373,18 @@ class Assigned:
     """
 
     config: SplitConfig
-    inputs: Sequence[Input]
+    inputs: Sequence[DatasetFile]
     rows: Sequence[Rows]
-    hashes: Hashes
+    hashes: RowHashes
     numbers: U8
     private: PrivateInputs
 
-    def groups(self) -> dict[str, Groups]:
+    def groups(self) -> dict[str, GroupCounts]:
         """Return what each part holds."""
         parts = self.config.parts
         return {part.name: self.hashes.groups(self.numbers == n) for n, part in enumerate(parts)}
 
-    def write(self, folder: Path, about: About) -> SplitResult:
+    def write(self, folder: Path, about: AboutRows) -> SplitResult:
         """Write the parts to a folder, with card and manifest."""
         groups = self.groups()
         card = _card(self, groups, about, folder)
@@ -402,7 +417,8 @@ class Assigned:
                 write_json(manifest_of(output.target), facts)
             return saved
 
-        return Rows(lambda: self._read_part(number), about, save=save)
+        sources = [name for rows in self.rows for name in rows.sources]
+        return Rows(lambda: self._read_part(number), about, sources=sources, save=save)
 
     def _read_part(self, number: int) -> Iterator[Example]:
         """Yield the rows of a part; refuse inputs that are no longer as they were split (D004)."""
@@ -413,23 +429,23 @@ class Assigned:
             for row in read_rows(source.name):
                 if (
                     place == len(numbers)
-                    or hashed(row.id) != ids[place]
-                    or hashed(f"{row.utterance}\t{row.program}") != pairs[place]
+                    or hash_of(row.id) != ids[place]
+                    or hash_of(f"{row.utterance}\t{row.program}") != pairs[place]
                 ):
-                    raise _changed(source)
+                    raise _changed_error(source)
                 if numbers[place] == number:
                     yield row
                 place += 1
         if place != len(numbers):
-            raise _changed(self.inputs[-1])
+            raise _changed_error(self.inputs[-1])
 
 
 def assign(
     config: SplitConfig,
-    inputs: Iterable[Rows | str | Path | tuple[Input, Rows]],
+    inputs: Iterable[Rows | str | Path | tuple[DatasetFile, Rows]],
     *,
     progress: bool | None = None,
-) -> Assigned:
+) -> AssignedRows:
     """Return which part each row goes to; no two parts share what they must not.
 
     Raises:
@@ -437,7 +453,7 @@ def assign(
     """
     given = [one if isinstance(one, tuple) else _file_of(one) for one in inputs]
     sources = [source for source, _ in given]
-    hashes = Hashes(config)
+    hashes = RowHashes(config)
     hashes.add(show_progress(_scan_all(sources), label="reading", show=progress))
     if not hashes.keys:
         raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
@@ -445,14 +461,14 @@ def assign(
         numbers = parts_of(hashes)
     except Tangled as error:
         raise _with_names(error, sources) from None
-    keys, ids, parents = map(as_array, hashes.compared())
-    rows = Compared(keys, ids, parents, numbers, [part.name for part in config.parts])
+    keys, ids, parents = map(as_array, hashes.for_leaks())
+    rows = PartHashes(keys, ids, parents, numbers, [part.name for part in config.parts])
     _raise_leaks(find_leaks(rows, config.by, lambda places: ids_at(_scan_all(sources), places)))
     private = private_inputs(source.name for source in sources)
-    return Assigned(config, sources, [rows for _, rows in given], hashes, numbers, private)
+    return AssignedRows(config, sources, [rows for _, rows in given], hashes, numbers, private)
 
 
-def _file_of(given: Rows | str | Path) -> tuple[Input, Rows]:
+def _file_of(given: Rows | str | Path) -> tuple[DatasetFile, Rows]:
     """Return a file that holds the rows, and what keeps it."""
     if str(given) == "-":
         hint = "write the rows to a file first"
@@ -460,17 +476,17 @@ def _file_of(given: Rows | str | Path) -> tuple[Input, Rows]:
     rows = rows_of(given)
     file = rows.file()
     about = "" if rows.name == file else rows.name
-    return Input(file, format_of(file), about=about), rows
+    return DatasetFile(file, format_of(file), about=about), rows
 
 
-def _scan_all(inputs: Sequence[Input]) -> Iterator[Row]:
+def _scan_all(inputs: Sequence[DatasetFile]) -> Iterator[ScannedRow]:
     return chain.from_iterable(scan(source) for source in inputs)
 
 
-def _with_names(error: Tangled, inputs: Sequence[Input]) -> GenieError:
+def _with_names(error: Tangled, inputs: Sequence[DatasetFile]) -> GenieError:
     """Return the trouble with the names of its rows, which hashes do not tell."""
     names = _first_names(
-        sorted({row.id for row in _scan_all(inputs) if hashed(row.id) in error.ids})
+        sorted({row.id for row in _scan_all(inputs) if hash_of(row.id) in error.ids})
     )
     if error.code == "D002":
         message = f"rows are their own ancestors: {names}"
@@ -487,7 +503,9 @@ def _first_names(names: Sequence[str]) -> str:
 # ------------------------------------------------------------------------------- files of parts
 
 
-def _write_lines(work: Path, inputs: Sequence[Input], part: U8, parts: Sequence[Part]) -> None:
+def _write_lines(
+    work: Path, inputs: Sequence[DatasetFile], part: U8, parts: Sequence[SplitPart]
+) -> None:
     """Copy the lines of the inputs to the files of their parts, as they are."""
     format = inputs[0].format
     place = 0
@@ -498,61 +516,61 @@ def _write_lines(work: Path, inputs: Sequence[Input], part: U8, parts: Sequence[
         ]
         for source in inputs:
             digest = xxhash.xxh3_128()
-            for line in _lines(source, format):
+            for line in _lines_in_format(source, format):
                 digest.update(line)
                 if place < len(numbers) and numbers[place] != LEFT_OUT:
                     files[numbers[place]].write(line if line.endswith(b"\n") else line + b"\n")
                 place += 1
             is_copy = source.format == format
             if place > len(numbers) or (is_copy and digest.digest() != source.digest.digest()):
-                raise _changed(source)
+                raise _changed_error(source)
     if place != len(numbers):
-        raise _changed(inputs[-1])
+        raise _changed_error(inputs[-1])
 
 
-def _lines(source: Input, format: str) -> Iterator[bytes]:
+def _lines_in_format(source: DatasetFile, format: str) -> Iterator[bytes]:
     if source.format == format:
-        with opened(source.name) as lines:
+        with open_input(source.name) as lines:
             yield from lines
     else:
         for row in read_rows(source.name):
-            yield _line(row, format).encode()
+            is_tsv = format == "tsv"
+            text = f"{row.id}\t{row.utterance}\t{row.program}" if is_tsv else to_json(row)
+            yield f"{text}\n".encode()
 
 
-def _line(row: Example, format: str) -> str:
-    if format == "tsv":
-        return f"{row.id}\t{row.utterance}\t{row.program}\n"
-    return to_json(row) + "\n"
-
-
-def _changed(source: Input) -> GenieError:
+def _changed_error(source: DatasetFile) -> GenieError:
     hint = "wait until it is complete"
     return GenieError(Problem("D004", f"{source.name} changed while it was read", hint=hint))
 
 
-def _write_parquet(work: Path, inputs: Sequence[Input], part: U8, parts: Sequence[Part]) -> None:
+def _write_parquet(
+    work: Path, inputs: Sequence[DatasetFile], part: U8, parts: Sequence[SplitPart]
+) -> None:
     check_parquet()
-    for number, one in enumerate(parts):
+    for number, written in enumerate(parts):
         rows = chain.from_iterable(read_rows(source.name) for source in inputs)
         chosen = (row for row, place in zip(rows, part, strict=True) if place == number)
-        with (work / f"{one.name}.parquet").open("wb") as out:
+        with (work / f"{written.name}.parquet").open("wb") as out:
             write_parquet(chosen, out)
 
 
 # --------------------------------------------------------------------------- card and manifest
 
 
-def _card(assigned: Assigned, groups: Mapping[str, Groups], about: About, folder: Path) -> Card:
+def _card(
+    assigned: AssignedRows, groups: Mapping[str, GroupCounts], about: AboutRows, folder: Path
+) -> DatasetCard:
     inputs = assigned.inputs
     sources = {name: sum(g.sources[name] for g in groups.values()) for name in ("private", "human")}
     people = sources["human"] + sum(g.sources["paraphrase"] for g in groups.values())
     origin = (about.origin,) if about.origin else ()
     seeds = seeds_of({source.name: source.label for source in inputs})
-    return Card(
+    return DatasetCard(
         title=about.title or folder.absolute().name,
         made=f"split by {assigned.config.by}",
         splits=tuple(
-            Split(name, f"{name}.{inputs[0].format}", g.rows, counts_of(g))
+            CardPart(name, f"{name}.{inputs[0].format}", g.rows, counts_of(g))
             for name, g in groups.items()
         ),
         sources=(*origin, *(f"{source.label}: {source.rows:,} rows" for source in inputs)),
@@ -565,20 +583,20 @@ def _card(assigned: Assigned, groups: Mapping[str, Groups], about: About, folder
     )
 
 
-def _manifest(assigned: Assigned, groups: Mapping[str, Groups]) -> dict[str, Any]:
+def _manifest(assigned: AssignedRows, groups: Mapping[str, GroupCounts]) -> dict[str, Any]:
     first, *others = groups
-    known = groups[first].functions()
-    unseen = {name: len(groups[name].functions() - known) for name in others}
+    trained_on = groups[first].functions()
+    unseen = {name: len(groups[name].functions() - trained_on) for name in others}
     return {
         "command": "split",
         "version": __version__,
         "format": assigned.inputs[0].format,
         "settings": asdict(assigned.config),
-        "inputs": [source.described() for source in assigned.inputs],
+        "inputs": [source.as_dict() for source in assigned.inputs],
         "counts": {"rows": len(assigned.numbers), "left_out": assigned.left_out},
         "parts": {
             name: {
-                **group.described(),
+                **group.as_dict(),
                 **({"functions_unseen": unseen[name]} if name in unseen else {}),
             }
             for name, group in groups.items()
@@ -592,7 +610,7 @@ def _manifest(assigned: Assigned, groups: Mapping[str, Groups]) -> dict[str, Any
 class SplitRows:
     """The parts of a split, each as Rows: `parts["train"]`, or `.train`."""
 
-    def __init__(self, assigned: Assigned):
+    def __init__(self, assigned: AssignedRows):
         """Take which row goes where; nothing is read before a part is."""
         self._assigned = assigned
         names = [part.name for part in assigned.config.parts]
@@ -649,7 +667,7 @@ class SplitRows:
         Raises:
             GenieError: those of `run`.
         """
-        path, about = Path(folder), About(title, licence, origin, spent)
+        path, about = Path(folder), AboutRows(title, licence, origin, spent)
         refuse_overlap([path], [source.name for source in self._assigned.inputs])
         check_folder(path, overwrite=overwrite)
         return self._assigned.write(path, about)

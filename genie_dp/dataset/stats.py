@@ -16,15 +16,22 @@ from typing import Any
 import numpy as np
 
 from genie_dp import __version__
-from genie_dp.dataset.groups import Groups
-from genie_dp.dataset.keys import combination, hashed, program_key
-from genie_dp.dataset.readers.huggingface import parts_in
-from genie_dp.dataset.scan import Input, Row, Wanted, scan
+from genie_dp.dataset.readers import parts_in
+from genie_dp.dataset.scan import (
+    DatasetFile,
+    GroupCounts,
+    IdFilter,
+    ScannedRow,
+    combination,
+    hash_of,
+    program_key,
+    scan,
+)
 from genie_dp.dataset.traits import CLASSES, class_of, traits_of
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.guard import PrivateInputs, private_inputs
 from genie_dp.run.files import check_output, open_text, refuse_overlap
-from genie_dp.run.page import binned, page_environment
+from genie_dp.run.page import bin_counts, page_environment
 from genie_dp.run.stage import Output, Result, show_progress
 
 TOP = 50
@@ -35,7 +42,7 @@ _ORDER = ("synthetic", "paraphrase", "human", "private", "augmented")
 
 
 @dataclass(slots=True)
-class Stats:
+class DatasetCounts:
     """Counts over rows.
 
     Attributes:
@@ -56,7 +63,7 @@ class Stats:
     bare: "array[int]" = field(default_factory=lambda: array("Q"))
     paraphrases: dict[int, list[str]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: ScannedRow) -> None:
         """Count a row."""
         bits = traits_of(row.program, row.functions, row.language)
         self.kinds[row.source, row.language, bits] += 1
@@ -64,53 +71,53 @@ class Stats:
         words = row.utterance.split()
         self.words[row.source].update(words)
         self.length[len(words)] += 1
-        self.sentences.append(hashed(row.utterance))
-        self.programs.append(hashed(row.program))
-        self.bare.append(hashed(program_key(row.program)))
+        self.sentences.append(hash_of(row.utterance))
+        self.programs.append(hash_of(row.program))
+        self.bare.append(hash_of(program_key(row.program)))
         if row.source == "paraphrase" and row.parent:
-            self.paraphrases[hashed(row.parent)].append(row.utterance)
+            self.paraphrases[hash_of(row.parent)].append(row.utterance)
 
-    def groups(self) -> Groups:
+    def groups(self) -> GroupCounts:
         """Return rows by traits, source and language."""
-        found = Groups(rows=len(self.sentences), combinations=self.combinations)
+        groups = GroupCounts(rows=len(self.sentences), combinations=self.combinations)
         for (source, language, bits), rows in self.kinds.items():
-            found.traits[bits] += rows
-            found.sources[source] += rows
-            found.languages[language] += rows
-        return found
+            groups.traits[bits] += rows
+            groups.sources[source] += rows
+            groups.languages[language] += rows
+        return groups
 
     def functions(self) -> Counter[str]:
         """Return rows by the functions that they use."""
-        found = Counter[str]()
+        rows_by_function = Counter[str]()
         for names, rows in self.combinations.items():
             for name in names.split():
-                found[name] += rows
-        return found
+                rows_by_function[name] += rows
+        return rows_by_function
 
 
-Rows = Callable[[Wanted | None], Iterator[Row]]
+ReadRows = Callable[[IdFilter | None], Iterator[ScannedRow]]
 
 
-def count(rows: Rows) -> dict[str, Any]:
+def count_rows(rows: ReadRows) -> dict[str, Any]:
     """Return the statistics of rows as plain data.
 
     Args:
         rows: reads the rows, as `scan` does; called twice where there are paraphrases.
 
-    >>> row = Row("a", "beep now", "now => @c.beep", "thingtalk", "human", "", ["@c.beep"])
-    >>> count(lambda wanted: iter([row]))["totals"]["words"]
+    >>> row = ScannedRow("a", "beep now", "now => @c.beep", "thingtalk", "human", "", ["@c.beep"])
+    >>> count_rows(lambda wanted: iter([row]))["totals"]["words"]
     2
     """
-    stats = Stats()
+    stats = DatasetCounts()
     for row in rows(None):
         stats.add(row)
     newness = Newness()
     if waiting := stats.paraphrases:
-        for row in rows(lambda id: hashed(id) in waiting):
-            for sentence in waiting.pop(hashed(row.id), ()):
+        for row in rows(lambda id: hash_of(id) in waiting):
+            for sentence in waiting.pop(hash_of(row.id), ()):
                 newness.add(row.utterance, sentence)
         newness.orphans = sum(map(len, waiting.values()))
-    return described(stats, newness)
+    return describe_counts(stats, newness)
 
 
 @dataclass(slots=True)
@@ -149,7 +156,7 @@ class Newness:
             self.with_bigrams += 1
             self.bigrams += len(pairs - set(pairwise(old))) / len(pairs)
 
-    def described(self) -> dict[str, Any] | None:
+    def as_dict(self) -> dict[str, Any] | None:
         """Return the means; None where there is nothing to compare."""
         if not self.pairs:
             return None
@@ -162,7 +169,7 @@ class Newness:
         }
 
 
-def described(stats: Stats, newness: Newness) -> dict[str, Any]:
+def describe_counts(stats: DatasetCounts, newness: Newness) -> dict[str, Any]:
     """Return the statistics as plain data."""
     groups = stats.groups()
     functions = stats.functions()
@@ -175,14 +182,14 @@ def described(stats: Stats, newness: Newness) -> dict[str, Any]:
         "sources": {name: groups.sources[name] for name in sources},
         "languages": dict(sorted(groups.languages.items())),
         "vocabulary": _vocabulary(stats.words, sources),
-        "length": _filled(stats.length),
-        "paraphrases": newness.described(),
-        "functions": _ranked(functions),
-        "combinations": _ranked(groups.combinations)[:TOP],
+        "length": _histogram(stats.length),
+        "paraphrases": newness.as_dict(),
+        "functions": _rank_counts(functions),
+        "combinations": _rank_counts(groups.combinations)[:TOP],
     }
 
 
-def _totals(stats: Stats, functions: int) -> dict[str, int]:
+def _totals(stats: DatasetCounts, functions: int) -> dict[str, int]:
     sentences = _array(stats.sentences)
     return {
         "rows": len(sentences),
@@ -203,39 +210,39 @@ def _array(numbers: "array[int]") -> np.ndarray[Any, np.dtype[np.uint64]]:
 def _ambiguous(sentences: Any, programs: Any) -> int:
     """Return how many sentences stand for more than one program."""
     order = np.lexsort((programs, sentences))
-    same = sentences[order][1:] == sentences[order][:-1]
+    is_repeated = sentences[order][1:] == sentences[order][:-1]
     differ = programs[order][1:] != programs[order][:-1]
-    return len(np.unique(sentences[order][1:][same & differ]))
+    return len(np.unique(sentences[order][1:][is_repeated & differ]))
 
 
-def _classes(stats: Stats, sources: list[str]) -> list[dict[str, Any]]:
+def _classes(stats: DatasetCounts, sources: list[str]) -> list[dict[str, Any]]:
     rows = len(stats.sentences)
     classes = Counter[tuple[str, int]]()
     for (source, _, bits), number in stats.kinds.items():
         classes[source, class_of(bits)] += number
-    found = []
+    class_rows = []
     for place, (_, name) in enumerate(CLASSES):
         by_source = {source: classes[source, place] for source in sources}
         total = sum(by_source.values())
         share = total / rows if rows else 0.0
-        found.append({"class": name, "rows": total, "share": share, "by_source": by_source})
-    return found
+        class_rows.append({"class": name, "rows": total, "share": share, "by_source": by_source})
+    return class_rows
 
 
 def _vocabulary(words: Mapping[str, set[str]], sources: list[str]) -> list[dict[str, Any]]:
     """Return the words of each source, and of it with all before it."""
-    met: set[str] = set()
-    found = []
+    words_so_far: set[str] = set()
+    rows = []
     for source in sources:
-        met |= words[source]
-        found.append({"source": source, "words": len(words[source]), "so_far": len(met)})
-    return found
+        words_so_far |= words[source]
+        rows.append({"source": source, "words": len(words[source]), "so_far": len(words_so_far)})
+    return rows
 
 
-def _filled(counts: Counter[int]) -> dict[str, int]:
+def _histogram(counts: Counter[int]) -> dict[str, int]:
     """Return a histogram, without gaps unless one sentence is out of all proportion.
 
-    >>> _filled(Counter((3, 5))), len(_filled(Counter((3, 3_000_000))))
+    >>> _histogram(Counter((3, 5))), len(_histogram(Counter((3, 3_000_000))))
     ({'3': 1, '4': 0, '5': 1}, 2)
     """
     lengths = sorted(counts)
@@ -244,7 +251,7 @@ def _filled(counts: Counter[int]) -> dict[str, int]:
     return {str(n): counts[n] for n in lengths}
 
 
-def _ranked(counts: Counter[str]) -> list[dict[str, Any]]:
+def _rank_counts(counts: Counter[str]) -> list[dict[str, Any]]:
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return [{"name": name, "rows": rows} for name, rows in ordered]
 
@@ -300,23 +307,23 @@ def run(
     targets = [output.target, *([html] if html else [])]
     for target in targets:
         check_output(target)
-    sources = [Input.of(name) for name in _files(inputs)]
+    sources = [DatasetFile.from_name(name) for name in _files(inputs)]
     refuse_overlap(targets, [source.name for source in sources])
 
-    def read(wanted: Wanted | None) -> Iterator[Row]:
+    def read(wanted: IdFilter | None) -> Iterator[ScannedRow]:
         rows = chain.from_iterable(scan(source, wanted=wanted) for source in sources)
         return show_progress(rows, label="paraphrases" if wanted else "rows", show=progress)
 
-    found = count(read)
-    if not found["totals"]["rows"]:
+    content = count_rows(read)
+    if not content["totals"]["rows"]:
         raise GenieError(Problem("D008", "the inputs hold no rows", hint="name other files"))
     private = private_inputs(inputs)
     counts = {
         **private.fields(),
         "title": title or ", ".join(Path(name).name for name in inputs),
         "version": __version__,
-        "inputs": [source.described() for source in sources],
-        **found,
+        "inputs": [source.as_dict() for source in sources],
+        **content,
     }
     if html:
         with open_text(html) as out:
@@ -345,5 +352,7 @@ def _files(inputs: Iterable[str]) -> list[str]:
 def render_page(counts: Mapping[str, Any]) -> str:
     """Return the counts as a page of HTML: charts are SVG, no script is needed."""
     template = page_environment("genie_dp.dataset").get_template("stats.html.jinja")
-    text: str = template.render(stats=counts, length=binned(counts["length"]), most_bars=_PAGE_BARS)
+    text: str = template.render(
+        stats=counts, length=bin_counts(counts["length"]), most_bars=_PAGE_BARS
+    )
     return text

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 
-from genie_dp.languages.functions import without_text
+from genie_dp.languages import get_language
+from genie_dp.records import DEFAULT_LANGUAGE
 
 COMPOUND = 1
 FILTER = 2
@@ -31,39 +32,22 @@ TRAITS: tuple[tuple[int, str], ...] = (
     (AGGREGATE, "aggregation"),
     (POLICY, "policies"),
 )
+_BITS = {name: bit for bit, name in TRAITS}
 
 
-def traits_of(program: str, functions: Sequence[str], language: str = "thingtalk") -> int:
+def traits_of(program: str, functions: Sequence[str], language: str = DEFAULT_LANGUAGE) -> int:
     """Return the traits of a program in token form, added up.
 
-    Of languages other than ThingTalk only the number of functions is known.
+    Of some languages only the number of functions is known.
 
     >>> bits = traits_of("now => ( @a.b ) filter param:n:Number > 3 => notify", ["@a.b"])
     >>> [name for bit, name in TRAITS if bits & bit]
     ['filters']
     """
     bits = COMPOUND if len(functions) > 1 else 0
-    if language != "thingtalk":
-        return bits
-    text = without_text(program)
-    if " filter " in text or "edge (" in text:  # the condition of an edge filters its stream
-        bits |= FILTER
-    if " = param:" in text or " = event" in text:
-        bits |= PASSING
-    if "timer " in text:  # attimer, too; names of functions and parameters end otherwise
-        bits |= TIMER if _timed(text) else 0
-    if "monitor (" in text:
-        bits |= MONITOR
-    if "aggregate " in text:
-        bits |= AGGREGATE
-    if text.startswith("policy "):
-        bits |= POLICY
+    for name in get_language(language).traits_in(program):
+        bits |= _BITS[name]
     return bits
-
-
-def _timed(text: str) -> bool:
-    tokens = text.split(" ")
-    return "timer" in tokens or "attimer" in tokens
 
 
 def class_of(bits: int) -> int:
@@ -74,5 +58,5 @@ def class_of(bits: int) -> int:
     >>> CLASSES[class_of(COMPOUND | FILTER | TIMER)][1]
     'compound + filters'
     """
-    wanted = bits & _CLASS_MASK if bits & COMPOUND else bits & FILTER
-    return next(place for place, (mask, _) in enumerate(CLASSES) if mask == wanted)
+    own_bits = bits & _CLASS_MASK if bits & COMPOUND else bits & FILTER
+    return next(place for place, (mask, _) in enumerate(CLASSES) if mask == own_bits)

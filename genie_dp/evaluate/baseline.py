@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from genie_dp.dataset.keys import hashed, program_key
+from genie_dp.dataset.scan import hash_of, program_key
 from genie_dp.parser.answers import Guess
 from genie_dp.records import Example
 
@@ -46,18 +46,15 @@ class NearestNeighbour:
         for place, (utterance, _) in enumerate(self._rows):
             for word, times in Counter(_words(utterance)).items():
                 postings[word].append((place, times))
-        self._postings = {word: _columns(found) for word, found in postings.items()}
+        self._postings = {word: _columns(pairs) for word, pairs in postings.items()}
         self._idf = {
             word: float(np.log((1 + len(self._rows)) / (1 + len(places)))) + 1
             for word, (places, _) in self._postings.items()
         }
-        self._norms = self._lengths()
-
-    def _lengths(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
         squares = np.zeros(len(self._rows))
-        for word, (places, times) in self._postings.items():
-            squares[places] += (times * self._idf[word]) ** 2
-        return np.sqrt(np.maximum(squares, 1e-12))
+        for word, (places, counts_there) in self._postings.items():
+            squares[places] += (counts_there * self._idf[word]) ** 2
+        self._norms = np.sqrt(np.maximum(squares, 1e-12))
 
     def predict(self, utterances: Sequence[str]) -> list[list[Guess]]:
         """Return the programs of the nearest sentences; none where no word is known.
@@ -80,18 +77,19 @@ class NearestNeighbour:
         if not norm:
             return []
         scores /= self._norms * np.sqrt(norm)
-        found: dict[str, float] = {}
+        programs: dict[str, float] = {}
         for place in np.argsort(-scores, kind="stable")[:_NEAREST]:
-            if scores[place] <= 0 or len(found) == self._best:
+            if scores[place] <= 0 or len(programs) == self._best:
                 break
-            said, program = self._rows[place]
-            found.setdefault(aligned(program, said, utterance), min(float(scores[place]), 1.0))
-        return [Guess(program, score) for program, score in found.items()]
+            nearest, program = self._rows[place]
+            aligned = align_placeholders(program, nearest, utterance)
+            programs.setdefault(aligned, min(float(scores[place]), 1.0))
+        return [Guess(program, score) for program, score in programs.items()]
 
 
-def _columns(found: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
-    places = np.fromiter((place for place, _ in found), np.int32, len(found))
-    times = np.fromiter((times for _, times in found), np.float64, len(found))
+def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
+    places = np.fromiter((place for place, _ in pairs), np.int32, len(pairs))
+    times = np.fromiter((times for _, times in pairs), np.float64, len(pairs))
     return places, times
 
 
@@ -101,16 +99,16 @@ def _words(utterance: str) -> Iterator[str]:
         yield match[1] if match else word
 
 
-def aligned(program: str, said: str, wanted: str) -> str:
+def align_placeholders(program: str, source: str, target: str) -> str:
     """Return a program with the placeholders of another sentence, in order for each sort.
 
-    The k-th placeholder of a sort in `said` becomes the k-th of that sort in `wanted`; where there
-    is none, it stays.
+    The k-th placeholder of a sort in `source` becomes the k-th of that sort in `target`; where
+    there is none, it stays.
 
-    >>> aligned("( f NUMBER_0 NUMBER_1 )", "NUMBER_0 or NUMBER_1", "NUMBER_4 or NUMBER_2")
-    '( f NUMBER_4 NUMBER_2 )'
+    >>> align_placeholders("( f NUMBER_0 )", "NUMBER_0 or 1", "5 or NUMBER_4")
+    '( f NUMBER_4 )'
     """
-    ours, theirs = _by_sort(said), _by_sort(wanted)
+    ours, theirs = _placeholders_by_sort(source), _placeholders_by_sort(target)
     names: Mapping[str, str] = {
         old: new
         for sort in ours
@@ -119,12 +117,12 @@ def aligned(program: str, said: str, wanted: str) -> str:
     return _PLACEHOLDER.sub(lambda match: names.get(match[0], match[0]), program)
 
 
-def _by_sort(utterance: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+def _placeholders_by_sort(utterance: str) -> dict[str, list[str]]:
+    placeholders: dict[str, list[str]] = defaultdict(list)
     for match in _PLACEHOLDER.finditer(utterance):
-        if match[0] not in found[match[1]]:
-            found[match[1]].append(match[0])
-    return found
+        if match[0] not in placeholders[match[1]]:
+            placeholders[match[1]].append(match[0])
+    return placeholders
 
 
 # ----------------------------------------------------------------------- Wang et al. (2015)
@@ -160,35 +158,30 @@ def wang_rows(
         rows: reads the rows; called four times at most.
         settings: what of the methodology is applied [all].
 
-    >>> said = dict(program="now => @com.x.f", source="paraphrase", functions=("@com.x.f",))
-    >>> made = [Example("a", "do f", derivation=("command", "com.x.VP.1"), **said),
-    ...     Example("b", "run f", derivation=("please", "command", "com.x.VP.1"), **said)]
-    >>> [row.id for row in wang_rows(lambda: made)]
+    >>> common = dict(program="now => @com.x.f", source="paraphrase", functions=("@com.x.f",))
+    >>> rows = [Example("a", "do f", derivation=("command", "com.x.VP.1"), **common),
+    ...     Example("b", "run f", derivation=("please", "command", "com.x.VP.1"), **common)]
+    >>> [row.id for row in wang_rows(lambda: rows)]
     ['a']
     """
-    wanted = settings or Wang()
+    wang = settings or Wang()
+    synthesized = frozenset[int]()
+    if wang.paraphrases_only and not wang.no_expansion:
+        synthesized = frozenset(hash_of(row.id) for row in rows() if row.source == "synthetic")
 
-    unsaid = frozenset[int]()
-    if wanted.paraphrases_only and not wanted.no_expansion:
-        unsaid = frozenset(hashed(row.id) for row in rows() if row.source == "synthetic")
+    def is_kept(row: Example) -> bool:
+        if row.source == "augmented":
+            return not wang.no_expansion and hash_of(row.parent) not in synthesized
+        return row.source == "paraphrase" or not wang.paraphrases_only
 
-    def admitted() -> Iterator[Example]:
-        return (row for row in rows() if _is_admitted(row, wanted, unsaid))
-
-    if not wanted.one_template:
-        yield from admitted()
+    if not wang.one_template:
+        yield from filter(is_kept, rows())
         return
-    derivations = _derivations(admitted(), _left_out(admitted()))
-    for row in admitted():
-        if derivations.get(hashed(program_key(row.program))) == row.derivation:
+    left_out = _left_out(filter(is_kept, rows()))
+    derivations = _derivations(filter(is_kept, rows()), left_out)
+    for row in filter(is_kept, rows()):
+        if derivations.get(hash_of(program_key(row.program))) == row.derivation:
             yield row
-
-
-def _is_admitted(row: Example, wanted: Wang, unsaid: frozenset[int]) -> bool:
-    """Tell whether a row is of a sort that is wanted; `unsaid` are ids of synthesized sentences."""
-    if row.source == "augmented":
-        return not wanted.no_expansion and hashed(row.parent) not in unsaid
-    return row.source == "paraphrase" or not wanted.paraphrases_only
 
 
 def _left_out(rows: Iterable[Example]) -> frozenset[str]:
@@ -222,7 +215,7 @@ def _derivations(
     best: dict[int, tuple[int, tuple[str, ...]]] = {}
     for row in rows:
         if row.derivation and left_out.isdisjoint(row.derivation):
-            key = hashed(program_key(row.program))
-            found = len(row.derivation), row.derivation
-            best[key] = min(best.get(key, found), found)
+            key = hash_of(program_key(row.program))
+            candidate = len(row.derivation), row.derivation
+            best[key] = min(best.get(key, candidate), candidate)
     return {key: derivation for key, (_, derivation) in best.items()}

@@ -3,10 +3,12 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.evaluate.rows import Gold, Prediction
-from genie_dp.evaluate.views import Fault, View, Viewer
+from genie_dp.evaluate.views import ProgramFault, Viewer
+from genie_dp.languages.base import ProgramView
 
 # From the weakest to the strongest; who reaches one has reached those before it. The first five
 # are those of Genie's error analysis (section 5.5).
@@ -28,7 +30,7 @@ KINDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class JudgedRow:
     """What was found of a row.
 
     Attributes:
@@ -58,72 +60,74 @@ class Judged:
         return self.reached == MATCH
 
 
-def judge(gold: Gold, said: Prediction, viewer: Viewer, *, file: str = "<gold>") -> Judged:
+def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<gold>") -> JudgedRow:
     """Return what is right and wrong in a prediction.
 
     Raises:
         GenieError: a gold program that cannot be read (V005) or is ill-typed (V006).
     """
     right = [(text, gold_view(text, gold, viewer, file)) for text in gold.programs]
-    confidence = said.confidences[0] if said.confidences else None
-    predicted = said.programs[0] if said.programs else ""
-    rank = _rank([view for _, view in right], said.programs, viewer)
+    confidence = prediction.confidences[0] if prediction.confidences else None
+    predicted = prediction.programs[0] if prediction.programs else ""
+    rank = _rank([view for _, view in right], prediction.programs, viewer)
     if not predicted:
-        return Judged(gold, 0, rank, "refused", right[0][0], "", confidence=confidence)
-    found = viewer.view(predicted)
-    if isinstance(found, Fault):
-        return Judged(
-            gold, 0, rank, found.kind, right[0][0], predicted, found.message, (), confidence
+        return JudgedRow(gold, 0, rank, "refused", right[0][0], "", confidence=confidence)
+    view = viewer.view(predicted)
+    if isinstance(view, ProgramFault):
+        return JudgedRow(
+            gold, 0, rank, view.kind, right[0][0], predicted, view.message, (), confidence
         )
     # The first of the nearest: the row's own program stands before those of other rows.
-    expected, nearest = max(right, key=lambda one: reached(one[1], found))
-    most = reached(nearest, found)
-    missing, extra = _difference(nearest, found)
-    return Judged(
+    expected, nearest = max(right, key=lambda pair: count_tiers(pair[1], view))
+    tiers = count_tiers(nearest, view)
+    missing, extra = _difference(nearest, view)
+    differences = (("missing", missing), ("too many", extra))
+    return JudgedRow(
         gold,
-        most,
+        tiers,
         rank,
-        "" if most == MATCH else kind_of(nearest, found),
+        "" if tiers == MATCH else kind_of(nearest, view),
         expected,
         predicted,
-        _told(missing, extra),
-        _confused(missing, extra),
+        "; ".join(f"{words}: {' '.join(names)}" for words, names in differences if names),
+        # Which function stands for which; in the order of names where there are several.
+        tuple(zip_longest(missing, extra, fillvalue="")),
         confidence,
     )
 
 
-def gold_view(text: str, gold: Gold, viewer: Viewer, file: str) -> View:
+def gold_view(text: str, gold: Gold, viewer: Viewer, file: str) -> ProgramView:
     """Return the view of a right program; one that is none is a mistake of the gold file."""
-    found = viewer.view(text)
-    if isinstance(found, View):
-        return found
-    code, stage = ("V005", "read") if found.kind == "unreadable" else ("V006", "type-checked")
-    message = f"the gold program of {gold.row.id!r} cannot be {stage}: {found.message}"
+    view = viewer.view(text)
+    if isinstance(view, ProgramView):
+        return view
+    code, stage = ("V005", "read") if view.kind == "unreadable" else ("V006", "type-checked")
+    message = f"the gold program of {gold.row.id!r} cannot be {stage}: {view.message}"
     hint = "name the library that the rows were made for with --skills, or mend the row"
     place = Span(file, gold.line, 1, gold.line, 1)
     raise GenieError(Problem(code, message, place, hint))
 
 
-def reached(gold: View, found: View) -> int:
+def count_tiers(gold: ProgramView, predicted: ProgramView) -> int:
     """Return how many tiers a program that type-checks has reached.
 
     >>> from genie_dp.evaluate.views import viewer_of
     >>> view = viewer_of("sexpr", None).view
     >>> gold = view("( PIZZA ( SIZE BIG ) )")
-    >>> [TIERS[reached(gold, view(text)) - 1] for text in ("( PIZZA ( SIZE SMALL ) )", "( PIZZA )")]
-    ['parameters', 'syntax']
+    >>> TIERS[count_tiers(gold, view("( PIZZA ( SIZE SMALL ) )")) - 1]
+    'parameters'
     """
     steps = (
-        len(gold.functions) == len(found.functions),
-        gold.devices == found.devices,
-        gold.functions == found.functions,
-        gold.shape == found.shape,
-        gold.match == found.match,
+        len(gold.functions) == len(predicted.functions),
+        gold.devices == predicted.devices,
+        gold.functions == predicted.functions,
+        gold.shape == predicted.shape,
+        gold.match == predicted.match,
     )
     return 1 + (steps.index(False) if False in steps else len(steps))
 
 
-def kind_of(gold: View, found: View) -> str:
+def kind_of(gold: ProgramView, predicted: ProgramView) -> str:
     """Return the kind of mistake in a program that type-checks and is not right.
 
     >>> from genie_dp.evaluate.views import viewer_of
@@ -131,40 +135,28 @@ def kind_of(gold: View, found: View) -> str:
     >>> kind_of(view("( f ( g 1 ) )"), view("( f ( h 1 ) )"))
     'wrong function'
     """
-    missing, extra = _difference(gold, found)
+    missing, extra = _difference(gold, predicted)
     if missing or extra:
         if missing and extra:
             return "wrong function"
         return "missing function" if missing else "extra function"
-    if gold.parameters != found.parameters:
+    if gold.parameters != predicted.parameters:
         return "wrong parameter"
-    if gold.operators != found.operators:
+    if gold.operators != predicted.operators:
         return "wrong operator"
-    return "wrong structure" if gold.shape != found.shape else "wrong value"
+    return "wrong structure" if gold.shape != predicted.shape else "wrong value"
 
 
-def _rank(right: Sequence[View], programs: Sequence[str], viewer: Viewer) -> int:
+def _rank(right: Sequence[ProgramView], programs: Sequence[str], viewer: Viewer) -> int:
     matches = {view.match for view in right}
     for place, text in enumerate(programs, 1):
-        found = viewer.view(text)
-        if isinstance(found, View) and found.match in matches:
+        view = viewer.view(text)
+        if isinstance(view, ProgramView) and view.match in matches:
             return place
     return 0
 
 
-def _difference(gold: View, found: View) -> tuple[list[str], list[str]]:
+def _difference(gold: ProgramView, predicted: ProgramView) -> tuple[list[str], list[str]]:
     """Return the functions that are missing, and those that are too many."""
-    wanted, got = Counter(gold.functions), Counter(found.functions)
-    return sorted((wanted - got).elements()), sorted((got - wanted).elements())
-
-
-def _confused(missing: Sequence[str], extra: Sequence[str]) -> tuple[tuple[str, str], ...]:
-    """Return which function stands for which; in the order of names where there are several."""
-    most = max(len(missing), len(extra))
-    padded = ([*names, *[""] * (most - len(names))] for names in (missing, extra))
-    return tuple(zip(*padded, strict=True))
-
-
-def _told(missing: Sequence[str], extra: Sequence[str]) -> str:
-    parts = [("missing", missing), ("too many", extra)]
-    return "; ".join(f"{words}: {' '.join(names)}" for words, names in parts if names)
+    expected, got = Counter(gold.functions), Counter(predicted.functions)
+    return sorted((expected - got).elements()), sorted((got - expected).elements())

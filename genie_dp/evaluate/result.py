@@ -1,19 +1,104 @@
-"""The result of an evaluation as plain data: what JSON and the page are made of."""
+"""The result of an evaluation: figures with intervals as plain data, and the page that shows them.
 
-from collections.abc import Iterator, Sequence
+Intervals are by the percentile bootstrap (Efron and Tibshirani 1993, section 13.3): rows are drawn
+again with replacement. What is measured are shares, and how many of n rows drawn so are right is
+binomial; of two parsers, how often which is right is multinomial. So the draws are made from
+counts: the same distribution, without the rows, and their order cannot matter. The page is HTML
+with charts in SVG: nothing is loaded, no script is needed.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from itertools import groupby
 from typing import Any
 
-from genie_dp.evaluate.bootstrap import Bootstrap
-from genie_dp.evaluate.groups import order_of
-from genie_dp.evaluate.judge import KINDS, MATCH, TIERS, Judged
-from genie_dp.evaluate.tally import Comparison, Tally
+import numpy as np
+from markupsafe import Markup, escape
+
+from genie_dp.evaluate.counts import EvaluationCounts, PairedCounts, order_of
+from genie_dp.evaluate.judge import KINDS, MATCH, TIERS, JudgedRow
+from genie_dp.languages import get_language
+from genie_dp.rng import child_seed
+from genie_dp.run.page import page_environment
+
+DRAWS = 1000
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How intervals are made.
+
+    Attributes:
+        seed: the same seed gives the same intervals.
+        draws: how often the rows are drawn again.
+        level: share of the draws that lies within an interval.
+    """
+
+    seed: int = 0
+    draws: int = DRAWS
+    level: float = _LEVEL
+
+    def __post_init__(self) -> None:
+        """Refuse what gives no interval."""
+        if self.draws < 1:
+            raise ValueError(f"draws must be at least 1, got {self.draws}")
+        if not 0 < self.level < 1:
+            raise ValueError(f"level must lie between 0 and 1, got {self.level}")
+
+    def share(self, right: int, rows: int) -> dict[str, Any]:
+        """Return a share with its interval.
+
+        Args:
+            right, rows: how many rows of how many are right; at least one row.
+
+        >>> share = Bootstrap().share(60, 100)
+        >>> share["share"], 0.45 < share["low"] < 0.55 < 0.65 < share["high"] < 0.75
+        (0.6, True)
+        """
+        shares = self._rng().binomial(rows, right / rows, self.draws) / rows
+        return {"right": right, "rows": rows, "share": right / rows, **self._ends(shares)}
+
+    def difference(self, counts: Sequence[int]) -> dict[str, Any]:
+        """Return the difference of two shares over the same rows, with its interval.
+
+        Args:
+            counts: rows right in both, in the first only, in the second only, in neither.
+
+        >>> Bootstrap().difference((5, 0, 0, 3))["difference"]
+        0.0
+        """
+        rows = sum(counts)
+        samples = self._rng().multinomial(rows, [count / rows for count in counts], self.draws)
+        both, first, second, neither = counts
+        return {
+            "difference": (first - second) / rows,
+            **self._ends((samples[:, 1] - samples[:, 2]) / rows),
+            "both": both,
+            "first_only": first,
+            "second_only": second,
+            "neither": neither,
+        }
+
+    def _rng(self) -> np.random.Generator:
+        # One stream for all figures: the same counts have the same interval, wherever they stand.
+        return np.random.default_rng(child_seed(self.seed, "bootstrap"))
+
+    def _ends(self, draws: "np.ndarray[Any, np.dtype[np.float64]]") -> dict[str, float]:
+        rest = (1 - self.level) / 2
+        low, high = np.quantile(draws, [rest, 1 - rest])
+        return {"low": float(low), "high": float(high)}
+
 
 SCHEMA = "genie-dp.evaluation/1"
 _RANKS = (1, 2, 3, 5, 10, 20)
 _MOST_CONFUSIONS = 50
 
 
-def described(tally: Tally, bootstrap: Bootstrap, *, language: str) -> dict[str, Any]:
+def describe_counts(
+    tally: EvaluationCounts, bootstrap: Bootstrap, *, language: str
+) -> dict[str, Any]:
     """Return the counts with their intervals; docs/evaluation.md lists the fields.
 
     Args:
@@ -23,21 +108,50 @@ def described(tally: Tally, bootstrap: Bootstrap, *, language: str) -> dict[str,
     return {
         "rows": tally.rows,
         "accuracy": bootstrap.share(tally.right, tally.rows),
-        "tiers": list(_tiers(tally, bootstrap, language)),
-        "top_k": list(_top(tally, bootstrap)),
-        "groups": list(_groups(tally, bootstrap)),
+        "tiers": [
+            {
+                "tier": name,
+                **bootstrap.share(
+                    sum(rows for tiers, rows in tally.reached.items() if tiers >= place), tally.rows
+                ),
+            }
+            for place, name in _ladder(language)
+        ],
+        "top_k": [
+            {
+                "k": k,
+                **bootstrap.share(
+                    sum(rows for rank, rows in tally.ranks.items() if 0 < rank <= k), tally.rows
+                ),
+            }
+            for k in _RANKS
+            if k == 1 or k <= tally.longest
+        ],
+        "groups": [
+            {"axis": group[0], "name": group[1], **bootstrap.share(right, rows)}
+            for group, (rows, right) in sorted(
+                tally.groups.items(), key=lambda item: order_of(item[0])
+            )
+        ],
         "kinds": [
             {"kind": kind, "rows": tally.kinds[kind], "share": tally.kinds[kind] / tally.rows}
             for kind in KINDS
             if tally.kinds[kind]
         ],
-        "confusions": _confusions(tally),
-        "calibration": tally.calibration.described(),
-        "wrong": {"rows": tally.wrong.seen, "shown": _shown(tally.wrong)},
+        "confusions": [
+            {"expected": expected or None, "predicted": predicted or None, "rows": rows}
+            for (expected, predicted), rows in sorted(
+                tally.confusions.items(), key=lambda item: (-item[1], item[0])
+            )[:_MOST_CONFUSIONS]
+        ],
+        "calibration": tally.calibration.figures(),
+        "wrong": {"rows": tally.wrong.seen, "shown": _rows_as_data(tally.wrong)},
     }
 
 
-def compared(comparison: Comparison, bootstrap: Bootstrap, *, language: str) -> dict[str, Any]:
+def describe_pairs(
+    comparison: PairedCounts, bootstrap: Bootstrap, *, language: str
+) -> dict[str, Any]:
     """Return the paired differences, first minus second, tier by tier."""
     tiers = [
         {"tier": name, **bootstrap.difference(comparison.counts(place))}
@@ -46,58 +160,97 @@ def compared(comparison: Comparison, bootstrap: Bootstrap, *, language: str) -> 
     return {
         **bootstrap.difference(comparison.counts(MATCH)),
         "tiers": tiers,
-        "first_only_shown": _shown(comparison.gained),
-        "second_only_shown": _shown(comparison.lost),
+        "first_only_shown": _rows_as_data(comparison.gained),
+        "second_only_shown": _rows_as_data(comparison.lost),
     }
 
 
 def _ladder(language: str) -> Iterator[tuple[int, str]]:
     for place, name in enumerate(TIERS, 1):
-        if name != "devices" or language == "thingtalk":
+        if name != "devices" or get_language(language).has_skills:
             yield place, name
 
 
-def _tiers(tally: Tally, bootstrap: Bootstrap, language: str) -> Iterator[dict[str, Any]]:
-    for place, name in _ladder(language):
-        right = sum(rows for reached, rows in tally.reached.items() if reached >= place)
-        yield {"tier": name, **bootstrap.share(right, tally.rows)}
-
-
-def _top(tally: Tally, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for k in _RANKS:
-        if k == 1 or k <= tally.longest:
-            right = sum(rows for rank, rows in tally.ranks.items() if 0 < rank <= k)
-            yield {"k": k, **bootstrap.share(right, tally.rows)}
-
-
-def _groups(tally: Tally, bootstrap: Bootstrap) -> Iterator[dict[str, Any]]:
-    for axis, name in sorted(tally.groups, key=order_of):
-        rows, right = tally.groups[axis, name]
-        yield {"axis": axis, "name": name, **bootstrap.share(right, rows)}
-
-
-def _confusions(tally: Tally) -> list[dict[str, Any]]:
-    ranked = sorted(tally.confusions.items(), key=lambda item: (-item[1], item[0]))
-    return [
-        {"expected": expected or None, "predicted": predicted or None, "rows": rows}
-        for (expected, predicted), rows in ranked[:_MOST_CONFUSIONS]
-    ]
-
-
-def _shown(rows: Any) -> list[dict[str, Any]]:
-    order = {kind: place for place, kind in enumerate(KINDS)}
-    found: Sequence[Judged] = sorted(rows, key=lambda one: order[one.kind])
+def _rows_as_data(rows: Iterable[JudgedRow]) -> list[dict[str, Any]]:
     return [
         {
-            "id": one.gold.row.id,
-            "utterance": one.gold.row.utterance,
-            "kind": one.kind,
-            "tier": TIERS[one.reached - 1] if one.reached else None,
-            "expected": one.expected,
-            "predicted": one.predicted or None,
-            "confidence": one.confidence,
-            "rank": one.rank or None,
-            "detail": one.detail,
+            "id": row.gold.row.id,
+            "utterance": row.gold.row.utterance,
+            "kind": row.kind,
+            "tier": TIERS[row.reached - 1] if row.reached else None,
+            "expected": row.expected,
+            "predicted": row.predicted or None,
+            "confidence": row.confidence,
+            "rank": row.rank or None,
+            "detail": row.detail,
         }
-        for one in found
+        for row in sorted(rows, key=lambda row: KINDS.index(row.kind))
     ]
+
+
+KIND_HELP: Mapping[str, str] = {
+    "refused": "no program: “I do not know”",
+    "unreadable": "the first program cannot be read",
+    "ill-typed": "it can be read, and does not fit the library",
+    "wrong function": "another function than expected",
+    "missing function": "a function is missing, no other is wrong",
+    "extra function": "a function too many, no other is wrong",
+    "wrong parameter": "the right functions with other parameters",
+    "wrong operator": "the right parameters, compared otherwise",
+    "wrong structure": "the same parts, put together otherwise",
+    "wrong value": "all is right but a value",
+}
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """Return the page of a result, as `run` makes it."""
+    environment = page_environment(
+        "genie_dp.evaluate", interval=format_interval, signed=format_points
+    )
+    text: str = environment.get_template("evaluation.html.jinja").render(
+        result=result,
+        axes=[
+            (axis, list(groups)) for axis, groups in groupby(result["groups"], lambda g: g["axis"])
+        ],
+        kind_help=KIND_HELP,
+        marked=mark_tokens,
+    )
+    return text
+
+
+def format_interval(figure: Mapping[str, float]) -> str:
+    """Return the ends of an interval in percent.
+
+    >>> format_interval({"low": 0.5, "high": 0.612})
+    '50.0 – 61.2'
+    """
+    return f"{100 * figure['low']:.1f} – {100 * figure['high']:.1f}"
+
+
+def format_points(share: float) -> str:
+    """Return a difference in percentage points, with its sign.
+
+    >>> format_points(0.051), format_points(-0.2), format_points(0.0)
+    ('+5.1', '−20.0', '0')
+    """
+    points = round(100 * share, 1)
+    return f"{points:+.1f}".replace("-", "−") if points else "0"
+
+
+def mark_tokens(text: str, other: str) -> Markup:
+    """Return a program as HTML, with the tokens marked that another program has not.
+
+    >>> str(mark_tokens("now => @c.f", "now => @c.g"))
+    'now =&gt; <mark>@<wbr>c.<wbr>f</mark>'
+    """
+    ours, theirs = text.split(" "), other.split(" ")
+    parts = []
+    matcher = SequenceMatcher(None, theirs, ours, autojunk=False)
+    for tag, _, _, start, end in matcher.get_opcodes():
+        if start < end:
+            part = escape(" ".join(ours[start:end]))
+            # Long names break where they may, so that a phone shows all of them.
+            for sign in ".:_@,":
+                part = Markup(str(part).replace(sign, f"{sign}<wbr>"))
+            parts.append(part if tag == "equal" else Markup("<mark>{}</mark>").format(part))
+    return Markup(" ").join(parts)

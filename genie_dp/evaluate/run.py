@@ -8,24 +8,43 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp import __version__
-from genie_dp.dataset.scan import Input, Row, as_row, scan
+from genie_dp.dataset.scan import DatasetFile, as_row, scan
 from genie_dp.errors import GenieError, Problem
-from genie_dp.evaluate.bootstrap import Bootstrap
 from genie_dp.evaluate.config import EvaluationConfig
-from genie_dp.evaluate.files import GoldFile, Predictions, joined, open_gold, skill_gold
-from genie_dp.evaluate.groups import Training
+from genie_dp.evaluate.counts import (
+    EvaluationCounts,
+    PairedCounts,
+    SampledRows,
+    TrainingHashes,
+    count_rows,
+)
 from genie_dp.evaluate.judge import MATCH
-from genie_dp.evaluate.report import interval, page, signed
-from genie_dp.evaluate.result import SCHEMA, compared, described
-from genie_dp.evaluate.rows import Predictor, answered, unasked
-from genie_dp.evaluate.tally import Comparison, Shown, Tally, count
+from genie_dp.evaluate.result import (
+    SCHEMA,
+    Bootstrap,
+    describe_counts,
+    describe_pairs,
+    format_interval,
+    format_points,
+    page,
+)
+from genie_dp.evaluate.rows import (
+    GoldFile,
+    Predictions,
+    Predictor,
+    ask_predictor,
+    join_predictions,
+    open_gold,
+    skill_gold,
+    without_predictions,
+)
 from genie_dp.evaluate.views import viewer_of
+from genie_dp.languages.library import Library
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.files import check_output, open_text
 from genie_dp.run.page import percent
 from genie_dp.run.stage import Result, show_progress
-
-_SKILLS_LANGUAGE = "thingtalk"  # that of eval.tsv
+from genie_dp.skills.model import SkillLibrary
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -40,7 +59,7 @@ class Evaluation(Result):
 
     def __repr__(self) -> str:
         """Return the accuracy in one line."""
-        ends, rows = interval(self.data["accuracy"]), self.data["rows"]
+        ends, rows = format_interval(self.data["accuracy"]), self.data["rows"]
         return f"Evaluation({100 * self.accuracy:.1f} % of {rows:,} rows right; {ends})"
 
     @property
@@ -90,8 +109,8 @@ class Evaluation(Result):
             for item in result["kinds"]:
                 yield f"  {item['kind']:<{width - 2}}{item['rows']:>8,}"
         if compare := result["compare"]:
-            ends = f"{signed(compare['low'])} to {signed(compare['high'])}"
-            points = f"{signed(compare['difference'])} points ({ends})"
+            ends = f"{format_points(compare['low'])} to {format_points(compare['high'])}"
+            points = f"{format_points(compare['difference'])} points ({ends})"
             yield f"\nagainst {compare['predictions']}: {points}"
 
 
@@ -100,7 +119,7 @@ def _section(title: str, figures: list[tuple[str, Any]], width: int) -> Iterator
         yield f"\n{title:<{width}}{'rows':>8}{'right':>9}   interval"
         for name, figure in figures:
             share = f"{100 * figure['share']:.1f}"
-            yield f"  {name:<{width - 2}}{figure['rows']:>8,}{share:>9}   {interval(figure)}"
+            yield f"  {name:<{width - 2}}{figure['rows']:>8,}{share:>9}   {format_interval(figure)}"
 
 
 def check_files(read: Iterable[str | Path | None], written: Iterable[str | None]) -> None:
@@ -138,7 +157,7 @@ def run(
     gold: str,
     predictions: str | Predictor,
     *,
-    library_of: Callable[[str], Any],
+    library_of: Callable[[str], Library],
     language: str | None = None,
     name: str = "",
     writes: str = "",
@@ -163,31 +182,36 @@ def run(
     Raises:
         GenieError: mistakes in any of the files (docs/evaluation.md has the codes).
     """
-    asked = name or (predictions if isinstance(predictions, str) else "predictions")
+    predictor_name = name or (predictions if isinstance(predictions, str) else "predictions")
     with _open(gold, language, library_of) as (file, library):
         viewer = viewer_of(file.language, library, unordered=config.unordered)
-        known = _training(training, file.language, progress)
-        tally = Tally(known, Shown(config.most_wrong))
+        hashes = _training(training, file.language, progress)
+        tally = EvaluationCounts(hashes, SampledRows(config.most_wrong))
         if isinstance(predictions, str):
-            rows = joined(unasked(file), Predictions(predictions), gold=file.name)
+            rows = join_predictions(
+                without_predictions(file), Predictions(predictions), gold=file.name
+            )
         else:
-            _check_language(writes or file.language, file.language)
-            rows = answered(unasked(file), predictions)
+            if writes and writes != file.language:
+                message = f"expected a parser that writes {file.language}, got one that writes "
+                hint = "name rows in the language of the parser; those of TSV are in that of "
+                raise GenieError(Problem("V022", message + writes, hint=hint + "--language"))
+            rows = ask_predictor(without_predictions(file), predictions)
         comparison = None
         if compare:
-            most = config.most_wrong
-            comparison = Comparison(gained=Shown(most), lost=Shown(most))
-            rows = joined(rows, Predictions(compare), gold=file.name)
+            limit = config.most_wrong
+            comparison = PairedCounts(gained=SampledRows(limit), lost=SampledRows(limit))
+            rows = join_predictions(rows, Predictions(compare), gold=file.name)
         rows = show_progress(rows, label="rows", show=progress)
-        count(rows, viewer, tally, comparison, file=file.name)
+        count_rows(rows, viewer, tally, comparison, file=file.name)
     bootstrap = Bootstrap(config.seed)
     return Evaluation(
         {
             "schema": SCHEMA,
             "version": __version__,
-            "title": config.title or f"Evaluation of {Path(asked).name}",
+            "title": config.title or f"Evaluation of {Path(predictor_name).name}",
             "gold": gold,
-            "predictions": asked,
+            "predictions": predictor_name,
             "training": list(training),
             "language": file.language,
             "unordered": config.unordered,
@@ -196,33 +220,38 @@ def run(
                 "draws": bootstrap.draws,
                 "level": bootstrap.level,
             },
-            **described(tally, bootstrap, language=file.language),
-            "compare": _compared(compare, comparison, bootstrap, file.language),
+            **describe_counts(tally, bootstrap, language=file.language),
+            "compare": _describe_comparison(compare, comparison, bootstrap, file.language),
         }
     )
 
 
 @contextmanager
 def _open(
-    gold: str, language: str | None, library_of: Callable[[str], Any]
+    gold: str, language: str | None, library_of: Callable[[str], Library]
 ) -> Iterator[tuple[GoldFile, Any]]:
     """Open the gold rows, and the library that they must fit."""
     if not Path(gold).is_dir():
         file = open_gold(gold, language)
         yield file, library_of(file.language)
         return
-    library = library_of(_SKILLS_LANGUAGE)
-    with skill_gold(Path(gold), _SKILLS_LANGUAGE, library) as name:
+    library = library_of(SkillLibrary.language)
+    with skill_gold(Path(gold), SkillLibrary.language, library) as name:
         yield open_gold(name, language), library
 
 
-def _training(names: Sequence[str], language: str, progress: bool | None) -> Training | None:
+def _training(names: Sequence[str], language: str, progress: bool | None) -> TrainingHashes | None:
     if not names:
         return None
-    training = Training()
+    training = TrainingHashes()
     for name in names:
         number = 0
-        rows = _training_rows(name, language)
+        # TSV does not say of which language its programs are.
+        rows = (
+            (as_row(replace(row, language=language)) for row in read_rows(name))
+            if format_of(name) == "tsv"
+            else scan(DatasetFile.from_name(name))
+        )
         for row in show_progress(rows, label="training rows", show=progress):
             training.add(row)
             number += row.language == language
@@ -233,23 +262,8 @@ def _training(names: Sequence[str], language: str, progress: bool | None) -> Tra
     return training
 
 
-def _training_rows(name: str, language: str) -> Iterator[Row]:
-    if format_of(name) != "tsv":
-        return scan(Input.of(name))
-    # TSV does not say of which language its programs are.
-    return (as_row(replace(row, language=language)) for row in read_rows(name))
-
-
-def _check_language(written: str, wanted: str) -> None:
-    """Refuse a parser that writes no programs of the rows' language (V022)."""
-    if written != wanted:
-        message = f"expected a parser that writes {wanted}, got one that writes {written}"
-        hint = "name rows in the language of the parser; those of TSV are in that of --language"
-        raise GenieError(Problem("V022", message, hint=hint))
-
-
-def _compared(
-    name: str | None, comparison: Comparison | None, bootstrap: Bootstrap, language: str
+def _describe_comparison(
+    name: str | None, comparison: PairedCounts | None, bootstrap: Bootstrap, language: str
 ) -> dict[str, Any] | None:
     if comparison is None:
         return None
@@ -257,5 +271,5 @@ def _compared(
     return {
         "predictions": name,
         "accuracy": bootstrap.share(both + second, both + first + second + neither),
-        **compared(comparison, bootstrap, language=language),
+        **describe_pairs(comparison, bootstrap, language=language),
     }

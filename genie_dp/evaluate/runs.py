@@ -24,16 +24,16 @@ def summary(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "runs": len(results),
         "rows": results[0]["rows"],
         "accuracy": over_runs([result["accuracy"]["share"] for result in results]),
-        "tiers": _by(results, "tiers", ("tier",)),
-        "groups": _by(results, "groups", ("axis", "name")),
+        "tiers": _means(results, "tiers", ("tier",)),
+        "groups": _means(results, "groups", ("axis", "name")),
     }
 
 
 def over_runs(shares: Sequence[float]) -> dict[str, float]:
     """Return mean, ends and half range.
 
-    >>> found = over_runs([0.5, 0.7, 0.6])
-    >>> round(found["mean"], 3), round(found["half_range"], 3)
+    >>> figure = over_runs([0.5, 0.7, 0.6])
+    >>> round(figure["mean"], 3), round(figure["half_range"], 3)
     (0.6, 0.1)
     """
     low, high = min(shares), max(shares)
@@ -53,26 +53,23 @@ def table(rows: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
     """
     lines = []
     for name, summaries in rows.items():
-        cells = [_cell(one.get("accuracy", one)) for one in summaries]
+        figures = [summary.get("accuracy", summary) for summary in summaries]
+        cells = [f"{100 * f['mean']:.1f} ± {100 * f['half_range']:.1f}" for f in figures]
         lines.append(f"| {' | '.join([name, *cells])} |")
     return "\n".join(lines)
 
 
-def _cell(figure: Mapping[str, float]) -> str:
-    return f"{100 * figure['mean']:.1f} ± {100 * figure['half_range']:.1f}"
-
-
-def _by(
+def _means(
     results: Sequence[Mapping[str, Any]], part: str, names: tuple[str, ...]
 ) -> list[dict[str, Any]]:
-    found: dict[tuple[str, ...], list[float]] = {}
+    figures: dict[tuple[str, ...], list[float]] = {}
     for result in results:
         for figure in result[part]:
-            found.setdefault(tuple(figure[name] for name in names), []).append(figure["share"])
+            figures.setdefault(tuple(figure[name] for name in names), []).append(figure["share"])
     # A group that a run lacks (other training files) has no mean over all runs.
     return [
         {**dict(zip(names, key, strict=True)), **over_runs(shares)}
-        for key, shares in found.items()
+        for key, shares in figures.items()
         if len(shares) == len(results)
     ]
 

@@ -11,11 +11,102 @@ allow only what closes the program (`Frame.closing`), and where it may end it mu
 how much reserve closing may need.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
-from genie_dp.languages.copying import Sentence
-from genie_dp.languages.decoding import Allowed
+from genie_dp.languages.base import Allowed
+
+_Kept = TypeVar("_Kept")
+
+
+class TextNode:
+    """A place in the tree of fixed texts: the words that go on from it.
+
+    >>> root = text_tree(["new york", "new delhi"])
+    >>> sorted(root.following["new"].following), root.following["new"].is_end
+    (['delhi', 'york'], False)
+    """
+
+    __slots__ = ("following", "is_end", "words")
+
+    def __init__(self) -> None:
+        """Start with no words."""
+        self.following: dict[str, TextNode] = {}
+        self.is_end = False
+        self.words: frozenset[str] = frozenset()
+
+
+def text_tree(texts: Iterable[str]) -> TextNode:
+    """Return the tree of texts; words are separated by one space."""
+    root = TextNode()
+    for text in sorted(set(texts)):
+        node = root
+        for word in text.split(" "):
+            node = node.following.setdefault(word, TextNode())
+        node.is_end = True
+    _freeze(root)
+    return root
+
+
+def _freeze(root: TextNode) -> None:
+    rest = [root]
+    while rest:
+        node = rest.pop()
+        node.words = frozenset(node.following)
+        rest.extend(node.following.values())
+
+
+class CopySentence:
+    """The words of a sentence that may be copied, and where each of them stands.
+
+    Attributes:
+        words: the words; "" where one cannot be copied, which ends each span.
+        starts: the words that a span may begin with.
+        places: word -> the indices at which it stands.
+        kept: what frames know of this sentence; each frame under a key of its own.
+        allowed: what an automaton found to be allowed in it; keyed by the automaton.
+
+    >>> sentence = CopySentence("to be or not to be".split(), bool)
+    >>> ends = sentence.begin("to")
+    >>> sorted(sentence.next_words(ends)), sorted(sentence.next_words(sentence.go_on(ends, "be")))
+    (['be'], ['or'])
+    """
+
+    __slots__ = ("allowed", "kept", "places", "starts", "words")
+
+    def __init__(self, words: Sequence[str], is_copied: Callable[[str], bool]):
+        """Keep the words that can be copied."""
+        self.words = tuple(word if word and is_copied(word) else "" for word in words)
+        self.starts = frozenset(filter(None, self.words))
+        places: dict[str, list[int]] = {}
+        for index, word in enumerate(self.words):
+            places.setdefault(word, []).append(index)
+        self.places = {word: tuple(indices) for word, indices in places.items()}
+        self.kept: dict[Hashable, Any] = {}
+        self.allowed: dict[Hashable, Any] = {}
+
+    def make(self, kind: Callable[..., _Kept], *parts: Hashable) -> _Kept:
+        """Return the one frame of a kind with those parts in this sentence."""
+        key = (kind, *parts)
+        item: _Kept | None = self.kept.get(key)
+        if item is None:
+            item = self.kept[key] = kind(*parts)
+        return item
+
+    def begin(self, word: str) -> tuple[int, ...]:
+        """Return where the spans end that begin with a word: indices of the word after it."""
+        return tuple(index + 1 for index in self.places.get(word, ()))
+
+    def go_on(self, ends: tuple[int, ...], word: str) -> tuple[int, ...]:
+        """Return the ends of those spans that go on with a word."""
+        words = self.words
+        return tuple(end + 1 for end in ends if end < len(words) and words[end] == word)
+
+    def next_words(self, ends: tuple[int, ...]) -> frozenset[str]:
+        """Return the words that continue one of the spans."""
+        words = self.words
+        return frozenset(words[end] for end in ends if end < len(words) and words[end])
+
 
 NOTHING: frozenset[str] = frozenset()
 # 20,000 synthesized programs need 32,000 frames, 50,000 need 62,000, random walks one for every two
@@ -53,7 +144,7 @@ class Frame:
     def __init_subclass__(cls, **options: Any) -> None:
         """Find out whether a kind of frame copies words."""
         super().__init_subclass__(**options)
-        cls.copies = cls.copied is not Frame.copied
+        cls.copies = cls.find_copies is not Frame.find_copies
 
     def __init__(
         self,
@@ -70,11 +161,11 @@ class Frame:
         self.result = result
         self.moves: dict[Any, Move] = {}
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words of the sentence that it may begin with."""
         return NOTHING
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Return what stands in its place after one of its tokens."""
         return (), None
 
@@ -132,31 +223,31 @@ class Automaton:
         if not one:
             return other
         key = id(one), id(other)  # sets of the automaton live as long as it does
-        found = self._unions.get(key)
-        if found is None:
-            found = self._unions[key] = self.set_of(one | other)
-        return found
+        union = self._unions.get(key)
+        if union is None:
+            union = self._unions[key] = self.set_of(one | other)
+        return union
 
-    def allowed(self, fixed: frozenset[str], is_end: bool) -> Allowed:
+    def make_allowed(self, fixed: frozenset[str], is_end: bool) -> Allowed:
         """Return the one Allowed of a set of this automaton, without copies."""
         key = id(fixed), is_end
-        found = self._allowed.get(key)
-        if found is None:
-            found = self._allowed[key] = Allowed(fixed, NOTHING, is_end)
-        return found
+        allowed_tokens = self._allowed.get(key)
+        if allowed_tokens is None:
+            allowed_tokens = self._allowed[key] = Allowed(fixed, NOTHING, is_end)
+        return allowed_tokens
 
     def make(self, kind: Callable[..., _Made], *parts: Hashable) -> _Made:
         """Return the one frame of a kind with those parts."""
         key = (kind, *parts)
-        found = self._frames.get(key)
-        if found is None:
+        frame = self._frames.get(key)
+        if frame is None:
             if len(self._frames) >= MOST_FRAMES:
                 self._forget()
-            found = kind(*parts)
-            found.fixed = self.set_of(found.fixed)
-            found.closing = self.set_of(found.closing)
-            self._frames[key] = found
-        made: _Made = found
+            frame = kind(*parts)
+            frame.fixed = self.set_of(frame.fixed)
+            frame.closing = self.set_of(frame.closing)
+            self._frames[key] = frame
+        made: _Made = frame
         return made
 
     def _forget(self) -> None:
@@ -170,27 +261,27 @@ class Automaton:
 
     def token(self, token: str) -> Token:
         """Return the frame of one token."""
-        found = self._tokens.get(token)
-        if found is None:
-            found = self._tokens[token] = Token(self.set_of(frozenset((token,))))
-        return found
+        frame = self._tokens.get(token)
+        if frame is None:
+            frame = self._tokens[token] = Token(self.set_of(frozenset((token,))))
+        return frame
 
-    def begin(self, frames: Sequence[Frame], sentence: Sentence) -> "State":
+    def begin(self, frames: Sequence[Frame], sentence: CopySentence) -> "AutomatonState":
         """Return the empty prefix."""
         if self._made >= MOST_STACKS:
             self._bottom, self._made = Stack(self, None, None, True), 0
-        stack = _settled(_pushed(frames, self._bottom), None)
-        return State(sentence, stack, self.limit - self.reserve)
+        stack = _settle(_push(frames, self._bottom), None)
+        return AutomatonState(sentence, stack, self.limit - self.reserve)
 
     def stack(self, frame: Frame, below: "Stack") -> "Stack":
         """Return the one stack of a frame on others; a new one if any is of one sentence."""
         if frame.is_bound or not below.is_kept:
             return Stack(self, frame, below, False)
-        found = below.above.get(frame)
-        if found is None:
+        stack = below.above.get(frame)
+        if stack is None:
             self._made += 1
-            found = below.above[frame] = Stack(self, frame, below, True)
-        return found
+            stack = below.above[frame] = Stack(self, frame, below, True)
+        return stack
 
 
 class View(NamedTuple):
@@ -237,15 +328,15 @@ class Stack:
             yield frame, below
             if not frame.skips:
                 return
-            stack = _settled(below, frame.result)
+            stack = _settle(below, frame.result)
         yield None
 
     def view(self, is_closing: bool) -> View:
         """Return what it allows."""
-        found = self.views[is_closing]
-        if found is None:
-            found = self.views[is_closing] = self._view(is_closing)
-        return found
+        view = self.views[is_closing]
+        if view is None:
+            view = self.views[is_closing] = self._view(is_closing)
+        return view
 
     def _view(self, is_closing: bool) -> View:
         fixed, copiers, is_end = NOTHING, [], False
@@ -260,14 +351,14 @@ class Stack:
                 copiers.append(frame)
         if is_end and is_closing:
             fixed, copiers = NOTHING, []
-        return View(self.automaton.allowed(fixed, is_end), tuple(copiers))
+        return View(self.automaton.make_allowed(fixed, is_end), tuple(copiers))
 
-    def then(self, token: str, sentence: Sentence, is_closing: bool) -> "Stack | None":
+    def then(self, token: str, sentence: CopySentence, is_closing: bool) -> "Stack | None":
         """Return the stack after a token, or None if it is not allowed."""
-        found = self.moves[is_closing].get(token)
-        return found or self._then(token, sentence, is_closing)
+        stack = self.moves[is_closing].get(token)
+        return stack or self._then(token, sentence, is_closing)
 
-    def _then(self, token: str, sentence: Sentence, is_closing: bool) -> "Stack | None":
+    def _then(self, token: str, sentence: CopySentence, is_closing: bool) -> "Stack | None":
         if is_closing and self.view(is_closing).plain.end:
             return None
         is_known = self.is_kept
@@ -281,18 +372,18 @@ class Stack:
                     self.moves[is_closing][token] = after
                 return after
             if frame.copies:
-                if token in frame.copied(sentence, is_closing=is_closing):
+                if token in frame.find_copies(sentence, is_closing=is_closing):
                     return _after(frame, below, token, sentence)
                 is_known = False  # another sentence may have the word here
         return None
 
 
-class State:
+class AutomatonState:
     """A prefix of a program: the Prefix of a DecodingGrammar."""
 
     __slots__ = ("_room", "_sentence", "_stack")
 
-    def __init__(self, sentence: Sentence, stack: Stack, room: int):
+    def __init__(self, sentence: CopySentence, stack: Stack, room: int):
         """Keep the stack; after `room` more tokens the program must be closed."""
         self._sentence, self._stack, self._room = sentence, stack, room
 
@@ -311,47 +402,47 @@ class State:
         """Return what is allowed in this sentence; the same object each time."""
         # One Allowed lives as long as its automaton.
         key = id(plain), copiers, self.is_closing
-        found: Allowed | None = self._sentence.allowed.get(key)
-        if found is None:
-            found = self._sentence.allowed[key] = self._copied(plain, copiers)
-        return found
+        allowed_tokens: Allowed | None = self._sentence.allowed.get(key)
+        if allowed_tokens is None:
+            allowed_tokens = self._sentence.allowed[key] = self._add_copies(plain, copiers)
+        return allowed_tokens
 
-    def _copied(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
+    def _add_copies(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
         copied = NOTHING
         for frame in copiers:
-            words = frame.copied(self._sentence, is_closing=self.is_closing)
+            words = frame.find_copies(self._sentence, is_closing=self.is_closing)
             copied = copied | words if copied else words
         return Allowed(plain.fixed, copied, plain.end) if copied else plain
 
-    def then(self, token: str) -> "State":
+    def then(self, token: str) -> "AutomatonState":
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""
         after = self._stack.then(token, self._sentence, self._room <= 0)
         if after is None:
             raise ValueError(f"expected a token that is allowed here, got {token!r}")
-        return State(self._sentence, after, self._room - 1)
+        return AutomatonState(self._sentence, after, self._room - 1)
 
-    def closing(self) -> "State":
+    def closing(self) -> "AutomatonState":
         """Return the prefix as one that is closing, and so are all that follow it."""
-        return self if self._room <= 0 else State(self._sentence, self._stack, 0)
+        return self if self._room <= 0 else AutomatonState(self._sentence, self._stack, 0)
 
 
-def _after(frame: Frame, below: Stack, token: str, sentence: Sentence) -> Stack:
+def _after(frame: Frame, below: Stack, token: str, sentence: CopySentence) -> Stack:
     move = frame.moves.get(token)
     if move is None:
         move = frame.take(token, sentence)
         if frame.is_bound or not any(following.is_bound for following in move[0]):
             frame.moves[token] = move
     frames, result = move
-    return _settled(_pushed(frames, below), result)
+    return _settle(_push(frames, below), result)
 
 
-def _pushed(frames: Sequence[Frame], stack: Stack) -> Stack:
+def _push(frames: Sequence[Frame], stack: Stack) -> Stack:
     for frame in reversed(frames):
         stack = stack.automaton.stack(frame, stack)
     return stack
 
 
-def _settled(stack: Stack, result: Any) -> Stack:
+def _settle(stack: Stack, result: Any) -> Stack:
     """Return the stack once all frames that waited for a result went on."""
     while stack.frame is not None and stack.frame.waits:
         frame, below = stack.frame, stack.below
@@ -361,5 +452,5 @@ def _settled(stack: Stack, result: Any) -> Stack:
         if move is None:
             move = frame.moves[result] = frame.resume(result)
         frames, result = move
-        stack = _pushed(frames, below)
+        stack = _push(frames, below)
     return stack

@@ -1,12 +1,100 @@
-"""What every target language offers; everything downstream uses only this."""
+"""What every target language offers; everything downstream uses only this.
+
+To decoders, a language offers which tokens may follow a program so far; to evaluation, views of
+programs that can be compared.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.decoding import DecodingGrammar
+from genie_dp.languages.library import Library
+from genie_dp.languages.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramView:
+    """What of a program is compared. Equal `match` implies that all the rest is equal.
+
+    Attributes:
+        match: one text for all programs of one meaning.
+        shape: the same without the values; parts whose order depends on values are sorted again.
+        functions: sorted, each as often as it is used.
+        devices: those of the functions, sorted; the functions themselves in other languages.
+        parameters: names of parameters, sorted, each as often as it is used.
+        operators: parameters with their operators, and negations, sorted.
+    """
+
+    match: str
+    shape: str
+    functions: tuple[str, ...]
+    devices: tuple[str, ...]
+    parameters: tuple[str, ...]
+    operators: tuple[str, ...]
+
+
+class ProgramComparison(Protocol):
+    """How programs of one language are compared."""
+
+    def view(self, program: Any, library: Any) -> ProgramView:
+        """Return what is compared of a well-typed program."""
+
+
+def list_counted(counts: Counter[str]) -> tuple[str, ...]:
+    """Return what was counted, sorted, each as often as it was counted.
+
+    >>> list_counted(Counter("banana"))
+    ('a', 'a', 'a', 'b', 'n', 'n')
+    """
+    return tuple(sorted(counts.elements()))
+
+
+@dataclass(frozen=True, slots=True)
+class Allowed:
+    """The tokens that may come next.
+
+    Attributes:
+        fixed: tokens of the language and the library. Equal places of programs have one and the
+            same object here, so that a mask made of it can be kept by its identity.
+        copied: words and placeholders of the sentence.
+        end: whether the program may end here.
+    """
+
+    fixed: frozenset[str]
+    copied: frozenset[str] = frozenset()
+    end: bool = False
+
+
+class Prefix(Protocol):
+    """A well-typed program so far; immutable, so that the hypotheses of a beam may share it."""
+
+    @property
+    def is_closing(self) -> bool:
+        """Return whether only what leads to an end soon is allowed: the end, where it may come."""
+
+    @property
+    def allowed(self) -> Allowed:
+        """Return what may come next; never nothing, so that every prefix can be completed."""
+
+    def then(self, token: str) -> "Prefix":
+        """Return the prefix with one more token, or raise ValueError if it is not allowed."""
+
+    def closing(self) -> "Prefix":
+        """Return the prefix as one that is closing, and so are all that follow it."""
+
+
+class DecodingGrammar(Protocol):
+    """The programs of a language over a library, token by token."""
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """Return all tokens that can come without being copied from a sentence."""
+
+    def begin(self, sentence: Sequence[str]) -> Prefix:
+        """Return the empty prefix for a sentence; its tokens are what may be copied."""
 
 
 class Value(Protocol):
@@ -88,35 +176,69 @@ class Constant:
 class Language(Protocol):
     """A target language. Programs are opaque to the caller.
 
+    A language is a folder: it says here all that other parts of the package have to know of it, and
+    none of them asks for its name.
+
     Attributes:
         name: the name given to `--language`.
         kinds: what a category of templates may stand for, such as "query" or "program".
-        has_skills: whether its library is made of folders of skills, else of declarations.
         attributes: kind -> what guards may ask of a piece of that kind, the kinds of the built-in
             categories ("output", "input") included.
+        has_skills: whether its library is made of folders of skills, else of declarations.
+        library_suffix: how a file of declarations is called, such as ".sexpr"; "" with skills.
+        reads_values: whether programs have a form for dates, measures, money and the like, which
+            readers find in sentences and put into programs.
+        has_bare_words: whether words of a sentence may stand in a program without quotes.
+        can_ignore_order: whether programs can be compared without the order of all parts.
+        sorts_any_part: whether any parts may be sorted by their values in the canonical form.
+        learns_from_programs: whether `grammar_texts` are whole programs, else constants.
+        can_simulate: whether programs of `simulate` can be run on tables of rows.
+        says_parts: whether parts of a program can be said in words of our own.
+        traits: what `traits_in` may find in a program.
     """
 
     name: str
-    has_skills: bool
     kinds: frozenset[str]
     attributes: Mapping[str, frozenset[str]]
+    has_skills: bool
+    library_suffix: str
+    reads_values: bool
+    has_bare_words: bool
+    can_ignore_order: bool
+    sorts_any_part: bool
+    learns_from_programs: bool
+    can_simulate: bool
+    says_parts: bool
+    traits: frozenset[str]
+
+    def load_declarations(self, paths: Sequence[Path]) -> Library:
+        """Return the library of files of declarations; that of none where there are no paths.
+
+        Only for languages without skills. Raises GenieError.
+        """
+
+    def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> "Language | None":
+        """Return the language with another token form; None where it has one only."""
 
     def parse(self, text: str, *, file: str = "<program>") -> Any:
         """Return the program of a text in the surface form, or raise GenieError (stage syntax)."""
 
-    def check(self, program: Any, library: Any) -> list[Problem]:
+    def check(self, program: Any, library: Library | None) -> list[Problem]:
         """Return all type mistakes of a program; an empty list when it is well-typed."""
 
-    def canonical(self, program: Any, library: Any = None) -> Any:
+    def canonical(self, program: Any, library: Library | None = None) -> Any:
         """Return the one program that stands for all with this meaning."""
 
-    def tokens(self, program: Any, library: Any = None) -> str:
+    def tokens(self, program: Any, library: Library | None = None) -> str:
         """Return the token form: tokens separated by one space."""
 
-    def from_tokens(self, text: str, *, places: bool = False) -> Any:
+    def from_tokens(
+        self, text: str, library: Library | None = None, *, places: bool = False
+    ) -> Any:
         """Return the program of a token form, or raise GenieError (stage syntax).
 
-        With `places` mistakes that `check` finds in it have their place in the file "<tokens>".
+        With `places` mistakes that `check` finds in it have their place in the file "<tokens>". The
+        library is needed where a style leaves out what it tells.
         """
 
     def render(self, program: Any) -> str:
@@ -129,7 +251,12 @@ class Language(Protocol):
         """Return the program with its literal values replaced by placeholders."""
 
     def fragment(
-        self, text: Any, holes: Mapping[str, str], library: Any = None, *, whole: bool = False
+        self,
+        text: Any,
+        holes: Mapping[str, str],
+        library: Library | None = None,
+        *,
+        whole: bool = False,
     ) -> Fragment:
         """Compile a template body; `holes` maps the names of children to their kinds.
 
@@ -139,7 +266,7 @@ class Language(Protocol):
         Raises GenieError with spans relative to `text` (line 1, column 1 is its start).
         """
 
-    def row(self, text: str, library: Any = None) -> Value:
+    def row(self, text: str, library: Library | None = None) -> Value:
         """Return the value of a program text in a row of a table.
 
         Raises GenieError with spans relative to `text` where it is ill-typed, or cannot stand where
@@ -155,10 +282,12 @@ class Language(Protocol):
     def parse_type(self, text: str) -> Any:
         """Return the type of that name, or raise GenieError."""
 
-    def constants(self, type_: Any, library: Any = None) -> Iterable[Constant]:
+    def constants(self, type_: Any, library: Library | None = None) -> Iterable[Constant]:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
 
-    def gaps(self, fragment: Fragment, name: str, library: Any = None) -> Iterable[Value]:
+    def gaps(
+        self, fragment: Fragment, name: str, library: Library | None = None
+    ) -> Iterable[Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
 
     def parameter(self, signature: Any, parameter: Any) -> Value:
@@ -167,13 +296,55 @@ class Language(Protocol):
     def program(self, value: Value) -> Any:
         """Return the syntax tree of a value, for Python semantic functions."""
 
-    def value(self, program: Any, library: Any = None, *, whole: bool = False) -> Value:
+    def value(self, program: Any, library: Library | None = None, *, whole: bool = False) -> Value:
         """Return the value of a syntax tree that a Python semantic function made.
 
         Raises GenieError (stage type) where it is ill-typed, or no whole program and should be.
         """
 
-    def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
+    def comparison(self, *, unordered: bool = False) -> ProgramComparison | None:
+        """Return how programs are compared; None where they cannot be.
+
+        With `unordered` the order of parts does not count; only where `can_ignore_order`.
+        """
+
+    def fills(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
+        """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
+
+    # ------------------------------------------------------- what token forms tell, unparsed
+
+    def functions_in(self, text: str) -> tuple[str, ...]:
+        """Return the functions of a token form, as often as used; GenieError if none."""
+
+    def is_function_name(self, text: str) -> bool:
+        """Tell whether a function of the language may have that name."""
+
+    def traits_in(self, text: str) -> frozenset[str]:
+        """Return which of `traits` a program in token form has."""
+
+    def copied_part(self, text: str) -> str:
+        """Return a token form without words that a sentence never gives; "" if it gives none."""
+
+    def placeholder_type(self, token: str) -> Type | None:
+        """Return the type that a placeholder of a row stands for, or None for another token."""
+
+    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
+        """Return what stands before and after the words of a value; `before` is the program there.
+
+        The types are those that `placeholder_type` returns.
+        """
+
+    # -------------------------------------------------------------------------- decoding
+
+    def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
+        """Return what `decoding_grammar` has to know to allow a program in token form.
+
+        The words of `utterance` can be copied and need not be known.
+        """
+
+    def decoding_grammar(
+        self, library: Library | None, *, texts: Iterable[str] = ()
+    ) -> DecodingGrammar:
         """Return which tokens may follow in programs over a library.
 
         `texts` are what programs hold without copying it from the sentence.
@@ -193,11 +364,20 @@ def get_language(name: str) -> Language:
     """Return the language of that name, or raise GenieError with the nearest names."""
     if name not in _LOADED:
         if name not in _FACTORIES:
-            known = ", ".join(sorted(_FACTORIES))
-            hint = did_you_mean(name, _FACTORIES) or f"known languages: {known}"
+            names = ", ".join(sorted(_FACTORIES))
+            hint = did_you_mean(name, _FACTORIES) or f"known languages: {names}"
             raise GenieError(Problem("L001", f"unknown language {name!r}", hint=hint))
         _LOADED[name] = _FACTORIES[name]()
     return _LOADED[name]
+
+
+def language_of_files(paths: Iterable[Path]) -> str | None:
+    """Return the language whose declarations are in such files; None for folders of skills."""
+    suffixes = {path.suffix for path in paths} - {""}
+    for name in sorted(_FACTORIES) if suffixes else ():
+        if get_language(name).library_suffix in suffixes:
+            return name
+    return None
 
 
 def language_names() -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from genie_dp.paraphrase.checks import (
     faults_of,
     is_within,
 )
-from genie_dp.paraphrase.shown import PLACEHOLDER, Shown, paraphrase_of
+from genie_dp.paraphrase.shown import PLACEHOLDER, ShownRow, paraphrase_of
 from genie_dp.paraphrase.typed import words_of
 from genie_dp.records import Example, source_of_copy
 
@@ -31,7 +31,7 @@ _BATCH = 64  # candidates that a parser reads at once
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class ParaphraseCandidate:
     """What may be a paraphrase.
 
     Attributes:
@@ -48,12 +48,14 @@ class Candidate:
 class Paraphraser(Protocol):
     """Makes candidates: rows go in, (row, candidates) come out, in the same order."""
 
-    def candidates(self, rows: Iterable[Shown]) -> Iterator[tuple[Shown, tuple[Candidate, ...]]]:
+    def candidates(
+        self, rows: Iterable[ShownRow]
+    ) -> Iterator[tuple[ShownRow, tuple[ParaphraseCandidate, ...]]]:
         """Yield every row with its candidates, the best first, reading no further than needed."""
         ...
 
 
-class Predictor(Protocol):
+class RoundTripParser(Protocol):
     """A parser: sentences to programs in token form."""
 
     def predict(self, utterances: Sequence[str]) -> Sequence[str]:
@@ -81,10 +83,10 @@ class AutoConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class RefusedCandidate:
     """A candidate that is no good, and the names of its faults."""
 
-    candidate: Candidate
+    candidate: ParaphraseCandidate
     faults: tuple[str, ...]
 
 
@@ -93,12 +95,12 @@ class Outcome:
     """What became of one row: paraphrases in the order of the candidates, and the rest.
 
     Attributes:
-        kept: (paraphrase, what made it).
+        paraphrases: (paraphrase, what made it).
     """
 
-    shown: Shown
-    kept: tuple[tuple[Example, tuple[str, ...]], ...] = ()
-    refused: tuple[Refused, ...] = ()
+    shown_row: ShownRow
+    paraphrases: tuple[tuple[Example, tuple[str, ...]], ...] = ()
+    refused: tuple[RefusedCandidate, ...] = ()
 
 
 @dataclass(slots=True)
@@ -108,39 +110,39 @@ class AutoTally:
     rows: int = 0
     rows_without: int = 0
     candidates: int = 0
-    kept: int = 0
+    paraphrases: int = 0
     faults: Counter[str] = field(default_factory=Counter)
-    made: Counter[str] = field(default_factory=Counter)
-    kept_by: Counter[str] = field(default_factory=Counter)
+    candidates_by: Counter[str] = field(default_factory=Counter)
+    paraphrases_by: Counter[str] = field(default_factory=Counter)
 
     def add(self, outcome: Outcome) -> None:
         """Count what became of a row."""
         self.rows += 1
-        self.rows_without += not outcome.kept
-        self.candidates += len(outcome.kept) + len(outcome.refused)
-        self.kept += len(outcome.kept)
-        for _, made_by in outcome.kept:
-            self.made.update(made_by)
-            self.kept_by.update(made_by)
+        self.rows_without += not outcome.paraphrases
+        self.candidates += len(outcome.paraphrases) + len(outcome.refused)
+        self.paraphrases += len(outcome.paraphrases)
+        for _, made_by in outcome.paraphrases:
+            self.candidates_by.update(made_by)
+            self.paraphrases_by.update(made_by)
         for refused in outcome.refused:
-            self.made.update(refused.candidate.made_by)
+            self.candidates_by.update(refused.candidate.made_by)
             self.faults.update(refused.faults)
 
     def merge(self, other: "AutoTally") -> None:
         """Add the counts of another part of the run."""
-        for name in ("rows", "rows_without", "candidates", "kept"):
+        for name in ("rows", "rows_without", "candidates", "paraphrases"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for name in ("faults", "made", "kept_by"):
+        for name in ("faults", "candidates_by", "paraphrases_by"):
             getattr(self, name).update(getattr(other, name))
 
 
-def paraphrased(
-    rows: Iterable[Shown],
+def paraphrase_rows(
+    rows: Iterable[ShownRow],
     paraphraser: Paraphraser,
     config: AutoConfig,
     *,
     canonical: Callable[[str], str] = lambda program: program,
-    predictor: Predictor | None = None,
+    predictor: RoundTripParser | None = None,
 ) -> Iterator[Outcome]:
     """Yield what became of each row, in order.
 
@@ -149,55 +151,54 @@ def paraphrased(
         predictor: refuses paraphrases that it reads as another program.
     """
     judged = (
-        _judged(shown, found, config, canonical) for shown, found in paraphraser.candidates(rows)
+        _judge_candidates(shown_row, candidates, config, canonical)
+        for shown_row, candidates in paraphraser.candidates(rows)
     )
-    for batch in _batches(judged):
-        checked = batch if predictor is None else _round_trip(batch, predictor)
-        yield from (_limited(outcome, config.number) for outcome in checked)
+    while batch := list(islice(judged, _BATCH)):
+        for outcome in batch if predictor is None else _round_trip(batch, predictor):
+            # What is over was not asked for.
+            yield replace(outcome, paraphrases=outcome.paraphrases[: config.number])
 
 
-def _batches(outcomes: Iterator[Outcome]) -> Iterator[list[Outcome]]:
-    while batch := list(islice(outcomes, _BATCH)):
-        yield batch
-
-
-def _judged(
-    shown: Shown,
-    candidates: Sequence[Candidate],
+def _judge_candidates(
+    shown_row: ShownRow,
+    candidates: Sequence[ParaphraseCandidate],
     config: AutoConfig,
     canonical: Callable[[str], str],
 ) -> Outcome:
-    kept: list[tuple[Example, tuple[str, ...]]] = []
-    refused: list[Refused] = []
+    paraphrases: list[tuple[Example, tuple[str, ...]]] = []
+    refused: list[RefusedCandidate] = []
     texts: list[str] = []
     for candidate in candidates:
-        faults = faults_in(shown, candidate, texts, config.checks)
-        row = None if faults else _row(shown, candidate, canonical)
+        faults = faults_in(shown_row, candidate, texts, config.checks)
+        row = None if faults else _row(shown_row, candidate, canonical)
         if row is None:
-            refused.append(Refused(candidate, faults or (VALUES,)))
+            refused.append(RefusedCandidate(candidate, faults or (VALUES,)))
         else:
             texts.append(candidate.text)
-            kept.append((row, candidate.made_by))
-    return Outcome(shown, tuple(kept), tuple(refused))
+            paraphrases.append((row, candidate.made_by))
+    return Outcome(shown_row, tuple(paraphrases), tuple(refused))
 
 
 def faults_in(
-    shown: Shown, candidate: Candidate, others: Sequence[str], checks: CheckConfig
+    shown_row: ShownRow, candidate: ParaphraseCandidate, others: Sequence[str], checks: CheckConfig
 ) -> tuple[str, ...]:
     """Return the names of all faults of a candidate; empty if it is good.
 
     Args:
         others: texts of the row's candidates that were accepted before.
 
-    >>> row = Shown(Example("S1", "get NUMBER_0 files", ".."))
-    >>> faults_in(row, Candidate("show me files", ()), [], CheckConfig())
+    >>> row = ShownRow(Example("S1", "get NUMBER_0 files", ".."))
+    >>> faults_in(row, ParaphraseCandidate("show me files", ()), [], CheckConfig())
     ('missing-value',)
     """
     if not candidate.is_typed:
-        return tuple(_token_faults(shown.example.utterance, candidate.text, others, checks))
-    names = tuple(fault.name for fault in faults_of(shown, candidate.text, others, checks))
+        return tuple(_token_faults(shown_row.example.utterance, candidate.text, others, checks))
+    names = tuple(fault.name for fault in faults_of(shown_row, candidate.text, others, checks))
     # Without example values the placeholders themselves must be there.
-    lost = not shown.values and _typed_values(shown.sentence) != _typed_values(candidate.text)
+    lost = not shown_row.values and _typed_values(shown_row.sentence) != _typed_values(
+        candidate.text
+    )
     return (*names, VALUES) if lost else names
 
 
@@ -231,33 +232,32 @@ def _typed_values(text: str) -> Counter[str]:
     return Counter(w for w in words_of(text) if w == '"' or PLACEHOLDER.fullmatch(w))
 
 
-def _row(shown: Shown, candidate: Candidate, canonical: Callable[[str], str]) -> Example | None:
+def _row(
+    shown_row: ShownRow, candidate: ParaphraseCandidate, canonical: Callable[[str], str]
+) -> Example | None:
     # By its words, so that other runs over the same rows give other ids to other sentences.
-    id = f"{shown.example.id}.{xxhash.xxh32_hexdigest(candidate.text.encode())}"
+    id = f"{shown_row.example.id}.{xxhash.xxh32_hexdigest(candidate.text.encode())}"
     if candidate.is_typed:
-        return paraphrase_of(shown, candidate.text, id=id, canonical=canonical)
+        return paraphrase_of(shown_row, candidate.text, id=id, canonical=canonical)
     return replace(
-        shown.example,
+        shown_row.example,
         id=id,
         utterance=candidate.text,
-        source=source_of_copy(shown.example, "paraphrase"),
-        parent=shown.example.id,
+        source=source_of_copy(shown_row.example, "paraphrase"),
+        parent=shown_row.example.id,
     )
 
 
-def _round_trip(batch: Sequence[Outcome], predictor: Predictor) -> Iterator[Outcome]:
-    sentences = [row.utterance for outcome in batch for row, _ in outcome.kept]
+def _round_trip(batch: Sequence[Outcome], predictor: RoundTripParser) -> Iterator[Outcome]:
+    sentences = [row.utterance for outcome in batch for row, _ in outcome.paraphrases]
     programs = iter(predictor.predict(sentences) if sentences else ())
     for outcome in batch:
         good, bad = [], list(outcome.refused)
-        for row, made_by in outcome.kept:
+        for row, made_by in outcome.paraphrases:
             if next(programs) == row.program:
                 good.append((row, made_by))
             else:
-                bad.append(Refused(Candidate(row.utterance, made_by), (ROUND_TRIP,)))
-        yield replace(outcome, kept=tuple(good), refused=tuple(bad))
-
-
-def _limited(outcome: Outcome, number: int) -> Outcome:
-    """Return an outcome with the first paraphrases only; what is over was not asked for."""
-    return replace(outcome, kept=outcome.kept[:number])
+                bad.append(
+                    RefusedCandidate(ParaphraseCandidate(row.utterance, made_by), (ROUND_TRIP,))
+                )
+        yield replace(outcome, paraphrases=tuple(good), refused=tuple(bad))

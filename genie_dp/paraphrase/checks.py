@@ -5,24 +5,221 @@ automatic paraphrases. Genie (section 3.2) checks lengths and values; copies, ne
 language are checked here as well.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from genie_dp.paraphrase.english_share import LanguageCheck
-from genie_dp.paraphrase.find import Found
-from genie_dp.paraphrase.near import same_content
-from genie_dp.paraphrase.no_idea import says_no_idea
+from genie_dp.errors import GenieError, Problem
+from genie_dp.paraphrase.config import CheckSettings
 from genie_dp.paraphrase.shown import (
     PLACEHOLDER,
-    Shown,
+    ShownRow,
     ShownValue,
-    found_in,
+    find_shown_values,
     placeholders,
     utterance_of,
 )
-from genie_dp.paraphrase.typed import words_of
+from genie_dp.paraphrase.typed import FoundValues, words_of
+
+# Words that join others: lemminflect's dictionary has nouns, verbs, adjectives and adverbs only.
+_CLOSED_WORDS = """
+    a an the this that these those some any no every each all both either neither another such
+    i me my mine myself you your yours yourself he him his she her hers it its itself we us our ours
+    they them their theirs who whom whose which what whatever whichever someone somebody something
+    anyone anybody anything everyone everybody everything nobody nothing none one ones
+    and or but nor so yet if unless because since while until till though although whether than as
+    whenever wherever when where why how once
+    of in on at by for from to with without within into onto upon about above below under over
+    after before between among through during against across along around behind beside besides
+    beyond near off out per via toward towards up down inside outside except like unlike plus minus
+    be am is are was were been being do does did done doing have has had having will would shall
+    should can could may might must ought let
+    's 're 've 'll 'd 'm n't not don't doesn't didn't isn't aren't wasn't can't won't couldn't i'm
+    im dont cant whats lets i'd i've i'll you're it's that's what's there's let's gonna wanna gimme
+    zero one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty
+    hundred thousand million first second third
+    please ok okay hi hey hello yes thanks thank pls plz etc am pm
+    app apps email emails gif gifs url urls url wifi tv dm dms sms gps rss faq usa uk id ids pic
+    pics photo photos playlist playlists podcast podcasts website websites online inbox hashtag
+    hashtags retweet retweets tweet tweets tweeted tweeting username usernames selfie emoji meme
+    memes blog blogs smartphone video videos
+"""
+_CLOSED = frozenset(_CLOSED_WORDS.split())
+
+
+@lru_cache(maxsize=65536)
+def is_english_word(word: str) -> bool:
+    """Tell whether a dictionary has a word, in any of its inflected forms.
+
+    >>> [is_english_word(w) for w in ("songs", "whose", "playlists", "musique", "asdf")]
+    [True, True, True, False, False]
+    """
+    if word in _CLOSED:
+        return True
+    import lemminflect
+
+    parts = word.replace("'", "-").split("-")
+    return all(_has_lemma(part, lemminflect.getAllLemmas) for part in parts)
+
+
+def _has_lemma(part: str, lemmas: Callable[[str], object]) -> bool:
+    if part in _CLOSED or lemmas(part):
+        return True
+    # New nouns are in no dictionary with their plural.
+    return part.endswith("s") and len(part) > 3 and bool(lemmas(part[:-1]))
+
+
+def known_share(words: Iterable[str], known: frozenset[str] = frozenset()) -> float:
+    """Return the share of known words among those made of letters; 1.0 if there are none.
+
+    Args:
+        known: further words, such as those of the sentence that was shown.
+
+    >>> known_share(["play", "asdf", "10"]), known_share(["play", "asdf"], frozenset({"asdf"}))
+    (0.5, 1.0)
+    """
+    letters = [word for word in words if any(c.isalpha() for c in word)]
+    if not letters:
+        return 1.0
+    return sum(word in known or is_english_word(word) for word in letters) / len(letters)
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCheck:
+    """Rejects text with few known words, or with some that a language model calls foreign.
+
+    The two shares were measured on short commands: all foreign and nonsense sentences fell, no
+    English one did (November 2026).
+
+    Attributes:
+        least_share: share of known words under which text is no English.
+        doubtful_share: share under which the language model of py3langid is asked.
+        asks_model: whether it is asked at all; it needs the extra `paraphrase` and a second.
+    """
+
+    least_share: float = 0.5
+    doubtful_share: float = 0.8
+    asks_model: bool = False
+    known: frozenset[str] = field(default=frozenset(), repr=False)
+
+    def __post_init__(self) -> None:
+        """Check the shares."""
+        if not 0 <= self.least_share <= self.doubtful_share <= 1:
+            message = "expected 0 <= least_share <= doubtful_share <= 1, got"
+            raise ValueError(f"{message} {self.least_share} and {self.doubtful_share}")
+
+    def accepts(self, text: str, known: Iterable[str] = ()) -> bool:
+        """Tell whether a text is English enough.
+
+        Args:
+            known: words that count as known in this text only.
+
+        >>> check = LanguageCheck()
+        >>> check.accepts("show me my songs"), check.accepts("lkj dfg wert")
+        (True, False)
+        """
+        share = known_share(words_of(text), self.known | frozenset(known))
+        if share < self.least_share:
+            return False
+        return share >= self.doubtful_share or not self.asks_model or _classify()(text)[0] == "en"
+
+
+def check_language_model() -> None:
+    """Raise GenieError (P004) where the language model is not installed."""
+    _classify()
+
+
+@lru_cache(maxsize=1)
+def _classify() -> Callable[[str], tuple[str, float]]:
+    try:
+        from py3langid import langid
+    except ImportError:
+        hint = "pip install 'genie_dp[paraphrase]', or leave --language-model out"
+        raise GenieError(Problem("P004", "the language model is py3langid", hint=hint)) from None
+    classify: Callable[[str], tuple[str, float]] = langid.classify
+    return classify
+
+
+# What may follow "no idea" or "i don't know": about anything else it is a way to ask.
+_TAIL = (
+    r"( (what|how|why))?"
+    r"( (it|this|that|the)( (sentence|meaning|question|command|one|is|means?|says))*"
+    r"| to (do|say|write|put|paraphrase)( here)?)?"
+)
+# The whole text must be one of these: a command may well hold such words inside.
+_PHRASES = rf"""
+    (i (have )?|i've |i am |i'm |im )?(got )?(absolutely )?no (idea|clue){_TAIL}
+    (i )?(do not|don't|dont|did not|didn't) (really )?(know|understand|get){_TAIL}
+    (i )?(cannot|can't|cant|can not) (understand|think of|paraphrase|rephrase)\b.*
+    (i am |i'm |im )?(not sure|unsure|confused){_TAIL}
+    (it|this|that|the sentence|the command|sentence) (makes? no|(does not|doesn't|doesnt|does'nt) make( any)?) sense\b.*
+    (makes? no|(does not|doesn't|doesnt) make( any)?) sense\b.*
+    (this |it )?(is )?(unclear|nonsense|gibberish)
+    idk|dunno|n ?/ ?a|na|none|nothing|no|yes|nope|nil|null|blank|skip|empty
+    (this is )?(a )?test(ing| test)*
+    (the )?same( (as|thing)\b.*)?|see above|as above|ditto|already (good|done)
+    (very )?(good|nice|great)( (survey|study|task|job|hit))?|thanks?( you)?|ok(ay)?
+    paraphrase ?\d?|sentence ?\d?|your (answer|paraphrase)( here)?
+"""  # noqa: E501 - a pattern a line
+_NO_IDEA = re.compile("|".join(f"(?:{row.strip()})" for row in _PHRASES.strip().splitlines()))
+
+
+def says_no_idea(typed: str) -> bool:
+    """Tell whether a text is no paraphrase but says that there is none.
+
+    >>> [says_no_idea(t) for t in ("I have no idea.", "IDK", "I don't understand this sentence")]
+    [True, True, True]
+    >>> says_no_idea("tweet that i have no idea")
+    False
+    """
+    text = " ".join(typed.lower().replace("\u2019", "'").strip(" .!?\t\r\n").split())
+    return _NO_IDEA.fullmatch(text.removeprefix("sorry").lstrip(" ,")) is not None
+
+
+# Words that come and go without anything being said in other words.
+_LIGHT = frozenset(
+    (
+        "a", "an", "the", "this", "that", "these", "those", "my", "our", "your", "any", "some",
+        "please", "pls", "kindly", "hey", "hi", "hello", "ok", "okay", "now", "just", "so", "then",
+        "of", "on", "in", "to", "for", "at", "by", "with", "from", "via", "into", "about",
+        "is", "are", "was", "were", "be", "been", "am", "do", "does", "did", "will", "would", "can",
+        "could", "has", "have", "had", "having", "i", "me", "it", "its", "'s", "'m", "'d", "'ll",
+        "there", "which", "who",
+    )
+) | frozenset(",.!?;:-'\"")  # fmt: skip
+# One more letter than `increase` and `decrease` or `follow` and `unfollow` share, which differ.
+_SAME_WORD = 0.75
+
+
+def same_content(left: Sequence[str], right: Sequence[str], levenshtein: Any) -> bool:
+    """Tell whether two sentences have the same content words in the same order.
+
+    A misspelt or otherwise inflected word is the same word; articles, prepositions, auxiliaries and
+    politeness do not count.
+
+    Args:
+        levenshtein: rapidfuzz.distance.Levenshtein.
+
+    >>> from rapidfuzz.distance import Levenshtein
+    >>> def same(left, right): return same_content(left.split(), right.split(), Levenshtein)
+    >>> same("lower the volume on my tv", "please lower volumes of tv")
+    True
+    >>> same("notify me of new mail", "tell me of new mail"), same("turn it on", "turn it off")
+    (False, False)
+    """
+    ours = [word for word in left if word not in _LIGHT]
+    theirs = [word for word in right if word not in _LIGHT]
+    if len(ours) != len(theirs):
+        return False
+    if not ours:
+        return list(left) == list(right)
+    return all(
+        a == b or levenshtein.normalized_similarity(a, b) > _SAME_WORD
+        for a, b in zip(ours, theirs, strict=True)
+    )
+
 
 FaultName = Literal[
     "too-short",
@@ -38,7 +235,7 @@ FAULTS: tuple[FaultName, ...] = get_args(FaultName)
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class ParaphraseFault:
     """One reason to refuse a paraphrase.
 
     Attributes:
@@ -85,13 +282,30 @@ class CheckConfig:
 DEFAULT = CheckConfig()
 
 
+def check_config_of(settings: CheckSettings) -> CheckConfig:
+    """Return the limits that settings ask for.
+
+    Raises:
+        GenieError: P004, they ask for a language model that is not installed.
+    """
+    if settings.language_model:
+        check_language_model()
+    return CheckConfig(
+        copy_distance=settings.copy_distance,
+        duplicate_distance=settings.duplicate_distance,
+        language=(
+            None if settings.any_language else LanguageCheck(asks_model=settings.language_model)
+        ),
+    )
+
+
 def faults_of(
-    shown: Shown, typed: str, others: Sequence[str] = (), config: CheckConfig = DEFAULT
-) -> tuple[Fault, ...]:
+    shown_row: ShownRow, typed: str, others: Sequence[str] = (), config: CheckConfig = DEFAULT
+) -> tuple[ParaphraseFault, ...]:
     """Return all that is wrong with a paraphrase, in the order of FAULTS; empty if it is good.
 
     Args:
-        shown: the row that was to be paraphrased, with the values that were shown.
+        shown_row: the row that was to be paraphrased, with the values that were shown.
         typed: the paraphrase as typed.
         others: paraphrases of the same sentence that are accepted already, as typed.
 
@@ -101,25 +315,25 @@ def faults_of(
     >>> from genie_dp.paraphrase.shown import show
     >>> from genie_dp.records import Example
     >>> row = Example("S1", "post QUOTED_STRING_0 on twitter", "..")
-    >>> shown = show(row, {"QUOTED_STRING_0": "good morning"})
-    >>> faults_of(shown, 'tweet "good morning" for me')
+    >>> shown_row = show(row, {"QUOTED_STRING_0": "good morning"})
+    >>> faults_of(shown_row, 'tweet "good morning" for me')
     ()
-    >>> [fault.name for fault in faults_of(shown, "Tweet good morning")]
+    >>> [fault.name for fault in faults_of(shown_row, "Tweet good morning")]
     ['unquoted-string']
-    >>> print(faults_of(shown, 'tweet "good evening"')[0].message)
+    >>> print(faults_of(shown_row, 'tweet "good evening"')[0].message)
     You wrote "good evening": write "good morning", exactly so.
     """
     words = words_of(typed)
     if not words:
-        return (Fault("too-short", "Write a sentence."),)
-    found = found_in(shown, typed)
+        return (ParaphraseFault("too-short", "Write a sentence."),)
+    found_values = find_shown_values(shown_row, typed)
     return (
-        *_length_faults(shown, typed, words, config),
+        *_length_faults(shown_row, typed, words, config),
         *_no_idea_faults(typed),
-        *value_faults(shown, found, words),
-        *_copy_faults(shown, typed, config),
-        *_duplicate_faults(shown, typed, others, config),
-        *_language_faults(shown, typed, found, config),
+        *value_faults(shown_row, found_values, words),
+        *_copy_faults(shown_row, typed, config),
+        *_duplicate_faults(shown_row, typed, others, config),
+        *_language_faults(shown_row, typed, found_values, config),
     )
 
 
@@ -127,59 +341,69 @@ def faults_of(
 
 
 def _length_faults(
-    shown: Shown, typed: str, words: Sequence[str], config: CheckConfig
-) -> Iterator[Fault]:
-    asked = min(config.least_words, len(words_of(shown.sentence)))
+    shown_row: ShownRow, typed: str, words: Sequence[str], config: CheckConfig
+) -> Iterator[ParaphraseFault]:
+    asked = min(config.least_words, len(words_of(shown_row.sentence)))
     if len(typed.strip()) < config.least_characters or len(words) < asked:
-        yield Fault("too-short", "This is too short: write a whole sentence.")
+        yield ParaphraseFault("too-short", "This is too short: write a whole sentence.")
 
 
-def _no_idea_faults(typed: str) -> Iterator[Fault]:
+def _no_idea_faults(typed: str) -> Iterator[ParaphraseFault]:
     if says_no_idea(typed):
-        yield Fault("no-idea", "Say it in other words, as you would to an assistant.")
+        yield ParaphraseFault("no-idea", "Say it in other words, as you would to an assistant.")
 
 
 # ----------------------------------------------------------------------------------- values
 
 
-def value_faults(shown: Shown, found: Found, words: Sequence[str]) -> Iterator[Fault]:
+def value_faults(
+    shown_row: ShownRow, found_values: FoundValues, words: Sequence[str]
+) -> Iterator[ParaphraseFault]:
     """Yield what is wrong with the values: gone, changed, said twice or without their marks."""
-    by_token = {value.token: value for value in shown.values}
-    for token in found.missing:
+    by_token = {value.token: value for value in shown_row.values}
+    for token in found_values.missing:
         value = by_token[token]
-        written = _nearest(value, found, words)
+        written = _nearest(value, found_values, words)
         if written:
             message = f"You wrote {written}: write {value.text}, exactly so."
-            yield Fault("altered-value", message, value.text)
+            yield ParaphraseFault("altered-value", message, value.text)
         else:
-            yield Fault("missing-value", f"Use {value.text} in your sentence.", value.text)
-    for token in found.repeated:
+            yield ParaphraseFault(
+                "missing-value", f"Use {value.text} in your sentence.", value.text
+            )
+    for token in found_values.repeated:
         value = by_token[token]
-        yield Fault("altered-value", f"You wrote {value.text} twice: once is enough.", value.text)
-    if not found.missing:
-        yield from _added_texts(shown, found, words)
-    yield from _added_placeholders(shown, words)
-    for token in found.unmarked:
+        yield ParaphraseFault(
+            "altered-value", f"You wrote {value.text} twice: once is enough.", value.text
+        )
+    if not found_values.missing:
+        yield from _added_texts(shown_row, found_values, words)
+    yield from _added_placeholders(shown_row, words)
+    for token in found_values.unmarked:
         value = by_token[token]
-        yield Fault("unquoted-string", _mark_message(value), value.text)
+        yield ParaphraseFault("unquoted-string", _mark_message(value), value.text)
 
 
-def _added_texts(shown: Shown, found: Found, words: Sequence[str]) -> Iterator[Fault]:
+def _added_texts(
+    shown_row: ShownRow, found_values: FoundValues, words: Sequence[str]
+) -> Iterator[ParaphraseFault]:
     """Yield texts in quotes that nobody asked for; words of the sentence may be put in quotes."""
-    used = {i for place in found.spans for i in range(place.start, place.end)}
-    known = set(words_of(shown.sentence))
-    for text in _quoted(words, used):
-        if not known.issuperset(text.split()):
+    used = {i for place in found_values.spans for i in range(place.start, place.end)}
+    sentence_words = set(words_of(shown_row.sentence))
+    for text in _quoted_texts(words, used):
+        if not sentence_words.issuperset(text.split()):
             message = f'Leave "{text}" out, or its quotes: it is not in the sentence above.'
-            yield Fault("altered-value", message, f'"{text}"')
+            yield ParaphraseFault("altered-value", message, f'"{text}"')
 
 
-def _added_placeholders(shown: Shown, words: Sequence[str]) -> Iterator[Fault]:
+def _added_placeholders(shown_row: ShownRow, words: Sequence[str]) -> Iterator[ParaphraseFault]:
     """Yield placeholders that the program does not have, as models of language invent them."""
-    known = set(placeholders(shown.example.utterance)) - {value.token for value in shown.values}
+    known = set(placeholders(shown_row.example.utterance)) - {
+        value.token for value in shown_row.values
+    }
     for word in dict.fromkeys(words):
         if PLACEHOLDER.fullmatch(word) and word not in known:
-            yield Fault("altered-value", f"Leave {word} out: it is no word.", word)
+            yield ParaphraseFault("altered-value", f"Leave {word} out: it is no word.", word)
 
 
 def _mark_message(value: ShownValue) -> str:
@@ -191,11 +415,11 @@ def _mark_message(value: ShownValue) -> str:
 _LEAST_LIKE = 0.6  # similarity from which words are a value misspelt rather than other words
 
 
-def _nearest(value: ShownValue, found: Found, words: Sequence[str]) -> str:
+def _nearest(value: ShownValue, found_values: FoundValues, words: Sequence[str]) -> str:
     """Return what stands in the place of a missing value, or ""."""
-    used = {i for place in found.spans for i in range(place.start, place.end)}
+    used = {i for place in found_values.spans for i in range(place.start, place.end)}
     if value.text.startswith('"'):
-        quoted = _quoted(words, used)
+        quoted = _quoted_texts(words, used)
         if quoted:
             return f'"{quoted[0]}"'
     if value.text[:1] in ("@", "#"):
@@ -220,7 +444,7 @@ def _nearest(value: ShownValue, found: Found, words: Sequence[str]) -> str:
     return ""
 
 
-def _quoted(words: Sequence[str], used: set[int]) -> list[str]:
+def _quoted_texts(words: Sequence[str], used: set[int]) -> list[str]:
     marks = [i for i, word in enumerate(words) if word == '"' and i not in used]
     return [" ".join(words[a + 1 : b]) for a, b in zip(marks[::2], marks[1::2], strict=False)]
 
@@ -282,21 +506,23 @@ def is_near(left: str, right: str, limit: float) -> bool:
     return apart < limit and same_content(words_of(left), words_of(right), _levenshtein())
 
 
-def _copy_faults(shown: Shown, typed: str, config: CheckConfig) -> Iterator[Fault]:
-    utterance = utterance_of(shown, typed)
-    original = shown.sentence if utterance is None else shown.example.utterance
+def _copy_faults(shown_row: ShownRow, typed: str, config: CheckConfig) -> Iterator[ParaphraseFault]:
+    utterance = utterance_of(shown_row, typed)
+    original = shown_row.sentence if utterance is None else shown_row.example.utterance
     if is_near(original, utterance or typed, config.copy_distance):
-        yield Fault("copy", "This is nearly the sentence above: use other words.")
+        yield ParaphraseFault("copy", "This is nearly the sentence above: use other words.")
 
 
 def _duplicate_faults(
-    shown: Shown, typed: str, others: Sequence[str], config: CheckConfig
-) -> Iterator[Fault]:
-    utterance = utterance_of(shown, typed) or typed
-    for other in others:
-        if is_near(utterance_of(shown, other) or other, utterance, config.duplicate_distance):
-            message = f"This is nearly the paraphrase {other!r}: use other words."
-            yield Fault("near-duplicate", message)
+    shown_row: ShownRow, typed: str, others: Sequence[str], config: CheckConfig
+) -> Iterator[ParaphraseFault]:
+    utterance = utterance_of(shown_row, typed) or typed
+    for earlier in others:
+        if is_near(
+            utterance_of(shown_row, earlier) or earlier, utterance, config.duplicate_distance
+        ):
+            message = f"This is nearly the paraphrase {earlier!r}: use other words."
+            yield ParaphraseFault("near-duplicate", message)
             return
 
 
@@ -306,15 +532,15 @@ def is_within(apart: float, limit: float) -> bool:
 
 
 def _language_faults(
-    shown: Shown, typed: str, found: Found, config: CheckConfig
-) -> Iterator[Fault]:
+    shown_row: ShownRow, typed: str, found_values: FoundValues, config: CheckConfig
+) -> Iterator[ParaphraseFault]:
     if config.language is None:
         return
     words = words_of(typed)
-    used = {i for place in found.spans for i in range(place.start, place.end)}
+    used = {i for place in found_values.spans for i in range(place.start, place.end)}
     rest = " ".join(word for i, word in enumerate(words) if i not in used)
-    if not config.language.accepts(rest, words_of(shown.sentence)):
-        yield Fault("not-english", "Write an English sentence.")
+    if not config.language.accepts(rest, words_of(shown_row.sentence)):
+        yield ParaphraseFault("not-english", "Write an English sentence.")
 
 
 @lru_cache(maxsize=1)

@@ -1,8 +1,9 @@
-"""Settings of automatic paraphrases."""
+"""Settings of the steps of paraphrasing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from genie_dp.recipe import check_settings, setting
 
@@ -122,3 +123,201 @@ class ParaphraseConfig:
 
 def _option(name: str) -> str:
     return f"--{OPTION_NAMES.get(name, name).replace('_', '-')}"
+
+
+# ------------------------------------------------------------------------- choosing sentences
+
+Sort = Literal["query", "action", "easy-pair", "mixed-pair", "other-pair", "triple"]
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionRate:
+    """How many sentences of a signature are chosen, and of which share of the signatures.
+
+    >>> str(SelectionRate(50)), str(SelectionRate(1, 0.05))
+    ('50', '5%')
+    """
+
+    count: int = 1
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Check both."""
+        if self.count < 0 or not 0 <= self.share <= 1:
+            message = "expected count >= 0 and share in [0, 1], got"
+            raise ValueError(f"{message} {self.count} and {self.share}")
+
+    def __str__(self) -> str:
+        return str(self.count) if self.share == 1 else f"{self.share * 100:g}%"
+
+
+@dataclass(frozen=True, slots=True)
+class SelectConfig:
+    """How many sentences of which signatures are chosen."""
+
+    query: SelectionRate = setting(
+        SelectionRate(50),
+        "Sentences of each query that stands alone, or a share such as 5% [50].",
+    )
+    action: SelectionRate = setting(
+        SelectionRate(20), "The same of each action that stands alone [20]."
+    )
+    easy_pair: SelectionRate = setting(
+        SelectionRate(10), "The same of each pair of two easy functions [10]."
+    )
+    mixed_pair: SelectionRate = setting(
+        SelectionRate(1), "The same of each pair of an easy and another function [1]."
+    )
+    other_pair: SelectionRate = setting(
+        SelectionRate(1, 0.05), "The same of pairs without an easy function [5%]."
+    )
+    triple: SelectionRate = setting(
+        SelectionRate(1, 0.10), "The same of three functions and more [10%]."
+    )
+    max_words: int | None = setting(30, "Leave out longer sentences.", least=1)
+    unrelated: bool = setting(False, "Keep compounds whose functions have nothing in common.")
+    subsets: tuple[str, ...] = setting(
+        (),
+        "Only rows whose templates belong to this subset of flagged templates [paraphrase].",
+        metavar="NAME",
+    )
+    easy: Path | None = setting(None, "Functions that people understand.", metavar="FILE")
+    hard: Path | None = setting(
+        None, "Functions that need an easy one beside them.", metavar="FILE"
+    )
+    leave_out: Path | None = setting(None, "Functions that are not asked for.", metavar="FILE")
+    categories: Path | None = setting(
+        None,
+        "Skill or function, and a category: those that share one are related.",
+        metavar="TSV",
+    )
+    constants: Path | None = setting(None, "Example values: key, value and display.", metavar="TSV")
+    seed: int = setting(0, "Of the choice and the values.")
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
+
+    def rate(self, sort: Sort) -> SelectionRate:
+        """Return the rate of a sort of signatures."""
+        rate: SelectionRate = getattr(self, sort.replace("-", "_"))
+        return rate
+
+
+# ---------------------------------------------------------------------- tasks and their results
+
+
+@dataclass(frozen=True, slots=True)
+class TaskConfig:
+    """How many sentences and paraphrases a task asks for (Genie, section 3.2)."""
+
+    sentences: int = setting(4, "Sentences of a task.", least=1, most=20)
+    paraphrases: int = setting(2, "Paraphrases that a worker writes of each.", least=1, most=5)
+    workers: int = setting(3, "Workers who see each task; the batch has the setting.", least=1)
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckSettings:
+    """Limits of the checks of what people write."""
+
+    copy_distance: float = setting(
+        0.1, "Edits over length under which a paraphrase is a copy.", least=0, most=1
+    )
+    duplicate_distance: float = setting(
+        0.1, "The same for two paraphrases of a sentence.", least=0, most=1
+    )
+    any_language: bool = setting(False, "Do not ask for English.")
+    language_model: bool = setting(False, "Ask py3langid about sentences with unknown words.")
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
+
+    def unfit(self) -> str | None:
+        """Return which settings do not go together; None if all do."""
+        if self.any_language and self.language_model:
+            return "--any-language and --language-model exclude each other"
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerSettings(CheckSettings):
+    """When a worker is not believed."""
+
+    bad: int = setting(3, "A worker with so many bad paraphrases is rejected wholly ..", least=1)
+    of: int = setting(8, ".. of so many; of more the same share.", least=1)
+
+    def unfit(self) -> str | None:
+        """Return which settings do not go together; None if all do."""
+        if self.bad > self.of:
+            return "--bad must not be more than --of"
+        return CheckSettings.unfit(self)
+
+    def is_bad(self, bad: int, written: int) -> bool:
+        """Tell whether a worker with so many bad paraphrases is rejected (Genie's tool: 3 of 8)."""
+        return bad >= self.bad and bad * self.of >= self.bad * written
+
+
+@dataclass(frozen=True, slots=True)
+class CollectConfig(WorkerSettings):
+    """Which paraphrases of workers are taken (Genie, section 3.2)."""
+
+    threshold: int = setting(2, "Votes for `same` that a paraphrase needs.", least=1)
+    wrong_controls: int = setting(
+        2, "With so many wrong controls a worker's votes on a task do not count.", least=1
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ValidationConfig(WorkerSettings):
+    """How paraphrases are put to the vote."""
+
+    sentences: int = setting(4, "Sentences of a task.", least=1, most=20)
+    paraphrases: int = setting(6, "Paraphrases of a sentence in a task, at most.", least=1, most=20)
+    seed: int = setting(0, "Of the order and the controls.")
+
+
+@dataclass(frozen=True, slots=True)
+class ServeConfig(CheckSettings):
+    """Where the page of tasks is, and what it asks of whom."""
+
+    port: int = setting(8808, "Of the page; 0 for any that is free.", least=0, most=65535)
+    host: str = setting(
+        "127.0.0.1",
+        "Address to listen at; any but this machine's own lets others in, who need the address "
+        "with its token.",
+    )
+    allow_hosts: tuple[str, ...] = setting(
+        (),
+        "A further name by which the page may be asked for, such as a proxy's.",
+        metavar="NAME",
+    )
+    worker: str | None = setting(
+        None, "Whose page it is; otherwise it asks for a name.", metavar="NAME"
+    )
+    sentences: int | None = setting(
+        None, "Sentences of a task; 4, or what the database has.", least=1, most=20
+    )
+    paraphrases: int | None = setting(
+        None,
+        "Paraphrases that a person writes of each; 2, or what the database has.",
+        least=1,
+        most=5,
+    )
+    workers: int = setting(3, "People who see each task.", least=1)

@@ -1,20 +1,273 @@
 """Example values for placeholders, from a file of constants, the skills' lists and short tables."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from random import Random
 
-from genie_dp.languages.thingtalk.slots import slot_type
-from genie_dp.languages.thingtalk.types import STRING, Array, Entity, Type
-from genie_dp.paraphrase.daytime import hour_of, is_then, part_of_day
-from genie_dp.paraphrase.example_table import TABLE
-from genie_dp.paraphrase.order import orders
-from genie_dp.paraphrase.quantity import quantity
-from genie_dp.paraphrase.shown import Shown, placeholders, same_words, show, utterance_of
-from genie_dp.paraphrase.typed import words_of
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.types import STRING, Array, Entity, Type, slot_type
+from genie_dp.paraphrase.shown import (
+    PLACEHOLDER,
+    ShownRow,
+    placeholders,
+    same_words,
+    show,
+    utterance_of,
+)
+from genie_dp.paraphrase.typed import MONTHS, words_of
 from genie_dp.records import Example
 from genie_dp.rng import stream
-from genie_dp.skills.model import Library
+from genie_dp.skills.model import SkillLibrary
+
+# For where neither a file nor a skill gives any: written as people write them, and easy to tell
+# from each other and from other words.
+TABLE: Mapping[str, tuple[str, ...]] = {
+    "NUMBER": tuple(map(str, (2, 3, 4, 5, 6, 7, 8, 9, 12, 15, 18, 20, 25, 30, 40, 50))),
+    "CURRENCY": tuple(f"${n}" for n in (5, 8, 10, 12, 15, 20, 25, 30, 40, 45, 60, 80, 90, 120)),
+    "DATE": (
+        "january 4", "february 12", "february 23", "march 8", "april 16", "may 3", "may 21",
+        "june 11", "july 7", "july 29", "august 14", "september 2", "september 19", "october 24",
+        "november 6", "december 18",
+    ),
+    "TIME": (
+        "6:30 am", "7:15 am", "8:00 am", "8:45 am", "9:30 am", "10:20 am", "11:40 am", "1:10 pm",
+        "2:30 pm", "3:50 pm", "4:15 pm", "5:00 pm", "6:20 pm", "7:30 pm", "8:10 pm", "9:45 pm",
+    ),
+    "DURATION": (
+        "10 minutes", "15 minutes", "20 minutes", "25 minutes", "30 minutes", "40 minutes",
+        "45 minutes", "2 hours", "3 hours", "4 hours",
+    ),
+    "LOCATION": (
+        "palo alto", "seattle", "boston", "chicago", "new york", "london", "paris", "rome",
+        "berlin", "tokyo", "sydney", "toronto", "denver", "austin", "madrid", "vienna",
+    ),
+    "MEASURE_byte": ("5 mb", "10 mb", "20 mb", "50 mb", "100 mb", "500 mb", "2 gb", "4 gb"),
+    "MEASURE_C": tuple(f"{n} degrees celsius" for n in (5, 8, 12, 15, 18, 20, 22, 25, 28, 30)),
+    "MEASURE_m": ("100 meters", "400 meters", "2 km", "5 km", "8 km", "20 km"),
+    "MEASURE_m2": tuple(f"{n} square meters" for n in (20, 40, 60, 80, 120, 200)),
+    "MEASURE_mps": tuple(f"{n} meters per second" for n in (3, 5, 8, 10, 15, 20)),
+    "MEASURE_kg": tuple(f"{n} kg" for n in (2, 5, 10, 50, 60, 70, 80, 90)),
+    "MEASURE_kcal": tuple(f"{n} calories" for n in (100, 150, 200, 300, 400, 500, 700, 900)),
+    "MEASURE_bpm": tuple(f"{n} bpm" for n in (60, 70, 80, 90, 110, 120, 140, 150)),
+    "MEASURE_dB": tuple(f"{n} decibels" for n in (40, 50, 60, 70, 80, 90)),
+    "QUOTED_STRING": (
+        "good morning", "blue sky", "happy birthday", "long walk", "green tea", "summer plans",
+        "old friends", "paper boats", "winter coat", "river bank", "funny cats", "city lights",
+    ),
+    "USERNAME": ("alice", "bob", "carol", "dave", "emma", "frank", "grace", "henry"),
+    "HASHTAG": ("sunset", "foodie", "travel", "throwback", "monday", "sports", "garden", "music"),
+    "URL": (
+        "www.example.com", "www.example.org", "www.example.net/news", "www.example.com/blog",
+        "www.example.org/photos", "www.example.net/shop", "www.example.com/help",
+        "www.example.org/events",
+    ),
+    "EMAIL_ADDRESS": (
+        "alice@example.com", "bob@example.org", "carol@example.net", "dave@example.com",
+        "emma@example.org", "frank@example.net", "grace@example.com", "henry@example.org",
+    ),
+    "PHONE_NUMBER": tuple(f"+155501{n:05d}" for n in range(1200, 3120, 240)),
+    "PATH_NAME": (
+        "report.pdf", "notes.txt", "photo.jpg", "slides.pptx", "songs.zip", "letter.docx",
+        "budget.xlsx", "plan.md",
+    ),
+}  # fmt: skip
+
+
+_HINT = "a line is key, value and, if it is shown otherwise, display, with tabs between"
+
+
+def read_constants(text: str, *, file: str) -> dict[str, tuple[str, ...]]:
+    r"""Return key -> values as people see them, in the order of the file.
+
+    A key is `param:@skill.function:name:Type`, `param:@skill.*:name:Type`, `param:name:Type` or
+    `Type`; a key may stand on several lines. Lines that begin with # and empty ones do not count.
+
+    Raises:
+        GenieError: P002, all lines that cannot be read.
+
+    >>> read_constants("Number\t7\nEntity(tt:iso_lang_code)\tzh\tchinese\n", file="constants.tsv")
+    {'Number': ('7',), 'Entity(tt:iso_lang_code)': ('chinese',)}
+    """
+    values_by_key: dict[str, list[str]] = {}
+    problems = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        cells = [cell.strip() for cell in line.rstrip("\r").split("\t")]
+        span = Span(file, number, 1, number, len(line) + 1)
+        problem = _problem(cells)
+        if problem:
+            problems.append(Problem("P002", problem, span, _HINT))
+            continue
+        value = cells[2] if len(cells) > 2 and cells[2] else cells[1]
+        listed = values_by_key.setdefault(cells[0], [])
+        if value not in listed:
+            listed.append(value)
+    if problems:
+        raise GenieError(problems, sources={file: text})
+    return {key: tuple(values) for key, values in values_by_key.items()}
+
+
+def _problem(cells: list[str]) -> str:
+    if not 2 <= len(cells) <= 3:
+        return f"expected 2 or 3 columns, got {len(cells)}"
+    if not cells[0] or not cells[1]:
+        return "expected a key and a value, got an empty one"
+    if cells[0].startswith("param:") and cells[0].count(":") < 2:
+        return f"expected param:name:Type, got {cells[0]!r}"
+    return ""
+
+
+# The hours of which people say so; at the edges more than one does.
+_HOURS: Mapping[str, frozenset[int]] = {
+    "morning": frozenset(range(4, 12)),
+    "afternoon": frozenset(range(12, 18)),
+    "evening": frozenset(range(17, 23)),
+    "night": frozenset((*range(19, 24), *range(4))),
+    "tonight": frozenset(range(17, 24)),
+}
+_HALF_DAYS = re.compile(r"(\d{1,2})(?::\d\d)? ?(am|pm)")
+_NEAR = 3  # words: "TIME_0 every single morning"
+
+
+def part_of_day(tokens: Sequence[str], at: int) -> str:
+    """Return the part of the day named before or behind a time, or "".
+
+    >>> part_of_day("every morning at TIME_0 , show my night lights".split(), 3)
+    'morning'
+    >>> part_of_day("at TIME_0 every single night".split(), 1), part_of_day(["at", "TIME_0"], 1)
+    ('night', '')
+    """
+    before = tokens[max(at - _NEAR, 0) : at][::-1]
+    for side in (before, tokens[at + 1 : at + 1 + _NEAR]):
+        for token in side:
+            if token in _HOURS:
+                return token
+            if token == ",":
+                break
+    return ""
+
+
+def is_then(part: str, hour: int) -> bool:
+    """Tell whether an hour, of 24, belongs to a part of the day; every one belongs to "".
+
+    >>> is_then("morning", 8), is_then("night", 14), is_then("", 14)
+    (True, False, True)
+    """
+    return not part or hour in _HOURS[part]
+
+
+def hour_of(text: str) -> int | None:
+    """Return the hour, of 24, of a time that says its half of the day; None for other texts.
+
+    >>> hour_of("2:30 pm"), hour_of("12 am"), hour_of("8:30")
+    (14, 0, None)
+    """
+    match = _HALF_DAYS.fullmatch(text.strip().lower())
+    return int(match[1]) % 12 + 12 * (match[2] == "pm") if match else None
+
+
+_NUMBER = re.compile(r"([$€£¥]?)(-?\d+(?:\.\d+)?)(?: ?(.*))?")
+_TIME = re.compile(r"(\d{1,2}):(\d\d)(?: ?(am|pm))?")
+_DATE = re.compile(rf"({'|'.join(MONTHS)}) (\d{{1,2}})(?:,? (\d{{4}}))?")
+_SCALES = {
+    "seconds": 1, "second": 1, "minutes": 60, "minute": 60, "hours": 3600, "hour": 3600,
+    "days": 86400, "day": 86400, "weeks": 604800, "week": 604800,
+    "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "km": 1e3, "kilometers": 1e3, "m": 1, "meters": 1,
+    "miles": 1609.344, "feet": 0.3048,
+}  # fmt: skip
+
+
+def quantity(text: str) -> float | None:
+    """Return a number by which values of one sort can be compared; None for other values.
+
+    >>> quantity("2 hours") > quantity("90 minutes"), quantity("8:30 am") < quantity("1:00 pm")
+    (True, True)
+    >>> quantity("may 5") < quantity("november 1"), quantity("hello") is None
+    (True, True)
+    """
+    plain = text.strip().lower().replace(",", "")
+    if (match := _TIME.fullmatch(plain)) is not None:
+        hour = int(match[1]) % 12 + 12 * (match[3] == "pm") if match[3] else int(match[1])
+        return hour * 60.0 + int(match[2])
+    if (match := _DATE.fullmatch(plain)) is not None:
+        year = int(match[3]) if match[3] else 0
+        return year * 372.0 + MONTHS.index(match[1]) * 31 + int(match[2])
+    if (match := _NUMBER.fullmatch(plain)) is not None:
+        return float(match[2]) * _SCALES.get(match[3] or "", 1)
+    return None
+
+
+_PARAMETER = re.compile(r"param:(\w+):")
+_LOW = frozenset({"low", "min", "minimum", "from", "start", "after", "lower", "begin", "least"})
+_HIGH = frozenset({"high", "max", "maximum", "to", "end", "before", "upper", "until", "most"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Bound:
+    """A comparison with a placeholder; `name` says of what, `clause` counts the conjuncts."""
+
+    name: str
+    token: str
+    is_lower: bool
+    clause: int
+
+    @property
+    def stem(self) -> str:
+        """Return the placeholder without its number."""
+        return self.token.rpartition("_")[0]
+
+
+def orders(program: str) -> frozenset[tuple[str, str]]:
+    """Return pairs (smaller, greater) of placeholders of a program in token form.
+
+    A lower bound is smaller than an upper bound of the same parameter; if one of the two is enough
+    (`or`), it is the greater one, so that not everything fits. Inputs named low and high, from and
+    to and the like are bounds, too.
+
+    >>> sorted(orders("filter param:a:Number > NUMBER_1 and param:a:Number < NUMBER_0"))
+    [('NUMBER_1', 'NUMBER_0')]
+    >>> sorted(orders("filter param:a:Number > NUMBER_0 or param:a:Number < NUMBER_1"))
+    [('NUMBER_1', 'NUMBER_0')]
+    """
+    pairs = set()
+    for left, right in combinations(_bounds(program.split(" ")), 2):
+        if left.name != right.name or left.is_lower == right.is_lower:
+            continue
+        if left.stem != right.stem or left.token == right.token:
+            continue
+        lower, upper = (left, right) if left.is_lower else (right, left)
+        pair = (lower.token, upper.token)
+        pairs.add(pair if left.clause != right.clause else pair[::-1])
+    return frozenset(pairs)
+
+
+def _bounds(tokens: list[str]) -> Iterator[_Bound]:
+    clause, call = 0, ""
+    for i in range(1, len(tokens) - 1):
+        if tokens[i].startswith("@"):
+            call = f"call {i}"
+        name = _PARAMETER.match(tokens[i - 1])
+        if tokens[i] in ("and", "=>", "filter"):
+            clause += 1
+        elif name is not None and PLACEHOLDER.fullmatch(tokens[i + 1]):
+            token = tokens[i + 1]
+            if tokens[i] in (">", ">=", "<", "<="):
+                is_negated = i > 1 and tokens[i - 2] == "not"
+                yield _Bound(name[1], token, (tokens[i][0] == ">") != is_negated, clause)
+            elif tokens[i] == "=" and (side := _side(name[1])) is not None:
+                # Arguments of one call all hold, as conjuncts do.
+                yield _Bound(call, token, side, -i)
+
+
+def _side(name: str) -> bool | None:
+    words = set(name.lower().split("_"))
+    if words & _LOW:
+        return True
+    return False if words & _HIGH else None
+
 
 TRIES = 200  # drawings before a row is left out: lists of a handful may not do for long sentences
 
@@ -38,11 +291,11 @@ class ExampleValues:
     """
 
     constants: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    library: Library | None = None
+    library: SkillLibrary | None = None
     seed: int = 0
     _pools: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False)
 
-    def shown(self, row: Example) -> Shown | None:
+    def show(self, row: Example) -> ShownRow | None:
         """Return a row with example values; None if no draw can be read back from the sentence."""
         tokens = placeholders(row.utterance)
         pools = {token: self.pool(row, token) for token in tokens}
@@ -51,12 +304,16 @@ class ExampleValues:
         rng = stream(self.seed, "paraphrase", "values", row.utterance, row.program)
         smaller = _orders(row, tokens)
         for _ in range(TRIES):
-            values = _drawn(rng, pools)
+            values = _draw_values(rng, pools)
             if values is None:
                 return None
-            shown = show(row, _swapped(values, pools, smaller))
-            if _is_in_order(shown, smaller) and _is_of_its_day(shown) and _is_readable(shown):
-                return shown
+            shown_row = show(row, _swap_into_order(values, pools, smaller))
+            if (
+                _is_in_order(shown_row, smaller)
+                and _is_of_its_day(shown_row)
+                and _is_readable(shown_row)
+            ):
+                return shown_row
         return None
 
     def pool(self, row: Example, token: str) -> tuple[str, ...]:
@@ -73,12 +330,12 @@ class ExampleValues:
         for key in keys(parameter, type_):
             if key in self.constants:
                 return self.constants[key]
-        listed = tuple(dict.fromkeys(self._listed(stem, parameter)))
+        listed = tuple(dict.fromkeys(self._values_of_lists(stem, parameter)))
         if stem.startswith("GENERIC_ENTITY") and stem.rpartition(":")[2] in _TITLES:
             return tuple(f'"{value}"' for value in listed)
         return listed or TABLE.get(stem, ())
 
-    def _listed(self, stem: str, parameter: str) -> Iterator[str]:
+    def _values_of_lists(self, stem: str, parameter: str) -> Iterator[str]:
         if self.library is None:
             return
         for name in (*self._tag(parameter), *self._kinds(slot_type(f"{stem}_0"))):
@@ -86,8 +343,8 @@ class ExampleValues:
 
     def _tag(self, parameter: str) -> Iterator[str]:
         function, _, name = parameter.rpartition(":")
-        found = self.library.find(function) if self.library and function else None
-        declared = found.signature.parameter(name) if found else None
+        skill_function = self.library.find(function) if self.library and function else None
+        declared = skill_function.signature.parameter(name) if skill_function else None
         if declared is not None and declared.value_list and _is_text(declared.type):
             yield declared.value_list
 
@@ -99,8 +356,8 @@ class ExampleValues:
         while waiting:
             kind = waiting.pop(0)
             yield kind
-            known = self.library.entity_types.get(kind)
-            waiting.extend(known.parents if known else ())
+            entity_type = self.library.entity_types.get(kind)
+            waiting.extend(entity_type.parents if entity_type else ())
 
 
 def keys(parameter: str, type_: str) -> tuple[str, ...]:
@@ -143,7 +400,7 @@ def _orders(row: Example, tokens: Sequence[str]) -> frozenset[tuple[str, str]]:
     return frozenset(found)
 
 
-def _drawn(rng: Random, pools: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
+def _draw_values(rng: Random, pools: Mapping[str, tuple[str, ...]]) -> dict[str, str] | None:
     """Draw a value for each placeholder, from one pool never the same; None if it has too few."""
     values: dict[str, str] = {}
     for pool in dict.fromkeys(pools.values()):
@@ -154,7 +411,7 @@ def _drawn(rng: Random, pools: Mapping[str, tuple[str, ...]]) -> dict[str, str] 
     return values
 
 
-def _swapped(
+def _swap_into_order(
     values: dict[str, str],
     pools: Mapping[str, tuple[str, ...]],
     smaller: frozenset[tuple[str, str]],
@@ -172,8 +429,8 @@ def _swapped(
     return values
 
 
-def _is_in_order(shown: Shown, smaller: frozenset[tuple[str, str]]) -> bool:
-    sizes = {value.token: quantity(value.bare) for value in shown.values}
+def _is_in_order(shown_row: ShownRow, smaller: frozenset[tuple[str, str]]) -> bool:
+    sizes = {value.token: quantity(value.bare) for value in shown_row.values}
     for left, right in smaller:
         less, more = sizes[left], sizes[right]
         if less is not None and more is not None and less >= more:
@@ -181,10 +438,10 @@ def _is_in_order(shown: Shown, smaller: frozenset[tuple[str, str]]) -> bool:
     return True
 
 
-def _is_of_its_day(shown: Shown) -> bool:
+def _is_of_its_day(shown_row: ShownRow) -> bool:
     """Tell whether no time contradicts the part of the day beside it ("morning at 2:30 pm")."""
-    tokens = shown.example.utterance.split(" ")
-    for value in shown.values:
+    tokens = shown_row.example.utterance.split(" ")
+    for value in shown_row.values:
         if value.token.startswith("TIME_"):
             hour = hour_of(value.bare)
             part = part_of_day(tokens, tokens.index(value.token))
@@ -193,10 +450,10 @@ def _is_of_its_day(shown: Shown) -> bool:
     return True
 
 
-def _is_readable(shown: Shown) -> bool:
+def _is_readable(shown_row: ShownRow) -> bool:
     """Tell whether the values differ and each can be found again, and only where it stands."""
-    texts = [words_of(value.bare.lstrip("@#")) for value in shown.values]
+    texts = [words_of(value.bare.lstrip("@#")) for value in shown_row.values]
     if len(set(texts)) < len(texts):
         return False
-    back = utterance_of(shown, shown.sentence)
-    return back is not None and same_words(back, shown.example.utterance)
+    back = utterance_of(shown_row, shown_row.sentence)
+    return back is not None and same_words(back, shown_row.example.utterance)

@@ -8,14 +8,38 @@ and a noun in "the book"; "get" is left alone before "me". Words of values, and 
 """
 
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, Protocol
 
-from genie_dp.paraphrase.lexical_fixed import fixed_phrases
+from genie_dp.resources import data_folder
 from genie_dp.templates import english_words as lists
-from genie_dp.templates.english import article, starts_with_verb
+from genie_dp.templates.english import (
+    article,
+    gerund,
+    past_participle,
+    plural,
+    starts_with_verb,
+    third_person,
+)
+from genie_dp.texts import read_text
+
+
+@lru_cache(maxsize=1)
+def fixed_phrases() -> Mapping[str, tuple[tuple[str, ...], ...]]:
+    """Return the shipped phrases by their first word.
+
+    >>> fixed_phrases()["hip"]
+    (('hip', 'hop'),)
+    """
+    phrases: dict[str, tuple[tuple[str, ...], ...]] = {}
+    for line in read_text(data_folder("paraphrase/data") / "fixed.txt").splitlines():
+        words = tuple(line.split())
+        if words and not line.startswith("#"):
+            phrases[words[0]] = (*phrases.get(words[0], ()), words)
+    return phrases
+
 
 # verb in its base form, other forms of a verb, noun, adjective, adverb, preposition, any
 Role = Literal["vb", "vf", "n", "a", "r", "p", "x"]
@@ -68,7 +92,7 @@ class Form:
     source: str = "own"
 
 
-class Lexicon(Protocol):
+class SynonymLexicon(Protocol):
     """What may be said instead, by the first word of it."""
 
     def starting(self, word: str) -> Sequence[Form]:
@@ -85,9 +109,9 @@ class Site:
     form: Form
 
 
-def reworded(
+def replace_words(
     utterance: str,
-    lexicon: Lexicon,
+    lexicon: SynonymLexicon,
     rng: random.Random,
     *,
     protected: Collection[int] = (),
@@ -101,24 +125,24 @@ def reworded(
         protected: positions of tokens that belong to values (see `value_positions`).
         most: replacements in one sentence, at most.
 
-    >>> from genie_dp.paraphrase.lexical_files import lexicon_of
+    >>> from genie_dp.paraphrase.lexicons import lexicon_of
     >>> lexicon = lexicon_of([("photo", "n", "picture", "own")])
-    >>> reworded("show my photos", lexicon, random.Random(0))
+    >>> replace_words("show my photos", lexicon, random.Random(0))
     'show my pictures'
     """
     tokens = utterance.split(" ")
-    found = sites(tokens, lexicon, protected=protected)
-    if not found:
+    possible = sites(tokens, lexicon, protected=protected)
+    if not possible:
         return None
-    return applied(tokens, chosen(found, rng, most=most))
+    return apply_sites(tokens, choose_sites(possible, rng, most=most))
 
 
 def sites(
-    tokens: Sequence[str], lexicon: Lexicon, *, protected: Collection[int] = ()
+    tokens: Sequence[str], lexicon: SynonymLexicon, *, protected: Collection[int] = ()
 ) -> tuple[Site, ...]:
     """Return every replacement that is possible in a sentence, from left to right."""
-    found: list[Site] = []
-    kept: set[int] | None = None
+    possible: list[Site] = []
+    fixed: set[int] | None = None
     for start, token in enumerate(tokens):
         for form in lexicon.starting(token):
             stop = start + len(form.words)
@@ -127,42 +151,44 @@ def sites(
             # "The photo as a picture" shall not become "the picture as a picture".
             if form.replacement in tokens or not fits(tokens, start, form):
                 continue
-            if kept is None:
-                kept = {*protected, *_fixed_positions(tokens)}
-            if kept.isdisjoint(range(start, stop)):
-                found.append(Site(start, stop, form))
-    return tuple(found)
+            if fixed is None:
+                fixed = {*protected, *_fixed_positions(tokens)}
+            if fixed.isdisjoint(range(start, stop)):
+                possible.append(Site(start, stop, form))
+    return tuple(possible)
 
 
-def chosen(found: Sequence[Site], rng: random.Random, *, most: int) -> tuple[Site, ...]:
+def choose_sites(possible: Sequence[Site], rng: random.Random, *, most: int) -> tuple[Site, ...]:
     """Return one to `most` sites that do not overlap, in the order of the sentence."""
-    wanted = rng.randint(1, max(1, most))
+    count = rng.randint(1, max(1, most))
     taken: list[Site] = []
-    left = list(found)
-    while left and len(taken) < wanted:
-        site = left[rng.randrange(len(left))]
+    open_sites = list(possible)
+    while open_sites and len(taken) < count:
+        site = open_sites[rng.randrange(len(open_sites))]
         taken.append(site)
-        left = [other for other in left if other.stop <= site.start or other.start >= site.stop]
+        open_sites = [
+            free for free in open_sites if free.stop <= site.start or free.start >= site.stop
+        ]
     return tuple(sorted(taken, key=lambda site: site.start))
 
 
-def applied(tokens: Sequence[str], taken: Sequence[Site]) -> str:
+def apply_sites(tokens: Sequence[str], taken: Sequence[Site]) -> str:
     """Return the sentence with the replacements made, and the articles before them right.
 
     >>> form = Form(("email",), "message", "n")
-    >>> applied("open an email".split(), [Site(2, 3, form)])
+    >>> apply_sites("open an email".split(), [Site(2, 3, form)])
     'open a message'
     """
-    said: list[str] = []
+    words: list[str] = []
     position = 0
     for site in taken:
-        said.extend(tokens[position : site.start])
-        if said and said[-1] in ("a", "an"):
-            said[-1] = article(site.form.replacement)
-        said.append(site.form.replacement)
+        words.extend(tokens[position : site.start])
+        if words and words[-1] in ("a", "an"):
+            words[-1] = article(site.form.replacement)
+        words.append(site.form.replacement)
         position = site.stop
-    said.extend(tokens[position:])
-    return " ".join(said)
+    words.extend(tokens[position:])
+    return " ".join(words)
 
 
 # ----------------------------------------------------------------------------- what fits
@@ -245,16 +271,16 @@ def value_positions(
     >>> sorted(value_positions("wide red block".split(), "( is ( property wide ) red )", names))
     [1]
     """
-    found: set[int] = set()
-    quotes = [at for at, token in enumerate(tokens) if token == '"']
+    positions: set[int] = set()
+    quotes = [index for index, token in enumerate(tokens) if token == '"']
     for begin, end in zip(quotes[::2], quotes[1::2], strict=False):
-        found.update(range(begin, end + 1))
+        positions.update(range(begin, end + 1))
     for value in _values(program, names):
         first, length = value[0], len(value)
-        for at, token in enumerate(tokens):
-            if token == first and tuple(tokens[at : at + length]) == value:
-                found.update(range(at, at + length))
-    return frozenset(found)
+        for index, token in enumerate(tokens):
+            if token == first and tuple(tokens[index : index + length]) == value:
+                positions.update(range(index, index + length))
+    return frozenset(positions)
 
 
 @lru_cache(maxsize=4096)
@@ -272,40 +298,89 @@ def _values(program: str, names: frozenset[str]) -> tuple[tuple[str, ...], ...]:
         plain = (tuple(leaf) for leaf in leaves if all(map(str.isalpha, leaf)))
         leaves_said = (leaf for leaf in plain if len("".join(leaf)) > 1)
         return tuple(dict.fromkeys((*leaves_said, *_quoted(words), *_slots(words))))
-    found = dict.fromkeys(_quoted(words))
-    found |= dict.fromkeys(
+    values = dict.fromkeys(_quoted(words))
+    values |= dict.fromkeys(
         tuple(word.removeprefix("enum:").split("_")) for word in words if word.startswith("enum:")
     )
-    return tuple(found)
+    return tuple(values)
 
 
 def _quoted(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     begin = -1
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word != '"':
             continue
-        if 0 <= begin < at - 1:
-            yield tuple(words[begin + 1 : at])
-        begin = -1 if begin >= 0 else at
+        if 0 <= begin < index - 1:
+            yield tuple(words[begin + 1 : index])
+        begin = -1 if begin >= 0 else index
 
 
 def _slots(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
     """Yield the words of each slot of TOP that holds nothing else."""
     begin = -1
-    for at, word in enumerate(words):
+    for index, word in enumerate(words):
         if word.startswith("SL:"):
-            begin = at + 1
-        elif word == "]" and 0 <= begin < at:
-            yield tuple(words[begin:at])
+            begin = index + 1
+        elif word == "]" and 0 <= begin < index:
+            yield tuple(words[begin:index])
         if word in ("[", "]", "("):
             begin = -1
 
 
 def _fixed_positions(tokens: Sequence[str]) -> set[int]:
-    found: set[int] = set()
+    positions: set[int] = set()
     phrases = fixed_phrases()
     for start, token in enumerate(tokens):
         for phrase in phrases.get(token, ()):
             if tuple(tokens[start : start + len(phrase)]) == phrase:
-                found.update(range(start, start + len(phrase)))
-    return found
+                positions.update(range(start, start + len(phrase)))
+    return positions
+
+
+InflectedPair = tuple[str, str, Role]
+
+
+def verb_forms(verb: str, other: str) -> Iterator[InflectedPair]:
+    """Yield (form of the verb, form of the other, role), the base form first.
+
+    >>> [pair[:2] for pair in verb_forms("buy", "purchase")]
+    [('buy', 'purchase'), ('buys', 'purchases'), ('buying', 'purchasing'), ('bought', 'purchased')]
+    >>> [pair[0] for pair in verb_forms("compose", "write")]
+    ['compose', 'composes', 'composing']
+    """
+    yield verb, other, "vb"
+    pairs = [
+        (inflect(verb), inflect(other)) for inflect in (third_person, gerund, past, past_participle)
+    ]
+    for form, replacement in dict.fromkeys(pairs):
+        replacements = {second for first, second in pairs if first == form}
+        if form != verb and len(replacements) == 1:
+            yield form, replacement, "vf"
+
+
+def noun_forms(noun: str, other: str) -> Iterator[InflectedPair]:
+    """Yield the singular and the plural of both.
+
+    >>> [pair[:2] for pair in noun_forms("kid", "child")]
+    [('kid', 'child'), ('kids', 'children')]
+    """
+    yield noun, other, "n"
+    if plural(noun) != noun:
+        yield plural(noun), plural(other), "n"
+
+
+@lru_cache(maxsize=4096)
+def past(words: str) -> str:
+    """Return a verb phrase in the past tense: its first word changes.
+
+    >>> past("write down"), past("turn on"), past("email")
+    ('wrote down', 'turned on', 'emailed')
+    """
+    verb, space, rest = words.partition(" ")
+    participle = past_participle(verb)
+    if participle.endswith("ed") and verb != "read":
+        return f"{participle}{space}{rest}"
+    import lemminflect
+
+    inflected = lemminflect.getInflection(verb, "VBD")
+    return f"{inflected[0] if inflected else participle}{space}{rest}"

@@ -10,9 +10,9 @@ from itertools import islice
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.paraphrase.auto import Candidate
-from genie_dp.paraphrase.auto_journal import Journal, Usage, key_of
-from genie_dp.paraphrase.shown import Shown
+from genie_dp.paraphrase.auto import ParaphraseCandidate
+from genie_dp.paraphrase.journal import Journal, Usage, key_of
+from genie_dp.paraphrase.shown import ShownRow
 from genie_dp.rng import child_seed
 
 SENTENCE = "{sentence}"
@@ -79,37 +79,42 @@ class ModelParaphraser:
         """Return what the paraphrases are said to be made by."""
         return f"model:{self.config.model.rstrip('/').rpartition('/')[2]}"
 
-    def candidates(self, rows: Iterable[Shown]) -> Iterator[tuple[Shown, tuple[Candidate, ...]]]:
+    def candidates(
+        self, rows: Iterable[ShownRow]
+    ) -> Iterator[tuple[ShownRow, tuple[ParaphraseCandidate, ...]]]:
         """Yield each row with what the model said."""
-        left, place = iter(rows), 0
-        while batch := list(islice(left, self.config.batch_size)):
-            keys = [self._key(shown, place + index) for index, shown in enumerate(batch)]
+        unread, place = iter(rows), 0
+        while batch := list(islice(unread, self.config.batch_size)):
+            keys = [self._key(shown_row, place + index) for index, shown_row in enumerate(batch)]
             if not all(key in self.journal.answers for key in keys):
-                said = self._sampled([shown.sentence for shown in batch], place)
-                self.journal.add(dict(zip(keys, said, strict=True)), Usage(requests=1))
-            for key, shown in zip(keys, batch, strict=True):
+                answers = self._sample_texts([shown_row.sentence for shown_row in batch], place)
+                self.journal.add(dict(zip(keys, answers, strict=True)), Usage(requests=1))
+            for key, shown_row in zip(keys, batch, strict=True):
                 texts = self.journal.answers[key]
-                yield shown, tuple(Candidate(text, (self.name,), True) for text in texts)
+                yield (
+                    shown_row,
+                    tuple(ParaphraseCandidate(text, (self.name,), True) for text in texts),
+                )
             place += len(batch)
 
-    def _key(self, shown: Shown, place: int) -> str:
+    def _key(self, shown_row: ShownRow, place: int) -> str:
         # The place stands for the batch, whose other sentences take part in the sampling.
-        return key_of(shown.sentence, place, self.number, self.config)
+        return key_of(shown_row.sentence, place, self.number, self.config)
 
-    def _sampled(self, sentences: Sequence[str], place: int) -> list[tuple[str, ...]]:
+    def _sample_texts(self, sentences: Sequence[str], place: int) -> list[tuple[str, ...]]:
         """Return the different texts that the model says to each sentence, in order."""
         import torch
 
         config, loaded = self.config, self.loaded
         usual = SEQ2SEQ_PROMPT if loaded.is_seq2seq else CAUSAL_PROMPT
         prompts = [(config.prompt or usual).replace(SENTENCE, text) for text in sentences]
-        read = loaded.tokenizer(prompts, return_tensors="pt", padding=True, truncation=True)
-        read = {k: v.to(loaded.device) for k, v in read.items() if k != "token_type_ids"}
+        encoded = loaded.tokenizer(prompts, return_tensors="pt", padding=True, truncation=True)
+        encoded = {k: v.to(loaded.device) for k, v in encoded.items() if k != "token_type_ids"}
         count = self.number * _SPARE
         torch.manual_seed(child_seed(config.seed, "paraphrase", place) >> 1)
         with torch.inference_mode():
-            made = loaded.model.generate(
-                **read,
+            sequences = loaded.model.generate(
+                **encoded,
                 do_sample=True,
                 temperature=config.temperature,
                 top_p=config.top_p,
@@ -117,18 +122,14 @@ class ModelParaphraser:
                 max_new_tokens=config.most_tokens,
                 pad_token_id=loaded.tokenizer.pad_token_id,
             )
-        skipped = 0 if loaded.is_seq2seq else read["input_ids"].shape[1]
-        texts = loaded.tokenizer.batch_decode(made[:, skipped:], skip_special_tokens=True)
-        said = [_first_line(text) for text in texts]
+        skipped = 0 if loaded.is_seq2seq else encoded["input_ids"].shape[1]
+        texts = loaded.tokenizer.batch_decode(sequences[:, skipped:], skip_special_tokens=True)
+        # After its first line a model goes on to something else.
+        lines = [" ".join(text.strip().split("\n", 1)[0].split()) for text in texts]
         return [
-            tuple(text for text in dict.fromkeys(said[at : at + count]) if text)
-            for at in range(0, len(said), count)
+            tuple(text for text in dict.fromkeys(lines[start : start + count]) if text)
+            for start in range(0, len(lines), count)
         ]
-
-
-def _first_line(text: str) -> str:
-    """Return what a model says before it goes on to something else."""
-    return " ".join(text.strip().split("\n", 1)[0].split())
 
 
 def load_model(config: ModelConfig) -> LoadedModel:

@@ -7,36 +7,252 @@ is replaced, after all other changes.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeGuard, assert_never
 
-from genie_dp.paraphrase.rules_english import (
-    ANYTHING,
-    COMMAND_START,
-    DATE,
-    IN_EXPRESSION,
-    NUMBER,
-    PHRASE_END,
-    TEXT,
-    VALUE,
-    WORD,
-    agreeing,
-    begins_command,
-    changed,
-    holds,
-)
+from genie_dp.paraphrase.lexical import past
 from genie_dp.paraphrase.rules_syntax import (
     Agree,
-    Choice,
-    Condition,
-    Edge,
     OutputPart,
+    PatternChoice,
+    PatternEdge,
     PatternPart,
     Ref,
-    Rule,
+    RewriteRule,
     Variable,
+    WordCondition,
 )
+from genie_dp.templates import english
+from genie_dp.templates import english_words as lists
+
+# ------------------------------------------------------------------- parts of an expression
+
+WORD = "[^ ,][^ ]* "
+ANYTHING = "[^ ]+ "
+# Placeholders, numbers, and the private characters that stand for values while a row is rewritten.
+VALUE = r"(?:[A-Z][^ ]*_\d+|[$€£]?\d[^ ]*|[\ue000-\uf8ff]) "
+NUMBER = r"(?:(?:NUMBER|CURRENCY|MEASURE|DURATION)[^ ]*_\d+|[$€£]?\d[^ ]*) (?:percent )?"
+_VALUE = re.compile(VALUE)
+DATE = (
+    r"(?:(?:DATE|TIME)_\d+|today|tomorrow|yesterday|noon|midnight"
+    r"|(?:this|last|next) (?:week|month|year)|[\ue000-\uf8ff]) "
+)
+TEXT = r"(?:QUOTED_STRING_\d+|[\ue000-\uf8ff]) "
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# What begins another clause, or says when: never inside of a noun phrase.
+_CLAUSE = _word_set(
+    """when whenever if once every then until while please daily weekly hourly monthly soon unless
+    because there let"""
+)
+_NO_FIRST = (
+    (frozenset(lists.PREPOSITIONS) - {"past", "near"})
+    | lists.RELATIVES
+    | lists.AUXILIARIES
+    | _word_set("i you he she it we they me us him them to and or not how what why up down")
+    | _word_set("something anything everything someone anyone everyone")
+)
+# They end in -s like plurals: "mark the house songs as liked", "if my way gets longer than ..".
+_NO_NOUN = _NO_FIRST | _word_set(
+    """as is was has does us this his ours yours always perhaps afterwards gets takes goes comes
+    becomes grows lasts seems"""
+)
+# Where a phrase ends though the sentence goes on.
+PHRASE_END = (
+    "(?=$|, |when |whenever |if |once |every |each time |each day|any time |as soon |and then "
+    "|then |please |(?:daily|weekly|hourly) (?!basis )|on an? (?:daily|weekly|hourly) basis )"
+)
+COMMAND_START = "(?:^|(?<=, )|(?<= then )|(?<=^please ))"
+
+# ------------------------------------------------------------------------------ conditions
+
+
+def holds(condition: WordCondition, words: str) -> bool:
+    """Tell whether the words of a variable are as the condition asks.
+
+    >>> holds(WordCondition("pl"), "my files"), holds(WordCondition("has", ("and",)), "a and b")
+    (True, True)
+    """
+    is_so = _TESTS[condition.name](words, condition.words)
+    return is_so is not condition.negated
+
+
+# Owners and clauses need a closer look; of all others the first word tells.
+_ARTICLES = frozenset(lists.ARTICLES)
+_FIXED = lists.FIXED_DETERMINERS
+
+
+def _has_determiner(words: str) -> bool:
+    first, _, rest = words.partition(" ")
+    if first in _ARTICLES and "'" not in rest:
+        return rest != "" and first in ("the", "my")
+    if first in _FIXED:
+        return True
+    sort, _ = english.split_determiner(words)
+    return sort in ("the", "my") or (sort == "fixed" and not english.is_clause(words))
+
+
+def _is_bare(words: str) -> bool:
+    first, _, rest = words.partition(" ")
+    if first in _ARTICLES and rest:
+        return False
+    return english.split_determiner(words)[0] == "none"
+
+
+def _number(words: str) -> str:
+    """Return the number of a noun phrase; what follows its first preposition does not count."""
+    tokens = words.split(" ")
+    if len(tokens) == 1 and words in _NO_NOUN:
+        return "none"
+    head = words.partition(" of ")[0]
+    if head.endswith(" times") and not head.endswith(("the times", "york times")):  # a paper
+        return "pl"
+    for index, token in enumerate(tokens):
+        if index and token in _ENDS_HEAD:
+            return english.number_of(" ".join(tokens[:index]))
+    return english.number_of(words)
+
+
+_ENDS_HEAD = (lists.PREPOSITIONS - {"of"}) | lists.RELATIVES
+
+
+@lru_cache(maxsize=65536)
+def _is_single(words: str) -> bool:
+    """Tell whether a phrase surely takes "is": nothing in front of its first preposition is plural.
+
+    Where a verb form that no list has ends the noun ("the speakers connected to cable"), the
+    number of the phrase is a guess.
+    """
+    if _number(words) == "pl":
+        return False
+    for word in words.split(" "):
+        if word in lists.PREPOSITIONS or word in lists.RELATIVES:
+            return True
+        if word not in _NO_FIRST and _number(word) == "pl":
+            return False
+    return True
+
+
+def _is_command(words: str) -> bool:
+    return begins_command(" ".join(words.split(" ", 3)[:3]))
+
+
+@lru_cache(maxsize=65536)
+def begins_command(words: str) -> bool:
+    """Tell whether a command begins with these two or three words, and no question.
+
+    >>> begins_command("turn on the"), begins_command("do i have"), begins_command("the lights")
+    (True, False, False)
+    >>> begins_command("do any of"), begins_command("do the dishes")
+    (False, True)
+    """
+    first, second, third, *_ = (*words.split(" "), "", "")
+    is_question = first in lists.AUXILIARIES and (
+        second in lists.SUBJECTS or second in ("any", "some", "all", "most") and third == "of"
+    )
+    return not is_question and english.starts_with_verb(words)
+
+
+def _is_noun_phrase(words: str) -> bool:
+    tokens = words.split(" ")
+    return (
+        tokens[0] not in _NO_FIRST
+        and _CLAUSE.isdisjoint(tokens)
+        and "each time" not in words
+        and not _is_command(words)
+        and not any(
+            begins_command(" ".join(tokens[index + 1 : index + 4]))
+            for index, word in enumerate(tokens)
+            if word == "and"
+        )
+    )
+
+
+_TESTS: Mapping[str, Callable[[str, tuple[str, ...]], bool]] = {
+    "vp": lambda words, _: _is_command(words),
+    "np": lambda words, _: _is_noun_phrase(words),
+    "det": lambda words, _: _has_determiner(words),
+    "bare": lambda words, _: _is_bare(words),
+    "sg": lambda words, _: _number(words) == "sg",
+    "pl": lambda words, _: _number(words) == "pl",
+    "single": lambda words, _: _is_single(words),
+    "mass": lambda words, _: _number(words) == "mass",
+    "plain": lambda words, _: _VALUE.match(f"{words} ") is None,
+    "has": lambda words, sought: any(f" {word} " in f" {words} " for word in sought),
+    "starts": lambda words, sought: f"{words} ".startswith(tuple(f"{word} " for word in sought)),
+    "ends": lambda words, sought: f" {words}".endswith(tuple(f" {word}" for word in sought)),
+}
+# These are part of the expression, and hold where it matches.
+IN_EXPRESSION = frozenset(("any", "one", "value", "number", "date", "text"))
+
+# ------------------------------------------------------------------------------- functions
+
+
+def apply_functions(
+    words: str, functions: tuple[str, ...], maps: Mapping[str, Mapping[str, str]]
+) -> str:
+    """Return words after functions and maps, from left to right.
+
+    >>> apply_functions("turn on the light", ("gerund",), {})
+    'turning on the light'
+    """
+    for name in functions:
+        words = maps[name].get(words, words) if name in maps else _FUNCTIONS[name](words)
+    return words
+
+
+_FUNCTIONS: Mapping[str, Callable[[str], str]] = {
+    "gerund": english.gerund,
+    "third": english.third_person,
+    "past": past,
+    "participle": english.past_participle,
+    "plural": english.plural,
+    "singular": english.singular,
+    "possessive": english.possessive,
+    "bare": lambda words: english.split_determiner(words)[1],
+}
+
+
+def choose_form(forms: tuple[str, ...], words: str) -> str:
+    """Return the form that agrees in number: {is/are:x}; mass nouns take a third, or the first.
+
+    >>> choose_form(("is", "are"), "my files"), choose_form(("is", "are"), "the weather")
+    ('are', 'is')
+    """
+    match _number(words):
+        case "pl":
+            return forms[1]
+        case "mass":
+            return forms[-1] if len(forms) > 2 else forms[0]
+        case _:
+            return forms[0]
+
+
+_ARTICLE = re.compile(r"(?<![^ ])(an?) ([^ ]+)")
+
+
+def with_articles(text: str, before: str) -> str:
+    """Return the text with "a" and "an" right where they stand before other words than before.
+
+    >>> with_articles("send a email with an attachment", "an attachment")
+    'send an email with an attachment'
+    """
+    if " a " not in f" {text}" and " an " not in f" {text}":
+        return text
+
+    def right_article(match: re.Match[str]) -> str:
+        if f" {match[0]} " in f" {before} ":
+            return match[0]
+        return f"{english.article(match[2])} {match[2]}"
+
+    return _ARTICLE.sub(right_article, text)
+
 
 Maps = Mapping[str, Mapping[str, str]]
 
@@ -53,12 +269,12 @@ class CompiledRule:
     """
 
     number: int
-    rule: Rule
+    rule: RewriteRule
     expression: re.Pattern[str]
     anchors: tuple[str, ...]
     required: frozenset[str]
     variables: tuple[str, ...]
-    conditions: tuple[tuple[str, Condition], ...]
+    conditions: tuple[tuple[str, WordCondition], ...]
     outputs: tuple["CompiledOutput", ...]
     maps: Maps
 
@@ -89,25 +305,25 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class RuleMatch:
     """A place where a rule fits."""
 
     compiled: CompiledRule
-    found: re.Match[str]
+    place: re.Match[str]
 
     @property
     def reads(self) -> tuple[tuple[int, int], ...]:
         """Return the spans of the words that the rule names; others may change them no more."""
-        span = self.found.span
+        span = self.place.span
         return tuple(span(f"g{index}") for index in range(len(self.compiled.variables) + 1))
 
     def values(self) -> dict[str, str]:
         """Return what stands for each variable and named choice."""
-        groups = self.found.groupdict()
+        groups = self.place.groupdict()
         return {name[2:]: (text or "").strip() for name, text in groups.items() if name[0] in "vn"}
 
 
-def compile_rule(rule: Rule, number: int, maps: Maps) -> CompiledRule:
+def compile_rule(rule: RewriteRule, number: int, maps: Maps) -> CompiledRule:
     """Return a rule with its expression and the words to look it up by."""
     variables = tuple(part.name for part in rule.pattern if isinstance(part, Variable))
     conditions = tuple(
@@ -120,7 +336,9 @@ def compile_rule(rule: Rule, number: int, maps: Maps) -> CompiledRule:
     anchors = _anchors(rule.pattern)
     if anchors == (COMMAND,):
         # The key says so already.
-        conditions = tuple(pair for pair in conditions if pair != (variables[0], Condition("vp")))
+        conditions = tuple(
+            pair for pair in conditions if pair != (variables[0], WordCondition("vp"))
+        )
     required = frozenset(
         word
         for part in rule.pattern
@@ -163,24 +381,24 @@ def keys_of(utterance: str) -> dict[str, None]:
 
 def _anchors(pattern: Sequence[PatternPart]) -> tuple[str, ...]:
     """Return keys of which a sentence must have one: the rarest that the pattern has to offer."""
-    if isinstance(pattern[0], Edge) and pattern[0].sign == "^":
+    if isinstance(pattern[0], PatternEdge) and pattern[0].sign == "^":
         second = pattern[1] if len(pattern) > 1 else None
-        if isinstance(second, Variable) and Condition("vp") in second.conditions:
+        if isinstance(second, Variable) and WordCondition("vp") in second.conditions:
             return (COMMAND,)
-    offers = [_inside(part) for part in pattern]
-    offers += [_between(a, b) for a, b in zip(pattern, pattern[1:], strict=False)]
+    offers = [_keys_inside(part) for part in pattern]
+    offers += [_keys_between(a, b) for a, b in zip(pattern, pattern[1:], strict=False)]
     useful = [offer for offer in offers if offer]
     return min(useful, key=lambda offer: sum(map(_commonness, offer)), default=("",))
 
 
-def _inside(part: PatternPart) -> tuple[str, ...]:
+def _keys_inside(part: PatternPart) -> tuple[str, ...]:
     if not _is_required(part):
         return ()
-    found = (" ".join(text.split()[:2]) for text in part.alternatives)
-    return tuple(dict.fromkeys(found))
+    keys = (" ".join(text.split()[:2]) for text in part.alternatives)
+    return tuple(dict.fromkeys(keys))
 
 
-def _between(left: PatternPart, right: PatternPart) -> tuple[str, ...]:
+def _keys_between(left: PatternPart, right: PatternPart) -> tuple[str, ...]:
     last = [text.split()[-1] for text in _texts(left)]
     first = [text.split()[0] for text in _texts(right)]
     if not last or not first or len(last) * len(first) > _MOST_PAIRS:
@@ -190,11 +408,11 @@ def _between(left: PatternPart, right: PatternPart) -> tuple[str, ...]:
 
 def _texts(part: PatternPart) -> tuple[str, ...]:
     match part:
-        case Edge(sign="^"):
+        case PatternEdge(sign="^"):
             return (START,)
-        case Edge(sign="$"):
+        case PatternEdge(sign="$"):
             return (END,)
-        case Choice() if _is_required(part):
+        case PatternChoice() if _is_required(part):
             return part.alternatives
         case _:
             return ()
@@ -219,8 +437,8 @@ def _commonness(key: str) -> float:
     return min(counts) / (_PAIR if len(counts) > 1 else 1)
 
 
-def _is_required(part: PatternPart) -> TypeGuard[Choice]:
-    return isinstance(part, Choice) and not part.optional and "" not in part.alternatives
+def _is_required(part: PatternPart) -> TypeGuard[PatternChoice]:
+    return isinstance(part, PatternChoice) and not part.optional and "" not in part.alternatives
 
 
 # ------------------------------------------------------------------------------ expression
@@ -231,14 +449,14 @@ def _expression(pattern: Sequence[PatternPart]) -> str:
     gap, pieces = 0, ["(?<![^ ])(?P<g0>"]
     for part, following in zip(pattern, [*pattern[1:], None], strict=True):
         match part:
-            case Edge():
+            case PatternEdge():
                 pieces.append(_EDGES[part.sign])
-            case Choice():
-                pieces.append(_choice(part))
+            case PatternChoice():
+                pieces.append(_choice_expression(part))
             case Variable():
                 gap += 1
-                is_last = isinstance(following, Edge) and following.sign == "$"
-                body = _variable(part, is_last=is_last)
+                is_last = isinstance(following, PatternEdge) and following.sign == "$"
+                body = _variable_expression(part, is_last=is_last)
                 pieces.append(f")(?P<v_{part.name}>{body})(?P<g{gap}>")
             case _:
                 assert_never(part)
@@ -248,14 +466,14 @@ def _expression(pattern: Sequence[PatternPart]) -> str:
 _EDGES = {"^": "^", "^^": COMMAND_START, "$": "$", "$$": PHRASE_END}
 
 
-def _choice(part: Choice) -> str:
+def _choice_expression(part: PatternChoice) -> str:
     words = sorted(part.alternatives, key=len, reverse=True)
     body = "|".join(re.escape(word) + " " if word else "" for word in words)
     group = f"(?P<n_{part.name}>" if part.name else "(?:"
     return f"{group}{body}){'?' if part.optional else ''}"
 
 
-def _variable(part: Variable, *, is_last: bool) -> str:
+def _variable_expression(part: Variable, *, is_last: bool) -> str:
     names = {condition.name for condition in part.conditions if not condition.negated}
     for name, expression in _SORTS.items():
         if name in names:
@@ -275,31 +493,33 @@ _SORTS = {"value": VALUE, "number": NUMBER, "date": DATE, "text": TEXT}
 # --------------------------------------------------------------------------------- matches
 
 
-def matches(compiled: CompiledRule, text: str) -> Iterator[Match]:
+def matches(compiled: CompiledRule, text: str) -> Iterator[RuleMatch]:
     """Yield the places of a sentence, with a space behind every token, where a rule fits."""
-    for found in compiled.expression.finditer(text):
+    for match in compiled.expression.finditer(text):
         for name, condition in compiled.conditions:
-            if not holds(condition, found[f"v_{name}"].rstrip()):
+            if not holds(condition, match[f"v_{name}"].rstrip()):
                 break
         else:
-            yield Match(compiled, found)
+            yield RuleMatch(compiled, match)
 
 
-def edits(match: Match, output: CompiledOutput) -> tuple[Edit, ...]:
+def edits(match: RuleMatch, output: CompiledOutput) -> tuple[Edit, ...]:
     """Return what an output that moves no variable changes."""
-    found, text = match.found, match.found.string
-    made = []
+    place, text = match.place, match.place.string
+    changes = []
     for index, gap in enumerate(output.gaps):
-        start, end = found.span(f"g{index}")
-        said = gap if isinstance(gap, str) else _said(gap, match.values(), match.compiled.maps)
-        if said != text[start:end]:
-            made.append(Edit(start, end, said))
+        start, end = place.span(f"g{index}")
+        words = (
+            gap if isinstance(gap, str) else _render_parts(gap, match.values(), match.compiled.maps)
+        )
+        if words != text[start:end]:
+            changes.append(Edit(start, end, words))
         if index < len(output.functions) and output.functions[index]:
             name = match.compiled.variables[index]
             ref = Ref(name, output.functions[index])
-            said = _said((ref,), match.values(), match.compiled.maps)
-            made.append(Edit(*found.span(f"v_{name}"), said))
-    return tuple(made)
+            words = _render_parts((ref,), match.values(), match.compiled.maps)
+            changes.append(Edit(*place.span(f"v_{name}"), words))
+    return tuple(changes)
 
 
 def _compile_output(output: tuple[OutputPart, ...], variables: tuple[str, ...]) -> CompiledOutput:
@@ -315,33 +535,33 @@ def _compile_output(output: tuple[OutputPart, ...], variables: tuple[str, ...]) 
     return CompiledOutput(
         output,
         moves=False,
-        gaps=tuple(_fixed(gap) for gap in gaps),
+        gaps=tuple(_compile_gap(gap) for gap in gaps),
         functions=tuple(ref.functions for ref in refs),
     )
 
 
-def _fixed(gap: Sequence[OutputPart]) -> str | tuple[OutputPart, ...]:
+def _compile_gap(gap: Sequence[OutputPart]) -> str | tuple[OutputPart, ...]:
     texts = [part for part in gap if isinstance(part, str)]
     return "".join(f"{text} " for text in texts) if len(texts) == len(gap) else tuple(gap)
 
 
-def replaced(match: Match, output: CompiledOutput) -> str:
+def replace_match(match: RuleMatch, output: CompiledOutput) -> str:
     """Return the sentence with the whole match replaced by an output."""
-    text = match.found.string
-    said = _said(output.parts, match.values(), match.compiled.maps)
-    return text[: match.found.start()] + said + text[match.found.end() :]
+    text = match.place.string
+    words = _render_parts(output.parts, match.values(), match.compiled.maps)
+    return text[: match.place.start()] + words + text[match.place.end() :]
 
 
-def _said(parts: Sequence[OutputPart], values: Mapping[str, str], maps: Maps) -> str:
-    said = []
+def _render_parts(parts: Sequence[OutputPart], values: Mapping[str, str], maps: Maps) -> str:
+    texts = []
     for part in parts:
         match part:
             case str():
-                said.append(part)
+                texts.append(part)
             case Ref():
-                said.append(changed(values[part.name], part.functions, maps))
+                texts.append(apply_functions(values[part.name], part.functions, maps))
             case Agree():
-                said.append(agreeing(part.forms, values[part.name]))
+                texts.append(choose_form(part.forms, values[part.name]))
             case _:
                 assert_never(part)
-    return "".join(f"{words} " for words in said if words)
+    return "".join(f"{words} " for words in texts if words)

@@ -34,14 +34,14 @@ FUNCTIONS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class PatternEdge:
     """A place without words: ^ sentence, ^^ command, $ end of the sentence, $$ of the phrase."""
 
     sign: Literal["^", "^^", "$", "$$"]
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PatternChoice:
     """Words, or one of several; `optional` ones may be missing, `name` gives what stood there."""
 
     alternatives: tuple[str, ...]
@@ -50,7 +50,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class WordCondition:
     """What the words of a variable must be, or with `negated` must not be."""
 
     name: str
@@ -63,7 +63,7 @@ class Variable:
     """One or more words, as few as the rest of the pattern lets; no comma unless :any."""
 
     name: str
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[WordCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +82,12 @@ class Agree:
     name: str
 
 
-PatternPart = Edge | Choice | Variable
+PatternPart = PatternEdge | PatternChoice | Variable
 OutputPart = str | Ref | Agree
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RewriteRule:
     """One rewrite.
 
     Attributes:
@@ -125,7 +125,7 @@ class RuleFile:
         maps: name -> word -> word, used as functions.
     """
 
-    rules: tuple[Rule, ...]
+    rules: tuple[RewriteRule, ...]
     once: tuple[frozenset[str], ...] = ()
     maps: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -145,7 +145,7 @@ def parse_rules(text: str, file: str = "<rules>") -> RuleFile:
     >>> rules[0].id, rules[0].outputs
     ('compare/over', (('over', Ref(name='v', functions=())),))
     """
-    reader = _Reader(file, text)
+    reader = _RuleReader(file, text)
     reader.read()
     if reader.problems:
         raise GenieError(reader.problems, sources={file: text})
@@ -182,12 +182,12 @@ class _Draft:
     examples: list[tuple[str, str]] = field(default_factory=list)
 
 
-class _Reader:
+class _RuleReader:
     def __init__(self, file: str, text: str):
         self.file = file
         self.text = text
         self.problems: list[Problem] = []
-        self.rules: list[Rule] = []
+        self.rules: list[RewriteRule] = []
         self.once: list[frozenset[str]] = []
         self.lists: dict[str, tuple[str, ...]] = {}
         self.maps: dict[str, Mapping[str, str]] = {}
@@ -213,21 +213,23 @@ class _Reader:
 
     def _line(self, body: re.Match[str], number: int) -> None:
         key, name, value = body[1], body[2], body[3]
-        at = body.start(3)
+        column = body.start(3)
         if key in ("list", "map", "unless"):
-            self._define(key, name, value, number, at)
+            self._define(key, name, value, number, column)
         elif key == "once":
             self.once.append(frozenset(value.split()))
         elif self.draft is None:
             hint = "begin a rule with [group/name]"
             self._problem("P110", f"{key}: stands outside of a rule", number, 0, len(key), hint)
         elif key == "in":
-            self.draft.pattern = tuple(self._pattern(value, number, at))
+            self.draft.pattern = tuple(self._pattern(value, number, column))
         elif key == "out":
-            self.draft.outputs.append(tuple(self._output(value, number, at)))
-            self.draft.places.append(Span(self.file, number, at + 1, number, at + len(value) + 1))
+            self.draft.outputs.append(tuple(self._output(value, number, column)))
+            self.draft.places.append(
+                Span(self.file, number, column + 1, number, column + len(value) + 1)
+            )
         else:
-            self._setting(key, value, number, at)
+            self._setting(key, value, number, column)
 
     def _setting(self, key: str, value: str, number: int, at: int) -> None:
         assert self.draft is not None
@@ -269,9 +271,9 @@ class _Reader:
             if not item.startswith("@"):
                 yield item
                 continue
-            known = {**self.lists, **self.maps}
-            if item[1:] in known:
-                yield from known[item[1:]]
+            named = {**self.lists, **self.maps}
+            if item[1:] in named:
+                yield from named[item[1:]]
             else:
                 self._problem(
                     "P112",
@@ -279,7 +281,7 @@ class _Reader:
                     number,
                     at,
                     len(item),
-                    did_you_mean(item[1:], known),
+                    did_you_mean(item[1:], named),
                 )
 
     # ---------------------------------------------------------------- in: and out:
@@ -289,18 +291,18 @@ class _Reader:
             column = at + match.start()
             alternatives = match["opt"] or match["alt"] or match["of"]
             if match["edge"]:
-                yield Edge(match["edge"])  # type: ignore[arg-type] # the pattern allows no other
+                yield PatternEdge(match["edge"])  # type: ignore[arg-type] # the pattern allows no other
             elif match["word"]:
-                yield Choice((match["word"],))
+                yield PatternChoice((match["word"],))
             elif alternatives:
                 items = [item.strip() for item in alternatives.split("|")]
                 members = tuple(self._members(items, number, column))
-                yield Choice(members, optional=match["opt"] is not None, name=match["var"])
+                yield PatternChoice(members, optional=match["opt"] is not None, name=match["var"])
             elif match["var"]:
                 conditions = (match["cond"] or "")[1:]
                 yield Variable(match["var"], tuple(self._conditions(conditions, number, column)))
 
-    def _conditions(self, text: str, number: int, at: int) -> Iterator[Condition]:
+    def _conditions(self, text: str, number: int, at: int) -> Iterator[WordCondition]:
         for match in re.finditer(r"(!?)([a-z]+)(?:\(([^()]*)\))?", text):
             name, words = match[2], match[3]
             if name not in CONDITIONS:
@@ -312,7 +314,7 @@ class _Reader:
             else:
                 items = [item.strip() for item in words.split("|")] if words else []
                 listed = tuple(self._members(items, number, at))
-                yield Condition(name, listed, match[1] == "!")
+                yield WordCondition(name, listed, match[1] == "!")
 
     def _output(self, text: str, number: int, at: int) -> Iterator[OutputPart]:
         for match in self._matches(_OUTPUT, text, number, at):
@@ -324,8 +326,8 @@ class _Reader:
                 functions = tuple(match["fun"].split(".")[1:])
                 for name in functions:
                     if name not in FUNCTIONS and name not in self.maps:
-                        known = (*FUNCTIONS, *self.maps)
-                        hint = did_you_mean(name, known) or f"one of {', '.join(known)}"
+                        names = (*FUNCTIONS, *self.maps)
+                        hint = did_you_mean(name, names) or f"one of {', '.join(names)}"
                         column = at + match.start()
                         length = len(match[0])
                         self._problem("P114", f"no function {name!r}", number, column, length, hint)
@@ -373,9 +375,9 @@ class _Reader:
             self.problems.append(Problem("P116", message, draft.span))
             return
         assert draft.pattern is not None
-        self.problems.extend(_misused(draft))
+        self.problems.extend(_variable_problems(draft))
         self.rules.append(
-            Rule(
+            RewriteRule(
                 draft.id, draft.pattern, tuple(draft.outputs), draft.kind, draft.weight,
                 self.unless.get(draft.id.partition("/")[0], frozenset()), tuple(draft.examples),
                 draft.span,
@@ -389,11 +391,11 @@ class _Reader:
         self.problems.append(Problem(code, message, span, hint, stage="syntax"))
 
 
-def _misused(draft: _Draft) -> Iterator[Problem]:
+def _variable_problems(draft: _Draft) -> Iterator[Problem]:
     """Yield variables that an output loses, repeats or invents: what they hold must be kept."""
     assert draft.pattern is not None
     variables = [part.name for part in draft.pattern if isinstance(part, Variable)]
-    named = [part.name for part in draft.pattern if isinstance(part, Choice) and part.name]
+    named = [part.name for part in draft.pattern if isinstance(part, PatternChoice) and part.name]
     if len(set(variables + named)) < len(variables + named):
         yield Problem("P117", f"{draft.id} gives two parts of its pattern one name", draft.span)
     for output, span in zip(draft.outputs, draft.places, strict=True):

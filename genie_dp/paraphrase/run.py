@@ -1,6 +1,7 @@
 """Automatic paraphrases as a stage: from rows to paraphrases, refused ones and counts."""
 
 import json
+import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,22 +20,115 @@ from genie_dp.paraphrase.auto import (
     AutoConfig,
     AutoTally,
     Outcome,
-    Predictor,
-    paraphrased,
+    Paraphraser,
+    RoundTripParser,
+    paraphrase_rows,
 )
-from genie_dp.paraphrase.auto_journal import Journal, Usage, open_journal
-from genie_dp.paraphrase.auto_rules import RuleParaphraser
+from genie_dp.paraphrase.checks import CheckConfig, LanguageCheck
 from genie_dp.paraphrase.config import TYPED, ParaphraseConfig
-from genie_dp.paraphrase.makers import checks_of, paraphraser_of
-from genie_dp.paraphrase.shown_rows import Parts, RowsFile
-from genie_dp.paraphrase.tables import guarded, write_table
-from genie_dp.records import Example
+from genie_dp.paraphrase.journal import Journal, Usage, open_journal
+from genie_dp.paraphrase.lexicons import lexicon_named
+from genie_dp.paraphrase.rules import Results, RuleParaphraser, rule_set, shipped_files
+from genie_dp.paraphrase.rules_syntax import parse_rules
+from genie_dp.paraphrase.shown import Parts, RowsFile
+from genie_dp.paraphrase.tables import guard_formula, write_table
+from genie_dp.records import DEFAULT_LANGUAGE, Example
 from genie_dp.rows import rows_format, to_json, write_rows
 from genie_dp.run.files import refuse_existing, refuse_overlap
 from genie_dp.run.manifest import hashes_of, manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.run.workers import in_processes
-from genie_dp.synthesis.seen import Seen
+from genie_dp.synthesis.sentence_hashes import SentenceHashes
+from genie_dp.texts import read_text
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+_TOKENS, _LEAST_TOKENS = 100, 1024  # of an answer: for each paraphrase, and at least
+_TYPED_DISTANCE = 0.1  # as for crowd workers
+
+
+def checks_of(config: ParaphraseConfig) -> CheckConfig:
+    """Return the limits of the checks."""
+    typed = config.by in TYPED
+    usual = _TYPED_DISTANCE if typed else 0.0
+    copy, duplicate = config.copy_distance, config.duplicate_distance
+    return CheckConfig(
+        copy_distance=usual if copy is None else copy,
+        duplicate_distance=usual if duplicate is None else duplicate,
+        language=LanguageCheck() if typed and not config.any_language else None,
+    )
+
+
+def paraphraser_of(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
+    """Return what makes the paraphrases.
+
+    Raises:
+        GenieError: mistakes in rules, lexicon, prompt, model or address.
+    """
+    makers: Mapping[str, Callable[[ParaphraseConfig, Journal], Paraphraser]] = {
+        "rules": _by_rules,
+        "lexical": _by_words,
+        "model": _by_model,
+        "endpoint": _by_endpoint,
+    }
+    return makers[config.by](config, journal)
+
+
+def _by_rules(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
+    share = 0.3 if config.lexical_share is None else config.lexical_share
+    lexicon = lexicon_named(config.lexicon or "shipped")
+    results: Results = "all" if config.all_results else "program"
+    own = [parse_rules(read_text(path), str(path)) for path in config.rule_files]
+    shipped = () if config.only_my_rules else shipped_files()
+    return RuleParaphraser(
+        rule_set(*shipped, *own), lexicon, config.number, share, config.seed, results,
+        frozenset(config.names),
+    )  # fmt: skip
+
+
+def _by_words(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
+    lexicon = lexicon_named(config.lexicon or "shipped")
+    names = frozenset(config.names)
+    return RuleParaphraser(None, lexicon, config.number, seed=config.seed, names=names)
+
+
+def _by_model(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
+    from genie_dp.paraphrase.model import ModelConfig, ModelParaphraser, load_model
+
+    own_settings = _given_settings(config, "model", "device", "batch_size", "temperature")
+    prompt = read_text(config.prompt) if config.prompt else ""
+    model = ModelConfig(**own_settings, prompt=prompt, seed=config.seed)
+    return ModelParaphraser(model, load_model(model), journal, config.number)
+
+
+def _by_endpoint(config: ParaphraseConfig, journal: Journal) -> Paraphraser:
+    from genie_dp.paraphrase.endpoint import (
+        PER_PROMPT,
+        Client,
+        EndpointParaphraser,
+        Service,
+        shipped_prompt,
+    )
+
+    own_settings = _given_settings(
+        config, "base_url", "model", "temperature", "retries", "per_minute"
+    )
+    key = os.environ.get(config.key_variable or KEY_VARIABLE, "")
+    prompt = read_text(config.prompt) if config.prompt else shipped_prompt()
+    sentences = config.number * (config.per_prompt or PER_PROMPT)
+    service = Service(**own_settings, key=key, most_tokens=max(_LEAST_TOKENS, _TOKENS * sentences))
+    return EndpointParaphraser(
+        Client(service),
+        journal,
+        prompt,
+        config.number,
+        **_given_settings(config, "per_prompt", "at_once"),
+    )
+
+
+def _given_settings(config: ParaphraseConfig, *names: str) -> dict[str, Any]:
+    values = {name: getattr(config, name) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
 
 REJECT_COLUMNS = ("row", "sentence", "paraphrase", "made_by", "reasons")
 REPEATED, AMBIGUOUS = "repeated", "ambiguous"
@@ -83,7 +177,7 @@ class ParaphraseResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class ParaphraseBlock:
     """What was made of some rows.
 
     Attributes:
@@ -106,9 +200,9 @@ def run(
     inputs: Sequence[str],
     output: Output,
     *,
-    language: str = "thingtalk",
+    language: str = DEFAULT_LANGUAGE,
     canonical: Callable[[str], str] = lambda program: program,
-    predictor: Predictor | None = None,
+    predictor: RoundTripParser | None = None,
     rejects: str | None = None,
     answers: str | None = None,
     resume: bool = False,
@@ -150,15 +244,18 @@ def run(
     tally = AutoTally()
     with TemporaryFile("w+", encoding="utf-8") as refused:
         judged = partial(
-            paraphrased,
+            paraphrase_rows,
             paraphraser=paraphraser,
             config=AutoConfig(config.number, checks_of(config)),
             canonical=canonical,
             predictor=predictor,
         )
-        made = _blocks(files, judged, by_rules=isinstance(paraphraser, RuleParaphraser), jobs=jobs)
-        blocks = show_progress(made, label="paraphrase", total=_count(files), show=progress)
-        write_rows(_delivered(blocks, seen, tally, refused), "jsonl", output.target, format)
+        blocks_made = _blocks(
+            files, judged, by_rules=isinstance(paraphraser, RuleParaphraser), jobs=jobs
+        )
+        total = sum(-(-file.rows // _BLOCK) for file in files)
+        blocks = show_progress(blocks_made, label="paraphrase", total=total, show=progress)
+        write_rows(_deliver_lines(blocks, seen, tally, refused), "jsonl", output.target, format)
         _write_rejects(rejects, refused)
     manifest = {**_manifest(config, inputs, language, tally, journal), **(private or {})}
     if output.target != "-":
@@ -166,7 +263,7 @@ def run(
     return ParaphraseResult(
         output.target,
         tally.rows,
-        tally.kept,
+        tally.paraphrases,
         tally.rows_without,
         time.monotonic() - started,
         dict(tally.faults),
@@ -187,14 +284,14 @@ def _journal(
 # -------------------------------------------------------------------------------------- the work
 
 
-def _read_once(paths: Sequence[str]) -> tuple[list[RowsFile], Seen]:
+def _read_once(paths: Sequence[str]) -> tuple[list[RowsFile], SentenceHashes]:
     """Return the files with their numbers of rows, and all sentences that have a program."""
-    seen, files = Seen(), []
+    seen, files = SentenceHashes(), []
     for path in paths:
         count, pairs = 0, []
-        for shown in Parts(path).part(0):
+        for shown_row in Parts(path).part(0):
             count += 1
-            row = shown.example
+            row = shown_row.example
             pairs.append((_hash(row.utterance), _hash(row.program)))
             if len(pairs) == _PAIRS:
                 _add(seen, pairs)
@@ -208,13 +305,9 @@ def _hash(text: str) -> int:
     return xxhash.xxh3_64_intdigest(text.encode())
 
 
-def _add(seen: Seen, pairs: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
+def _add(seen: SentenceHashes, pairs: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
     both = np.array(pairs, np.uint64).reshape(-1, 2)
     return seen.add(both[:, 0].copy(), both[:, 1].copy())
-
-
-def _count(files: Sequence[RowsFile]) -> int:
-    return sum(-(-file.rows // _BLOCK) for file in files)
 
 
 def _blocks(
@@ -223,48 +316,45 @@ def _blocks(
     *,
     by_rules: bool,
     jobs: int,
-) -> Iterator[Block]:
+) -> Iterator[ParaphraseBlock]:
     if not by_rules:
-        rows = (shown for file in files for shown in Parts(file.path).part(0))
-        yield from _in_blocks(judged(rows))
+        rows = (shown_row for file in files for shown_row in Parts(file.path).part(0))
+        outcomes = judged(rows)
+        while block := list(islice(outcomes, _BLOCK)):
+            yield _count_block(block)
         return
     places = [(file.path, start) for file in files for start in range(0, file.rows, _BLOCK)]
 
-    def make(numbers: Sequence[int]) -> Iterator[Block]:
+    def make(numbers: Sequence[int]) -> Iterator[ParaphraseBlock]:
         readers: dict[str, Parts] = {}
         for number in numbers:
             path, start = places[number]
             if path not in readers:
                 readers[path] = Parts(path)
-            yield _block(judged(readers[path].part(start, start + _BLOCK)))
+            yield _count_block(judged(readers[path].part(start, start + _BLOCK)))
 
     numbers = range(len(places))
     yield from make(numbers) if jobs == 1 else in_processes(make, numbers, jobs)
 
 
-def _in_blocks(outcomes: Iterator[Outcome]) -> Iterator[Block]:
-    while some := list(islice(outcomes, _BLOCK)):
-        yield _block(iter(some))
-
-
-def _block(outcomes: Iterator[Outcome]) -> Block:
+def _count_block(outcomes: Iterable[Outcome]) -> ParaphraseBlock:
     tally = AutoTally()
     rows: list[tuple[Example, tuple[str, ...]]] = []
     rejects: list[tuple[str, ...]] = []
     for outcome in outcomes:
         tally.add(outcome)
-        rows.extend(outcome.kept)
+        rows.extend(outcome.paraphrases)
         rejects.extend(
             (
-                outcome.shown.example.id,
-                outcome.shown.sentence,
+                outcome.shown_row.example.id,
+                outcome.shown_row.sentence,
                 refused.candidate.text,
                 " ".join(refused.candidate.made_by),
                 " ".join(refused.faults),
             )
             for refused in outcome.refused
         )
-    return Block(
+    return ParaphraseBlock(
         lines=tuple(to_json(row) for row, _ in rows),
         made_by=tuple(made_by for _, made_by in rows),
         sentences=tuple(_hash(row.utterance) for row, _ in rows),
@@ -274,8 +364,8 @@ def _block(outcomes: Iterator[Outcome]) -> Block:
     )
 
 
-def _delivered(
-    blocks: Iterable[Block], seen: Seen, tally: AutoTally, rejects: IO[str]
+def _deliver_lines(
+    blocks: Iterable[ParaphraseBlock], seen: SentenceHashes, tally: AutoTally, rejects: IO[str]
 ) -> Iterator[str]:
     """Yield the lines of paraphrases that are no sentence met before."""
     for block in blocks:
@@ -289,8 +379,8 @@ def _delivered(
                 yield line + "\n"
                 continue
             fault = AMBIGUOUS if ambiguous[index] else REPEATED
-            tally.kept -= 1
-            tally.kept_by.subtract(block.made_by[index])
+            tally.paraphrases -= 1
+            tally.paraphrases_by.subtract(block.made_by[index])
             tally.faults[fault] += 1
             row = json.loads(line)
             made_by = " ".join(block.made_by[index])
@@ -309,7 +399,7 @@ def _write_rejects(target: str | None, rejects: IO[str]) -> None:
     write_table(
         target,
         REJECT_COLUMNS,
-        ({n: guarded(c) for n, c in zip(REJECT_COLUMNS, row, strict=True)} for row in rows),
+        ({n: guard_formula(c) for n, c in zip(REJECT_COLUMNS, row, strict=True)} for row in rows),
     )
 
 
@@ -336,12 +426,14 @@ def _manifest(
             "rows": tally.rows,
             "rows_without": tally.rows_without,
             "candidates": tally.candidates,
-            "paraphrases": tally.kept,
+            "paraphrases": tally.paraphrases,
         },
         "faults": dict(sorted(tally.faults.items())),
         "made_by": {
-            name: {"candidates": count, "paraphrases": tally.kept_by[name]}
-            for name, count in sorted(tally.made.items(), key=lambda item: (-item[1], item[0]))
+            name: {"candidates": count, "paraphrases": tally.paraphrases_by[name]}
+            for name, count in sorted(
+                tally.candidates_by.items(), key=lambda item: (-item[1], item[0])
+            )
         },
     }
     if config.by == "endpoint":

@@ -14,7 +14,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TableLine:
     """A row of a table: its cells by column, and where it ends in the file."""
 
     cells: Mapping[str, str]
@@ -27,29 +27,30 @@ class Line:
         return Span(self.file, self.number, 1, self.number, 2)
 
 
-def guarded(text: str) -> str:
+def guard_formula(text: str) -> str:
     """Return a text that no spreadsheet takes for a formula: strangers wrote it.
 
-    >>> guarded("=1+2"), guarded("show @bob")
+    >>> guard_formula("=1+2"), guard_formula("show @bob")
     ("'=1+2", 'show @bob')
     """
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def guarded_sentences(cells: Mapping[str, str]) -> dict[str, str]:
+def guard_sentences(cells: Mapping[str, str]) -> dict[str, str]:
     """Return the cells of a task with its sentences guarded: one may begin with a value.
 
     What pages show is in the encoded cells, which need no guard.
 
-    >>> guarded_sentences({"id1": "S1", "sentence1": "@bob may see my files"})
+    >>> guard_sentences({"id1": "S1", "sentence1": "@bob may see my files"})
     {'id1': 'S1', 'sentence1': "'@bob may see my files"}
     """
     return {
-        name: guarded(text) if name.startswith("sentence") else text for name, text in cells.items()
+        name: guard_formula(text) if name.startswith("sentence") else text
+        for name, text in cells.items()
     }
 
 
-def unguarded(text: str) -> str:
+def unguard_formula(text: str) -> str:
     """Return a text without what `guarded` put before it."""
     return text[1:] if text[:1] == "'" and text[1:2] in _FORMULA and len(text) > 1 else text
 
@@ -66,7 +67,7 @@ def write_table(target: str, columns: Sequence[str], rows: Iterable[Mapping[str,
     return count
 
 
-def read_table(path: str, columns: Iterable[str]) -> tuple[tuple[str, ...], list[Line]]:
+def read_table(path: str, columns: Iterable[str]) -> tuple[tuple[str, ...], list[TableLine]]:
     """Return the columns and rows of a CSV file.
 
     Args:
@@ -81,7 +82,7 @@ def read_table(path: str, columns: Iterable[str]) -> tuple[tuple[str, ...], list
     try:
         header = tuple(next(reader, ()))
         _check_header(header, columns, path, text)
-        return header, list(_lines(reader, header, path, text))
+        return header, list(_read_lines(reader, header, path, text))
     except csv.Error as error:
         span = Span(path, max(1, reader.line_num), 1, max(1, reader.line_num), 2)
         problem = Problem("P010", f"no CSV: {error}", span, stage="syntax")
@@ -102,7 +103,7 @@ def _check_header(header: Sequence[str], columns: Iterable[str], path: str, text
         )
 
 
-def _lines(reader: Any, header: Sequence[str], path: str, text: str) -> Iterator[Line]:
+def _read_lines(reader: Any, header: Sequence[str], path: str, text: str) -> Iterator[TableLine]:
     problems = []
     for cells in reader:
         number = reader.line_num
@@ -113,6 +114,6 @@ def _lines(reader: Any, header: Sequence[str], path: str, text: str) -> Iterator
             message = f"expected {len(header)} cells as in the header, got {len(cells)}"
             problems.append(Problem("P010", message, span, stage="syntax"))
             continue
-        yield Line(dict(zip(header, cells, strict=True)), path, number)
+        yield TableLine(dict(zip(header, cells, strict=True)), path, number)
     if problems:
         raise GenieError(problems, sources={path: text})

@@ -1,19 +1,56 @@
-"""Tasks for crowd workers, as rows of the CSV that Mechanical Turk makes a batch of.
+"""Tasks for crowd workers: rows of the CSV that Mechanical Turk makes a batch of, and their pages.
 
 What a page shows goes through one column of each sentence, percent-encoded JSON: of letters, digits
 and `%-._~` only, it is the same whether or not a platform escapes what it puts into the page.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from genie_dp.paraphrase.forms import forms
-from genie_dp.paraphrase.shown import Shown, ShownValue
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.paraphrase.checks import DEFAULT, CheckConfig
+from genie_dp.paraphrase.collect import answers_of, collect, read_results
+from genie_dp.paraphrase.config import TaskConfig, ValidationConfig
+from genie_dp.paraphrase.shown import ShownRow, ShownValue, read_shown_by_id
+from genie_dp.paraphrase.tables import guard_sentences, write_table
+from genie_dp.paraphrase.typed import forms
 from genie_dp.rng import stream
+from genie_dp.run.files import open_text, refuse_existing, refuse_overlap
+from genie_dp.run.stage import Output, Result
+
+
+def paraphrase_page(*, sentences: int, paraphrases: int, config: CheckConfig) -> str:
+    """Return the page of a paraphrase task; `${data1}` and so on are left for the platform."""
+    return _render_page(
+        "paraphrase.html.jinja",
+        sentences=sentences,
+        paraphrases=paraphrases,
+        limits={"characters": config.least_characters, "words": config.least_words},
+    )
+
+
+def validation_page(*, sentences: int) -> str:
+    """Return the page of a validation task."""
+    return _render_page("validation.html.jinja", sentences=sentences)
+
+
+def _render_page(name: str, **values: object) -> str:
+    environment = Environment(
+        loader=PackageLoader("genie_dp.paraphrase", "pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(name).render(**values)
+
 
 SENTENCES = 4  # of a task, and paraphrases of a sentence: Genie, section 3.2
 PARAPHRASES = 2
@@ -31,15 +68,15 @@ def groups(items: Iterable[T], size: int) -> Iterator[tuple[T, ...]]:
     >>> list(groups("abcde", 2))
     [('a', 'b'), ('c', 'd'), ('e',)]
     """
-    left = iter(items)
-    while group := tuple(islice(left, size)):
+    unread = iter(items)
+    while group := tuple(islice(unread, size)):
         yield group
 
 
-def encoded(content: Any) -> str:
+def encode_cell(content: Any) -> str:
     """Return plain data as text that is safe in any cell and any page.
 
-    >>> encoded({"sentence": "<b>"})
+    >>> encode_cell({"sentence": "<b>"})
     '%7B%22sentence%22%3A%22%3Cb%3E%22%7D'
     """
     return quote(json.dumps(content, ensure_ascii=False, separators=(",", ":")), safe="")
@@ -55,21 +92,24 @@ def paraphrase_columns(sentences: int = SENTENCES) -> tuple[str, ...]:
 
 
 def paraphrase_tasks(
-    rows: Iterable[Shown], *, sentences: int = SENTENCES
+    rows: Iterable[ShownRow], *, sentences: int = SENTENCES
 ) -> Iterator[dict[str, str]]:
     """Yield one row of the batch for each task; the last one may have empty cells at its end."""
     for group in groups(rows, sentences):
         task = dict.fromkeys(paraphrase_columns(sentences), "")
-        for n, shown in enumerate(group, 1):
-            task[f"id{n}"] = shown.example.id
-            task[f"sentence{n}"] = shown.sentence
-            task[f"data{n}"] = encoded(
-                {"sentence": shown.sentence, "values": [_asked(value) for value in shown.values]}
+        for n, shown_row in enumerate(group, 1):
+            task[f"id{n}"] = shown_row.example.id
+            task[f"sentence{n}"] = shown_row.sentence
+            task[f"data{n}"] = encode_cell(
+                {
+                    "sentence": shown_row.sentence,
+                    "values": [_value_cell(value) for value in shown_row.values],
+                }
             )
         yield task
 
 
-def _asked(value: ShownValue) -> dict[str, Any]:
+def _value_cell(value: ShownValue) -> dict[str, Any]:
     """Return what a page needs to look for a value: how it is shown, and how it may be written."""
     ways = forms(value.stem, value.bare)
     if value.text[:1] in ('"', "@", "#") or len(ways) > _MOST_FORMS:
@@ -81,7 +121,7 @@ def _asked(value: ShownValue) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class VotableParaphrase:
     """A paraphrase that passed the checks and waits for votes: its id, and what was typed."""
 
     id: str
@@ -99,8 +139,8 @@ def validation_columns(sentences: int = SENTENCES) -> tuple[str, ...]:
 
 
 def validation_tasks(
-    rows: Sequence[Shown],
-    candidates: Mapping[str, Sequence[Candidate]],
+    rows: Sequence[ShownRow],
+    candidates: Mapping[str, Sequence[VotableParaphrase]],
     *,
     sentences: int = SENTENCES,
     paraphrases: int = 6,
@@ -118,60 +158,172 @@ def validation_tasks(
         paraphrases: of a sentence at most, without the controls.
         seed: of the shuffling; a sentence is shuffled alike wherever it stands.
     """
-    asked = [
-        (shown, part)
-        for shown in rows
-        for part in groups(candidates.get(shown.example.id, ()), paraphrases)
+    sentence_groups = [
+        (shown_row, part)
+        for shown_row in rows
+        for part in groups(candidates.get(shown_row.example.id, ()), paraphrases)
     ]
     others = _Others(rows)
-    for group in groups(asked, sentences):
+    for group in groups(sentence_groups, sentences):
         task = dict.fromkeys(validation_columns(sentences), "")
-        for n, (shown, part) in enumerate(group, 1):
-            cells = _validation_cells(shown, part, others.unlike(shown, seed), seed)
+        for n, (shown_row, part) in enumerate(group, 1):
+            cells = _validation_cells(shown_row, part, others.unlike(shown_row, seed), seed)
             task.update({f"{name}{n}": cell for name, cell in cells.items()})
         yield task
 
 
 def _validation_cells(
-    shown: Shown, part: Sequence[Candidate], different: str, seed: int
+    shown_row: ShownRow, part: Sequence[VotableParaphrase], different: str, seed: int
 ) -> dict[str, str]:
     choices = [(candidate.id, candidate.typed) for candidate in part]
-    choices += [("same", shown.sentence), ("different", different)]
-    stream(seed, "validation", shown.example.id, *(c.id for c in part)).shuffle(choices)
+    choices += [("same", shown_row.sentence), ("different", different)]
+    stream(seed, "validation", shown_row.example.id, *(c.id for c in part)).shuffle(choices)
     names = [name for name, _ in choices]
     texts = [text for _, text in choices]
     return {
-        "id": shown.example.id,
-        "sentence": shown.sentence,
+        "id": shown_row.example.id,
+        "sentence": shown_row.sentence,
         "paraphrases": " ".join("-" if n in ("same", "different") else n for n in names),
         "same": str(names.index("same") + 1),
         "different": str(names.index("different") + 1),
-        "data": encoded({"sentence": shown.sentence, "choices": texts}),
+        "data": encode_cell({"sentence": shown_row.sentence, "choices": texts}),
     }
 
 
 class _Others:
     """Finds sentences that surely mean something else: of other functions, of the same skill."""
 
-    def __init__(self, rows: Iterable[Shown]):
-        self.by_skill: dict[str, list[Shown]] = {}
-        self.all: list[Shown] = []
-        for shown in rows:
-            self.all.append(shown)
-            for skill in _skills(shown):
-                self.by_skill.setdefault(skill, []).append(shown)
+    def __init__(self, rows: Iterable[ShownRow]):
+        self.by_skill: dict[str, list[ShownRow]] = {}
+        self.all: list[ShownRow] = []
+        for shown_row in rows:
+            self.all.append(shown_row)
+            for skill in _skills_of_row(shown_row):
+                self.by_skill.setdefault(skill, []).append(shown_row)
 
-    def unlike(self, shown: Shown, seed: int) -> str:
+    def unlike(self, shown_row: ShownRow, seed: int) -> str:
         """Return a sentence none of whose functions are those of the row."""
-        rng = stream(seed, "validation", "different", shown.example.id)
-        near = [row for skill in sorted(_skills(shown)) for row in self.by_skill.get(skill, ())]
-        for pool in (near, self.all):
+        rng = stream(seed, "validation", "different", shown_row.example.id)
+        of_same_skills = [
+            row
+            for skill in sorted(_skills_of_row(shown_row))
+            for row in self.by_skill.get(skill, ())
+        ]
+        for pool in (of_same_skills, self.all):
             for _ in range(min(50, len(pool))):
-                other = rng.choice(pool)
-                if not set(other.example.functions) & set(shown.example.functions):
-                    return other.sentence
-        return _FAR[0] if shown.sentence != _FAR[0] else _FAR[1]
+                candidate = rng.choice(pool)
+                if not set(candidate.example.functions) & set(shown_row.example.functions):
+                    return candidate.sentence
+        return _FAR[0] if shown_row.sentence != _FAR[0] else _FAR[1]
 
 
-def _skills(shown: Shown) -> set[str]:
-    return {function.rpartition(".")[0] for function in shown.example.functions}
+def _skills_of_row(shown_row: ShownRow) -> set[str]:
+    return {function.rpartition(".")[0] for function in shown_row.example.functions}
+
+
+# ------------------------------------------------------------------------------------- the stages
+
+
+@dataclass(frozen=True, slots=True)
+class TaskResult(Result):
+    """A batch of tasks, and what there is to say of it."""
+
+    output: str
+    tasks: int
+    sentences: int
+    paraphrases: int
+    note: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield self.note
+
+
+def write_paraphrase_tasks(
+    config: TaskConfig, chosen: str, output: Output, *, page: str | None = None
+) -> TaskResult:
+    """Write a batch of tasks in which workers paraphrase sentences.
+
+    Args:
+        config: sizes of the tasks.
+        chosen: the file of the rows to be shown.
+        output: where the batch goes, as CSV.
+        page: where the page of the task goes.
+
+    Raises:
+        GenieError: an output that is there (Y022) or is an input (D027), two rows of one id (P008).
+    """
+    _refuse_outputs(output, page, [chosen])
+    rows = tuple(read_shown_by_id(chosen).values())
+    batch = map(guard_sentences, paraphrase_tasks(rows, sentences=config.sentences))
+    tasks = write_table(output.target, paraphrase_columns(config.sentences), batch)
+    if page:
+        with open_text(page) as out:
+            out.write(
+                paraphrase_page(
+                    sentences=config.sentences, paraphrases=config.paraphrases, config=DEFAULT
+                )
+            )
+    total = len(rows) * config.workers * config.paraphrases
+    note = (
+        f"{tasks:,} tasks of {len(rows):,} sentences -> {_name(output)}; "
+        f"with {config.workers} assignments per task they give {total:,} paraphrases"
+    )
+    return TaskResult(output.target, tasks, len(rows), total, note)
+
+
+def write_validation_tasks(
+    config: ValidationConfig,
+    results: Sequence[str],
+    chosen: str,
+    output: Output,
+    *,
+    page: str | None = None,
+) -> TaskResult:
+    """Write a batch of tasks in which workers vote on what others wrote.
+
+    Args:
+        config: sizes of the tasks, and which paraphrases are put to the vote.
+        results: files of results of paraphrase batches.
+        chosen: the file of the rows that were shown.
+        output: where the batch goes, as CSV.
+        page: where the page of the task goes.
+
+    Raises:
+        GenieError: as `collect.run`.
+    """
+    _refuse_outputs(output, page, [*results, chosen])
+    if unfit := config.unfit():
+        raise GenieError(Problem("R040", unfit))
+    rows = read_shown_by_id(chosen)
+    collection = collect(answers_of(read_results(results), rows), rows, config)
+    candidates: dict[str, list[VotableParaphrase]] = defaultdict(list)
+    for judged in collection.accepted:
+        answer = judged.answer
+        candidates[answer.row].append(VotableParaphrase(answer.id, answer.typed))
+    tasks = validation_tasks(
+        tuple(rows.values()), candidates, sentences=config.sentences,
+        paraphrases=config.paraphrases, seed=config.seed,
+    )  # fmt: skip
+    columns = validation_columns(config.sentences)
+    count = write_table(output.target, columns, map(guard_sentences, tasks))
+    if page:
+        with open_text(page) as out:
+            out.write(validation_page(sentences=config.sentences))
+    paraphrases = len(collection.accepted)
+    note = (
+        f"{count:,} tasks on {paraphrases:,} paraphrases of {len(candidates):,} sentences -> "
+        f"{_name(output)}"
+    )
+    return TaskResult(output.target, count, len(candidates), paraphrases, note)
+
+
+def _refuse_outputs(output: Output, page: str | None, inputs: Sequence[str]) -> None:
+    refuse_overlap((output.target, page), inputs)
+    for target in (output.target, page):
+        if target:
+            refuse_existing(target, overwrite=output.overwrite)
+
+
+def _name(output: Output) -> str:
+    return "stdout" if output.target == "-" else output.target

@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+
+if TYPE_CHECKING:
+    from genie_dp.parser.parser import Parser
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +88,33 @@ class SentenceParser(Protocol):
 
     def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
         """Return, for each sentence, up to `count` programs."""
+
+
+def open_parser(
+    folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
+) -> "Parser":
+    """Return the parser of a folder, on one thread; None leaves what the folder says."""
+    import torch
+
+    from genie_dp.parser.parser import Parser
+
+    torch.set_num_threads(1)
+    return Parser.from_pretrained(folder, beam=beam, is_constrained=is_constrained)
+
+
+class BestProgram:
+    """Answers with one program a sentence, as the check of paraphrases asks."""
+
+    def __init__(self, parser: "Parser"):
+        """Keep the parser."""
+        self.parser = parser
+
+    @classmethod
+    def from_folder(cls, folder: Path) -> Self:
+        """Return the parser of a folder."""
+        return cls(open_parser(folder))
+
+    def predict(self, utterances: Sequence[str]) -> list[str]:
+        """Return the most probable program of each sentence, "" where there is none."""
+        guesses = self.parser.predict(utterances, count=1)
+        return [nbest[0].program if nbest else "" for nbest in guesses]

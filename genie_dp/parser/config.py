@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.learn.sizes import setting_problems as network_problems
-from genie_dp.recipe import setting, setting_problems
+from genie_dp.models.sizes import setting_problems as network_problems
+from genie_dp.recipe import check_settings, setting, setting_problems
 
 SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 ARCHITECTURES = ("rnn", "mqan", "transformer")
@@ -134,12 +134,12 @@ class ParserConfig:
     @property
     def network_settings(self) -> tuple[str, dict[str, Any]]:
         """Return the architecture of the network, and all settings that differ from its own."""
-        found: dict[str, Any] = dict(self.network)
+        settings: dict[str, Any] = dict(self.network)
         if self.model:
-            found |= {"base": self.model, "lora_rank": self.lora_rank}
+            settings |= {"base": self.model, "lora_rank": self.lora_rank}
         if self.language_model == "feed":
-            found["language_model"] = True
-        return "pretrained" if self.model else self.architecture, found
+            settings["language_model"] = True
+        return "pretrained" if self.model else self.architecture, settings
 
     @property
     def is_constrained(self) -> bool:
@@ -155,32 +155,82 @@ class ParserConfig:
         return RATES[pretrained if self.model else self.architecture]
 
 
+@dataclass(frozen=True, slots=True)
+class EnsembleConfig:
+    """How several parsers become one."""
+
+    validation: str = setting(
+        "",
+        "Rows of real sentences, or skills with eval.tsv: measure, calibrate the confidence "
+        "[what the parsers' own measurements say, on average].",
+        metavar="FILE|DIR",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ParseConfig:
+    """How a parser is asked.
+
+    Attributes:
+        english: whether to say in English what a program does.
+    """
+
+    count: int = setting(
+        1,
+        "Up to N programs of each sentence, the most probable first.",
+        least=1,
+        most=50,
+        metavar="N",
+    )
+    threshold: float | None = setting(
+        None,
+        "Confidence under which it says that it does not know [what the parser has].",
+        least=0,
+        most=1,
+    )
+    beam: int | None = setting(
+        None, "Programs that search keeps [what the parser has].", least=1, most=64
+    )
+    english: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every field by itself.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
+
+
 def _together(config: ParserConfig) -> list[Problem]:
-    found = []
+    problems = []
     if not config.inputs:
-        found.append(problem("inputs", "one file at least", "none", "name rows to learn from"))
+        problems.append(problem("inputs", "one file at least", "none", "name rows to learn from"))
     budgets = [n for n in ("minutes", "steps", "epochs") if getattr(config, n) is not None]
     if len(budgets) != 1:
         got = " and ".join(budgets) or "none"
-        found.append(problem("minutes, steps, epochs", "one of the three", got))
+        problems.append(problem("minutes, steps, epochs", "one of the three", got))
     if config.lora_rank and not config.model:
-        found.append(problem("lora_rank", "0 without a model", config.lora_rank))
+        problems.append(problem("lora_rank", "0 without a model", config.lora_rank))
     is_recurrent = config.architecture == "rnn" and not config.model
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"
-        found.append(problem("language_model", expected, config.language_model))
+        problems.append(problem("language_model", expected, config.language_model))
     unknown = sorted(config.groups.keys() - {"primitive", "compound"})
-    found += [problem("groups", "primitive or compound", name) for name in unknown]
+    problems += [problem("groups", "primitive or compound", name) for name in unknown]
     for name, share in sorted(config.groups.items()):
         if not 0 <= share < math.inf:
-            found.append(problem("groups", f"a share of at least 0 for {name}", share))
-    return found
+            problems.append(problem("groups", f"a share of at least 0 for {name}", share))
+    return problems
 
 
 def _network_problems(config: ParserConfig) -> list[Problem]:
     """Return what is wrong with the network's settings, once its architecture is known."""
-    found = network_problems(*config.network_settings)
-    return [Problem("N002", f"network: {one.message}", hint=one.hint) for one in found]
+    problems = network_problems(*config.network_settings)
+    return [
+        Problem("N002", f"network: {problem_of_network.message}", hint=problem_of_network.hint)
+        for problem_of_network in problems
+    ]
 
 
 def problem(name: str, expected: str, got: object, hint: str | None = None) -> Problem:

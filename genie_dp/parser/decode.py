@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from genie_dp.learn.constraint import Constraint
-from genie_dp.learn.hypotheses import Hypothesis, SearchSettings
-from genie_dp.learn.search import search
-from genie_dp.learn.vocabulary import Vocabulary
+from genie_dp.models.constraint import Constraint
+from genie_dp.models.search import Hypothesis, SearchSettings, search
+from genie_dp.models.vocabulary import Vocabulary
 from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.rows import Target
 
@@ -76,7 +75,7 @@ class Decoder:
 
         A sentence without words, or with more than LONGEST, has none.
         """
-        found: list[tuple[Decoded, ...]] = [()] * len(sentences)
+        programs: list[tuple[Decoded, ...]] = [()] * len(sentences)
         fit = [i for i, words in enumerate(sentences) if 0 < len(words) <= LONGEST]
         fit.sort(key=lambda i: len(sentences[i]))
         for start in range(0, len(fit), _BATCH):
@@ -88,25 +87,25 @@ class Decoder:
                 constraint=self.constraint,
                 settings=self.settings,
             )
-            for place, said in zip(places, hypotheses, strict=True):
-                found[place] = self._merged(said)
-        return found
+            for place, sentence_hypotheses in zip(places, hypotheses, strict=True):
+                programs[place] = self._merge(sentence_hypotheses)
+        return programs
 
-    def _merged(self, hypotheses: Sequence[Hypothesis]) -> tuple[Decoded, ...]:
+    def _merge(self, hypotheses: Sequence[Hypothesis]) -> tuple[Decoded, ...]:
         """Return programs by their canonical form; those of one form are one, as likely as both.
 
         Without a grammar, what is no program stays as it was written.
         """
-        found: dict[str, float] = {}
-        for each in hypotheses:
-            written = " ".join(each.tokens)
+        scores: dict[str, float] = {}
+        for hypothesis in hypotheses:
+            written = " ".join(hypothesis.tokens)
             program = canonical_text(written, self.target)
             if not program and self.constraint is None:
                 program = written
             if program:
-                before = found.get(program, -math.inf)
-                found[program] = log_sum(before, each.log_probability)
-        ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+                before = scores.get(program, -math.inf)
+                scores[program] = log_sum(before, hypothesis.log_probability)
+        ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         return tuple(Decoded(program, score) for program, score in ranked)
 
 

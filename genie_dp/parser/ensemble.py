@@ -1,26 +1,35 @@
-"""Parsers that answer together: several folders of `genie-dp train` as one network."""
+"""Parsers that answer together, as a stage: several folders of `genie-dp train` become one."""
 
 import hashlib
 import json
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.calibration import Calibration
-from genie_dp.learn.ensemble import EnsembleNetwork
-from genie_dp.learn.saved import TOKENIZER, SavedModel, load_model
-from genie_dp.learn.sizes import EnsembleSettings
+from genie_dp.models.calibration import Calibration
+from genie_dp.models.device import prepare_torch
+from genie_dp.models.ensemble import EnsembleNetwork
+from genie_dp.models.saved import TOKENIZER, SavedModel, load_model, save_model
+from genie_dp.models.sizes import EnsembleSettings
 from genie_dp.parser import folder as files
-from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.card import Card, File
+from genie_dp.parser.config import EnsembleConfig, ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.parser import library_of
 from genie_dp.parser.recipe import read_recipe
 from genie_dp.parser.rows import Rows, Style, target_of
-from genie_dp.parser.scoring import Score, calibrated, score
+from genie_dp.parser.scoring import Score, calibrate, score
 from genie_dp.parser.validation import validation_rows
+from genie_dp.records import Spent
+from genie_dp.run.manifest import write_json
+from genie_dp.run.page import render_card
+from genie_dp.run.stage import Output, Result
+from genie_dp.run.work import PARSER, put_in_place, refuse_output
 
 # What config.json says of a parser that must be the same for all.
 _SAME_FACTS = (
@@ -37,6 +46,9 @@ _BY_ITSELF = {
     "pretrained": ("a network of Hugging Face", "name parsers that were trained with --arch"),
     "ensemble": ("an ensemble", "name the parsers that it was made of"),
 }
+# What is copied from the first parser; it is the same in all.
+_COPIED = (files.TEXTS, files.READER)
+_UNMEASURED = "nothing; the confidence is calibrated as those of the parsers are, on average"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,19 +68,111 @@ class Member:
     config: ParserConfig
     saved: SavedModel
 
-    @property
-    def shared(self) -> dict[str, str]:
+    def common_facts(self) -> dict[str, str]:
         """Return what those who answer together have in common, each as text, by its name."""
-        found = {name: _text(self.facts.get(name)) for name in _SAME_FACTS}
-        found["rows"] = _text(sorted(self.manifest["inputs"].values()))
-        found["guarantee of private rows"] = _text(self.manifest.get("spent"))
+        values = {name: self.facts.get(name) for name in _SAME_FACTS}
+        values["rows"] = sorted(self.manifest["inputs"].values())
+        values["guarantee of private rows"] = self.manifest.get("spent")
+        texts = {name: json.dumps(value, sort_keys=True) for name, value in values.items()}
         for name, file in _SAME_FILES.items():
-            found[name] = hashlib.sha256((self.folder / file).read_bytes()).hexdigest()
-        return found
+            texts[name] = hashlib.sha256((self.folder / file).read_bytes()).hexdigest()
+        return texts
+
+    def line(self) -> str:
+        """Return what a card says of it."""
+        share = self.manifest["figures"].get("validation accuracy")
+        right = "not measured"
+        if share is not None:
+            right = f"{100 * share:.1f} % right where it was measured"
+        return f"{self.folder.name}, {self.saved.architecture}, {right}"
 
 
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
+@dataclass(frozen=True, slots=True)
+class EnsembleResult(Result):
+    """Parsers that were made one.
+
+    Attributes:
+        output: its folder.
+        parsers: how many answer in it.
+        accuracy: share of the validation rows that are right; None where it was not measured.
+    """
+
+    output: str
+    parsers: int
+    accuracy: float | None
+    validation_rows: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        right = "not measured: give --validation"
+        if self.accuracy is not None:
+            right = f"{100 * self.accuracy:.1f} % of {self.validation_rows:,} validation rows right"
+        yield f"{self.parsers} parsers, {right} -> {self.output}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Ensemble:
+    """What came of joining.
+
+    Attributes:
+        figures: what was measured, by name.
+        validation: what it was measured on; "" for nothing.
+    """
+
+    members: Sequence[Member]
+    saved: SavedModel
+    calibration: Calibration
+    figures: Mapping[str, Any]
+    validation: str
+
+
+def run(
+    config: EnsembleConfig,
+    folders: Sequence[Path],
+    output: Output,
+    *,
+    licence: str = "",
+    device: str = "cpu",
+) -> EnsembleResult:
+    """Join parsers, measure how they do together, and write the folder of one parser.
+
+    The folder appears when it is complete.
+
+    Args:
+        config: what it is measured on.
+        folders: the parsers, at least two, which were trained on the same rows.
+        output: the folder.
+        licence: of the parser, for its card.
+        device: where it is measured, such as cuda.
+
+    Raises:
+        GenieError: an output that is there (Y022) or is no parser (N007), no such device (N008),
+            folders that are no parsers (N010, N011), too few (N072), or that do not go together
+            (N070, N071), no rows to measure with (N005).
+    """
+    target = Path(output.target)
+    refuse_output(target, output.work, PARSER, resume=False, overwrite=output.overwrite)
+    prepare_torch(device)
+    if len(folders) < 2:
+        hint = "train another one with another --seed"
+        raise GenieError(Problem("N072", "expected two parsers or more, got one", hint=hint))
+    members = [read_member(folder) for folder in folders]
+    check_together(members)
+    saved = join_networks(members)
+    measurement = None
+    if config.validation:
+        measurement = _measure(saved, members[0], config.validation, device)
+    calibration, error = _calibrate(members, measurement)
+    figures = {
+        "parsers": len(members),
+        "parameters": sum(p.numel() for p in saved.model.parameters()),
+        "validation rows": measurement.rows if measurement else 0,
+        "validation accuracy": round(measurement.accuracy, 4) if measurement else None,
+        "calibration error": None if error is None else round(error, 4),
+    }
+    _deliver(_Ensemble(members, saved, calibration, figures, config.validation), output, licence)
+    accuracy, rows = figures["validation accuracy"], measurement.rows if measurement else 0
+    return EnsembleResult(output.target, len(members), accuracy, rows)
 
 
 def read_member(folder: Path) -> Member:
@@ -80,15 +184,15 @@ def read_member(folder: Path) -> Member:
     """
     facts, saved = files.facts_of(folder), load_model(folder)
     if saved.architecture in _BY_ITSELF:
-        what, hint = _BY_ITSELF[saved.architecture]
-        message = f"{folder} is {what}, which answers by itself only"
+        kind, hint = _BY_ITSELF[saved.architecture]
+        message = f"{folder} is {kind}, which answers by itself only"
         raise GenieError(Problem("N071", message, hint=hint))
     try:
         files.check_skills(folder, str(facts["skills"]))
         manifest = json.loads((folder / files.MANIFEST).read_text(encoding="utf-8"))
         config = ParserConfig(**read_recipe(folder / files.RECIPE))
         member = Member(folder, facts, manifest, config, saved)
-        _ = member.shared
+        member.common_facts()
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise files.broken(folder, str(error)) from None
     return member
@@ -100,35 +204,35 @@ def check_together(members: Sequence[Member]) -> None:
     Raises:
         GenieError: N070, for each that differs from the first one.
     """
-    problems = [problem for other in members[1:] for problem in _differences(members[0], other)]
+    first = members[0]
+    expected = first.common_facts()
+    hint = "train both on the same rows with the same skills, and --seed 1, --seed 2, .."
+    problems = []
+    for member in members[1:]:
+        facts = member.common_facts()
+        if names := [name for name in expected if expected[name] != facts[name]]:
+            message = f"{member.folder} differs from {first.folder} in {', '.join(names)}"
+            problems.append(Problem("N070", message, hint=hint))
     if problems:
         raise GenieError(problems)
 
 
-def _differences(first: Member, other: Member) -> Iterator[Problem]:
-    expected, found = first.shared, other.shared
-    names = [name for name in expected if expected[name] != found[name]]
-    if names:
-        message = f"{other.folder} differs from {first.folder} in {', '.join(names)}"
-        hint = "train both on the same rows with the same skills, and --seed 1, --seed 2, .."
-        yield Problem("N070", message, hint=hint)
-
-
-def joined(members: Sequence[Member]) -> SavedModel:
+def join_networks(members: Sequence[Member]) -> SavedModel:
     """Return the network of all, in evaluation mode."""
-    found = [
-        {"architecture": one.saved.architecture, "settings": dict(one.saved.settings)}
-        for one in members
-    ]
-    settings = EnsembleSettings(tuple(found))
+    settings = EnsembleSettings(
+        tuple(
+            {"architecture": member.saved.architecture, "settings": dict(member.saved.settings)}
+            for member in members
+        )
+    )
     vocabulary = members[0].saved.vocabulary
     network = EnsembleNetwork(vocabulary, settings)
-    for own, one in zip(network.members, members, strict=True):
-        own.load_state_dict(one.saved.model.state_dict())
+    for part, member in zip(network.members, members, strict=True):
+        part.load_state_dict(member.saved.model.state_dict())
     return SavedModel(network.eval(), vocabulary, "ensemble", asdict(settings), {})
 
 
-def measured(network: SavedModel, first: Member, validation: str, device: str) -> Score:
+def _measure(network: SavedModel, first: Member, validation: str, device: str) -> Score:
     """Return how the network does on rows of a file, or on the real sentences of skills.
 
     Raises:
@@ -137,7 +241,7 @@ def measured(network: SavedModel, first: Member, validation: str, device: str) -
     config = replace(first.config, validation=validation)
     language = str(first.facts["language"])
     library = library_of(language, files.skill_paths(first.folder))
-    target = target_of(Style.of(first.facts), language, library)
+    target = target_of(Style.from_facts(first.facts), language, library)
     reading = replace(
         files.read_reader(first.folder), fixed=frozenset(first.facts.get("fixed", ()))
     )
@@ -154,10 +258,79 @@ def measured(network: SavedModel, first: Member, validation: str, device: str) -
     return score(decoder, rows)
 
 
-def calibration_of(
-    members: Sequence[Member], found: Score | None
+def _calibrate(
+    members: Sequence[Member], measurement: Score | None
 ) -> tuple[Calibration, float | None]:
     """Return the calibration on what was measured and its error; unmeasured, the members' mean."""
-    if found is not None:
-        return calibrated(found)
-    return Calibration(fmean(float(one.facts["temperature"]) for one in members)), None
+    if measurement is not None:
+        return calibrate(measurement)
+    return Calibration(fmean(float(member.facts["temperature"]) for member in members)), None
+
+
+def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:
+    """Write the folder beside its name and rename it when it is complete."""
+    work, target = output.work, Path(output.target)
+    shutil.rmtree(work, ignore_errors=True)
+    folder, first = work / "made", ensemble.members[0]
+    folder.mkdir(parents=True)
+    if (skills := first.folder / files.SKILLS).exists():  # S-expressions may do without
+        shutil.copytree(skills, folder / files.SKILLS)
+    for name in _COPIED:
+        shutil.copyfile(first.folder / name, folder / name)
+    recipe = Path(files.RECIPE)
+    for number, member in enumerate(ensemble.members, 1):
+        copy = folder / f"{recipe.stem}-{number}{recipe.suffix}"
+        shutil.copyfile(member.folder / files.RECIPE, copy)
+    temperature = ensemble.calibration.temperature
+    facts = {**first.facts, "version": __version__, "temperature": temperature}
+    save_model(replace(ensemble.saved, facts={"parser": facts}), folder)
+    card = _card(ensemble, target.name, licence)
+    (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
+    write_json(str(folder / files.MANIFEST), _manifest(ensemble))
+    put_in_place(folder, target, work)
+
+
+def _manifest(ensemble: _Ensemble) -> dict[str, Any]:
+    first = ensemble.members[0].manifest
+    copied_names = ("inputs", "counts", "example", "prior", "priors")
+    return {
+        "command": "ensemble",
+        "version": __version__,
+        **{name: first[name] for name in copied_names if name in first},
+        "figures": dict(ensemble.figures),
+        "validation": ensemble.validation,
+        "parsers": [
+            {"name": member.folder.name, "figures": member.manifest["figures"],
+             "config": member.manifest["config"]}
+            for member in ensemble.members
+        ],
+        "spent": first["spent"],
+    }  # fmt: skip
+
+
+def _card(ensemble: _Ensemble, name: str, licence: str) -> Card:
+    first = ensemble.members[0]
+    config, spent = first.config, first.manifest["spent"]
+    return Card(
+        title=f"Parser {name}",
+        folder=name,
+        language=str(first.facts["language"]),
+        files=tuple(
+            File(Path(x.path).name, x.source, first.manifest["inputs"][x.path], x.ratio, x.weight)
+            for x in config.inputs
+        ),
+        counts=first.manifest["counts"],
+        figures=ensemble.figures,
+        validation=Path(ensemble.validation).name or _UNMEASURED,
+        is_real=bool(ensemble.validation),
+        seeds=tuple(member.config.seed for member in ensemble.members),
+        temperature=ensemble.calibration.temperature,
+        threshold=config.threshold,
+        is_constrained=config.is_constrained,
+        has_skills=(first.folder / files.SKILLS).exists(),
+        example=first.manifest.get("example", "..."),
+        made_by=config.made_by,
+        licence=licence,
+        spent=Spent(**{**spent, "not_covered": tuple(spent["not_covered"])}) if spent else None,
+        members=tuple(member.line() for member in ensemble.members),
+    )

@@ -32,8 +32,8 @@ def copy_skills(paths: Sequence[Path], folder: Path) -> None:
             target.mkdir(parents=True)
             shutil.copyfile(path, target / path.name)
             continue
-        found = [file for pattern in _KEPT for file in sorted(path.rglob(pattern))]
-        for file in found:
+        copied = [file for pattern in _KEPT for file in sorted(path.rglob(pattern))]
+        for file in copied:
             # A skill folder by itself keeps its name, which is that of its class.
             there = target / path.resolve().name / file.relative_to(path)
             there.parent.mkdir(parents=True, exist_ok=True)
@@ -108,12 +108,12 @@ def facts_of(folder: Path) -> dict[str, Any]:
     """
     try:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        found: dict[str, Any] = config["parser"]
+        facts: dict[str, Any] = config["parser"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise broken(folder, f"config.json: {error}") from None
-    if not isinstance(found, dict):
+    if not isinstance(facts, dict):
         raise broken(folder, "config.json: no settings of a parser")
-    return found
+    return facts
 
 
 def check_skills(folder: Path, expected: str) -> None:

@@ -7,24 +7,28 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.learn.calibration import Calibration
-from genie_dp.learn.saved import load_model
+from genie_dp.languages.library import Library
+from genie_dp.languages.types import is_slot
+from genie_dp.models.calibration import Calibration
+from genie_dp.models.saved import load_model
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import Answer, Guess, Reply
 from genie_dp.parser.decode import Decoded, Decoder, log_sum
-from genie_dp.parser.reading.fill import Filled, fill
+from genie_dp.parser.reading.fill import EntityNames, Filled, fill
 from genie_dp.parser.reading.load import load_reader
-from genie_dp.parser.reading.names import Names
 from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
-from genie_dp.skills.model import Library
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
+from genie_dp.templates.inputs import read_library
+
+if TYPE_CHECKING:
+    from genie_dp.private.audit.models import Scorer
 
 # Natural logarithm of how much likelier a reading is than one with a further doubt. A judgement,
 # not a measurement: a network that is sure of the other reading is believed.
@@ -70,11 +74,11 @@ class Use:
             raise ValueError(message)
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "Use":
+    def from_facts(cls, facts: Mapping[str, Any]) -> "Use":
         """Return the settings of a folder."""
-        found = {name: facts[name] for name in (*_COUNTS, "threshold")}
+        settings = {name: facts[name] for name in (*_COUNTS, "threshold")}
         locale = Locale(**facts["locale"])
-        return cls(**found, locale=locale, is_constrained=facts["is_constrained"])
+        return cls(**settings, locale=locale, is_constrained=facts["is_constrained"])
 
 
 class Parser:
@@ -109,7 +113,7 @@ class Parser:
         self._decoder, self._reader, self._calibration = decoder, reader, calibration
         self._clock, self._lock = clock, Lock()
         library = self.target.library
-        self._names = Names(library) if isinstance(library, Library) else None
+        self._names = EntityNames(library) if isinstance(library, SkillLibrary) else None
 
     @classmethod
     def from_pretrained(
@@ -137,7 +141,7 @@ class Parser:
             "is_constrained": is_constrained,
         }  # fmt: skip
         try:
-            use, style = Use.of(facts), Style.of(facts)
+            use, style = Use.from_facts(facts), Style.from_facts(facts)
             calibration = Calibration(_temperature(facts))
             language, skills, reads = (str(facts[name]) for name in _NAMED)
             get_language(language)
@@ -150,7 +154,7 @@ class Parser:
         target = target_of(style, language, library_of(language, files.skill_paths(path)))
         decoder = _decoder(path, target, use, device)
         reader = None
-        if language == "thingtalk":
+        if target.language.reads_values:
             reader = load_reader(reads, phrases=files.read_reader(path).phrases)
         return cls(
             decoder,
@@ -166,6 +170,13 @@ class Parser:
         """Return what it is in one line."""
         where = f", of {self.folder}" if self.folder else ""
         return f"Parser({self.target.language.name}{where})"
+
+    @staticmethod
+    def open_scorer(folder: Path, *, device: str = "cpu", longest: int = 256) -> "Scorer":
+        """Return what tells how likely rows are under the model of a folder, for audits."""
+        from genie_dp.parser.scorer import open_any
+
+        return open_any(folder, device=device, longest=longest)
 
     def save(self, folder: Path | str, *, overwrite: bool = False) -> Path:
         """Copy the parser's folder to another place, where it appears when it is whole.
@@ -183,9 +194,9 @@ class Parser:
         target = Path(folder)
         work = work_folder_of(target)
         refuse_output(target, work, PARSER, resume=False, overwrite=overwrite)
-        made = work / "made"
-        shutil.copytree(self.folder, made)
-        put_in_place(made, target, work)
+        copy = work / "made"
+        shutil.copytree(self.folder, copy)
+        put_in_place(copy, target, work)
         return target
 
     def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
@@ -199,13 +210,13 @@ class Parser:
             TypeError: one sentence instead of a list of them.
             ValueError: a count below 1.
         """
-        _check_asked(sentences, count)
+        _check_arguments(sentences, count)
         with self._lock:
             readings = [self._readings(sentence) for sentence in sentences]
-            decoded = self._decoded(readings)
+            decoded = self._decode_readings(readings)
             return [
-                self._reply(sentence, read, found, count)
-                for sentence, read, found in zip(sentences, readings, decoded, strict=True)
+                self._reply(sentence, read, programs, count)
+                for sentence, read, programs in zip(sentences, readings, decoded, strict=True)
             ]
 
     def __call__(self, sentence: str, n: int = 1) -> Reply:
@@ -222,15 +233,18 @@ class Parser:
         Raises:
             TypeError, ValueError: as `parse`.
         """
-        _check_asked(utterances, count)
+        _check_arguments(utterances, count)
         with self._lock:
             readings = [self._row_readings(text) for text in utterances]
-            decoded = self._decoded(readings)
-            found = [
-                self._filled(read, programs, None, keep=not self.use.is_constrained)[:count]
+            decoded = self._decode_readings(readings)
+            nbest = [
+                self._fill_programs(read, programs, None, keep=not self.use.is_constrained)[:count]
                 for read, programs in zip(readings, decoded, strict=True)
             ]
-            return [[Guess(one.filled.tokens, one.confidence) for one in each] for each in found]
+            return [
+                [Guess(guess.filled.tokens, guess.confidence) for guess in guesses]
+                for guesses in nbest
+            ]
 
     # ------------------------------------------------------------------------------ the steps
 
@@ -243,15 +257,19 @@ class Parser:
     def _readings(self, sentence: str) -> list[Reading]:
         if self._reader is None:
             return [Reading(tokenize(sentence))]
-        found = self._reader.readings(
+        readings = self._reader.readings(
             sentence, now=self._clock(), locale=self.use.locale, most=self.use.readings
         )
-        return list(found)
+        return list(readings)
 
-    def _decoded(self, readings: Sequence[Sequence[Reading]]) -> list[list[tuple[Decoded, ...]]]:
+    def _decode_readings(
+        self, readings: Sequence[Sequence[Reading]]
+    ) -> list[list[tuple[Decoded, ...]]]:
         """Return the programs of each reading of each sentence."""
-        flat = iter(self._decoder.decode([one.tokens for each in readings for one in each]))
-        return [[next(flat) for _ in each] for each in readings]
+        flat = iter(
+            self._decoder.decode([reading.tokens for group in readings for reading in group])
+        )
+        return [[next(flat) for _ in group] for group in readings]
 
     def _reply(
         self,
@@ -260,35 +278,35 @@ class Parser:
         decoded: Sequence[tuple[Decoded, ...]],
         count: int,
     ) -> Reply:
-        found = self._filled(readings, decoded, self._names)
-        answers = tuple(self._answer(one) for one in found[:count])
-        is_known = bool(found) and found[0].confidence >= self.use.threshold
-        tokens = found[0].reading.tokens if found else readings[0].tokens
+        candidates = self._fill_programs(readings, decoded, self._names)
+        answers = tuple(self._answer(candidate) for candidate in candidates[:count])
+        is_known = bool(candidates) and candidates[0].confidence >= self.use.threshold
+        tokens = candidates[0].reading.tokens if candidates else readings[0].tokens
         return Reply(sentence, tokens, answers, is_known)
 
-    def _answer(self, one: "_Found") -> Answer:
+    def _answer(self, candidate: "_Candidate") -> Answer:
         return Answer(
-            program=one.filled.tokens,
-            code=self.target.language.render(one.filled.program),
-            decoded=one.decoded,
-            confidence=one.confidence,
-            unresolved=tuple(name.said for name in one.filled.unresolved),
+            program=candidate.filled.tokens,
+            code=self.target.language.render(candidate.filled.program),
+            decoded=candidate.decoded,
+            confidence=candidate.confidence,
+            unresolved=tuple(name.said for name in candidate.filled.unknown_names),
         )
 
-    def _filled(
+    def _fill_programs(
         self,
         readings: Sequence[Reading],
         decoded: Sequence[tuple[Decoded, ...]],
-        names: Names | None,
+        names: EntityNames | None,
         *,
         keep: bool = False,
-    ) -> "list[_Found]":
+    ) -> "list[_Candidate]":
         """Return the programs with their values, best first; equal ones are one.
 
         Args:
             keep: whether what cannot be filled stays, as it was written.
         """
-        found: dict[str, _Found] = {}
+        candidates: dict[str, _Candidate] = {}
         for reading, programs in zip(readings, decoded, strict=True):
             for program in programs:
                 filled = self._fill(program.program, reading, names)
@@ -297,19 +315,22 @@ class Parser:
                 if filled is None:
                     continue
                 score = program.log_probability - _DOUBT * reading.doubt
-                known = found.get(filled.tokens)
-                if known is None:
-                    found[filled.tokens] = _Found(filled, program.program, reading, score)
+                earlier = candidates.get(filled.tokens)
+                if earlier is None:
+                    candidates[filled.tokens] = _Candidate(filled, program.program, reading, score)
                 else:
-                    known.score = log_sum(known.score, score)
-        ranked = sorted(found.values(), key=lambda one: (-one.score, one.filled.tokens))
-        left = 1.0  # the temperature is that of first programs: by it the others may be too sure
-        for one in ranked:
-            one.confidence = min(left, self._calibration.confidence(one.score))
-            left -= one.confidence
+                    earlier.score = log_sum(earlier.score, score)
+        ranked = sorted(
+            candidates.values(), key=lambda candidate: (-candidate.score, candidate.filled.tokens)
+        )
+        # The temperature is that of first programs: by it the others may be too sure.
+        rest = 1.0
+        for candidate in ranked:
+            candidate.confidence = min(rest, self._calibration.confidence(candidate.score))
+            rest -= candidate.confidence
         return ranked
 
-    def _fill(self, program: str, reading: Reading, names: Names | None) -> Filled | None:
+    def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
         language, library = self.target.language, self.target.library
         try:
@@ -325,7 +346,7 @@ class Parser:
         return None if any(p.severity == "error" for p in problems) else filled
 
 
-def _check_asked(sentences: Sequence[str], count: int) -> None:
+def _check_arguments(sentences: Sequence[str], count: int) -> None:
     """Refuse one text, whose letters would be taken for sentences, and a count below 1."""
     if isinstance(sentences, str):
         raise TypeError("expected a list of sentences, got one text: put it in a list")
@@ -334,10 +355,10 @@ def _check_asked(sentences: Sequence[str], count: int) -> None:
 
 
 def _temperature(facts: Mapping[str, Any]) -> float:
-    found = float(facts["temperature"])
-    if not 0 < found < math.inf:
-        raise ValueError(f"temperature: expected a number above 0, got {found}")
-    return found
+    temperature = float(facts["temperature"])
+    if not 0 < temperature < math.inf:
+        raise ValueError(f"temperature: expected a number above 0, got {temperature}")
+    return temperature
 
 
 def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
@@ -355,7 +376,7 @@ def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Candidate:
     """A filled program, what it was decoded as and from which reading, and its score in nats."""
 
     filled: Filled
@@ -374,16 +395,10 @@ def _is_row(reading: Reading) -> bool:
     return not reading.values and any(map(is_slot, reading.tokens))
 
 
-def library_of(language: str, skills: Sequence[Path]) -> Any:
+def library_of(language: str, skills: Sequence[Path]) -> Library:
     """Return the skills, or the declarations, of a parser's folder.
 
     Raises:
         GenieError: they cannot be read.
     """
-    if language == "thingtalk":
-        from genie_dp.skills.load import load_library
-
-        return load_library(list(skills), skip_broken=True)
-    from genie_dp.languages.sexpr.declarations import load_declarations
-
-    return load_declarations(skills[0]) if skills else None
+    return read_library(language, skills, skip_broken=True)

@@ -11,7 +11,7 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.located import Located, read_located
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.rows import locale
-from genie_dp.recipe import fits, said, written
+from genie_dp.recipe import fits, kind_in_words, settings_as_yaml
 
 DEFAULT_MINUTES = 5.0
 _BUDGETS = ("minutes", "steps", "epochs")
@@ -25,11 +25,11 @@ def read_recipe(path: Path) -> dict[str, Any]:
         GenieError: N001, it is no map in YAML; N002, all keys that are no settings or come twice,
             and all values of another kind.
     """
-    found, sources = read_located(path, syntax="N001", twice="N002")
+    located, sources = read_located(path, syntax="N001", twice="N002")
     try:
-        return settings_of(found.plain)
+        return settings_of(located.plain)
     except GenieError as error:
-        raise _placed(error, found, sources) from None
+        raise _add_spans(error, located, sources) from None
 
 
 def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
@@ -71,31 +71,33 @@ def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieEr
         error: of `ParserConfig`: its messages begin with the names of settings.
         given: settings that stand elsewhere: in the options of a command.
     """
-    found, sources = read_located(path, syntax="N001", twice="N002")
-    named = {name: one for name, one in found.value.items() if name not in given}
-    return _placed(error, Located(named, found.span), sources)
+    located, sources = read_located(path, syntax="N001", twice="N002")
+    named = {name: value for name, value in located.value.items() if name not in given}
+    return _add_spans(error, Located(named, located.span), sources)
 
 
-def _placed(error: GenieError, found: Located, sources: Mapping[str, str]) -> GenieError:
-    problems = [replace(one, span=_span_of(one.message, found)) for one in error.problems]
+def _add_spans(error: GenieError, located: Located, sources: Mapping[str, str]) -> GenieError:
+    problems = [
+        replace(problem, span=_span_of(problem.message, located)) for problem in error.problems
+    ]
     return GenieError(problems, sources=sources)
 
 
-def _span_of(message: str, found: Located) -> Span | None:
+def _span_of(message: str, located: Located) -> Span | None:
     """Return the place of "inputs: 2: source: expected .." or "unknown setting 'x'" in a recipe."""
     span: Span | None = None
     for name in message.split(": "):
-        if isinstance(found.value, list) and name.isdecimal():
-            found = found.value[int(name) - 1]
-        elif isinstance(found.value, dict) and name in found.value:
-            _, found = found.value[name]
-        elif isinstance(found.value, dict) and name.startswith(_UNKNOWN):
-            entry = found.value.get(name.removeprefix(_UNKNOWN)[1:-1])
+        if isinstance(located.value, list) and name.isdecimal():
+            located = located.value[int(name) - 1]
+        elif isinstance(located.value, dict) and name in located.value:
+            _, located = located.value[name]
+        elif isinstance(located.value, dict) and name.startswith(_UNKNOWN):
+            entry = located.value.get(name.removeprefix(_UNKNOWN)[1:-1])
             span = entry[0] if entry else span
             break
         else:
             break
-        span = found.span
+        span = located.span
     return span
 
 
@@ -109,14 +111,14 @@ def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
     (InputFile(path='rows.jsonl', source='', ratio=None, weight=1.0),)
     """
     problems = list(_problems(ParserConfig, read, ""))
-    found = dict(read)
+    settings = dict(read)
     if isinstance(read.get("inputs"), list | tuple):
-        found["inputs"] = tuple(_inputs(read["inputs"], problems))
+        settings["inputs"] = tuple(_inputs(read["inputs"], problems))
     if problems:
         raise GenieError(problems)
-    if "made_by" in found:
-        found["made_by"] = tuple(found["made_by"])
-    return found
+    if "made_by" in settings:
+        settings["made_by"] = tuple(settings["made_by"])
+    return settings
 
 
 def _inputs(read: Iterable[Any], problems: list[Problem]) -> Iterator[InputFile]:
@@ -151,7 +153,7 @@ def _problems(kind: type, read: Mapping[str, Any], where: str) -> Iterator[Probl
             hint = did_you_mean(str(name), known) or f"settings: {', '.join(known)}"
             yield Problem("N002", f"{where}{_UNKNOWN}{name!r}", hint=hint)
         elif not fits(value, known[name]):
-            message = f"{where}{name}: expected {said(known[name])}, got {value!r}"
+            message = f"{where}{name}: expected {kind_in_words(known[name])}, got {value!r}"
             yield Problem("N002", message)
 
 
@@ -161,4 +163,4 @@ def as_yaml(config: ParserConfig) -> str:
     >>> print(as_yaml(ParserConfig((InputFile("rows.jsonl"),), minutes=5)).splitlines()[1])
     - path: rows.jsonl
     """
-    return written(dataclasses.asdict(config))
+    return settings_as_yaml(dataclasses.asdict(config))

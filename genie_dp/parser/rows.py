@@ -3,38 +3,231 @@
 Nothing here imports torch, so that worker processes may be forked before it is loaded.
 """
 
+import heapq
 import math
+import random
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 from itertools import islice
-from typing import Any, NamedTuple, get_type_hints
+from typing import Any, Generic, NamedTuple, TypeVar, get_type_hints, overload
 
+import numpy as np
 import xxhash
 
-from genie_dp.dataset.scan import as_row
+from genie_dp.dataset.scan import as_row, hash_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.base import Language
-from genie_dp.languages.functions import functions_in
-from genie_dp.languages.thingtalk.decoding.constants import constants_of
+from genie_dp.languages import Language, get_language
+from genie_dp.languages.library import Library
+from genie_dp.languages.thingtalk.ast import And, Call, Or
+from genie_dp.languages.thingtalk.traverse import rewrite
+from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.families import oldest_of
-from genie_dp.parser.held_out import HeldOut
-from genie_dp.parser.order import reordered
-from genie_dp.parser.reading.constants import literals
 from genie_dp.parser.reading.load import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, phrases_of
+from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, literals, phrases_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale
-from genie_dp.parser.store import RowStore
 from genie_dp.private_prior import row_weight
-from genie_dp.recipe import fits, said
-from genie_dp.records import Example, PrivatePrior
+from genie_dp.recipe import fits, kind_in_words
+from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
 from genie_dp.rng import stream
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.workers import in_processes
+
+
+def oldest_of(rows: Iterable[Example]) -> Mapping[int, int]:
+    """Return the oldest ancestor of each row that has both parent and children, as hashes of ids.
+
+    Other rows need no entry: the hash of their parent, or of their own id, is looked up. Memory:
+    16 bytes a row with a parent, and a number for each entry.
+
+    >>> rows = [Example("S", "", ""), Example("P", "", "", parent="S"),
+    ...     Example("A", "", "", parent="P")]
+    >>> oldest_of(rows) == {hash_of("P"): hash_of("S")}
+    True
+    """
+    ids, parents = array("Q"), array("Q")
+    for row in rows:
+        if row.parent and row.parent != row.id:
+            ids.append(hash_of(row.id))
+            parents.append(hash_of(row.parent))
+    if not ids:
+        return {}
+    own, above = np.frombuffer(ids, np.uint64), np.frombuffer(parents, np.uint64)
+    inside = np.isin(own, above)
+    next_up: dict[int, int] = {}
+    for id, parent in zip(own[inside].tolist(), above[inside].tolist(), strict=True):
+        # Of an id that comes twice the smaller parent, so that no order of files matters.
+        next_up[id] = min(parent, next_up.get(id, parent))
+    return {id: _find_oldest(id, next_up) for id in next_up}
+
+
+def _find_oldest(id: int, next_up: Mapping[int, int]) -> int:
+    """Return the last of a chain; of rows that are their own ancestors, the smallest of these."""
+    seen: list[int] = []
+    while id in next_up:
+        if id in seen:
+            return min(seen[seen.index(id) :])
+        seen.append(id)
+        id = next_up[id]
+    return id
+
+
+KeptRow = TypeVar("KeptRow")
+
+
+class HeldOut(Generic[KeptRow]):
+    """At most so many different rows; which ones are kept does not depend on their order.
+
+    Those with the least hashes are a uniform sample of all (bottom-k sketch; Cohen and Kaplan,
+    2007): of files that are read one after the other none is left out for coming late.
+
+    >>> one, other = HeldOut(2), HeldOut(2)
+    >>> for i in range(9):
+    ...     one.add(str(i), i)
+    ...     other.add(str(8 - i), 8 - i)
+    >>> list(one) == list(other), len(one)
+    (True, 2)
+    """
+
+    def __init__(self, most: int):
+        """Keep at most so many."""
+        self._most = most
+        self._rows: dict[int, KeptRow] = {}
+        self._greatest: list[int] = []  # a heap of the hashes, negative
+
+    def add(self, key: str, row: KeptRow) -> None:
+        """Offer a row; one of its key that is kept already stays."""
+        number = hash_of(key)
+        if number in self._rows or (self._is_full() and -number <= self._greatest[0]):
+            return
+        self._rows[number] = row
+        heapq.heappush(self._greatest, -number)
+        if len(self._rows) > self._most:
+            del self._rows[-heapq.heappop(self._greatest)]
+
+    def _is_full(self) -> bool:
+        return 0 < self._most <= len(self._rows)
+
+    def __len__(self) -> int:
+        """Return how many are kept."""
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[KeptRow]:
+        """Yield the rows, in the order of their hashes."""
+        for number in sorted(self._rows):
+            yield self._rows[number]
+
+
+def some_of(rows: Iterable[Example], most: int) -> Iterator[Example]:
+    """Yield at most so many different rows, by their sentences and programs."""
+    held_out = HeldOut[Example](most)
+    for row in rows:
+        held_out.add(f"{row.utterance}\0{row.program}", row)
+    yield from held_out
+
+
+class RowStore(Sequence[Pair]):
+    """Rows in the order they came; a row is made when it is asked for.
+
+    A row costs four bytes for each word and token, and 17 more; every distinct word is kept once.
+
+    >>> store = RowStore()
+    >>> store.add("tweet hello", '@post " hello "')
+    >>> len(store), store[0].program
+    (1, ('@post', '"', 'hello', '"'))
+    """
+
+    def __init__(self) -> None:
+        """Begin without rows."""
+        self._names: list[str] = []
+        self._ids: dict[str, int] = {}
+        self._tokens = array("i")
+        self._middles = array("q")
+        self._ends = array("q", [0])
+        self._weights = array("f")
+        self._groups = array("b")
+        self._group_names: list[str] = []
+
+    def add(self, sentence: str, program: str, *, weight: float = 1.0, group: str = "") -> None:
+        """Add a row of two texts."""
+        self._tokens.extend(map(self._id, sentence.split()))
+        self._middles.append(len(self._tokens))
+        self._tokens.extend(map(self._id, program.split()))
+        self._ends.append(len(self._tokens))
+        self._weights.append(weight)
+        if group not in self._group_names:
+            self._group_names.append(group)
+        self._groups.append(self._group_names.index(group))
+
+    def _id(self, token: str) -> int:
+        number = self._ids.get(token)
+        if number is None:
+            number = self._ids[token] = len(self._names)
+            self._names.append(token)
+        return number
+
+    def __len__(self) -> int:
+        """Return how many rows there are."""
+        return len(self._middles)
+
+    @property
+    def longest_program(self) -> int:
+        """Return the tokens of the longest program, 0 without rows."""
+        ends = zip(self._ends[1:], self._middles, strict=True)
+        return max((end - middle for end, middle in ends), default=0)
+
+    @overload
+    def __getitem__(self, place: int) -> Pair: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> "list[Pair]": ...
+
+    def __getitem__(self, place: int | slice) -> "Pair | list[Pair]":
+        """Return the row at a place."""
+        if isinstance(place, slice):
+            return [self[i] for i in range(*place.indices(len(self)))]
+        if not -len(self) <= place < len(self):
+            raise IndexError(place)
+        place %= len(self)
+        start, middle, end = self._ends[place], self._middles[place], self._ends[place + 1]
+        names = self._names
+        return Pair(
+            tuple([names[i] for i in self._tokens[start:middle]]),
+            tuple([names[i] for i in self._tokens[middle:end]]),
+            self._weights[place],
+            self._group_names[self._groups[place]],
+            float(end - middle),
+        )
+
+    def lengths(self) -> Iterator[int]:
+        """Yield words and tokens of each row together, the program's end included."""
+        ends = self._ends
+        return (ends[i + 1] - ends[i] + 1 for i in range(len(self)))
+
+
+def reorder_program(program: Any, rng: random.Random) -> Any:
+    """Return a program with inputs and conditions in an order that is drawn.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> program = parse("now => @c.f(a=1, b=2, c=3)")
+    >>> render(reorder_program(program, random.Random(1)))
+    'now => @c.f(a = 1, c = 3, b = 2)'
+    """
+
+    def reorder_node(node: Any) -> Any:
+        if isinstance(node, Call) and len(node.args) > 1:
+            return replace(node, args=tuple(rng.sample(node.args, len(node.args))))
+        if isinstance(node, And | Or):
+            return replace(node, operands=tuple(rng.sample(node.operands, len(node.operands))))
+        return node
+
+    return rewrite(program, reorder_node)
+
 
 # Rows that say every phrase of the shipped templates (docs/reading.md).
 SAMPLE = 6000
@@ -57,7 +250,7 @@ class Target:
 
     language: Language
     styled: Language
-    library: Any
+    library: Library | None
 
 
 class Style(NamedTuple):
@@ -68,29 +261,25 @@ class Style(NamedTuple):
     canonical: bool = True
 
     @classmethod
-    def of(cls, facts: Mapping[str, Any]) -> "Style":
+    def from_facts(cls, facts: Mapping[str, Any]) -> "Style":
         """Return the style that config.json names."""
         return cls(bool(facts["types"]), bool(facts["keywords"]), bool(facts["canonical"]))
 
 
-def target_of(style: Style, language: str, library: Any) -> Target:
+def target_of(style: Style, language: str, library: Library | None) -> Target:
     """Return the target of a language in a style.
 
     Raises:
         GenieError: N003, ablations of a language that has one token form.
     """
-    from genie_dp.languages import get_language
-
-    found = get_language(language)
+    base = get_language(language)
     if all(style):
-        return Target(found, found, library)
-    if language != "thingtalk":
+        return Target(base, base, library)
+    styled = base.in_style(**style._asdict())
+    if styled is None:
         message = f"types, keywords, canonical: expected true for {language}, which has one form"
         raise GenieError(Problem("N003", message, hint="leave them out of the recipe"))
-    from genie_dp.languages.thingtalk.language import ThingTalk
-    from genie_dp.languages.thingtalk.tokens import TokenStyle
-
-    return Target(found, ThingTalk(TokenStyle(*style)), library)
+    return Target(base, styled, library)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +296,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LearnedRow:
     """A row in the form in which it is learned; `family` is the hash of the row it was made of."""
 
     utterance: str
@@ -168,10 +357,10 @@ def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
     Raises:
         GenieError: N004, there are no rows.
     """
-    for one in inputs:
-        for row in _selected(one):
+    for input_file in inputs:
+        for row in _read_input(input_file):
             return given or row.language
-    names = ", ".join(one.path for one in inputs)
+    names = ", ".join(input_file.path for input_file in inputs)
     raise GenieError(Problem("N004", f"expected rows to learn from, got none in {names}"))
 
 
@@ -181,9 +370,9 @@ def rows_in(path: str, language: str) -> Iterator[Example]:
     return (replace(row, language=language) for row in rows) if format_of(path) == "tsv" else rows
 
 
-def _selected(one: InputFile, language: str = "thingtalk") -> Iterator[Example]:
-    rows = rows_in(one.path, language)
-    return (row for row in rows if not one.source or row.source == one.source)
+def _read_input(input_file: InputFile, language: str = DEFAULT_LANGUAGE) -> Iterator[Example]:
+    rows = rows_in(input_file.path, language)
+    return (row for row in rows if not input_file.source or row.source == input_file.source)
 
 
 # ------------------------------------------------------------------------- how to read them
@@ -191,7 +380,7 @@ def _selected(one: InputFile, language: str = "thingtalk") -> Iterator[Example]:
 
 def learn_reading(config: ParserConfig, target: Target) -> Reading:
     """Return phrases and constants of the templates, from a sample of the rows."""
-    if target.language.name != "thingtalk" or not config.prepare:
+    if not target.language.reads_values or not config.prepare:
         return Reading()
     sample = _sample(config)
     plain = [row for row in sample if row.source == "synthetic"]
@@ -207,18 +396,18 @@ def _sample(config: ParserConfig) -> list[Example]:
     They are the same for every seed: parsers that read otherwise could not answer together.
     """
     rng = stream(0, "phrases")
-    found: list[Example] = []
+    examples: list[Example] = []
     count = 0
-    for one in config.inputs:
-        for row in _selected(one):
+    for input_file in config.inputs:
+        for row in _read_input(input_file):
             if row.source in ("private", "human") or len(row.utterance) > MOST_CHARACTERS:
                 continue
             count += 1
-            if len(found) < SAMPLE:
-                found.append(row)
+            if len(examples) < SAMPLE:
+                examples.append(row)
             elif (place := rng.randrange(count)) < SAMPLE:
-                found[place] = row
-    return found
+                examples[place] = row
+    return examples
 
 
 def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
@@ -248,7 +437,7 @@ def locale(config: ParserConfig) -> Locale:
             hint = did_you_mean(name, kinds) or f"settings: {', '.join(kinds)}"
             problems.append(Problem("N002", f"locale: unknown setting {name!r}", hint=hint))
         elif not fits(value, kinds[name]):
-            message = f"locale: {name}: expected {said(kinds[name])}, got {value!r}"
+            message = f"locale: {name}: expected {kind_in_words(kinds[name])}, got {value!r}"
             problems.append(Problem("N002", message))
     if problems:
         raise GenieError(problems)
@@ -279,34 +468,36 @@ def read_all(
     Raises:
         GenieError: N004, an input gave no rows; or what is wrong with a file.
     """
-    found = Rows(held_out=HeldOut(config.validation_rows), weighed=Weighed() if prior else None)
+    rows = Rows(held_out=HeldOut(config.validation_rows), weighed=Weighed() if prior else None)
     share = config.held_out if hold_out else 0.0
     oldest = oldest_of(_all_rows(config)) if share else {}
-    for one in config.inputs:
+    for input_file in config.inputs:
         store = RowStore()
-        for row in _made(one, config, target, reading, found.left, jobs, prior):
+        for row in _make_rows(input_file, config, target, reading, rows.left, jobs, prior):
             family = oldest.get(row.family, row.family)
-            _keep(row, store, found, is_held_out=family % 1_000_000 < share * 1_000_000)
-            if (count := found.counts.total()) % _BLOCK == 0:
+            _keep(row, store, rows, is_held_out=family % 1_000_000 < share * 1_000_000)
+            if (count := rows.counts.total()) % _BLOCK == 0:
                 tell(count)
-        if not len(store) and one.ratio != 0:
-            what = f" of source {one.source}" if one.source else ""
-            told = ", ".join(f"{n:,} {reason}" for reason, n in found.left.most_common())
-            hint = f"left out: {told}" if told else "name another file"
-            if found.left["not a program"]:
+        if not len(store) and input_file.ratio != 0:
+            of_source = f" of source {input_file.source}" if input_file.source else ""
+            reasons = ", ".join(f"{n:,} {reason}" for reason, n in rows.left.most_common())
+            hint = f"left out: {reasons}" if reasons else "name another file"
+            if rows.left["not a program"]:
                 hint += "; rows have programs in token form: see genie-dp program tokens"
-            raise GenieError(Problem("N004", f"{one.path} gave no rows{what}", hint=hint))
-        found.parts.append(store)
-    return found
+            raise GenieError(
+                Problem("N004", f"{input_file.path} gave no rows{of_source}", hint=hint)
+            )
+        rows.parts.append(store)
+    return rows
 
 
 def _all_rows(config: ParserConfig) -> Iterator[Example]:
     """Yield the rows of all inputs, of any source: those left out may be parents of others."""
-    for path in dict.fromkeys(one.path for one in config.inputs):
+    for path in dict.fromkeys(input_file.path for input_file in config.inputs):
         yield from read_rows(path)
 
 
-def _keep(row: Row, store: RowStore, found: Rows, *, is_held_out: bool) -> None:
+def _keep(row: LearnedRow, store: RowStore, found: Rows, *, is_held_out: bool) -> None:
     found.counts[row.source] += 1
     found.texts.update(row.texts)
     # Of a family that is held out no row is learned from, wanted or not.
@@ -318,40 +509,40 @@ def _keep(row: Row, store: RowStore, found: Rows, *, is_held_out: bool) -> None:
         found.held_out.add(f"{row.utterance}\0{row.program}", (row.utterance, row.program))
 
 
-def _made(
-    one: InputFile,
+def _make_rows(
+    input_file: InputFile,
     config: ParserConfig,
     target: Target,
     reading: Reading,
     left: Counter[str],
     jobs: int,
     prior: PrivatePrior | None,
-) -> Iterator[Row]:
+) -> Iterator[LearnedRow]:
     make = partial(
-        _block, config=config, target=target, reading=reading, factor=one.weight, prior=prior
+        _block, config=config, target=target, reading=reading, factor=input_file.weight, prior=prior
     )
-    for rows, reasons in _blocks(one, target.language.name, make, jobs):
+    for rows, reasons in _blocks(input_file, target.language.name, make, jobs):
         left.update(reasons)
         yield from rows
 
 
-Block = tuple[list[Row], Counter[str]]
+Block = tuple[list[LearnedRow], Counter[str]]
 
 
-def _blocks(one: InputFile, language: str, make: Any, jobs: int) -> Iterator[Block]:
+def _blocks(input_file: InputFile, language: str, make: Any, jobs: int) -> Iterator[Block]:
     if jobs == 1:
-        rows = _selected(one, language)
+        rows = _read_input(input_file, language)
         while some := list(islice(rows, _BLOCK)):
             yield make(some)
         return
-    total = -(-sum(1 for _ in _selected(one)) // _BLOCK)
+    total = -(-sum(1 for _ in _read_input(input_file)) // _BLOCK)
 
     def work(numbers: Sequence[int]) -> Iterator[Block]:
-        wanted = set(numbers)
-        rows = _selected(one, language)
+        chosen_numbers = set(numbers)
+        rows = _read_input(input_file, language)
         for number in range(total):
             some = list(islice(rows, _BLOCK))
-            if number in wanted:
+            if number in chosen_numbers:
                 yield make(some)
 
     yield from in_processes(work, range(total), min(jobs, max(1, total)))
@@ -367,15 +558,15 @@ def _block(
     prior: PrivatePrior | None,
 ) -> Block:
     maker = RowMaker(config, target, reading, prior)
-    left: Counter[str] = Counter()
-    made = []
+    left_out: Counter[str] = Counter()
+    learned_rows = []
     for row in rows:
-        found = maker.make(row, factor)
-        if isinstance(found, str):
-            left[found] += 1
+        learned = maker.make(row, factor)
+        if isinstance(learned, str):
+            left_out[learned] += 1
         else:
-            made.append(found)
-    return made, left
+            learned_rows.append(learned)
+    return learned_rows, left_out
 
 
 class RowMaker:
@@ -391,55 +582,59 @@ class RowMaker:
         """Load the reader."""
         self.config, self.target, self.prior = config, target, prior
         library = target.library
-        known = library.functions() if target.language.name == "thingtalk" else ()
-        self.known = frozenset(signature.qualified for signature in known)
+        self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
-        if config.prepare and target.language.name == "thingtalk":
+        if config.prepare and target.language.reads_values:
             reader = load_reader(config.reader, phrases=reading.phrases)
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
             )
 
-    def make(self, row: Example, factor: float = 1.0) -> Row | str:
+    def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
         """Return the row, or the reason to leave it out."""
         if row.language != self.target.language.name:
             return f"a program in {row.language}"
         if not self._is_known(row):
             return "a function that the skills do not have"
-        made = row
+        prepared = row
         if self.preparer is not None:
-            found = self.preparer.prepare(row)
-            if isinstance(found, Left):
-                return found.reason
-            made = found.row
-        if not made.utterance.strip():
+            preparation = self.preparer.prepare(row)
+            if isinstance(preparation, Left):
+                return preparation.reason
+            prepared = preparation.row
+        if not prepared.utterance.strip():
             return "no sentence"
-        read = self._read(made)
+        read = self._read(prepared)
         if isinstance(read, str):
             return read
-        made, tree = read
-        texts, program = self._texts(made), made.program
+        prepared, tree = read
+        texts = tuple(self.target.language.grammar_texts(prepared.program, prepared.utterance))
+        program = prepared.program
         if self.target.styled is not self.target.language:
-            program = self._styled(made, tree)
-        is_thingtalk = row.language == "thingtalk"
-        functions = functions_in(made.program) if is_thingtalk else as_row(made).functions
+            program = self._write_in_style(prepared, tree)
+        functions = self._functions(prepared)
         group = "compound" if len(functions) > 1 else "primitive"
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor
         if self.prior is not None:
             weight *= row_weight(self.prior, functions)
-        return Row(made.utterance, program, weight, group, family, row.source, texts)
+        return LearnedRow(prepared.utterance, program, weight, group, family, row.source, texts)
 
     def _is_known(self, row: Example) -> bool:
         """Tell whether the skills have all functions; policies may name all of a skill."""
-        if row.language != "thingtalk":
-            return True
-        return all(name in self.known or name.endswith(".*") for name in functions_in(row.program))
+        language = self.target.language
+        return not language.has_skills or all(
+            name in self.known or name.endswith(".*") for name in language.functions_in(row.program)
+        )
 
-    def _texts(self, row: Example) -> tuple[str, ...]:
-        if row.language != "thingtalk":
-            return (row.program,)
-        return tuple(constants_of(row.utterance, row.program))
+    def _functions(self, row: Example) -> tuple[str, ...]:
+        """Return the functions, as programs with skills show them after they were prepared."""
+        language = self.target.language
+        return (
+            language.functions_in(row.program)
+            if language.has_skills
+            else tuple(as_row(row).functions)
+        )
 
     def _read(self, row: Example) -> tuple[Example, Any] | str:
         """Return the row with its program in canonical form, and the program; or what is wrong."""
@@ -453,15 +648,15 @@ class RowMaker:
         tree = language.canonical(tree, library)
         return replace(row, program=language.tokens(tree, library)), tree
 
-    def _styled(self, row: Example, tree: Any) -> str:
+    def _write_in_style(self, row: Example, tree: Any) -> str:
         if not self.config.canonical:
-            tree = reordered(tree, stream(self.config.seed, "order", row.id))
+            tree = reorder_program(tree, stream(self.config.seed, "order", row.id))
         return self.target.styled.tokens(tree, self.target.library)
 
 
 def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
     """Return the constants, or programs, that a decoding grammar is to be given, sorted."""
-    if language != "thingtalk":
+    if get_language(language).learns_from_programs:
         return tuple(sorted(rows.texts))
     total = sum(rows.counts.values())
     # Met once among many rows, free text is a slip of augmentation and no constant of a template.
@@ -473,16 +668,16 @@ def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
 
 def as_counts(rows: Rows) -> Mapping[str, Any]:
     """Return the counts for the manifest and the card."""
-    found: dict[str, Any] = {
+    counts: dict[str, Any] = {
         "rows": {source: rows.counts[source] for source in sorted(rows.counts)},
         "left out": {reason: rows.left[reason] for reason in sorted(rows.left)},
         "held out": len(rows.held_out),
     }
     if rows.weighed is not None and rows.weighed.total:
-        one = rows.weighed
-        found["weights"] = {
-            "least": round(one.low, 4),
-            "greatest": round(one.high, 4),
-            "effective rows": round(one.effective),
+        weighed = rows.weighed
+        counts["weights"] = {
+            "least": round(weighed.low, 4),
+            "greatest": round(weighed.high, 4),
+            "effective rows": round(weighed.effective),
         }
-    return found
+    return counts

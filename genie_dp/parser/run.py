@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError
+from genie_dp.languages.library import Library
 from genie_dp.parser import folder as files
-from genie_dp.parser.card import Card, File, check_spent
+from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
-from genie_dp.parser.curves import write_curves
 from genie_dp.parser.recipe import as_yaml
 from genie_dp.parser.rows import (
     Reading,
@@ -33,11 +33,11 @@ from genie_dp.parser.rows import (
     target_of,
 )
 from genie_dp.parser.validation import validation_files, validation_rows
-from genie_dp.private.ledger.guard import PRIVATE, doubt_of, private_of
+from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
 from genie_dp.records import Spent
-from genie_dp.run.files import opened
-from genie_dp.run.manifest import write_json
+from genie_dp.run.files import open_input
+from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import PARSER, enter_work, interruptible, put_in_place, refuse_output
@@ -120,11 +120,11 @@ class _Run:
         settings = {
             "version": __version__,
             "language": self.target.language.name,
-            "library": library_fingerprint(self.target.library, self.skills),
+            "library": library_fingerprint(self.target.library),
             "inputs": dict(self.digests),
             "validation": self.validated,
             "config": asdict(self.config),
-            **({"prior": self.prior.told()} if self.prior else {}),
+            **({"prior": self.prior.manifest_fields()} if self.prior else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -135,7 +135,7 @@ def run(
     config: ParserConfig,
     output: Output,
     *,
-    library: Any = None,
+    library: Library | None = None,
     language: str | None = None,
     spent: Spent | None = None,
     licence: str = "",
@@ -180,7 +180,7 @@ def run(
     guard: AbstractContextManager[None] = interruptible(job.work) if is_first else nullcontext()
     with guard, _nothing_left(job) if is_first else nullcontext():
         material, reading = prepare(job, jobs)
-        trained = _trained(job, material, device, threads, tensorboard)
+        trained = _train(job, material, device, threads, tensorboard)
         if is_first:
             deliver(job, material, reading, trained)
     screen.line("")
@@ -200,7 +200,7 @@ def run(
 def _read(
     config: ParserConfig,
     output: Output,
-    library: Any,
+    library: Library | None,
     language: str | None,
     spent: Spent | None,
     licence: str,
@@ -209,7 +209,7 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
-    paths = [one.path for one in config.inputs]
+    paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
     refuse_twice(prior, paths)
     return _Run(
@@ -229,7 +229,7 @@ def _read(
 
 def _digest(path: str) -> str:
     digest = hashlib.sha256()
-    with opened(path) as file:
+    with open_input(path) as file:
         while block := file.read(1 << 20):
             digest.update(block)
     return digest.hexdigest()
@@ -345,14 +345,14 @@ def _note_rows(rows: Rows, screen: _Screen) -> None:
 # --------------------------------------------------------------------------------- training
 
 
-def _trained(
+def _train(
     job: _Run, material: "Material", device: str, threads: int, tensorboard: Path | None
 ) -> "Trained":
     import torch
 
-    from genie_dp.learn.device import prepare_torch
-    from genie_dp.learn.metrics import tensorboard as writer
-    from genie_dp.learn.processes import join
+    from genie_dp.models.device import prepare_torch
+    from genie_dp.models.loop import tensorboard as writer
+    from genie_dp.models.processes import join
     from genie_dp.parser.training import train
 
     before = torch.get_num_threads()
@@ -378,26 +378,26 @@ def _trained(
 
 def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained") -> None:
     """Write the folder beside its name and rename it when it is complete."""
-    from genie_dp.learn.metrics import read_metrics
-    from genie_dp.learn.saved import save_model
+    from genie_dp.models.loop import read_metrics
+    from genie_dp.models.saved import save_model
 
-    made = job.work / "made"
-    shutil.rmtree(made, ignore_errors=True)
-    made.mkdir()
-    files.copy_skills(job.skills, made)
-    files.write_texts(made, material.texts)
-    files.write_reader(made, reading)
-    facts = {"parser": _facts(job, reading, trained, files.skills_hash(made))}
-    save_model(replace(trained.saved, facts=facts), made)
-    (made / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
+    folder = job.work / "made"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    files.copy_skills(job.skills, folder)
+    files.write_texts(folder, material.texts)
+    files.write_reader(folder, reading)
+    facts = {"parser": _facts(job, reading, trained, files.skills_hash(folder))}
+    save_model(replace(trained.saved, facts=facts), folder)
+    (folder / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
     if metrics.exists():
-        shutil.copyfile(metrics, made / files.METRICS)
-    curves = write_curves(read_metrics(metrics), made / files.CURVES)
+        shutil.copyfile(metrics, folder / files.METRICS)
+    curves = write_curves(read_metrics(metrics), folder / files.CURVES)
     card = _card(job, material, trained, curves)
-    (made / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
-    write_json(str(made / files.MANIFEST), _manifest(job, material, trained))
-    put_in_place(made, job.folder, job.work)
+    (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
+    write_json(str(folder / files.MANIFEST), _manifest(job, material, trained))
+    put_in_place(folder, job.folder, job.work)
 
 
 def _facts(job: _Run, reading: Reading, trained: "Trained", skills: str) -> dict[str, Any]:
@@ -436,7 +436,7 @@ def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, 
         "figures": dict(trained.figures),
         "config": asdict(job.config),
         "example": _example(material),
-        **({"prior": job.prior.told()} if job.prior else {}),
+        **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
         "spent": asdict(job.spent) if job.spent else None,
     }

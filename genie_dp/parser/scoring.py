@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from genie_dp.learn.calibration import Calibration, calibration_error, fit
+from genie_dp.models.calibration import Calibration, calibration_error, fit
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.validation import Checked
 
@@ -42,25 +42,27 @@ class Score:
 
 def score(decoder: Decoder, rows: Sequence[Checked]) -> Score:
     """Return how many of the first programs are right: equal in canonical form."""
-    found = decoder.decode([tuple(row.utterance.split()) for row in rows])
+    decoded = decoder.decode([tuple(row.utterance.split()) for row in rows])
     hits = tuple(
         bool(programs) and programs[0].program == row.program and bool(row.program)
-        for row, programs in zip(rows, found, strict=True)
+        for row, programs in zip(rows, decoded, strict=True)
     )
-    scores = tuple(programs[0].log_probability if programs else float("-inf") for programs in found)
+    scores = tuple(
+        programs[0].log_probability if programs else float("-inf") for programs in decoded
+    )
     return Score(len(rows), sum(hits), scores, hits)
 
 
-def calibrated(found: Score) -> tuple[Calibration, float | None]:
+def calibrate(measurement: Score) -> tuple[Calibration, float | None]:
     """Return the calibration of a score, and its expected calibration error.
 
     A network that learned with smoothed labels is less sure than it may be, so the temperature is
     above 1 also where many programs are wrong.
     """
-    if not found.rows:
+    if not measurement.rows:
         return Calibration(), None
-    known = list(zip(found.log_probabilities, found.hits, strict=True))
-    finite = [(x, hit) for x, hit in known if x > float("-inf")]
+    pairs = list(zip(measurement.log_probabilities, measurement.hits, strict=True))
+    finite = [(x, hit) for x, hit in pairs if x > float("-inf")]
     calibration = fit([x for x, _ in finite], [hit for _, hit in finite])
-    confidences = [calibration.confidence(x) for x, _ in known]
-    return calibration, calibration_error(confidences, list(found.hits))
+    confidences = [calibration.confidence(x) for x, _ in pairs]
+    return calibration, calibration_error(confidences, list(measurement.hits))

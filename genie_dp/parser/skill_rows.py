@@ -8,6 +8,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.base import Language
+from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.ast import LocationValue
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.parser.reading.places import gazetteer
@@ -24,20 +25,22 @@ def evaluation_files(paths: Sequence[Path]) -> list[Path]:
     Raises:
         GenieError: N020, there is none.
     """
-    found = []
+    files = []
     for path in paths:
         here = path / EVALUATION_FILE
-        found += [here] if here.is_file() else sorted(path.glob(f"*/{EVALUATION_FILE}"))
-    if not found:
+        files += [here] if here.is_file() else sorted(path.glob(f"*/{EVALUATION_FILE}"))
+    if not files:
         names = ", ".join(map(str, paths))
         hint = "give a skill lines of utterance<TAB>program there"
         raise GenieError(
             Problem("N020", f"no skill in {names} has an {EVALUATION_FILE}", hint=hint)
         )
-    return found
+    return files
 
 
-def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Iterator[Example]:
+def skill_rows(
+    paths: Sequence[Path], language: Language, library: Library | None
+) -> Iterator[Example]:
     """Yield the rows of skills: sentences as typed, programs in token form with their values.
 
     Ids are the skill's name and the line. A place that the reader knows by its name stands where it
@@ -55,19 +58,21 @@ def skill_rows(paths: Sequence[Path], language: Language, library: Any) -> Itera
             if not line.strip() or (number == 1 and line.split("\t")[0] == _HEADER):
                 continue
             try:
-                made = _row(file, number, line, language, library)
+                row = _row(file, number, line, language, library)
             except GenieError as error:
                 problems += error.problems
                 sources[str(file)] = text
             else:
-                yield made
+                yield row
     if problems:
         raise GenieError(problems, sources=sources)
 
 
-def _row(file: Path, number: int, line: str, language: Language, library: Any) -> Example:
-    said, program, *_ = [*line.split("\t"), ""]
-    if not said.strip() or not program.strip():
+def _row(
+    file: Path, number: int, line: str, language: Language, library: Library | None
+) -> Example:
+    sentence, program, *_ = [*line.split("\t"), ""]
+    if not sentence.strip() or not program.strip():
         place = Span(str(file), number, 1, number, len(line) + 1)
         raise GenieError(Problem("N021", "expected utterance<TAB>program", place))
     try:
@@ -75,10 +80,10 @@ def _row(file: Path, number: int, line: str, language: Language, library: Any) -
         tree = language.canonical(at_known_places(tree), library)
         tokens = language.tokens(tree, library)
     except GenieError as error:
-        place = Span(str(file), number, len(said) + 2, number, len(line) + 1)
+        place = Span(str(file), number, len(sentence) + 2, number, len(line) + 1)
         raise GenieError(_in_line(problem, place) for problem in error.problems) from None
     id, functions = f"{file.parent.name}:{number}", tuple(language.functions(tree))
-    return Example(id, said, tokens, language.name, "human", functions=functions)
+    return Example(id, sentence, tokens, language.name, "human", functions=functions)
 
 
 def _in_line(problem: Problem, place: Span) -> Problem:
@@ -91,12 +96,12 @@ def _in_line(problem: Problem, place: Span) -> Problem:
 
 def at_known_places(program: Any) -> Any:
     """Return a program with the places that the reader knows where it puts them."""
-    known, _ = gazetteer()
+    places, _ = gazetteer()
 
-    def changed(node: Any) -> Any:
-        if not isinstance(node, LocationValue) or node.display not in known:
+    def move_place(node: Any) -> Any:
+        if not isinstance(node, LocationValue) or node.display not in places:
             return node
-        latitude, longitude = known[node.display].value.rpartition(" at:")[2].split(":")
+        latitude, longitude = places[node.display].value.rpartition(" at:")[2].split(":")
         return replace(node, latitude=Decimal(latitude), longitude=Decimal(longitude))
 
-    return rewrite(program, changed)
+    return rewrite(program, move_place)

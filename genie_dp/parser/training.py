@@ -5,28 +5,87 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from genie_dp.learn.bf16 import bf16_helps
-from genie_dp.learn.calibration import Calibration
-from genie_dp.learn.language_model import LanguageModelSettings, ProgramBatches, ProgramLSTM
-from genie_dp.learn.loop import Run, TrainSettings, Validation
-from genie_dp.learn.metrics import Listener, MetricsFile
-from genie_dp.learn.mixture import Strategy
-from genie_dp.learn.processes import Group
-from genie_dp.learn.saved import SavedModel
-from genie_dp.learn.schedule import Budget
-from genie_dp.learn.seq2seq import build
-from genie_dp.learn.start_decoder import start_decoder
-from genie_dp.learn.vocabulary import Vocabulary, build_vocabulary
-from genie_dp.parser.batches import StoreBatches
+from genie_dp.models.batches import Batch, collate, encode
+from genie_dp.models.calibration import Calibration
+from genie_dp.models.device import bf16_helps
+from genie_dp.models.language_model import LanguageModelSettings, ProgramBatches, ProgramLSTM
+from genie_dp.models.loop import (
+    Listener,
+    MetricsFile,
+    Run,
+    TrainingBudget,
+    TrainSettings,
+    Validation,
+)
+from genie_dp.models.mixture import Chunks, Part, Strategy
+from genie_dp.models.processes import Group
+from genie_dp.models.recurrent import start_decoder
+from genie_dp.models.saved import SavedModel
+from genie_dp.models.seq2seq import build
+from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
-from genie_dp.parser.rows import Rows, Target
-from genie_dp.parser.scoring import calibrated, score
+from genie_dp.parser.rows import Rows, RowStore, Target
+from genie_dp.parser.scoring import calibrate, score
 from genie_dp.parser.validation import Checked
 from genie_dp.rng import child_seed
+
+
+class StoreBatches:
+    """What `models.mixture.PairBatches` gives, of rows that stay in their stores.
+
+    A row costs about 150 bytes instead of a thousand; encoding it anew each time takes a
+    hundredth of its training step.
+    """
+
+    def __init__(
+        self,
+        stores: Sequence[RowStore],
+        vocabulary: Vocabulary,
+        *,
+        ratios: Sequence[float | None] = (),
+        size: int = 64,
+        strategy: Strategy | None = None,
+        seed: int = 0,
+    ):
+        """Number the rows through all stores; `ratios` are those of `models.mixture.Part`."""
+        self.stores, self.vocabulary = list(stores), vocabulary
+        self.firsts = np.cumsum([0, *map(len, stores)])
+        shares = list(ratios) or [None] * len(self.stores)
+        parts = [
+            Part(str(number), store, ratio)
+            for number, (store, ratio) in enumerate(zip(self.stores, shares, strict=True))
+        ]
+        lengths = np.fromiter((n for store in stores for n in store.lengths()), np.int64)
+        self._schedule = Chunks(parts, lengths, size, strategy or Strategy(), seed)
+
+    @property
+    def per_epoch(self) -> float:
+        """Return how many batches hold as many rows as there are."""
+        return self._schedule.per_epoch
+
+    def take(self, number: int, rank: int = 0, world: int = 1) -> tuple[Batch, float]:
+        """Return a batch, or a process's rows of it, and its weighted tokens.
+
+        A process without rows gets the first row with weight 0: all processes take each step.
+        """
+        rows = [self._row(place) for place in self._schedule.batch(number)]
+        encoded = [encode(row, self.vocabulary) for row in rows]
+        tokens = sum(row.weight * int((row.targets != UNK).sum()) for row in encoded)
+        mine = encoded[rank::world]
+        batch = collate(mine or encoded[:1], self.vocabulary)
+        if not mine:
+            batch.weights.zero_()
+        return batch, tokens
+
+    def _row(self, place: int) -> Pair:
+        store = int(np.searchsorted(self.firsts, place, side="right")) - 1
+        return self.stores[store][place - int(self.firsts[store])]
+
 
 CHECKPOINTS, LANGUAGE_MODEL = "checkpoints", "language_model.safetensors"
 # Rows of a validation on the way; all of them are used at the end.
@@ -95,16 +154,16 @@ def train(
     run.train(work / CHECKPOINTS)
     longest = longest_of(material.rows)
     best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
-    found = score(best, material.validation)
-    calibration, error = calibrated(found)
+    measurement = score(best, material.validation)
+    calibration, error = calibrate(measurement)
     figures = {
         "steps": run.progress.step,
         "bf16": run.settings.bf16,
         "seconds": round(run.progress.seconds, 1),
         "training rows": sum(map(len, material.rows.parts)),
         "parameters": sum(p.numel() for p in model.parameters()),
-        "validation rows": found.rows,
-        "validation accuracy": round(found.accuracy, 4) if found.rows else None,
+        "validation rows": measurement.rows,
+        "validation accuracy": round(measurement.accuracy, 4) if measurement.rows else None,
         "calibration error": None if error is None else round(error, 4),
     }
     saved = SavedModel(model, vocabulary, name, settings, {})
@@ -126,21 +185,21 @@ def _run(
     sample = material.validation[:: max(1, len(material.validation) // _ON_THE_WAY)]
     metrics = MetricsFile(work / "metrics.jsonl")
 
-    def told(event: Mapping[str, Any]) -> None:
+    def record(event: Mapping[str, Any]) -> None:
         metrics(event)
         if listen:
             listen(event)
 
     def validate(_: Any) -> Validation:
-        found = score(decoder, sample)
-        return Validation(found.accuracy, found.error)
+        measurement = score(decoder, sample)
+        return Validation(measurement.accuracy, measurement.error)
 
     run = Run(
         model,
         _batches(config, material, vocabulary),
         train_settings(config, device),
         group=group,
-        listen=told,
+        listen=record,
         validate=validate if sample else None,
     )
     if run.group.rank == 0:
@@ -154,7 +213,7 @@ def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -
     return StoreBatches(
         material.rows.parts,
         vocabulary,
-        ratios=[one.ratio for one in config.inputs],
+        ratios=[input_file.ratio for input_file in config.inputs],
         size=config.batch,
         strategy=Strategy(groups=dict(config.groups), curriculum=config.curriculum),
         seed=child_seed(config.seed, "order") % 2**32,
@@ -165,7 +224,7 @@ def train_settings(config: ParserConfig, device: str = "cpu") -> TrainSettings:
     """Return the settings of the loop on a device."""
     seconds = None if config.minutes is None else 60.0 * config.minutes
     return TrainSettings(
-        Budget(steps=config.steps, epochs=config.epochs, seconds=seconds),
+        TrainingBudget(steps=config.steps, epochs=config.epochs, seconds=seconds),
         rate=config.learning_rate,
         weight_decay=config.weight_decay,
         accumulate=config.accumulate,
@@ -250,7 +309,7 @@ def _start(
     else:
         programs = distinct(material.rows)
         batches = ProgramBatches(programs, vocabulary, size=config.batch, seed=config.seed)
-        budget = Budget(epochs=config.language_model_epochs)
+        budget = TrainingBudget(epochs=config.language_model_epochs)
         Run(language_model, batches, TrainSettings(budget, seed=config.seed), group=group).train()
         if group is None or group.rank == 0:
             partial = path.with_suffix(".partial")
@@ -261,5 +320,5 @@ def _start(
 
 def distinct(rows: Rows) -> Sequence[tuple[str, ...]]:
     """Return the programs of all rows, each once, in the order they came."""
-    found = dict.fromkeys(pair.program for store in rows.parts for pair in store)
-    return list(found)
+    programs = dict.fromkeys(pair.program for store in rows.parts for pair in store)
+    return list(programs)

@@ -7,9 +7,8 @@ from pathlib import Path
 from genie_dp.errors import GenieError, Problem
 from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.config import ParserConfig
-from genie_dp.parser.held_out import some_of
 from genie_dp.parser.reading.prepare import Left
-from genie_dp.parser.rows import Reading, RowMaker, Rows, Target, rows_in
+from genie_dp.parser.rows import Reading, RowMaker, Rows, Target, rows_in, some_of
 from genie_dp.parser.skill_rows import evaluation_files, skill_rows
 from genie_dp.records import Example
 
@@ -36,18 +35,20 @@ def validation_rows(
         GenieError: N005, the file has no rows.
     """
     if not config.validation:
-        held = ((said, canonical_text(program, target)) for said, program in rows.held_out)
-        return tuple(Checked(said, program) for said, program in held)
+        pairs = (
+            (utterance, canonical_text(program, target)) for utterance, program in rows.held_out
+        )
+        return tuple(Checked(utterance, program) for utterance, program in pairs)
     maker = RowMaker(config, target, reading)
-    found = tuple(
-        _checked(row, maker, target)
+    checked_rows = tuple(
+        _check_row(row, maker, target)
         for row in some_of(named_rows(config.validation, target), config.validation_rows)
     )
-    if not found:
+    if not checked_rows:
         hint = "name a file with rows, or leave validation out"
         message = f"expected rows to validate with, got none in {config.validation}"
         raise GenieError(Problem("N005", message, hint=hint))
-    return found
+    return checked_rows
 
 
 def validation_files(name: str) -> list[str]:
@@ -66,13 +67,13 @@ def named_rows(name: str, target: Target) -> Iterator[Example]:
     yield from (row for row in rows_in(name, language) if row.language == language)
 
 
-def _checked(row: Example, maker: RowMaker, target: Target) -> Checked:
-    made = row
+def _check_row(row: Example, maker: RowMaker, target: Target) -> Checked:
+    prepared = row
     if maker.preparer is not None:
-        found = maker.preparer.prepare(row)
-        if isinstance(found, Left):
+        preparation = maker.preparer.prepare(row)
+        if isinstance(preparation, Left):
             return Checked(row.utterance, "")
-        made = found.row
+        prepared = preparation.row
     # As what is decoded is compared; files are in the language's own style, whatever is learned.
     plain = replace(target, styled=target.language)
-    return Checked(made.utterance, canonical_text(made.program, plain))
+    return Checked(prepared.utterance, canonical_text(prepared.program, plain))

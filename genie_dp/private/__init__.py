@@ -6,28 +6,55 @@
     with gd.private.Ledger("private.jsonl") as ledger:
         prior = ledger.prior(epsilon=1)
     gd.synthesize(prior=prior, size=50_000)
+    gd.private.audit("model", members="in.jsonl", others="out.jsonl").verdict
 
 Names that are not in `__all__` are internal.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from genie_dp.private.api import Ledger
+    from genie_dp.private.api import Ledger, audit
+    from genie_dp.private.audit.run import AuditResult
+    from genie_dp.private.evolution.run import EvolutionResult
+    from genie_dp.private.generators.run import GeneratorResult
+    from genie_dp.private.generators.sample import SampleResult
     from genie_dp.private.ledger.budget import Budget
     from genie_dp.private.prior.run import PriorResult
     from genie_dp.records import Spent
 
-__all__ = ("Budget", "Ledger", "PriorResult", "Spent")
+__all__ = (
+    "AuditResult", "Budget", "EvolutionResult", "GeneratorResult", "Ledger", "PriorResult",
+    "SampleResult", "Spent", "audit",
+)  # fmt: skip
 
 # name -> its module, imported when somebody asks for the name.
 _HOMES = {
+    "AuditResult": "private.audit.run",
     "Budget": "private.ledger.budget",
+    "EvolutionResult": "private.evolution.run",
+    "GeneratorResult": "private.generators.run",
     "Ledger": "private.api",
     "PriorResult": "private.prior.run",
+    "SampleResult": "private.generators.sample",
     "Spent": "records",
+    "audit": "private.api",
 }
+
+
+class _Package(ModuleType):
+    """The package: the name of the function `audit` stays its own (see genie_dp/__init__.py)."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """Set an attribute, unless it is a folder of a public name."""
+        if name not in _HOMES or not isinstance(value, ModuleType):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
 
 
 def __getattr__(name: str) -> Any:

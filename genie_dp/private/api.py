@@ -1,12 +1,17 @@
 """The public ledger: rows of a file, the budget promised for them, and what is learned under it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Library
+from genie_dp.private.audit.config import AuditConfig, AuditInputs, Shadow
+from genie_dp.private.generators.config import GeneratorConfig, SampleConfig
+from genie_dp.private.generators.stages import Kind
 from genie_dp.private.ledger import book
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant
 from genie_dp.private.ledger.budget import Budget, Unit, doubts, key_of
@@ -15,11 +20,35 @@ from genie_dp.private.ledger.marks import ledger_by_name
 from genie_dp.private.prior.config import PriorConfig
 from genie_dp.private.prior.run import PriorResult
 from genie_dp.private.prior.run import run as run_prior
-from genie_dp.recipe import config_of
-from genie_dp.records import Spent
+from genie_dp.recipe import check_names, config_of
+from genie_dp.records import DEFAULT_LANGUAGE, Spent
 from genie_dp.rows import Rows
+from genie_dp.run.manifest import ledger_of
 from genie_dp.run.stage import Output
-from genie_dp.templates.inputs import SHIPPED, library_from
+from genie_dp.templates.inputs import SHIPPED, Inputs, library_from, shipped_or
+from genie_dp.texts import Paths, paths_of
+
+if TYPE_CHECKING:
+    from genie_dp.private.audit.models import Scorer
+    from genie_dp.private.audit.run import AuditResult
+    from genie_dp.private.evolution.run import EvolutionResult
+    from genie_dp.private.generators.run import GeneratorResult
+    from genie_dp.private.generators.sample import SampleResult
+
+File = str | Path
+
+
+class Auditable(Protocol):
+    """A model that says how likely it finds rows, such as a Parser.
+
+    Attributes:
+        folder: of the model.
+    """
+
+    folder: Path | None
+
+    def open_scorer(self, folder: Path, *, device: str = "cpu", longest: int = 256) -> "Scorer":
+        """Return what tells how likely rows are under a model like this one, by its folder."""
 
 
 class Ledger:
@@ -132,7 +161,7 @@ class Ledger:
         self,
         *,
         epsilon: float,
-        library: Any = SHIPPED,
+        library: Library | Paths = SHIPPED,
         language: str | None = None,
         public: Rows | str | Path | Sequence[Rows | str | Path] = (),
         candidates: str | Path | None = None,
@@ -169,13 +198,7 @@ class Ledger:
             message = "sampled rows and their guarantee go together"
             raise GenieError(Problem("F006", message, hint="give both sampled and spent"))
         found = library_from(library, language=language)
-        many = [public] if isinstance(public, Rows | str | Path) else list(public)
-        if wrong := [one for one in many if not isinstance(one, Rows | str | Path)]:
-            message = (
-                f"expected rows or the name of a file as public, got {type(wrong[0]).__name__}"
-            )
-            hint = "rows that forgot where they are from may be private ones"
-            raise GenieError(Problem("F008", message, hint=hint))
+        public_rows = _public_sources(public, code="F008")
 
         def release(target: Path) -> PriorResult:
             return run_prior(
@@ -185,7 +208,7 @@ class Ledger:
                 found,
                 Output(str(target), resume=resume, overwrite=overwrite),
                 language=language or found.language,
-                public=many,
+                public=public_rows,
                 candidates=_path(candidates),
                 sampled=_path(sampled),
                 spent=_path(spent),
@@ -195,6 +218,219 @@ class Ledger:
             return release(Path(output))
         with TemporaryDirectory(prefix="genie_dp-") as folder:
             return release(Path(folder) / "prior.json")
+
+    def train(
+        self,
+        kind: Kind,
+        *,
+        about: float,
+        output: str | Path,
+        epsilon: float | None = None,
+        rest: bool = False,
+        library: Library | Paths = SHIPPED,
+        language: str | None = None,
+        public: Rows | str | Path | Sequence[Rows | str | Path] = (),
+        codes: str | Path | None = None,
+        parser: Any = None,
+        pretrained: str | Path | None = None,
+        device: str = "cpu",
+        threads: int = 1,
+        resume: bool = False,
+        overwrite: bool = False,
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> "GeneratorResult":
+        """Train a generator of rows that are like the private ones, with noise.
+
+        It is paid again with each call. An interrupted call is resumed for the same payment.
+
+        Args:
+            kind: one-stage learns utterances; control learns utterances by what they ask for;
+                two-stage learns programs, and utterances by their programs.
+            about: how many units there are, as far as anybody may know.
+            output: the folder of the generator; it appears when it is complete.
+            epsilon: what this run costs by itself, at the budget's delta.
+            rest: instead, use up what is left of the budget.
+            library: what `load_library` returns, or its source: skills of the programs.
+            language: of the programs; None for the library's.
+            public: rows, or files of rows, that may be published: they give vocabulary and
+                grammar, and are learned before private rows are.
+            codes: a file of control codes, one a line, for the kind control.
+            parser: a `Parser` of public rows, which writes the private rows' programs.
+            pretrained: a folder that keeps what was learned of public rows.
+            device, threads: of torch.
+            resume: go on with a call that was interrupted.
+            overwrite: replace the output, and forget an interrupted call: its cost stays spent.
+            progress: whether to show how far it is; None for on a terminal.
+            settings: those of `GeneratorConfig`, such as epochs="2/8", batch=128.
+
+        Raises:
+            GenieError: past the budget (B023), and whatever `genie-dp private train` refuses.
+        """
+        from genie_dp.private.generators.rows import use_parser
+        from genie_dp.private.generators.run import run as run_training
+
+        rows, ledger = self._rows_to_spend()
+        own = {"kind": kind, "about": about, "epsilon": epsilon, "rest": rest}
+        config = config_of(GeneratorConfig, {**own, **settings})
+        folder, open_parser = use_parser(parser)
+        found = library_from(library, language=language)
+        return run_training(
+            config,
+            rows,
+            ledger,
+            found,
+            Output(str(output), resume=resume, overwrite=overwrite),
+            language=language or found.language,
+            public=_public_sources(public, code="H008"),
+            codes=_path(codes),
+            parser=folder,
+            open_parser=open_parser,
+            pretrained=_path(pretrained),
+            device=device,
+            threads=threads,
+            progress=progress,
+        )
+
+    def sample(
+        self,
+        generator: str | Path,
+        *,
+        rows: int = 1000,
+        library: Library | Paths = SHIPPED,
+        parser: Any = None,
+        output: str | Path | None = None,
+        overwrite: bool = False,
+        device: str = "cpu",
+        threads: int = 1,
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> "SampleResult":
+        """Return rows that a generator of this ledger draws; any number of them costs nothing.
+
+        Args:
+            generator: the folder of `train`.
+            rows: how many are wanted.
+            library: what `load_library` returns, or its source: programs are well-typed in it.
+            parser: a `Parser` of public rows, which writes the programs of kinds without any.
+            output: a file for the rows, with a manifest beside it; None writes none.
+            overwrite: replace the output.
+            device, threads: of torch.
+            progress: whether to show how far it is; None for on a terminal.
+            settings: those of `SampleConfig`, such as seed=1, temperature=0.8.
+
+        Raises:
+            GenieError: the generator is of another ledger (F010), and whatever `genie-dp private
+                sample` refuses.
+        """
+        from genie_dp.private.generators.rows import use_parser
+        from genie_dp.private.generators.sample import run as run_sampling
+
+        _, ledger = self._rows_to_spend()
+        config = config_of(SampleConfig, {"rows": rows, **settings})
+        folder, open_parser = use_parser(parser)
+
+        def draw(target: Path) -> "SampleResult":
+            return run_sampling(
+                config,
+                Path(generator),
+                Output(str(target), overwrite=overwrite),
+                load_library=lambda language: library_from(library, language=language),
+                ledger=ledger,
+                parser=folder,
+                open_parser=open_parser,
+                device=device,
+                threads=threads,
+                progress=progress,
+            )
+
+        if output is not None:
+            return draw(Path(output))
+        with TemporaryDirectory(prefix="genie_dp-") as place:
+            return draw(Path(place) / "rows.jsonl").in_memory()
+
+    def evolve(
+        self,
+        *,
+        epsilon: float | None = None,
+        rest: bool = False,
+        recipe: str | Path | None = None,
+        library: Library | Paths = SHIPPED,
+        language: str | None = None,
+        grammar: Inputs | Paths = (),
+        public: Paths = (),
+        parser: Any = None,
+        output: str | Path | None = None,
+        resume: bool = False,
+        overwrite: bool = False,
+        threads: int = 1,
+        progress: bool | None = None,
+        **settings: Any,
+    ) -> "EvolutionResult":
+        """Return synthetic rows that the private rows voted for, and a prior of their votes.
+
+        It is paid again with each call. Only with an `output` an interrupted call can be resumed.
+
+        Args:
+            epsilon: what votes and table cost together, at the budget's delta.
+            rest: instead, use up what is left of the budget.
+            recipe: a file of settings in YAML; those given here go before them.
+            library: what `load_library` returns, or its source; read where programs are made.
+            language: of the programs; None for the library's.
+            grammar: what `load_grammar` returns, or its source, for the grammar as generator.
+            public: files of rows that may be published, JSONL: values of columns are taken from
+                them, and weights of the prior are relative to them.
+            parser: a `Parser` of public rows, which gives sentences their programs where the
+                generator makes none.
+            output: the folder of rows, prior and report; None writes none.
+            resume: go on with a call that was interrupted: each vote is paid once.
+            overwrite: replace the output, and forget an interrupted call: its cost stays spent.
+            threads: of torch, where a model is used.
+            progress: whether to show how far it is; None for on a terminal.
+            settings: those of a recipe, such as iterations=3, embedding="both",
+                generator={"kind": "seeds", "examples": ["seeds.jsonl"]}.
+
+        Raises:
+            GenieError: past the budget (B023), and whatever `genie-dp private evolve` refuses.
+        """
+        from genie_dp.private.evolution.build import use_parser
+        from genie_dp.private.evolution.config import EvolutionConfig, read_recipe
+        from genie_dp.private.evolution.run import run as run_evolution
+
+        rows, ledger = self._rows_to_spend()
+        check_names(EvolutionConfig, settings, without=("epsilon",))
+        config = read_recipe(_path(recipe), settings)
+        if epsilon is not None and rest:
+            message = "epsilon and rest exclude each other"
+            raise GenieError(Problem("U008", message, hint="rest uses up what is left"))
+        config, open_parser = use_parser(config, parser)
+        if isinstance(grammar, Inputs):
+            library = grammar.library if library is SHIPPED else library
+            grammar = grammar.grammar_files
+        known_library = library_from(library, language=language) if config.needs_library else None
+        name = language or (known_library.language if known_library else DEFAULT_LANGUAGE)
+
+        def release(folder: Path) -> "EvolutionResult":
+            return run_evolution(
+                config,
+                rows,
+                ledger,
+                known_library,
+                Output(str(folder), resume=resume, overwrite=overwrite),
+                language=name,
+                epsilon=epsilon,
+                rest=rest,
+                grammar=shipped_or(grammar, "grammars", "en"),
+                public=[str(path) for path in paths_of(public)],
+                open_parser=open_parser,
+                threads=threads,
+                progress=progress,
+            )
+
+        if output is not None:
+            return release(Path(output))
+        with TemporaryDirectory(prefix="genie_dp-") as folder:
+            return release(Path(folder) / "evolution").in_memory()
 
     def _rows_to_spend(self) -> tuple[Path, book.Ledger]:
         """Return the rows and their ledger as it is now, which may have other spends since.
@@ -206,6 +442,106 @@ class Ledger:
             hint = "release within the block of `with`, or open the ledger again"
             raise GenieError(Problem("B036", f"the ledger of {self.rows} is closed", hint=hint))
         return self.rows, book.Ledger.open(ledger_to_spend(self.rows, self.path))
+
+
+def _public_sources(
+    public: Rows | str | Path | Sequence[Rows | str | Path], *, code: str
+) -> list[Rows | str | Path]:
+    """Return public rows or files one by one.
+
+    Raises:
+        GenieError: of that code, there are others, such as Examples.
+    """
+    sources = [public] if isinstance(public, Rows | str | Path) else list(public)
+    for source in sources:
+        if not isinstance(source, Rows | str | Path):
+            message = f"expected rows or the name of a file as public, got {type(source).__name__}"
+            hint = "rows that forgot where they are from may be private ones"
+            raise GenieError(Problem(code, message, hint=hint))
+    return sources
+
+
+def audit(
+    model: "File | Auditable",
+    *,
+    members: Rows | File | None = None,
+    others: Rows | File | None = None,
+    canaries: File | None = None,
+    references: Sequence[File] = (),
+    shadows: Mapping[File, Rows | File | None] | Sequence[File] = (),
+    unprotected: File | None = None,
+    training: Rows | File | None = None,
+    output: File | None = None,
+    report: File | None = None,
+    resume: bool = False,
+    overwrite: bool = False,
+    progress: bool | None = None,
+    **settings: Any,
+) -> "AuditResult":
+    """Attack a model, and compare what that proves with what is claimed of it.
+
+    The result is not differentially private: keep it like the private rows. Files that are written
+    can be read by their owner alone.
+
+    Args:
+        model: the folder of a generator or of a language model of Hugging Face, or a Parser.
+        members: rows that it was trained on, once each: rows or a file.
+        others: rows like them that it did not see, parted from them by chance.
+        canaries: the file that `genie-dp private canaries` wrote with --record.
+        references: folders of models without the members, to calibrate by.
+        shadows: folders of models that were trained as it was; with the rows that each has learned
+            from, if they are given by folder. Two or more.
+        unprotected: the folder of a model that was trained as it was, but without protection. No
+            audit passes without it.
+        training: the text that is looked for in samples; None for the members.
+        output: the file of the figures, as JSON; None writes none, and `save` of the result does so
+            later.
+        report: the file of a page with them.
+        resume: go on with an audit that was interrupted.
+        overwrite: replace the files, and begin again.
+        progress: whether to show progress; None for on a terminal.
+        settings: those of `AuditConfig`, such as samples=1000, claim=3.0, delta=1e-6.
+
+    Raises:
+        GenieError: inputs do not go together (N061), and whatever `genie-dp private audit` refuses.
+            A claim that is refuted raises nothing: `verdict` of the result says so.
+    """
+    from genie_dp.private.audit.models import open_scorer
+    from genie_dp.private.audit.run import run
+
+    config = config_of(AuditConfig, settings)
+    folder, open_model = (
+        (Path(model), open_scorer) if isinstance(model, File) else (model.folder, model.open_scorer)
+    )
+    if folder is None:
+        message = "this model was put together in memory: an audit reads its folder"
+        raise GenieError(Problem("N056", message, hint="save it, and give what was saved"))
+    learned = shadows if isinstance(shadows, Mapping) else dict.fromkeys(shadows)
+    inputs = AuditInputs(
+        model=folder,
+        members=_file_of(members),
+        others=_file_of(others),
+        canaries=_path(canaries),
+        references=tuple(map(Path, references)),
+        shadows=tuple(Shadow(Path(name), _file_of(rows)) for name, rows in learned.items()),
+        unprotected=_path(unprotected),
+        training=_file_of(training),
+    )
+
+    def write(target: str) -> "AuditResult":
+        return run(
+            config,
+            inputs,
+            Output(target, resume=resume, overwrite=overwrite),
+            report=_path(report),
+            open_model=open_model,
+            progress=progress,
+        )
+
+    if output is not None:
+        return write(str(output))
+    with TemporaryDirectory(prefix="genie_dp-") as work:
+        return replace(write(f"{work}/audit.json"), files=())
 
 
 def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:
@@ -224,7 +560,7 @@ def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:
         _there(rows)
     else:
         ledger_to_spend(rows, ledger)
-    path = ledger or ledger_by_name(rows) or book.ledger_of(rows)
+    path = ledger or ledger_by_name(rows) or ledger_of(rows)
     if not (budget.apart or path.exists()):
         check_new(rows)
     # Later it would be too late: a promise is made once.
@@ -242,3 +578,7 @@ def _there(rows: str | Path) -> Path:
 
 def _path(file: str | Path | None) -> Path | None:
     return None if file is None else Path(file)
+
+
+def _file_of(rows: Rows | File | None) -> Path | None:
+    return Path(rows.file()) if isinstance(rows, Rows) else _path(rows)

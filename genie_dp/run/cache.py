@@ -47,12 +47,12 @@ class Parsed:
     listed: tuple[str, ...]
 
     @classmethod
-    def of(cls, skills: Iterable[Path], *settings: object) -> "Parsed":
+    def from_skills(cls, skills: Iterable[Path], *settings: object) -> "Parsed":
         """Return the place for what is read from skills (folders or files) with these settings."""
         folder = _folder()
         if folder is None:
             return cls(None, ())
-        found = {
+        names_of_files = {
             str(path)
             for root in skills
             for place in _PLACES
@@ -61,14 +61,14 @@ class Parsed:
         }
         name = repr((settings, sorted(map(str, skills)), os.getcwd(), _code()))
         digest = hashlib.sha256(name.encode()).hexdigest()
-        return cls(folder / f"{digest[:32]}.pickle", tuple(sorted(found)))
+        return cls(folder / f"{digest[:32]}.pickle", tuple(sorted(names_of_files)))
 
     def load(self) -> Any:
         """Return what was kept, or None if nothing was or a file has changed."""
-        kept = unpickled(self.path)
-        if kept is None:
+        content = load_pickled(self.path)
+        if content is None:
             return None
-        (listed, hashes), result = kept
+        (listed, hashes), result = content
         if listed != self.listed or any(_hash(f) != text for f, text in hashes.items()):
             return None
         return result
@@ -82,7 +82,7 @@ class Parsed:
         return self.path
 
 
-def unpickled(path: Path | None) -> Any:
+def load_pickled(path: Path | None) -> Any:
     """Return what a file of the cache holds; None if it is not there, cut short or another's."""
     if path is None or not path.is_file():
         return None
@@ -101,12 +101,12 @@ def unpickled(path: Path | None) -> Any:
             gc.enable()
 
 
-def _rebuilt(kind: type, values: tuple[Any, ...]) -> Any:
+def _rebuild(kind: type, values: tuple[Any, ...]) -> Any:
     """Return a frozen dataclass of these values, without going through its checks again."""
-    made: Any = object.__new__(kind)
+    instance: Any = object.__new__(kind)
     for fill, value in zip(_fillers(kind), values, strict=True):
-        fill(made, value)
-    return made
+        fill(instance, value)
+    return instance
 
 
 @cache
@@ -132,7 +132,7 @@ class _Pickler(pickle.Pickler):
         if not _is_frozen(kind):
             return NotImplemented
         names = (field.name for field in fields(made))
-        return _rebuilt, (type(made), tuple(getattr(made, name) for name in names))
+        return _rebuild, (type(made), tuple(getattr(made, name) for name in names))
 
 
 def keep_pickled(path: Path, content: Any, most: int = _KEPT) -> None:

@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import hashlib
 import lzma
 import os
 import sys
@@ -82,7 +83,7 @@ def hint_unreadable(path: str, error: Exception) -> str:
 
 
 @contextmanager
-def opened(path: str) -> Iterator[IO[bytes]]:
+def open_input(path: str) -> Iterator[IO[bytes]]:
     """Open a file or URL for reading bytes, unpacked by its suffix.
 
     Raises:
@@ -92,14 +93,14 @@ def opened(path: str) -> Iterator[IO[bytes]]:
     """
     import smart_open
 
-    with _told(path, UNOPENED):
+    with _refuse_unreadable(path, UNOPENED):
         lines = smart_open.open(path, "rb")
-    with lines, _told(path, (*BROKEN, OSError)):
+    with lines, _refuse_unreadable(path, (*BROKEN, OSError)):
         yield lines
 
 
 @contextmanager
-def _told(path: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
+def _refuse_unreadable(path: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
     try:
         yield
     except errors as error:
@@ -109,19 +110,28 @@ def _told(path: str, errors: tuple[type[Exception], ...]) -> Iterator[None]:
 
 
 @contextmanager
-def opened_text(path: str, *, newline: str | None = None) -> Iterator[IO[str]]:
+def open_input_text(path: str, *, newline: str | None = None) -> Iterator[IO[str]]:
     """Open a file or URL for reading text, unpacked by its suffix.
 
     Raises:
         GenieError: it cannot be unpacked (R001), or is no UTF-8 (R003), now or later.
     """
-    with opened(path) as raw:
+    with open_input(path) as raw:
         try:
             yield TextIOWrapper(cast("BinaryIO", raw), encoding="utf-8", newline=newline)
         except UnicodeDecodeError as error:
             message = f"expected UTF-8 text in {path}, got byte 0x{error.object[error.start]:02X}"
             hint = "save the file as UTF-8"
             raise GenieError(Problem("R003", message, hint=hint, stage="syntax")) from None
+
+
+def sha256_of(path: str | Path) -> str:
+    """Return the SHA-256 of what a file or URL holds, unpacked."""
+    digest = hashlib.sha256()
+    with open_input(str(path)) as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def no_text(error: UnicodeDecodeError, file: str, line: int) -> GenieError:
@@ -225,7 +235,7 @@ def open_bytes(target: str) -> Iterator[BinaryIO]:
         sys.stdout.buffer.flush()
     elif is_url(target):
         # Compressed here, for gzip's header would carry the time.
-        with _remote(target) as raw, _compressed(raw, target) as out:
+        with _remote(target) as raw, _compress(raw, target) as out:
             yield out
     else:
         with _local(Path(target)) as out:
@@ -250,7 +260,7 @@ def _local(path: Path) -> Iterator[BinaryIO]:
     # The process number keeps two runs apart that write one file.
     temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        with temporary.open("wb") as raw, _compressed(raw, path.name) as out:
+        with temporary.open("wb") as raw, _compress(raw, path.name) as out:
             yield out
         temporary.replace(path)
     finally:
@@ -267,7 +277,7 @@ def _remote(target: str) -> BinaryIO:
 
 
 @contextmanager
-def _compressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
+def _compress(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
     _check_suffix(name)
     wrap = _COMPRESSORS.get(Path(name).suffix)
     if wrap is None:
@@ -277,32 +287,44 @@ def _compressed(raw: BinaryIO, name: str) -> Iterator[BinaryIO]:
         yield cast("BinaryIO", out)
 
 
-def refuse_overlap(outputs: Iterable[str | Path | None], inputs: Iterable[str | Path]) -> None:
+@contextmanager
+def for_owner_alone() -> Iterator[None]:
+    """Let files that are made in this block be read and written by nobody else."""
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def refuse_overlap(
+    outputs: Iterable[str | Path | None], inputs: Iterable[str | Path | None]
+) -> None:
     """Refuse an output that is an input or a folder with one in it, or is named twice (D027).
 
     `--overwrite` is about what an earlier run left; rows that are being read are never meant.
 
     Args:
-        outputs: files or folders to be written; None, "-" and URLs are of no account.
-        inputs: files, folders or URLs to be read.
+        outputs: files or folders to be written; None, "-" and URLs are ignored.
+        inputs: files, folders or URLs to be read; None is ignored.
     """
-    read = {path: name for name in inputs if (path := _resolved(name)) is not None}
+    read = {path: name for name in inputs if (path := _resolve_local(name)) is not None}
     written: set[Path] = set()
     for name in outputs:
-        path = _resolved(name)
+        path = _resolve_local(name)
         if path is None:
             continue
         if path in written:
             _overlaps(f"{name} is two of the outputs", "give each a name of its own")
-        for other, input_ in read.items():
-            if other == path:
+        for read_path, input_name in read.items():
+            if read_path == path:
                 _overlaps(f"{name} is the input", "name another output")
-            if other.is_relative_to(path):
-                _overlaps(f"{name} holds the input {input_}", "name another output")
+            if read_path.is_relative_to(path):
+                _overlaps(f"{name} holds the input {input_name}", "name another output")
         written.add(path)
 
 
-def _resolved(name: object) -> Path | None:
+def _resolve_local(name: object) -> Path | None:
     if name is None or str(name) in ("", "-") or "://" in str(name):
         return None
     return Path(str(name)).resolve()
@@ -310,24 +332,6 @@ def _resolved(name: object) -> Path | None:
 
 def _overlaps(message: str, hint: str) -> None:
     raise GenieError(Problem("D027", message, hint=hint))
-
-
-def refuse_inputs(targets: Iterable[object], inputs: Iterable[object]) -> None:
-    """Refuse to write over what is read, or one file over another; --overwrite means older runs.
-
-    Args:
-        targets, inputs: names of files; None, URLs and "-" are no files.
-
-    Raises:
-        GenieError: F011.
-    """
-    taken = {path for name in inputs if (path := _resolved(name))}
-    for name in targets:
-        path = _resolved(name)
-        if path in taken:
-            message = f"{name} is read, or written already: it would be lost"
-            raise GenieError(Problem("F011", message, hint="name another file"))
-        taken |= {path} if path else set()
 
 
 def refuse_existing(output: str, *, overwrite: bool) -> None:

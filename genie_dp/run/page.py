@@ -56,10 +56,10 @@ def percent(share: float) -> str:
     return f"{round(100 * share, 1):g} %"
 
 
-def binned(counts: Mapping[str, int], most: int = 30) -> dict[str, int]:
+def bin_counts(counts: Mapping[str, int], most: int = 30) -> dict[str, int]:
     """Return a histogram over whole numbers with at most so many bins of equal width.
 
-    >>> binned({"1": 5, "2": 1, "3": 0, "4": 2}, most=2)
+    >>> bin_counts({"1": 5, "2": 1, "3": 0, "4": 2}, most=2)
     {'1-2': 6, '3-4': 2}
     """
     if len(counts) <= most:

@@ -58,6 +58,15 @@ class Result:
 
     __slots__ = ()
 
+    def __init_subclass__(cls) -> None:
+        """Keep a dataclass from showing all that it holds, unless it shows itself otherwise."""
+        if "__repr__" not in cls.__dict__:
+            cls.__repr__ = Result.__repr__  # type: ignore[method-assign]
+
+    def __repr__(self) -> str:
+        """Return its name and its first line."""
+        return f"{type(self).__name__}({next(self.lines(), '')[:200]})"
+
     def lines(self) -> Iterator[str]:
         """Yield what to tell a person."""
         raise NotImplementedError
@@ -106,3 +115,10 @@ def _with_lines(rows: Iterable[Row], label: str, total: int | None) -> Iterator[
         if time.monotonic() > due:
             print(f"{label}: {count:,}{of_all}", file=sys.stderr, flush=True)  # noqa: T201
             due = time.monotonic() + _NEXT_LINE
+
+
+def write_over(text: str, *, show: bool | None = None) -> None:
+    """Write over the last line of a terminal; elsewhere, or with `show` False, write nothing."""
+    if show is not False and sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{text}")
+        sys.stderr.flush()

@@ -85,17 +85,17 @@ def enter_work(path: Path, settings: Mapping[str, Any], *, resume: bool) -> None
     """
     # As JSON has them: lists, where there were tuples.
     settings = json.loads(json.dumps(settings))
-    known = path / "settings.json"
-    if known.exists():
+    settings_file = path / "settings.json"
+    if settings_file.exists():
         if not resume:
             hint = "go on with --resume, or start again with --overwrite"
             raise GenieError(Problem("Y021", f"an unfinished run lies in {path}", hint=hint))
-        _compare(json.loads(known.read_text()), settings, path)
+        _compare(json.loads(settings_file.read_text()), settings, path)
     else:
         path.mkdir(parents=True, exist_ok=True)
         temporary = path / "settings.json.new"
         temporary.write_text(json.dumps(settings, indent=2, sort_keys=True))
-        temporary.replace(known)
+        temporary.replace(settings_file)
 
 
 def _compare(old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> None:
@@ -106,20 +106,20 @@ def _compare(old: Mapping[str, Any], new: Mapping[str, Any], path: Path) -> None
         raise GenieError(Problem("Y020", message, hint=hint))
 
 
-def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+def differing(left_settings: Mapping[str, Any], right_settings: Mapping[str, Any]) -> list[str]:
     """Return the names of settings that two runs do not share.
 
     >>> differing({"shard": [0, 2], "config": {"seed": 1}}, {"config": {"seed": 2}})
     ['config seed', 'shard']
     """
-    found: list[str] = []
-    for name in sorted(one.keys() | other.keys()):
-        a, b = one.get(name), other.get(name)
+    names: list[str] = []
+    for name in sorted(left_settings.keys() | right_settings.keys()):
+        a, b = left_settings.get(name), right_settings.get(name)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found.extend(f"{name} {inner}" for inner in differing(a, b))
+            names.extend(f"{name} {inner}" for inner in differing(a, b))
         elif a != b:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def open_cut(path: Path, size: int) -> BinaryIO:
@@ -196,6 +196,7 @@ class FolderKind:
 
 # Folders of Hugging Face have a config.json, too: a base model is none to replace.
 PARSER = FolderKind("config.json", '"parser": {', "parser", "N007")
+GENERATOR = FolderKind("config.json", '"model_type": "genie_dp.generator"', "generator", "H009")
 
 
 def refuse_output(
@@ -213,14 +214,14 @@ def refuse_output(
     refuse_or_clear(output, work, resume=resume, overwrite=overwrite)
 
 
-def put_in_place(made: Path, output: Path, work: Path) -> None:
+def put_in_place(complete: Path, output: Path, work: Path) -> None:
     """Give a complete folder its name, in place of the one before, and take the work away."""
     output.parent.mkdir(parents=True, exist_ok=True)
     old = work / "replaced"
     shutil.rmtree(old, ignore_errors=True)
     if output.exists():
         output.replace(old)
-    made.replace(output)
+    complete.replace(output)
     shutil.rmtree(work)
 
 
@@ -236,7 +237,7 @@ class Work:
 
 
 @contextmanager
-def begun(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[Work]:
+def begin_work(path: Path, settings: Mapping[str, Any], *, resume: bool) -> Iterator[Work]:
     """Enter the work folder of a run; a new one goes when the run is refused before it is kept.
 
     Args:

@@ -70,9 +70,9 @@ def _made_by_workers(
     try:
         for position in range(len(numbers)):
             end = ends[position % jobs]
-            yield _received(end), partial(_asked, end)
+            yield _receive_result(end), partial(_ask, end)
             if answer is not None:
-                _told(end, _NO_MORE)
+                _send_request(end, _NO_MORE)
     finally:
         for end in ends:
             end.close()
@@ -104,16 +104,16 @@ def _put(end: socket, result: Any) -> None:
 def _get(end: socket) -> Any:
     """Return the next result of a worker; EOFError if it has gone."""
     count = _number(end)
-    data, *arrays = [_filled(end, _number(end)) for _ in range(count)]
+    data, *arrays = [_receive_bytes(end, _number(end)) for _ in range(count)]
     return pickle.loads(data, buffers=arrays)
 
 
 def _number(end: socket) -> int:
-    found: int = _LENGTH.unpack(_filled(end, _LENGTH.size))[0]
-    return found
+    number: int = _LENGTH.unpack(_receive_bytes(end, _LENGTH.size))[0]
+    return number
 
 
-def _filled(end: socket, size: int) -> bytearray:
+def _receive_bytes(end: socket, size: int) -> bytearray:
     buffer = bytearray(size)
     rest = memoryview(buffer)
     while rest:
@@ -124,30 +124,30 @@ def _filled(end: socket, size: int) -> bytearray:
     return buffer
 
 
-def _received(end: socket) -> Any:
+def _receive_result(end: socket) -> Any:
     """Return what a worker made or answered, or raise what it raised."""
     try:
         result = _get(end)
     except (EOFError, ConnectionResetError):
-        raise _killed() from None
+        raise _killed_worker_error() from None
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def _asked(end: socket, request: Any) -> Any:
-    _told(end, request)
-    return _received(end)
+def _ask(end: socket, request: Any) -> Any:
+    _send_request(end, request)
+    return _receive_result(end)
 
 
-def _told(end: socket, request: Any) -> None:
+def _send_request(end: socket, request: Any) -> None:
     try:
         _put(end, request)
     except (BrokenPipeError, ConnectionResetError):
-        raise _killed() from None
+        raise _killed_worker_error() from None
 
 
-def _killed() -> GenieError:
+def _killed_worker_error() -> GenieError:
     hint = "was it short of memory? go on with --resume and fewer --jobs"
     return GenieError(Problem("Y012", "a worker process was killed", hint=hint))
 
@@ -165,8 +165,8 @@ def _work(
     # Ctrl-C goes to the whole group of processes; the coordinator answers it and ends its workers.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # The reading ends must live in the coordinator alone: when it dies, sending fails, we leave.
-    for other in inherited:
-        other.close()
+    for end_of_another in inherited:
+        end_of_another.close()
     # While one block is sent, the next is made: else a worker waits whenever another's turn is.
     outbox: Queue[Any] = Queue(maxsize=1)
     feeder = Thread(target=_send, args=(outbox, answer, end), daemon=True)
@@ -193,7 +193,7 @@ def _send(outbox: "Queue[Any]", answer: Answer[Any] | None, end: socket) -> None
             head, body = result
             _put(end, head)
             while (request := _get(end)) != _NO_MORE:
-                _put(end, _answered(answer, body, request))
+                _put(end, _answer_request(answer, body, request))
     except (EOFError, BrokenPipeError, ConnectionResetError):  # the coordinator is gone
         os._exit(1)
     except Exception:  # noqa: BLE001 - what cannot be sent would let the other thread wait forever
@@ -201,7 +201,7 @@ def _send(outbox: "Queue[Any]", answer: Answer[Any] | None, end: socket) -> None
         os._exit(1)
 
 
-def _answered(answer: Answer[Any], body: Any, request: Any) -> Any:
+def _answer_request(answer: Answer[Any], body: Any, request: Any) -> Any:
     try:
         return answer(body, request)
     except Exception as error:  # noqa: BLE001 - raised again by the coordinator

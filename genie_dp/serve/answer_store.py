@@ -12,9 +12,11 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.paraphrase.tasks import paraphrase_columns
 
 _APPLICATION = 0x67647061  # "gdpa": tells our files from other SQLite files
 _VERSION = 1
@@ -145,10 +147,10 @@ class AnswerStore:
         """Return the name as it was written first by whoever has it; "Ada" and "ada" are one."""
         key = _key(worker)
         with self._lock:
-            found = self._connection.execute(
+            record = self._connection.execute(
                 "SELECT name FROM worker WHERE key = ?", (key,)
             ).fetchone()
-        return found[0] if found else worker
+        return record[0] if record else worker
 
     def next_for(self, worker: str, *, people: int, now: float) -> int | None:
         """Return the key of the sentence that comes next, or None if there is none left.
@@ -161,8 +163,8 @@ class AnswerStore:
         """
         with self._change() as connection:
             number = _worker(connection, worker)
-            found = connection.execute(_NEXT, (number,)).fetchone()
-            if found is None:
+            record = connection.execute(_NEXT, (number,)).fetchone()
+            if record is None:
                 tasks = _open_tasks(connection, number, people, now)
                 if not tasks:
                     return None
@@ -170,8 +172,8 @@ class AnswerStore:
                     "INSERT INTO assignment(task, worker, accepted, touched) VALUES (?, ?, ?, ?)",
                     (tasks[0][0], number, now, now),
                 )
-                found = connection.execute(_NEXT, (number,)).fetchone()
-        return int(found[0])
+                record = connection.execute(_NEXT, (number,)).fetchone()
+        return int(record[0])
 
     def save(self, worker: str, key: int, texts: Sequence[str], *, now: float) -> bool:
         """Keep a worker's paraphrases of a sentence in place of earlier ones; none: it is skipped.
@@ -195,12 +197,12 @@ class AnswerStore:
             assignment = _assignment(self._connection, worker, key)
             if assignment is None:
                 return None
-            found = self._connection.execute(
+            record = self._connection.execute(
                 "SELECT s.row, answer.texts FROM sentence s LEFT JOIN answer "
                 "ON answer.sentence = s.id AND answer.assignment = ? WHERE s.id = ?",
                 (assignment, key),
             ).fetchone()
-        return found[0], tuple(json.loads(found[1] or "[]"))
+        return record[0], tuple(json.loads(record[1] or "[]"))
 
     def answers(self, worker: str) -> tuple[Answered, ...]:
         """Return all that a worker answered or skipped, the latest first."""
@@ -211,7 +213,9 @@ class AnswerStore:
                 ),
                 (_key(worker),),
             ).fetchall()
-        return tuple(Answered(key, row, said, tuple(json.loads(t))) for key, row, said, t in rows)
+        return tuple(
+            Answered(key, row, utterance, tuple(json.loads(t))) for key, row, utterance, t in rows
+        )
 
     def progress(self, worker: str, *, people: int, now: float) -> Progress:
         """Return how far a worker is."""
@@ -240,7 +244,7 @@ class AnswerStore:
             "JOIN worker ON worker.id = a.worker ORDER BY a.task, a.id"
         ).fetchall()
         for number, task, worker, accepted, touched in rows:
-            found = self._connection.execute(
+            records = self._connection.execute(
                 "SELECT s.place, s.row, s.sentence, s.data, answer.texts FROM answer "
                 "JOIN sentence s ON s.id = answer.sentence "
                 "WHERE answer.assignment = ? AND answer.texts <> '[]' ORDER BY s.place",
@@ -248,7 +252,7 @@ class AnswerStore:
             )
             answers = {
                 place: (Asked(row, sentence, data), tuple(json.loads(texts)))
-                for place, row, sentence, data, texts in found
+                for place, row, sentence, data, texts in records
             }
             if answers:
                 id, of = f"{self.name}-A{number}", f"{self.name}-T{task}"
@@ -270,8 +274,8 @@ def _key(worker: str) -> str:
 
 
 def _known_worker(connection: sqlite3.Connection, name: str) -> int | None:
-    found = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(name),)).fetchone()
-    return found[0] if found else None
+    record = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(name),)).fetchone()
+    return record[0] if record else None
 
 
 def _worker(connection: sqlite3.Connection, name: str) -> int:
@@ -281,12 +285,12 @@ def _worker(connection: sqlite3.Connection, name: str) -> int:
 
 
 def _assignment(connection: sqlite3.Connection, worker: str, key: int) -> int | None:
-    found = connection.execute(
+    record = connection.execute(
         "SELECT a.id FROM assignment a JOIN sentence s ON s.task = a.task "
         "JOIN worker ON worker.id = a.worker WHERE s.id = ? AND worker.key = ?",
         (key, _key(worker)),
     ).fetchone()
-    return found[0] if found else None
+    return record[0] if record else None
 
 
 def _open_tasks(
@@ -328,7 +332,7 @@ def open_store(path: Path, asked: Sequence[Asked], sizes: Sizes | None = None) -
     if not path.exists():
         # The file has names in it, so it is nobody else's to read.
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    connection = _connected(path, "rw")
+    connection = _connect(path, "rw")
     try:
         with _known_trouble(path):
             if _has_tables(connection):
@@ -353,7 +357,7 @@ def read_store(path: Path) -> AnswerStore:
         FileNotFoundError: there is none.
     """
     path.open("rb").close()
-    connection = _connected(path, "ro")
+    connection = _connect(path, "ro")
     try:
         with _known_trouble(path):
             _check_marks(connection, path)
@@ -363,7 +367,7 @@ def read_store(path: Path) -> AnswerStore:
         raise
 
 
-def _connected(path: Path, mode: str) -> sqlite3.Connection:
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
     with _known_trouble(path):
         return sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={mode}",
@@ -409,19 +413,19 @@ def _prepare(connection: sqlite3.Connection, path: Path, sizes: Sizes | None) ->
         connection.execute(statement)
     connection.execute(f"PRAGMA application_id = {_APPLICATION}")
     connection.execute(f"PRAGMA user_version = {_VERSION}")
-    wanted = sizes or Sizes(4, 2)
+    sizes_to_keep = sizes or Sizes(4, 2)
     settings = {
         "name": secrets.token_hex(4),
         "secret": secrets.token_hex(32),
-        "sentences": str(wanted.sentences),
-        "paraphrases": str(wanted.paraphrases),
+        "sentences": str(sizes_to_keep.sentences),
+        "paraphrases": str(sizes_to_keep.paraphrases),
     }
     connection.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
 
 
 def _check_sizes(connection: sqlite3.Connection, path: Path, sizes: Sizes | None) -> None:
-    found = dict(connection.execute("SELECT name, value FROM setting"))
-    there = Sizes(int(found["sentences"]), int(found["paraphrases"]))
+    stored = dict(connection.execute("SELECT name, value FROM setting"))
+    there = Sizes(int(stored["sentences"]), int(stored["paraphrases"]))
     if sizes is not None and sizes != there:
         message = (
             f"{path} has tasks of {there.sentences} sentences with {there.paraphrases} paraphrases"
@@ -436,22 +440,30 @@ def _add_sentences(connection: sqlite3.Connection, path: Path, asked: Sequence[A
         row: Asked(row, sentence, data)
         for row, sentence, data in connection.execute("SELECT row, sentence, data FROM sentence")
     }
-    given = {one.row: one for one in asked}
+    new_sentences = {asked_sentence.row: asked_sentence for asked_sentence in asked}
     problems = [
-        Problem("P202", f"sentence {row!r} of {path} is {_fate(given.get(row))}", hint=_HINT)
-        for row, one in old.items()
-        if given.get(row) != one
+        Problem(
+            "P202", f"sentence {row!r} of {path} is {_fate(new_sentences.get(row))}", hint=_HINT
+        )
+        for row, asked_sentence in old.items()
+        if new_sentences.get(row) != asked_sentence
     ]
     if problems:
-        raise GenieError(_shortened(problems))
+        raise GenieError(_shorten(problems))
     [task] = connection.execute("SELECT coalesce(max(task) + 1, 0) FROM sentence").fetchone()
     [size] = connection.execute("SELECT value FROM setting WHERE name = 'sentences'").fetchone()
-    new = [one for one in asked if one.row not in old]
+    new = [asked_sentence for asked_sentence in asked if asked_sentence.row not in old]
     connection.executemany(
         "INSERT INTO sentence(row, task, place, sentence, data) VALUES (?, ?, ?, ?, ?)",
         (
-            (one.row, task + index // int(size), index % int(size) + 1, one.sentence, one.data)
-            for index, one in enumerate(new)
+            (
+                asked_sentence.row,
+                task + index // int(size),
+                index % int(size) + 1,
+                asked_sentence.sentence,
+                asked_sentence.data,
+            )
+            for index, asked_sentence in enumerate(new)
         ),
     )
 
@@ -459,13 +471,68 @@ def _add_sentences(connection: sqlite3.Connection, path: Path, asked: Sequence[A
 _HINT = "give the sentences that the file was made of, or name a new file"
 
 
-def _shortened(problems: Sequence[Problem]) -> list[Problem]:
+def _shorten(problems: Sequence[Problem]) -> list[Problem]:
     """Return the first problems; of a wrong file every sentence is one."""
-    left = len(problems) - _MOST_PROBLEMS
-    if left <= 0:
+    remaining = len(problems) - _MOST_PROBLEMS
+    if remaining <= 0:
         return list(problems)
-    return [*problems[:_MOST_PROBLEMS], Problem("P202", f"so are {left:,} more", hint=_HINT)]
+    return [*problems[:_MOST_PROBLEMS], Problem("P202", f"so are {remaining:,} more", hint=_HINT)]
 
 
 def _fate(now: Asked | None) -> str:
     return "another one now" if now else "not among those given"
+
+
+_HEAD = (
+    "HITId", "AssignmentId", "WorkerId", "AssignmentStatus", "AcceptTime", "SubmitTime",
+    "WorkTimeInSeconds",
+)  # fmt: skip
+
+
+def result_columns(sizes: Sizes) -> tuple[str, ...]:
+    """Return the header of the results.
+
+    >>> result_columns(Sizes(1, 2))[7:]
+    ('Input.id1', 'Input.sentence1', 'Input.data1', 'Answer.Paraphrase1-1', 'Answer.Paraphrase1-2')
+    """
+    answers = (
+        f"Answer.Paraphrase{n + 1}-{j + 1}"
+        for n in range(sizes.sentences)
+        for j in range(sizes.paraphrases)
+    )
+    inputs = (f"Input.{name}" for name in paraphrase_columns(sizes.sentences))
+    return (*_HEAD, *inputs, *answers)
+
+
+def results(store: AnswerStore) -> Iterator[dict[str, str]]:
+    """Yield one assignment after the other, in the order of tasks.
+
+    The cells of a sentence that is skipped or not yet answered are empty, for nobody is to be
+    blamed for it.
+    """
+    columns = result_columns(store.sizes)
+    for assignment in store.assignments():
+        yield dict.fromkeys(columns, "") | _cells(assignment)
+
+
+def _cells(assignment: Assignment) -> dict[str, str]:
+    cells = {
+        "HITId": assignment.task,
+        "AssignmentId": assignment.id,
+        "WorkerId": assignment.worker,
+        "AssignmentStatus": "Submitted",
+        "AcceptTime": _time(assignment.accepted),
+        "SubmitTime": _time(assignment.touched),
+        "WorkTimeInSeconds": str(max(0, round(assignment.touched - assignment.accepted))),
+    }
+    for place, (sentence, texts) in assignment.answers.items():
+        cells[f"Input.id{place}"] = sentence.row
+        cells[f"Input.sentence{place}"] = sentence.sentence
+        cells[f"Input.data{place}"] = sentence.data
+        for number, text in enumerate(texts, 1):
+            cells[f"Answer.Paraphrase{place}-{number}"] = text
+    return cells
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

@@ -86,7 +86,7 @@ class Gate:
         if refusal is not None:
             await refusal(scope, receive, send_with_headers)
             return
-        await self._app(scope, _replayed(body, receive), send_with_headers)
+        await self._app(scope, _replay(body, receive), send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -116,8 +116,8 @@ class Gate:
     async def _body(self, headers: Headers, receive: Receive) -> tuple[bytes, Response | None]:
         """Return a request's body, or how it is refused: it is read only as far as it may go."""
         too_much = self._refuse(413, "This is too much at once.")
-        told = headers.get("content-length", "0")
-        if told.isdigit() and int(told) > self._most_bytes:
+        length = headers.get("content-length", "0")
+        if length.isdigit() and int(length) > self._most_bytes:
             return b"", too_much
         body = bytearray()
         try:
@@ -152,15 +152,15 @@ def _is_foreign(headers: Headers) -> bool:
     return origin is not None and origin.partition("://")[2] != headers["host"]
 
 
-def _replayed(body: bytes, receive: Receive) -> Receive:
+def _replay(body: bytes, receive: Receive) -> Receive:
     """Return the rest of a request whose body was read already."""
-    given = False
+    is_sent = False
 
     async def again() -> Message:
-        nonlocal given
-        if given:
+        nonlocal is_sent
+        if is_sent:
             return await receive()
-        given = True
+        is_sent = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again

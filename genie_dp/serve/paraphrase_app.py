@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from genie_dp.paraphrase.checks import CheckConfig
-from genie_dp.paraphrase.shown import Shown
+from genie_dp.paraphrase.shown import ShownRow
 from genie_dp.resources import data_folder
 from genie_dp.serve.answer_store import AnswerStore
 from genie_dp.serve.gate import Access, Gate
@@ -26,7 +26,7 @@ from genie_dp.serve.writing import (
     MOST_CHARACTERS,
     MOST_NAME,
     Remarks,
-    cleaned,
+    clean_text,
     is_refused,
     remarks_of,
     worker_name,
@@ -79,7 +79,7 @@ Fields = Annotated[Form, Depends(_form)]
 class ParaphrasePages:
     """Answers requests from a store and the sentences."""
 
-    def __init__(self, store: AnswerStore, rows: Mapping[str, Shown], config: PageConfig):
+    def __init__(self, store: AnswerStore, rows: Mapping[str, ShownRow], config: PageConfig):
         """Keep what requests are answered from."""
         self.store = store
         self.rows = rows
@@ -91,8 +91,12 @@ class ParaphrasePages:
 
     def visitor(self, request: Request) -> Visitor:
         """Return who asks; a name that the server was started with counts for all."""
-        found = self.signer.visitor(request.cookies.get(self.cookie, "")) or new_visitor()
-        return found if self.config.worker is None else Visitor(found.mark, self.config.worker)
+        known_visitor = self.signer.visitor(request.cookies.get(self.cookie, "")) or new_visitor()
+        return (
+            known_visitor
+            if self.config.worker is None
+            else Visitor(known_visitor.mark, self.config.worker)
+        )
 
     def sender(self, request: Request, token: str) -> Visitor:
         """Return who sends a form, or refuse one that no page of theirs had."""
@@ -147,27 +151,27 @@ class ParaphrasePages:
         status: int = 200,
     ) -> Response:
         """Return the page with a sentence and what was written of it."""
-        shown, before = self.asked(visitor, key)
+        row, before = self.asked(visitor, key)
         count = self.store.sizes.paraphrases
         return self.page(
             visitor,
             "sentence",
             status=status,
             key=key,
-            sentence=shown.sentence,
-            texts=_padded(before if texts is None else texts, count, ""),
-            remarks=_padded(remarks, count, ()),
+            sentence=row.sentence,
+            texts=_pad(before if texts is None else texts, count, ""),
+            remarks=_pad(remarks, count, ()),
             notice=notice,
             is_mended=bool(before),
             draft=f"{self.cookie}:{visitor.worker}:{key}",
         )
 
-    def asked(self, visitor: Visitor, key: int) -> tuple[Shown, tuple[str, ...]]:
+    def asked(self, visitor: Visitor, key: int) -> tuple[ShownRow, tuple[str, ...]]:
         """Return a sentence of the visitor's and what they wrote of it."""
-        found = self.store.asked(visitor.worker, key) if visitor.worker else None
-        if found is None:
+        record = self.store.asked(visitor.worker, key) if visitor.worker else None
+        if record is None:
             raise HTTPException(404, "This is none of your sentences.")
-        return self.rows[found[0]], found[1]
+        return self.rows[record[0]], record[1]
 
     def answers(self, visitor: Visitor) -> Response:
         """Return the page with all that the visitor wrote and skipped."""
@@ -182,8 +186,8 @@ class ParaphrasePages:
         name = worker_name(typed)
         if name is None:
             return self.page(visitor, "name", fault=_NO_NAME, status=422)
-        known = Visitor(visitor.mark, self.store.known_name(name))
-        return self.marked(RedirectResponse("/", 303), known)
+        named_visitor = Visitor(visitor.mark, self.store.known_name(name))
+        return self.marked(RedirectResponse("/", 303), named_visitor)
 
     def leave(self, visitor: Visitor) -> Response:
         """Forget the name."""
@@ -191,22 +195,22 @@ class ParaphrasePages:
 
     def send(self, visitor: Visitor, key: int, form: Form, *, wants_json: bool) -> Response:
         """Keep what was written, or say what must be mended first."""
-        shown, before = self.asked(visitor, key)
+        row, before = self.asked(visitor, key)
         following = "/answers" if before else "/"
         is_skipped = form.get("action") == "skip"
         if is_skipped and before:
             # Another window sent an answer meanwhile: nobody wants to lose it.
             return _gone_on(following, wants_json=wants_json)
         texts = [
-            "" if is_skipped else cleaned(form.get(f"text{n + 1}", ""))
+            "" if is_skipped else clean_text(form.get(f"text{n + 1}", ""))
             for n in range(self.store.sizes.paraphrases)
         ]
-        remarks = () if is_skipped else remarks_of(shown, texts, self.config.checks)
+        remarks = () if is_skipped else remarks_of(row, texts, self.config.checks)
         notice = "Please mend what is marked." if is_refused(remarks) else ""
         status = 422
         if not notice:
-            kept = () if is_skipped else texts
-            notice = "" if self._save(visitor, key, kept) else _NOT_SAVED
+            texts_to_save = () if is_skipped else texts
+            notice = "" if self._save(visitor, key, texts_to_save) else _NOT_SAVED
             status = 503
         if notice and wants_json:
             return JSONResponse({"notice": notice, "remarks": _plain(remarks)}, status)
@@ -233,13 +237,14 @@ def _gone_on(following: str, *, wants_json: bool) -> Response:
     return JSONResponse({"next": following}) if wants_json else RedirectResponse(following, 303)
 
 
-def _padded(items: Sequence[Any], count: int, fill: object) -> list[Any]:
+def _pad(items: Sequence[Any], count: int, fill: object) -> list[Any]:
     return [*items[:count], *[fill] * (count - len(items))]
 
 
 def _plain(remarks: Sequence[Remarks]) -> list[list[dict[str, Any]]]:
     return [
-        [{"message": r.message, "is_warning": r.is_warning} for r in found] for found in remarks
+        [{"message": r.message, "is_warning": r.is_warning} for r in row_remarks]
+        for row_remarks in remarks
     ]
 
 
@@ -260,7 +265,7 @@ def _template() -> Any:
 
 def paraphrase_app(
     store: AnswerStore,
-    rows: Mapping[str, Shown],
+    rows: Mapping[str, ShownRow],
     config: PageConfig,
     *,
     hosts: HostRule,
@@ -319,9 +324,9 @@ def _add_forms(app: FastAPI, pages: ParaphrasePages) -> None:
     @app.post("/check")
     def check(request: Request, draft: Draft) -> Response:
         visitor = pages.sender(request, request.headers.get("x-form-token", ""))
-        shown, _ = pages.asked(visitor, draft.key)
-        texts = [cleaned(text) for text in draft.texts[: pages.store.sizes.paraphrases]]
-        remarks = remarks_of(shown, texts, pages.config.checks, is_draft=True)
+        row, _ = pages.asked(visitor, draft.key)
+        texts = [clean_text(text) for text in draft.texts[: pages.store.sizes.paraphrases]]
+        remarks = remarks_of(row, texts, pages.config.checks, is_draft=True)
         return JSONResponse({"remarks": _plain(remarks)})
 
 

@@ -49,8 +49,8 @@ def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
     _add_page(app, service)
     _add_files(app)
     _add_refusals(app, service)
-    most = service.config.limits.body
-    return Gate(app, hosts=hosts, access=None, most_bytes=most, refuse=refuse_as_json)
+    most_bytes = service.config.limits.body
+    return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json)
 
 
 def _is_json(request: Request) -> None:
@@ -74,7 +74,7 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
     )
     async def parse(query: Query, request: Request) -> Any:
         """Return the programs for each sentence, the most probable first."""
-        found = await _unless_gone(
+        replies = await _unless_gone(
             request,
             service,
             service.parse(
@@ -84,7 +84,7 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
                 address=_address(request),
             ),
         )
-        return Response(status_code=_GONE) if found is None else Replies(replies=found)
+        return Response(status_code=_GONE) if replies is None else Replies(replies=replies)
 
     @app.get(
         "/health",
@@ -95,9 +95,9 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
     )
     async def health(response: Response) -> Health:
         """Return whether sentences are taken, what a request may have, and counts."""
-        found = service.health()
-        response.status_code = 200 if found.ready else 503
-        return found
+        state = service.health()
+        response.status_code = 200 if state.ready else 503
+        return state
 
     @app.get("/docs", include_in_schema=False)
     async def docs(request: Request) -> Response:
@@ -129,7 +129,7 @@ async def _gone(request: Request) -> None:
 # ---------------------------------------------------------------------------------- the page
 
 
-async def _typed(request: Request) -> str:
+async def _read_typed(request: Request) -> str:
     """Return the sentence of a form; the gate has limited its size."""
     body = (await request.body()).decode("utf-8", "replace")
     try:
@@ -142,17 +142,17 @@ async def _typed(request: Request) -> str:
     return typed
 
 
-Typed = Annotated[str, Depends(_typed)]
+Typed = Annotated[str, Depends(_read_typed)]
 
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
     async def answer(request: Request, typed: str) -> ParsedReply | None:
-        found: Sequence[ParsedReply] | None = await _unless_gone(
+        replies: Sequence[ParsedReply] | None = await _unless_gone(
             request,
             service,
             service.parse([typed], count=_ANSWERS, english=True, address=_address(request)),
         )
-        return found[0] if found else None
+        return replies[0] if replies else None
 
     @app.get("/", include_in_schema=False)
     async def start(request: Request) -> Response:
@@ -222,10 +222,10 @@ def _add_refusals(app: FastAPI, service: ParseService) -> None:
 
     @app.exception_handler(AnyHTTPException)
     async def refuse_status(request: Request, error: AnyHTTPException) -> Response:
-        found = answer(request, of_status(error.status_code, str(error.detail)))
+        refusal_answer = answer(request, of_status(error.status_code, str(error.detail)))
         # The methods that a path has (RFC 9110, section 15.5.6).
-        found.headers.update(error.headers or {})
-        return found
+        refusal_answer.headers.update(error.headers or {})
+        return refusal_answer
 
     @app.exception_handler(RequestValidationError)
     async def refuse_shape(request: Request, error: RequestValidationError) -> Response:
@@ -257,5 +257,5 @@ def _wrong_shape(error: RequestValidationError) -> Refusal:
     message = first["msg"].removeprefix("Value error, ")
     where = ".".join(map(str, place))[:80]
     code = "W004" if kind in _TOO_LONG else "W003"
-    told = f"{where}: {message}" if where else message
-    return Refusal(422, Problem(code, told, hint="see /docs for the fields"))
+    text = f"{where}: {message}" if where else message
+    return Refusal(422, Problem(code, text, hint="see /docs for the fields"))

@@ -97,10 +97,10 @@ class Batcher:
         with self._changed:
             if self._is_closed:
                 raise ClosedError
-            most = self.config.most_waiting
-            if len(self._waiting) + len(sentences) > most:
+            most_waiting = self.config.most_waiting
+            if len(self._waiting) + len(sentences) > most_waiting:
                 self._waiting = deque(i for i in self._waiting if not i.future.cancelled())
-            if len(self._waiting) + len(sentences) > most:
+            if len(self._waiting) + len(sentences) > most_waiting:
                 raise QueueFullError(len(self._waiting) * self._pace)
             since = time.monotonic()
             items = [_Item(sentence, count, since) for sentence in sentences]
@@ -162,7 +162,7 @@ class Batcher:
 
     def _answer(self, batch: Sequence[_Item]) -> None:
         try:
-            replies = self._parsed(batch)
+            replies = self._parse(batch)
         except Exception as error:  # noqa: BLE001 - raised again by the request that waits for it
             if len(batch) == 1:
                 batch[0].future.set_exception(error)
@@ -174,7 +174,7 @@ class Batcher:
         for item, reply in zip(batch, replies, strict=True):
             item.future.set_result(reply)
 
-    def _parsed(self, batch: Sequence[_Item]) -> list[Reply]:
+    def _parse(self, batch: Sequence[_Item]) -> list[Reply]:
         replies = self._parser.parse([item.sentence for item in batch], count=batch[0].count)
         if len(replies) != len(batch):
             raise RuntimeError(f"expected {len(batch)} replies of the parser, got {len(replies)}")

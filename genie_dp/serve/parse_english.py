@@ -34,39 +34,35 @@ class English:
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, "english")
 
-    async def of(self, programs: Sequence[str]) -> tuple[str | None, ...]:
+    async def describe_all(self, programs: Sequence[str]) -> tuple[str | None, ...]:
         """Return what each program does; None for what cannot be said, or not in time.
 
         What is begun is finished and kept, so that the next request has it.
         """
-        found = self._looked_up(programs)
-        missing = [p for p in dict.fromkeys(programs) if p not in found]
+        with self._lock:
+            sentences = {p: self._known[p] for p in programs if p in self._known}
+            for program in sentences:
+                self._known.move_to_end(program)
+        missing = [p for p in dict.fromkeys(programs) if p not in sentences]
         loop = asyncio.get_running_loop()
-        work = {p: loop.run_in_executor(self._pool, self._say, p) for p in missing}
+        work = {p: loop.run_in_executor(self._pool, self._describe_one, p) for p in missing}
         try:
             if work:
                 await asyncio.wait(work.values(), timeout=self._patience)
-            found |= {p: future.result() for p, future in work.items() if future.done()}
+            sentences |= {p: future.result() for p, future in work.items() if future.done()}
         finally:
             for future in work.values():
                 future.cancel()
-        return tuple(found.get(program) for program in programs)
+        return tuple(sentences.get(program) for program in programs)
 
-    def _looked_up(self, programs: Sequence[str]) -> dict[str, str | None]:
-        with self._lock:
-            found = {p: self._known[p] for p in programs if p in self._known}
-            for program in found:
-                self._known.move_to_end(program)
-        return found
-
-    def _say(self, program: str) -> str | None:
+    def _describe_one(self, program: str) -> str | None:
         """Describe a program, in the thread, and keep it."""
-        said = self._describe(program)
+        sentence = self._describe(program)
         with self._lock:
-            self._known[program] = said
+            self._known[program] = sentence
             while len(self._known) > self._most:
                 self._known.popitem(last=False)
-        return said
+        return sentence
 
     def close(self) -> None:
         """End the thread after what it does now."""

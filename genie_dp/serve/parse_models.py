@@ -132,7 +132,7 @@ def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ParsedReply:
         sentence=reply.sentence,
         tokens=list(reply.tokens),
         is_known=reply.is_known,
-        answers=[_answer(a, said) for a, said in zip(reply.answers, padded, strict=True)],
+        answers=[_answer(a, text) for a, text in zip(reply.answers, padded, strict=True)],
     )
 
 

@@ -1,17 +1,58 @@
 """The demo page and the page of the interface; all text in them is escaped."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from genie_dp.parser.answers import SentenceParser
-from genie_dp.serve.parse_highlight import Piece, highlight
 from genie_dp.serve.parse_models import ParsedAnswer, ParsedReply
 from genie_dp.serve.parse_refusals import Refusal
+
+_LONG = 40  # characters; a phone shows about as many in a line
+_PIECE = re.compile(
+    r"""(?P<string>"(?:\\.|[^"\\])*")
+    |(?P<function>@[\w.-]+)
+    |(?P<number>(?<![\w.])-?\d+(?:[.:/-]\d+)*(?:[A-Za-z%]+)?)
+    |(?P<keyword>\b(?:now|monitor|edge|timer|attimer|notify|filter|join|on|as|aggregate|agg|in|new
+        |sum|avg|count|min|max|of|not|true|false|enum|contains|contains~|return|policy)\b(?!\s*=(?!>)))
+    |(?P<sign>=>|&&|\|\||[=!<>~]=|=~|~=|[(){}\[\],:;=<>!\\$])
+    |(?P<space>\s+)
+    |(?P<name>[\w.^-]+)
+    |(?P<other>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+class CodePiece(NamedTuple):
+    """A piece of a program; kinds are names of style classes."""
+
+    kind: str
+    text: str
+
+
+def highlight(code: str) -> tuple[CodePiece, ...]:
+    """Return the pieces of a program; together they are the program, but for line breaks.
+
+    >>> [piece.kind for piece in highlight('now => @a.b(x="1") => notify')]
+    ['keyword', 'space', 'sign', 'space', 'function', 'sign', 'name', 'sign', 'string', 'sign',
+     'space', 'sign', 'space', 'keyword']
+    """
+    pieces = tuple(CodePiece(str(m.lastgroup), m[0]) for m in _PIECE.finditer(code))
+    return tuple(_broken(pieces)) if len(code) > _LONG else pieces
+
+
+def _broken(pieces: tuple[CodePiece, ...]) -> Iterator[CodePiece]:
+    """Yield pieces with a line for each step of the program."""
+    following = (*pieces[1:], CodePiece("other", ""))
+    for piece, after in zip(pieces, following, strict=True):
+        starts_step = piece.kind == "space" and after == ("sign", "=>")
+        yield CodePiece("space", "\n") if starts_step else piece
+
 
 # Of the shipped skills; a page shows those that its parser knows.
 CANDIDATES = (
@@ -38,12 +79,12 @@ class ShownAnswer:
     """An answer as the page has it."""
 
     answer: ParsedAnswer
-    pieces: tuple[Piece, ...]
+    pieces: tuple[CodePiece, ...]
     percent: int
     word: str
 
 
-def shown(answer: ParsedAnswer) -> ShownAnswer:
+def show_answer(answer: ParsedAnswer) -> ShownAnswer:
     """Return an answer with what the page says beside it."""
     percent = int(100 * answer.confidence)
     return ShownAnswer(answer, highlight(answer.code), percent, _word(answer.confidence))
@@ -71,7 +112,7 @@ def page(
     refusal: Refusal | None = None,
 ) -> str:
     """Return the demo page, with the answer to what was typed or why there is none."""
-    return _rendered(
+    return _render(
         "parse.html.jinja",
         model=model,
         most_characters=most_characters,
@@ -83,12 +124,12 @@ def page(
 
 def fragment(*, reply: ParsedReply | None = None, refusal: Refusal | None = None) -> str:
     """Return only the answer, for the script of the page to put in its place."""
-    return _rendered("parse_answer.html.jinja", **_answer_values(reply, refusal))
+    return _render("parse_answer.html.jinja", **_answer_values(reply, refusal))
 
 
 def _answer_values(reply: ParsedReply | None, refusal: Refusal | None) -> dict[str, Any]:
-    found = reply.answers if reply is not None else []
-    answers = [shown(answer) for answer in found if answer.confidence >= _LEAST]
+    parsed_answers = reply.answers if reply is not None else []
+    answers = [show_answer(answer) for answer in parsed_answers if answer.confidence >= _LEAST]
     problem = refusal.as_dict() if refusal is not None else None
     return {"reply": reply, "answers": answers, "problem": problem}
 
@@ -101,13 +142,13 @@ def docs_page(schema: Mapping[str, Any], address: str) -> str:
         address: of the server, for examples.
     """
     routes = [
-        {"method": method.upper(), "path": path, **told}
+        {"method": method.upper(), "path": path, **operation}
         for path, methods in schema["paths"].items()
-        for method, told in methods.items()
+        for method, operation in methods.items()
     ]
-    told = schema["components"]["schemas"]
-    shapes = [_shape(name, told[name]) for name in sorted(told, key=_place)]
-    return _rendered(
+    schemas = schema["components"]["schemas"]
+    shapes = [_shape(name, schemas[name]) for name in sorted(schemas, key=_place)]
+    return _render(
         "parse_docs.html.jinja",
         title=schema["info"]["title"],
         version=schema["info"]["version"],
@@ -152,7 +193,7 @@ def type_name(schema: Mapping[str, Any]) -> str:
     return str(schema.get("type", "anything"))
 
 
-def _rendered(template: str, **values: object) -> str:
+def _render(template: str, **values: object) -> str:
     return str(_template(template).render(**values))
 
 

@@ -31,10 +31,10 @@ class RateConfig:
     most_addresses: int = _MOST_ADDRESSES
 
     @classmethod
-    def of(cls, rate: float) -> Self:
+    def for_everybody(cls, rate: float) -> Self:
         """Return a rate that holds for everybody; a full request always passes after a pause.
 
-        >>> RateConfig.of(5).burst, RateConfig.of(50).burst
+        >>> RateConfig.for_everybody(5).burst, RateConfig.for_everybody(50).burst
         (32, 100)
         """
         return cls(rate, max(MOST_SENTENCES, round(2 * rate)), spares_loopback=False)
@@ -83,14 +83,14 @@ def network_of(address: str) -> str:
     ('192.0.2.7', '2001:db8:1:2::/64', '192.0.2.7')
     """
     try:
-        found = ipaddress.ip_address(address)
+        parsed_address = ipaddress.ip_address(address)
     except ValueError:
         return address
-    if found.version == 4:
-        return str(found)
-    if found.ipv4_mapped is not None:
-        return str(found.ipv4_mapped)
-    return str(ipaddress.ip_network((int(found), _NETWORK), strict=False))
+    if parsed_address.version == 4:
+        return str(parsed_address)
+    if parsed_address.ipv4_mapped is not None:
+        return str(parsed_address.ipv4_mapped)
+    return str(ipaddress.ip_network((int(parsed_address), _NETWORK), strict=False))
 
 
 def whole_seconds(seconds: float) -> int:

@@ -63,7 +63,7 @@ class RefusedError(Exception):
         self.refusal = refusal
 
 
-def refused(
+def make_refusal(
     status: int, code: str, message: str, hint: str, *, wait: float | None = None
 ) -> RefusedError:
     """Return a refusal to raise."""

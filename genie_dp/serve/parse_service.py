@@ -22,14 +22,14 @@ from genie_dp.serve.parse_models import (
     shape_of,
 )
 from genie_dp.serve.parse_rate import Buckets, RateConfig
-from genie_dp.serve.parse_refusals import refused
+from genie_dp.serve.parse_refusals import make_refusal
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 _CHARACTERS = 8  # of a token with its space; English has 5 to 6
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestBounds:
     """What is answered at all.
 
     Attributes:
@@ -46,7 +46,7 @@ class Limits:
     def characters(self) -> int:
         """Return of how many characters a sentence may be.
 
-        >>> Limits(tokens=64).characters
+        >>> RequestBounds(tokens=64).characters
         512
         """
         return min(self.tokens * _CHARACTERS, MOST_CHARACTERS)
@@ -64,7 +64,7 @@ class ServiceConfig:
 
     model: str
     examples: tuple[str, ...] = ()
-    limits: Limits = Limits()
+    limits: RequestBounds = RequestBounds()
     batches: BatchConfig = BatchConfig()
     rate: RateConfig = RateConfig()
     clock: Callable[[], float] = time.monotonic
@@ -123,7 +123,7 @@ class ParseService:
                 replies = await _all(futures)
         except TimeoutError:
             seconds = self.config.limits.deadline
-            raise refused(
+            raise make_refusal(
                 503, "W007", f"this took longer than {seconds:g} seconds",
                 "ask again later, or for fewer sentences at once", wait=seconds,
             ) from None  # fmt: skip
@@ -138,13 +138,13 @@ class ParseService:
             # Characters first: counting the words of a long text takes time itself.
             if len(sentence) > limits.characters:
                 many = f"{len(sentence):,} characters, more than {limits.characters:,}"
-                raise refused(422, "W004", f"{which} has {many}", "send a shorter one")
+                raise make_refusal(422, "W004", f"{which} has {many}", "send a shorter one")
             tokens = len(_TOKEN.findall(sentence))
             if tokens > limits.tokens:
                 many = f"{tokens} words and signs, more than {limits.tokens}"
-                raise refused(422, "W004", f"{which} has {many}", "send a shorter one")
+                raise make_refusal(422, "W004", f"{which} has {many}", "send a shorter one")
             if not tokens:
-                raise refused(422, "W004", f"{which} is empty", "say what is to be done")
+                raise make_refusal(422, "W004", f"{which} is empty", "say what is to be done")
 
     def charge(self, address: str, sentences: int) -> None:
         """Raise RefusedError (W005) for an address that asks too fast."""
@@ -152,7 +152,7 @@ class ParseService:
         if wait:
             rate = self.config.rate.rate
             message = f"this address asks for more than {rate:g} sentences a second"
-            raise refused(
+            raise make_refusal(
                 429, "W005", message, "ask again after the seconds of Retry-After", wait=wait
             )
 
@@ -160,18 +160,21 @@ class ParseService:
         try:
             return self._batcher.submit(sentences, count)
         except QueueFullError as error:
-            raise refused(
+            raise make_refusal(
                 503, "W006", "too many sentences wait already",
                 "ask again after the seconds of Retry-After", wait=error.seconds,
             ) from None  # fmt: skip
         except ClosedError:
-            raise refused(503, "W008", "the server is ending", "ask again later", wait=5) from None
+            raise make_refusal(
+                503, "W008", "the server is ending", "ask again later", wait=5
+            ) from None
 
     async def _shapes(self, replies: Sequence[Reply], *, with_english: bool) -> list[ParsedReply]:
         if not with_english or self.english is None:
             return [shape_of(reply, ()) for reply in replies]
-        said = iter(await self.english.of([a.code for r in replies for a in r.answers]))
-        return [shape_of(r, tuple(next(said) for _ in r.answers)) for r in replies]
+        programs = [answer.code for reply in replies for answer in reply.answers]
+        sentences = iter(await self.english.describe_all(programs))
+        return [shape_of(r, tuple(next(sentences) for _ in r.answers)) for r in replies]
 
     def health(self) -> Health:
         """Return how the service is, and what it did."""

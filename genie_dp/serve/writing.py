@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from genie_dp.paraphrase.checks import CheckConfig, faults_of
-from genie_dp.paraphrase.shown import Shown
+from genie_dp.paraphrase.shown import ShownRow
 
 MOST_CHARACTERS = 500  # of a paraphrase, as on the page of `paraphrase hits`
 MOST_NAME = 64
@@ -25,14 +25,14 @@ class Remark:
 Remarks = tuple[Remark, ...]
 
 
-def cleaned(text: str) -> str:
+def clean_text(text: str) -> str:
     """Return typed text on one line, composed, without control characters.
 
-    >>> cleaned(" show\\x00 me\\n the  files ")
+    >>> clean_text(" show\\x00 me\\n the  files ")
     'show me the files'
     """
-    kept = (" " if c.isspace() else c for c in text if _is_kept(c))
-    return " ".join(unicodedata.normalize("NFC", "".join(kept)).split())
+    characters = (" " if c.isspace() else c for c in text if _is_kept(c))
+    return " ".join(unicodedata.normalize("NFC", "".join(characters)).split())
 
 
 def _is_kept(character: str) -> bool:
@@ -40,31 +40,31 @@ def _is_kept(character: str) -> bool:
 
 
 def remarks_of(
-    shown: Shown, texts: Sequence[str], checks: CheckConfig, *, is_draft: bool = False
+    shown: ShownRow, texts: Sequence[str], checks: CheckConfig, *, is_draft: bool = False
 ) -> tuple[Remarks, ...]:
     """Return what is wrong with each paraphrase of a sentence, in their order.
 
     Args:
-        texts: as `cleaned` gives them.
+        texts: as `clean_text` gives them.
         is_draft: whether they are still being written: an empty one is no fault yet.
 
     >>> from genie_dp.records import Example
-    >>> row = Shown(Example("S1", "list my files", ".."))
+    >>> row = ShownRow(Example("S1", "list my files", ".."))
     >>> found = remarks_of(row, ["list my files", "hm"], CheckConfig())
     >>> [[remark.name for remark in remarks] for remarks in found]
     [['copy'], ['too-short', 'not-english']]
     """
     good: list[str] = []
-    found: list[Remarks] = []
+    all_remarks: list[Remarks] = []
     for text in texts:
         remarks = () if is_draft and not text else _remarks(shown, text, good, checks)
         if text and not is_refused([remarks]):
             good.append(text)
-        found.append(remarks)
-    return tuple(found)
+        all_remarks.append(remarks)
+    return tuple(all_remarks)
 
 
-def _remarks(shown: Shown, text: str, others: Sequence[str], checks: CheckConfig) -> Remarks:
+def _remarks(shown: ShownRow, text: str, others: Sequence[str], checks: CheckConfig) -> Remarks:
     if len(text) > MOST_CHARACTERS:
         message = f"This is too long: write at most {MOST_CHARACTERS} characters."
         return (Remark("too-long", message),)
@@ -89,6 +89,6 @@ def worker_name(text: str) -> str | None:
     >>> worker_name("  Ada  Lovelace "), worker_name("=1+2"), worker_name("")
     ('Ada Lovelace', None, None)
     """
-    name = cleaned(text)
+    name = clean_text(text)
     # In a spreadsheet no name may be a formula.
     return name if 0 < len(name) <= MOST_NAME and name[0].isalnum() else None

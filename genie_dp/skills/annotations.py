@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
+from genie_dp.languages.library import Parameter
 from genie_dp.languages.thingtalk.declarations import Annotation, ParamDecl
-from genie_dp.languages.thingtalk.signatures import Parameter
 from genie_dp.skills.model import Phrases
-from genie_dp.skills.words import spoken
+from genie_dp.skills.words import join_tokens
 
 # docs/template-language.md, "Built-in categories"
 PARTS = (
@@ -52,8 +52,8 @@ def find(annotations: Iterable[Annotation], name: str) -> Annotation | None:
 
 def text_of(annotations: Iterable[Annotation], name: str) -> str | None:
     """Return the text of an annotation, or None if it is absent or no text."""
-    found = find(annotations, name)
-    return found.value if found and isinstance(found.value, str) else None
+    annotation = find(annotations, name)
+    return annotation.value if annotation and isinstance(annotation.value, str) else None
 
 
 def texts(value: object) -> tuple[str, ...]:
@@ -63,8 +63,8 @@ def texts(value: object) -> tuple[str, ...]:
     (('size',), ('size', 'length'), ())
     """
     items = value if isinstance(value, tuple) else (value,)
-    found = (spoken(item) for item in items if isinstance(item, str))
-    return tuple(dict.fromkeys(text for text in found if text))
+    tokens = (join_tokens(item) for item in items if isinstance(item, str))
+    return tuple(dict.fromkeys(text for text in tokens if text))
 
 
 def has_place(phrase: str) -> bool:
@@ -78,12 +78,12 @@ def has_place(phrase: str) -> bool:
 
 def function_phrases(annotations: Iterable[Annotation]) -> tuple[str, ...]:
     """Return what people call a function or class, from its canonical annotation."""
-    found = find(annotations, "canonical")
-    if found is None:
+    canonical = find(annotations, "canonical")
+    if canonical is None:
         return ()
-    if isinstance(found.value, dict):
-        return tuple(phrase for part in found.value.values() for phrase in texts(part))
-    return texts(found.value)
+    if isinstance(canonical.value, dict):
+        return tuple(phrase for part in canonical.value.values() for phrase in texts(part))
+    return texts(canonical.value)
 
 
 def parameter_phrases(annotations: Iterable[Annotation]) -> Phrases:
@@ -110,13 +110,13 @@ def canonical_parts(annotations: Iterable[Annotation]) -> Iterator[tuple[str, ob
     `default` names a part of speech in later manifests ("default": "property"): that says no
     phrase and is left out, like the `enum` key.
     """
-    found = find(annotations, "canonical")
-    if found is None:
+    canonical = find(annotations, "canonical")
+    if canonical is None:
         return
-    if not isinstance(found.value, dict):
-        yield "base", found.value
+    if not isinstance(canonical.value, dict):
+        yield "base", canonical.value
         return
-    for part, value in found.value.items():
+    for part, value in canonical.value.items():
         names_a_part = part == "default" and value in (*PARTS, *OTHER_NAMES, *UNUSED)
         if part != "enum" and not names_a_part:
             yield part, value

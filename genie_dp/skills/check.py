@@ -13,10 +13,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from genie_dp.errors import Problem, Span, did_you_mean
-from genie_dp.languages.thingtalk.assign import is_numeric
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
-from genie_dp.languages.thingtalk.slots import slot_stem
-from genie_dp.languages.thingtalk.types import (
+from genie_dp.languages.thingtalk.operators import is_numeric
+from genie_dp.languages.types import (
     BOOLEAN,
     DATE,
     STRING,
@@ -25,6 +24,7 @@ from genie_dp.languages.thingtalk.types import (
     Entity,
     Enum,
     Type,
+    slot_stem,
 )
 from genie_dp.skills.annotations import (
     OTHER_NAMES,
@@ -41,8 +41,8 @@ from genie_dp.skills.annotations import (
     text_of,
     texts,
 )
-from genie_dp.skills.entities import entity_kind
-from genie_dp.skills.model import Library
+from genie_dp.skills.link import entity_kind
+from genie_dp.skills.model import SkillLibrary
 
 _ANNOTATIONS = frozenset(
     (
@@ -61,7 +61,7 @@ _BRACE = re.compile("[{}]")
 _NO_WORD = re.compile(r"\d|[a-z][A-Z]|^[^aeiouyAEIOUY]*$")
 
 
-def check_library(library: Library, templated: Collection[str] | None = None) -> list[Problem]:
+def check_library(library: SkillLibrary, templated: Collection[str] | None = None) -> list[Problem]:
     """Return what is missing or odd in a library, in the order of its files.
 
     Args:
@@ -76,7 +76,7 @@ def check_library(library: Library, templated: Collection[str] | None = None) ->
         for problem in _class_problems(definition, library)
     ]
     if templated is not None:
-        problems.extend(_untemplated(library, templated))
+        problems.extend(_functions_without_template(library, templated))
     problems.extend(_missing_values(library))
     return problems
 
@@ -85,15 +85,17 @@ def _warning(code: str, message: str, span: Span | None, hint: str | None = None
     return Problem(code, message, span, hint, severity="warning")
 
 
-def _untemplated(library: Library, templated: Collection[str]) -> Iterator[Problem]:
+def _functions_without_template(
+    library: SkillLibrary, templated: Collection[str]
+) -> Iterator[Problem]:
     for signature in library.functions():
-        found = library.find(signature.qualified)
+        function = library.find(signature.qualified)
         # What is inherited is said by templates of the class that declares it.
-        if found and not found.is_inherited and signature.qualified not in templated:
+        if function and not function.is_inherited and signature.qualified not in templated:
             yield _warning(
                 "K100",
                 f"no template speaks of {signature.qualified}",
-                found.span,
+                function.span,
                 "no sentence will use it: write a template for it in templates.genie",
             )
 
@@ -101,7 +103,7 @@ def _untemplated(library: Library, templated: Collection[str]) -> Iterator[Probl
 # ------------------------------------------------------------------------------- classes
 
 
-def _class_problems(definition: ClassDef, library: Library) -> Iterator[Problem]:
+def _class_problems(definition: ClassDef, library: SkillLibrary) -> Iterator[Problem]:
     yield from _misspelt(definition.annotations)
     for function in definition.functions:
         yield from _function_problems(function)
@@ -138,14 +140,14 @@ def _misspelt(annotations: Iterable[Annotation]) -> Iterator[Problem]:
 
 
 def _undeclared_entity(
-    param: ParamDecl, definition: ClassDef, library: Library
+    param: ParamDecl, definition: ClassDef, library: SkillLibrary
 ) -> Iterator[Problem]:
     kind = entity_kind(param.type)
     own = [f"{definition.name}:{e.name}" for e in definition.entities]
     if kind is None or not own or not kind.startswith(f"{definition.name}:"):
         return
-    known = library.entity_types.get(kind)
-    if known is None or known.span is None:
+    declared = library.entity_types.get(kind)
+    if declared is None or declared.span is None:
         name = kind.partition(":")[2]
         hint = did_you_mean(kind, own) or f"declare it: entity {name};"
         yield _warning("K111", f"the class does not declare the entity {name!r}", param.span, hint)
@@ -157,11 +159,12 @@ def _undeclared_entity(
 def _param_problems(param: ParamDecl) -> Iterator[Problem]:
     yield from _misspelt(param.annotations)
     if param.direction == "out" and not parameter_phrases(param.annotations):
+        words = param.name.replace("_", " ")
         yield _warning(
             "K101",
             f"output {param.name!r} has no phrase",
             param.span,
-            f'no sentence will speak of it: write #_[canonical={{base=["{_said(param.name)}"]}}]',
+            f'no sentence will speak of it: write #_[canonical={{base=["{words}"]}}]',
         )
     if _element(param.type) == STRING and text_of(param.annotations, "string_values") is None:
         yield _warning(
@@ -179,10 +182,6 @@ def _element(type_: Type) -> Type:
     while isinstance(type_, Array):
         type_ = type_.element
     return type_
-
-
-def _said(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _enum_problems(param: ParamDecl) -> Iterator[Problem]:
@@ -250,20 +249,23 @@ def _types_of(part: str) -> str:
 # -------------------------------------------------------------------------------- values
 
 
-def _missing_values(library: Library) -> Iterator[Problem]:
+def _missing_values(library: SkillLibrary) -> Iterator[Problem]:
     """Yield one warning for each list or entity type, where it is first used."""
     seen: set[str] = set()
     for skill in library.skills:
         for definition in skill.classes:
             for function in definition.functions:
                 for param in function.params:
-                    for code, name, message in _wanted_lists(param):
+                    for code, name, message in _lists_of(param):
                         if name not in seen and name not in library.value_lists:
-                            yield _warning(code, message, param.span, _values_hint(name))
+                            namespace, _, stem = name.rpartition(":")
+                            folder = "common" if namespace == "tt" else namespace or "the skill"
+                            hint = f"write {folder}/values/{stem}.tsv, one value a line"
+                            yield _warning(code, message, param.span, hint)
                         seen.add(name)
 
 
-def _wanted_lists(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
+def _lists_of(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
     """Yield (code, list, message if it is missing) of a parameter."""
     named = text_of(param.annotations, "string_values")
     if named:
@@ -272,9 +274,3 @@ def _wanted_lists(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
     element = _element(param.type)
     if isinstance(element, Entity) and slot_stem(element) is not None:
         yield "K102", element.kind, f"no file gives values of the entity type {element.kind}"
-
-
-def _values_hint(name: str) -> str:
-    namespace, _, stem = name.rpartition(":")
-    folder = "common" if namespace == "tt" else namespace or "the skill"
-    return f"write {folder}/values/{stem}.tsv, one value a line"

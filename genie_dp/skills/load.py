@@ -10,26 +10,120 @@ Codes of mistakes:
 | K012 folder and class have different names | K013 unknown parent of an entity type |
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.library import Skipped
 from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.parser import parse_library
-from genie_dp.languages.thingtalk.typecheck_classes import check_class
-from genie_dp.skills.entities import entity_types
-from genie_dp.skills.inherit import link
-from genie_dp.skills.model import Example, Library, Skill, Skipped, ValueList
-from genie_dp.skills.values import parse_values
+from genie_dp.languages.thingtalk.typecheck import check_class
+from genie_dp.skills.link import entity_types, link
+from genie_dp.skills.model import DatasetTemplate, Skill, SkillLibrary, SkillValues
 from genie_dp.texts import Paths, paths_of, read_source
+
+# -------------------------------------------------------------------------------------- value lists
+
+COLUMNS = ("value", "weight", "source", "licence")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedValues:
+    """A value list as far as it could be read, and its mistakes."""
+
+    values: SkillValues
+    problems: tuple[Problem, ...]
+
+
+def parse_values(text: str, *, name: str, file: str) -> ParsedValues:
+    r"""Return the values of a text.
+
+    A first line that begins with the cell `value` names the columns; else they are value and, if
+    given, weight. Empty lines do not count.
+
+    >>> parse_values("value\tweight\nparis\t3\nrome\n", name="com.x:city", file="city.tsv").values
+    SkillValues(name='com.x:city', values=('paris', 'rome'), weights=(3.0, 1.0))
+    """
+    rows = [
+        (number, line.rstrip("\r").split("\t"))
+        for number, line in enumerate(text.split("\n"), start=1)
+        if line.strip()
+    ]
+    columns: Sequence[str] = COLUMNS
+    problems: list[Problem] = []
+    if rows and rows[0][1][0].strip() == "value":
+        columns = [cell.strip() for cell in rows[0][1]]
+        problems.extend(_header_problems(columns, rows[0][0], file))
+        rows = rows[1:]
+    weights: dict[str, float] = {}
+    for number, cells in rows:
+        value = cells[0].strip()
+        weight = _weight_of(dict(zip(columns, cells, strict=False)).get("weight", ""))
+        problems.extend(
+            _row_problems(value, weight, value in weights, cells, columns, number, file)
+        )
+        weights.setdefault(value, weight or 1.0)
+    if not rows:
+        place = Span(file, 1, 1, 1, 1)
+        problems.append(Problem("K008", f"value list {name} is empty", place, "give it a line"))
+    return ParsedValues(SkillValues(name, tuple(weights), tuple(weights.values())), tuple(problems))
+
+
+def _weight_of(cell: str) -> float | None:
+    """Return the weight, 1 for an empty cell, None for what is no positive number."""
+    if not cell.strip():
+        return 1.0
+    try:
+        weight = float(cell)
+    except ValueError:
+        return None
+    return weight if weight > 0 and math.isfinite(weight) else None
+
+
+def _header_problems(columns: Sequence[str], line: int, file: str) -> Iterator[Problem]:
+    column = 1
+    for name in columns:
+        if name not in (*COLUMNS, "license"):
+            hint = did_you_mean(name, COLUMNS) or f"columns are: {', '.join(COLUMNS)}"
+            place = Span(file, line, column, line, column + len(name))
+            yield Problem("K008", f"unknown column {name!r}", place, hint)
+        column += len(name) + 1
+
+
+def _row_problems(
+    value: str,
+    weight: float | None,
+    is_repeated: bool,
+    cells: Sequence[str],
+    columns: Sequence[str],
+    line: int,
+    file: str,
+) -> Iterator[Problem]:
+    place = Span(file, line, 1, line, len(cells[0]) + 1)
+    if not value:
+        yield Problem("K008", "expected a value before the first tab, got none", place)
+    elif is_repeated:
+        message = f"value {value!r} stands twice; the first one counts"
+        yield Problem("K010", message, place, "delete this line", severity="warning")
+    if weight is None:
+        start = sum(len(cell) + 1 for cell in cells[: columns.index("weight")]) + 1
+        cell = cells[columns.index("weight")]
+        place = Span(file, line, start, line, start + len(cell))
+        message = f"expected a positive number as weight, got {cell!r}"
+        yield Problem("K008", message, place, "columns are separated by one tab")
+    if len(cells) > len(columns):
+        message = f"expected at most {len(columns)} columns, got {len(cells)}"
+        yield Problem("K008", message, place, f"columns are: {', '.join(columns)}")
+
 
 SKILL_FILE, MANIFEST_FILE, DATASET_FILE = "skill.tt", "manifest.tt", "dataset.tt"
 TEMPLATES_FILE, EVALUATION_FILE, VALUES_FOLDER = "templates.genie", "eval.tsv", "values"
 SHARED_NAMESPACE = "tt"
 
 
-def load_library(paths: Paths, *, skip_broken: bool = False) -> Library:
+def load_library(paths: Paths, *, skip_broken: bool = False) -> SkillLibrary:
     """Return the library of all skills in a folder, or in several.
 
     A path is a skill folder or a folder of skill folders; those are read in the order of their
@@ -43,26 +137,30 @@ def load_library(paths: Paths, *, skip_broken: bool = False) -> Library:
         GenieError: all mistakes of all files. Without folders to read it is raised always, else
             only without `skip_broken`.
     """
-    given = tuple(Path(path) for path in paths_of(paths))
-    folders, warnings = _skill_folders(given)
+    folders_given = tuple(Path(path) for path in paths_of(paths))
+    folders, warnings = _skill_folders(folders_given)
     read = [_read_folder(folder) for folder in folders]
     broken = {r.path: r.errors for r in read if r.errors}
     while True:
         library, problems = _assemble([r for r in read if r.path not in broken])
-        newly = _by_folder(problems, read)
+        newly = _sort_by_folder(problems, read)
         if not skip_broken:
-            newly = _without_echoes(newly, broken)
+            newly = _drop_echoes(newly, broken)
         broken |= newly
         if not skip_broken or not newly:
             break
     sources = {file: text for r in read for file, text in r.sources.items()}
     if broken and not skip_broken:
-        raise GenieError(_in_order(p for found in broken.values() for p in found), sources=sources)
+        raise GenieError(
+            _sort_problems(p for mistakes in broken.values() for p in mistakes), sources=sources
+        )
     return replace(
         library,
-        paths=given,
+        paths=folders_given,
         sources=sources,
-        skipped=tuple(Skipped(r.path, _in_order(broken[r.path])) for r in read if r.path in broken),
+        skipped=tuple(
+            Skipped(r.path, _sort_problems(broken[r.path])) for r in read if r.path in broken
+        ),
         warnings=(*warnings, *library.warnings),
     )
 
@@ -75,8 +173,8 @@ def _skill_folders(paths: Iterable[Path]) -> tuple[list[Path], list[Problem]]:
     errors: list[Problem] = []
     warnings: list[Problem] = []
     for path in paths:
-        found, problems = _folders_at(path)
-        folders.update({folder.resolve(): folder for folder in found})
+        folders_found, problems = _folders_at(path)
+        folders.update({folder.resolve(): folder for folder in folders_found})
         errors.extend(p for p in problems if p.severity == "error")
         warnings.extend(p for p in problems if p.severity == "warning")
     if errors:
@@ -86,43 +184,47 @@ def _skill_folders(paths: Iterable[Path]) -> tuple[list[Path], list[Problem]]:
 
 def _folders_at(path: Path) -> tuple[list[Path], list[Problem]]:
     if not path.is_dir():
-        what = "is a file" if path.exists() else "does not exist"
+        why = "is a file" if path.exists() else "does not exist"
         hint = "give the folder of a skill, or a folder of skill folders"
-        return [], [Problem("K001", f"expected a folder of skills: {path} {what}", hint=hint)]
+        return [], [Problem("K001", f"expected a folder of skills: {path} {why}", hint=hint)]
     if _is_skill(path):
         return [path], []
     inside = sorted(
         (p for p in path.iterdir() if p.is_dir() and not p.name.startswith((".", "_"))),
         key=lambda p: p.name,
     )
-    found = [p for p in inside if _is_skill(p) or (p / VALUES_FOLDER).is_dir()]
-    if not any(_is_skill(p) for p in found):
+    folders = [p for p in inside if _is_skill(p) or (p / VALUES_FOLDER).is_dir()]
+    if not any(_is_skill(p) for p in folders):
         if (path / VALUES_FOLDER).is_dir():
             return [path], []
         hint = f"a skill is a folder with a {SKILL_FILE}; make one with: genie-dp new skill NAME"
         return [], [Problem("K002", f"{path} holds no skill", hint=hint)]
-    return found, [_no_skill(p) for p in inside if p not in found]
+    warnings = [
+        Problem(
+            "K002",
+            f"{p} has no {SKILL_FILE} and no {MANIFEST_FILE}: left out",
+            severity="warning",
+        )
+        for p in inside
+        if p not in folders
+    ]
+    return folders, warnings
 
 
 def _is_skill(folder: Path) -> bool:
     return (folder / SKILL_FILE).is_file() or (folder / MANIFEST_FILE).is_file()
 
 
-def _no_skill(folder: Path) -> Problem:
-    message = f"{folder} has no {SKILL_FILE} and no {MANIFEST_FILE}: left out"
-    return Problem("K002", message, severity="warning")
-
-
 # --------------------------------------------------------------------------------- files
 
 
 @dataclass(slots=True)
-class _Read:
+class _ReadFolder:
     """What was read of one folder; `skill` is None where it holds value lists only."""
 
     path: Path
     skill: Skill | None = None
-    values: list[ValueList] = field(default_factory=list)
+    values: list[SkillValues] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
     sources: dict[str, str] = field(default_factory=dict)
 
@@ -150,8 +252,8 @@ class _Read:
         return text
 
 
-def _read_folder(folder: Path) -> _Read:
-    read = _Read(folder)
+def _read_folder(folder: Path) -> _ReadFolder:
+    read = _ReadFolder(folder)
     namespace = SHARED_NAMESPACE
     if _is_skill(folder):
         read.skill = _read_skill(folder, read)
@@ -159,13 +261,13 @@ def _read_folder(folder: Path) -> _Read:
     for path in sorted((folder / VALUES_FOLDER).glob("*.tsv"), key=lambda p: p.name):
         text = read.text(path)
         if text is not None:
-            found = parse_values(text, name=f"{namespace}:{path.stem}", file=str(path))
-            read.values.append(found.values)
-            read.problems.extend(found.problems)
+            parsed = parse_values(text, name=f"{namespace}:{path.stem}", file=str(path))
+            read.values.append(parsed.values)
+            read.problems.extend(parsed.problems)
     return read
 
 
-def _read_skill(folder: Path, read: _Read) -> Skill:
+def _read_skill(folder: Path, read: _ReadFolder) -> Skill:
     is_real = not (folder / SKILL_FILE).is_file()
     if not is_real and (folder / MANIFEST_FILE).is_file():
         message = f"{folder} has both {SKILL_FILE} and {MANIFEST_FILE}"
@@ -177,24 +279,26 @@ def _read_skill(folder: Path, read: _Read) -> Skill:
     classes = tuple(item for item in parsed if isinstance(item, ClassDef))
     if not read.errors:
         read.problems.extend(_class_file_problems(folder, main, classes))
-        read.problems.extend(_class_problems(classes, is_real=is_real))
+        # Real manifests are taken as they are, with warnings.
+        mistakes = [problem for definition in classes for problem in check_class(definition)]
+        read.problems += [replace(p, severity="warning") for p in mistakes] if is_real else mistakes
     return Skill(
         folder.name,
         folder,
         classes,
         tuple(
-            Example(item.name, example)
+            DatasetTemplate(item.name, example)
             for item in parsed
             if isinstance(item, Dataset)
             for example in item.examples
         ),
-        templates=_if_file(folder / TEMPLATES_FILE),
-        evaluation=_if_file(folder / EVALUATION_FILE),
+        templates=_file_or_none(folder / TEMPLATES_FILE),
+        evaluation=_file_or_none(folder / EVALUATION_FILE),
         is_real=is_real,
     )
 
 
-def _parse(path: Path, read: _Read) -> Sequence[ClassDef | Dataset]:
+def _parse(path: Path, read: _ReadFolder) -> Sequence[ClassDef | Dataset]:
     text = read.text(path)
     if text is None:
         return ()
@@ -222,38 +326,33 @@ def _class_file_problems(
         )
 
 
-def _class_problems(classes: Iterable[ClassDef], *, is_real: bool) -> Iterator[Problem]:
-    """Yield the mistakes inside of classes; real manifests are taken as they are, with warnings."""
-    for definition in classes:
-        for problem in check_class(definition):
-            yield replace(problem, severity="warning") if is_real else problem
-
-
-def _if_file(path: Path) -> Path | None:
+def _file_or_none(path: Path) -> Path | None:
     return path if path.is_file() else None
 
 
 # ------------------------------------------------------------------------------- library
 
 
-def _assemble(read: Sequence[_Read]) -> tuple[Library, list[Problem]]:
+def _assemble(read: Sequence[_ReadFolder]) -> tuple[SkillLibrary, list[Problem]]:
     """Return the library of sound folders, and the errors that show when they are linked."""
     skills = tuple(r.skill for r in read if r.skill is not None)
     definitions = [c for skill in skills for c in skill.classes]
     lenient = {c.name: skill.is_real for skill in skills for c in skill.classes}
     linked = link(definitions, is_lenient=lenient)
-    types, found = entity_types(definitions, linked.classes)
+    types, mistakes = entity_types(definitions, linked.classes)
     value_lists, repeated = _value_lists(read)
-    problems = [*linked.problems, *found, *repeated]
+    problems = [*linked.problems, *mistakes, *repeated]
     errors = [p for p in problems if p.severity == "error"]
     warnings = [p for r in read for p in r.warnings]
     warnings.extend(p for p in problems if p.severity == "warning")
-    library = Library(skills, linked.classes, types, value_lists, warnings=_in_order(warnings))
+    library = SkillLibrary(
+        skills, linked.classes, types, value_lists, warnings=_sort_problems(warnings)
+    )
     return library, errors
 
 
-def _value_lists(read: Iterable[_Read]) -> tuple[dict[str, ValueList], list[Problem]]:
-    lists: dict[str, ValueList] = {}
+def _value_lists(read: Iterable[_ReadFolder]) -> tuple[dict[str, SkillValues], list[Problem]]:
+    lists: dict[str, SkillValues] = {}
     problems = []
     for r in read:
         for values in r.values:
@@ -264,25 +363,25 @@ def _value_lists(read: Iterable[_Read]) -> tuple[dict[str, ValueList], list[Prob
     return lists, problems
 
 
-def _by_folder(
-    problems: Iterable[Problem], read: Iterable[_Read]
+def _sort_by_folder(
+    problems: Iterable[Problem], read: Iterable[_ReadFolder]
 ) -> dict[Path, tuple[Problem, ...]]:
     """Return the problems by the folder whose file they are in."""
     folders = {file: r.path for r in read for file in r.sources}
-    found: dict[Path, tuple[Problem, ...]] = {}
+    by_folder: dict[Path, tuple[Problem, ...]] = {}
     for problem in problems:
         assert problem.span is not None  # every linking error speaks of a declaration
         folder = folders[problem.span.file]
-        found[folder] = (*found.get(folder, ()), problem)
-    return found
+        by_folder[folder] = (*by_folder.get(folder, ()), problem)
+    return by_folder
 
 
-def _without_echoes(
+def _drop_echoes(
     newly: Mapping[Path, tuple[Problem, ...]], broken: Mapping[Path, object]
 ) -> dict[Path, tuple[Problem, ...]]:
     """Leave out unknown parents where a folder of that name is broken: one mistake, not two."""
     names = {path.name for path in broken}
-    kept = {
+    own = {
         path: tuple(
             p
             for p in problems
@@ -290,10 +389,10 @@ def _without_echoes(
         )
         for path, problems in newly.items()
     }
-    return {path: problems for path, problems in kept.items() if problems}
+    return {path: problems for path, problems in own.items() if problems}
 
 
-def _in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+def _sort_problems(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     def place(problem: Problem) -> tuple[str, int, int]:
         span = problem.span
         return (span.file, span.line, span.column) if span else ("", 0, 0)

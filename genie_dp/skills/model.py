@@ -1,13 +1,14 @@
 """What the toolkit knows of a skill library once it is read and linked."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
 from genie_dp.errors import Problem, Span
+from genie_dp.languages.library import Signature, Skipped
 from genie_dp.languages.thingtalk.declarations import ClassDef, DatasetExample
-from genie_dp.languages.thingtalk.signatures import Signature
+from genie_dp.records import DEFAULT_LANGUAGE
 
 # Part of speech -> phrases; the parts are those of annotations.PARTS.
 Phrases = Mapping[str, tuple[str, ...]]
@@ -23,7 +24,7 @@ class EntityType:
 
 
 @dataclass(frozen=True, slots=True)
-class ValueList:
+class SkillValues:
     """Values that people use for a parameter, with weights, in the order of their file."""
 
     name: str
@@ -32,7 +33,7 @@ class ValueList:
 
 
 @dataclass(frozen=True, slots=True)
-class Example:
+class DatasetTemplate:
     """A primitive template of a real dataset, with the class whose dataset lists it."""
 
     class_name: str
@@ -55,28 +56,14 @@ class Skill:
     name: str
     path: Path
     classes: tuple[ClassDef, ...]
-    examples: tuple[Example, ...] = ()
+    examples: tuple[DatasetTemplate, ...] = ()
     templates: Path | None = None
     evaluation: Path | None = None
     is_real: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A skill folder that was left out, and why."""
-
-    path: Path
-    problems: tuple[Problem, ...]
-
-    def lines(self) -> Iterator[str]:
-        """Yield what a person is told."""
-        for problem in self.problems:
-            yield f"{problem.span}: {problem.message}" if problem.span else problem.message
-        yield f"skipped: {self.path} is broken; going on without it"
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
+class SkillFunction:
     """A function with everything it inherits.
 
     Attributes:
@@ -112,12 +99,12 @@ class SkillClass:
 
     name: str
     lineage: tuple[str, ...]
-    functions: Mapping[str, Function]
+    functions: Mapping[str, SkillFunction]
     phrase: str
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class SkillLibrary:
     """All skills that were loaded; answers the questions of the type checker (Signatures).
 
     Attributes:
@@ -134,22 +121,26 @@ class Library:
     skills: tuple[Skill, ...] = ()
     classes: Mapping[str, SkillClass] = field(default_factory=dict)
     entity_types: Mapping[str, EntityType] = field(default_factory=dict)
-    value_lists: Mapping[str, ValueList] = field(default_factory=dict)
+    value_lists: Mapping[str, SkillValues] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     skipped: tuple[Skipped, ...] = ()
     warnings: tuple[Problem, ...] = ()
     paths: tuple[Path, ...] = ()
-    language: ClassVar[str] = "thingtalk"
+    language: ClassVar[str] = DEFAULT_LANGUAGE
 
     def __repr__(self) -> str:
         """Return what it holds in one line."""
-        count = sum(len(one.functions) for one in self.classes.values())
-        return f"Library({len(self.classes)} skills, {count} functions)"
+        skills = len(self.classes)
+        functions = sum(len(skill.functions) for skill in self.classes.values())
+        return (
+            f"Library({skills} skill{'s' * (skills != 1)}, "
+            f"{functions} function{'s' * (functions != 1)})"
+        )
 
     def function(self, class_name: str, name: str) -> Signature | None:
         """Return the function with all inherited parameters, or None."""
-        found = self._find(class_name, name)
-        return found.signature if found else None
+        function = self._find(class_name, name)
+        return function.signature if function else None
 
     def class_names(self) -> tuple[str, ...]:
         """Return the names of all classes, in the order they were read."""
@@ -157,8 +148,8 @@ class Library:
 
     def function_names(self, class_name: str) -> tuple[str, ...]:
         """Return the functions of a class, inherited ones included."""
-        found = self.classes.get(class_name)
-        return tuple(found.functions) if found else ()
+        skill_class = self.classes.get(class_name)
+        return tuple(skill_class.functions) if skill_class else ()
 
     def is_entity_subtype(self, kind: str, other: str) -> bool:
         """Tell whether every entity of `kind` is one of `other` (reflexive and transitive)."""
@@ -175,25 +166,29 @@ class Library:
         """
         return tuple(f.signature for c in self.classes.values() for f in c.functions.values())
 
+    def names(self) -> tuple[str, ...]:
+        """Return the qualified names of all functions that a program may call."""
+        return tuple(signature.qualified for signature in self.functions())
+
     def is_inherited(self, qualified: str) -> bool:
         """Tell whether a function is one of another class, called by the name of this one."""
-        found = self.find(qualified)
-        return found is not None and found.is_inherited
+        function = self.find(qualified)
+        return function is not None and function.is_inherited
 
-    def find(self, qualified: str) -> Function | None:
+    def find(self, qualified: str) -> SkillFunction | None:
         """Return the function of a qualified name such as "@com.gmail.inbox", or None."""
         class_name, _, name = qualified.removeprefix("@").rpartition(".")
         return self._find(class_name, name)
 
     def phrases(self, qualified: str, parameter: str) -> Phrases:
         """Return how people speak of a parameter, by part of speech; empty if nothing says."""
-        found = self.find(qualified)
-        return found.parameter_phrases.get(parameter, {}) if found else {}
+        function = self.find(qualified)
+        return function.parameter_phrases.get(parameter, {}) if function else {}
 
     def enum_phrases(self, qualified: str, parameter: str, value: str) -> tuple[str, ...]:
         """Return the ways to say an enum value, the usual one first."""
-        found = self.find(qualified)
-        written = found.enum_phrases.get((parameter, value), ()) if found else ()
+        function = self.find(qualified)
+        written = function.enum_phrases.get((parameter, value), ()) if function else ()
         return written or (value.replace("_", " ").strip().lower(),)
 
     def enum_phrase(self, qualified: str, parameter: str, value: str) -> str:
@@ -202,21 +197,21 @@ class Library:
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a list, or none if there is no such list."""
-        found = self.value_lists.get(name)
-        return found.values if found else ()
+        listed = self.value_lists.get(name)
+        return listed.values if listed else ()
 
     def class_phrase(self, class_name: str) -> str:
         """Return what people call a skill; unknown classes are spoken by their last name."""
-        found = self.classes.get(class_name)
-        return found.phrase if found else last_name(class_name)
+        skill_class = self.classes.get(class_name)
+        return skill_class.phrase if skill_class else last_name(class_name)
 
-    def _find(self, class_name: str, name: str) -> Function | None:
-        found = self.classes.get(class_name)
-        return found.functions.get(name) if found else None
+    def _find(self, class_name: str, name: str) -> SkillFunction | None:
+        skill_class = self.classes.get(class_name)
+        return skill_class.functions.get(name) if skill_class else None
 
     def _entity_parents(self, kind: str) -> Iterable[str]:
-        found = self.entity_types.get(kind)
-        return found.parents if found else ()
+        declared = self.entity_types.get(kind)
+        return declared.parents if declared else ()
 
 
 def last_name(class_name: str) -> str:

@@ -19,9 +19,9 @@ from genie_dp.languages.thingtalk.ast import Call, Lambda, Program, VarRef
 from genie_dp.languages.thingtalk.declarations import DatasetExample
 from genie_dp.languages.thingtalk.traverse import functions_used
 from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.thingtalk.types import STRING, Entity, Type
+from genie_dp.languages.types import STRING, Entity, Type
 from genie_dp.skills.annotations import find
-from genie_dp.skills.model import Example, Library
+from genie_dp.skills.model import DatasetTemplate, SkillLibrary
 from genie_dp.skills.words import tokenize
 
 CATEGORIES = {"query": "NP", "stream": "WP", "action": "VP", "program": "COMMAND"}
@@ -30,7 +30,7 @@ _END = frozenset((".", "?", "!", ","))
 
 
 @dataclass(frozen=True, slots=True)
-class PrimitiveTemplate:
+class RealTemplate:
     """A template of one real utterance.
 
     Attributes:
@@ -50,7 +50,7 @@ class PrimitiveTemplate:
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConvertedDatasets:
     """The templates of all datasets of a library, and those that were left out.
 
     Attributes:
@@ -59,15 +59,15 @@ class Converted:
         warnings: why the others, or single utterances, were left out.
     """
 
-    templates: tuple[PrimitiveTemplate, ...]
+    templates: tuple[RealTemplate, ...]
     warnings: tuple[Problem, ...]
     examples: int
     sound: int
 
 
-def convert(library: Library) -> Converted:
+def convert(library: SkillLibrary) -> ConvertedDatasets:
     """Return the real primitive templates of a library, type-checked against it."""
-    templates: list[PrimitiveTemplate] = []
+    templates: list[RealTemplate] = []
     warnings: list[Problem] = []
     total = sound = 0
     for skill in library.skills:
@@ -79,13 +79,13 @@ def convert(library: Library) -> Converted:
             warnings.extend(problems)
             if not problems:
                 sound += 1
-                found, left_out = _templates(example.example, name)
-                templates.extend(found)
+                converted, left_out = _templates(example.example, name)
+                templates.extend(converted)
                 warnings.extend(left_out)
-    return Converted(tuple(templates), tuple(warnings), total, sound)
+    return ConvertedDatasets(tuple(templates), tuple(warnings), total, sound)
 
 
-def check_example(example: DatasetExample, library: Library) -> list[Problem]:
+def check_example(example: DatasetExample, library: SkillLibrary) -> list[Problem]:
     """Return what is wrong with the program of a real template, as warnings."""
     body = example.body
     if isinstance(body, Program) and len(body.rules) != 1:
@@ -97,35 +97,32 @@ def check_example(example: DatasetExample, library: Library) -> list[Problem]:
     ]
 
 
-def with_signature_types(example: DatasetExample, library: Library) -> DatasetExample:
+def with_signature_types(example: DatasetExample, library: SkillLibrary) -> DatasetExample:
     """Return the example with its text parameters typed as the entities that they stand for.
 
     ThingTalk 1.x lets text stand for an entity, so some lambdas say String where the function
     wants, say, a user name; the sentence should then have a placeholder for a user name.
     """
-    wanted: dict[str, set[Type]] = {}
+    types_needed: dict[str, set[Type]] = {}
     calls = [call for call in functions_used(example.body) if isinstance(call, Call)]
     for call in calls:
         for arg in call.args:
             if isinstance(arg.value, VarRef):
-                parameter = _parameter_of(call, arg.name, library)
-                wanted.setdefault(arg.value.name, set()).add(parameter or STRING)
+                signature = library.function(call.selector.class_name, call.function)
+                parameter = signature.parameter(arg.name) if signature else None
+                types_needed.setdefault(arg.value.name, set()).add(
+                    parameter.type if parameter else STRING
+                )
 
-    def retyped(name: str, type_: Type) -> Type:
-        types = wanted.get(name, set())
+    def retype(name: str, type_: Type) -> Type:
+        types = types_needed.get(name, set())
         only = next(iter(types)) if len(types) == 1 else type_
         return only if type_ == STRING and isinstance(only, Entity) else type_
 
-    return replace(example, parameters=tuple((n, retyped(n, t)) for n, t in example.parameters))
+    return replace(example, parameters=tuple((n, retype(n, t)) for n, t in example.parameters))
 
 
-def _parameter_of(call: Call, name: str, library: Library) -> Type | None:
-    signature = library.function(call.selector.class_name, call.function)
-    parameter = signature.parameter(name) if signature else None
-    return parameter.type if parameter else None
-
-
-def _identifiers(examples: tuple[Example, ...]) -> list[str]:
+def _identifiers(examples: tuple[DatasetTemplate, ...]) -> list[str]:
     """Return a name for each example: class and `#[id]`, or its position where that is missing."""
     written = [find(e.example.annotations, "id") for e in examples]
     names = [
@@ -139,18 +136,18 @@ def _identifiers(examples: tuple[Example, ...]) -> list[str]:
     ]
 
 
-def _templates(example: DatasetExample, name: str) -> tuple[list[PrimitiveTemplate], list[Problem]]:
-    found: dict[tuple[str, str], PrimitiveTemplate] = {}
+def _templates(example: DatasetExample, name: str) -> tuple[list[RealTemplate], list[Problem]]:
+    templates: dict[tuple[str, str], RealTemplate] = {}
     problems: list[Problem] = []
     for number, text in enumerate(example.utterances, start=1):
         category, tokens = _category_and_tokens(example.kind, text)
         wrong = list(_utterance_problems(example, text, tokens))
         problems.extend(wrong)
         if not wrong:
-            utterance = " ".join(_plain(token) for token in tokens)
-            found.setdefault(
+            utterance = " ".join(_our_spelling(token) for token in tokens)
+            templates.setdefault(
                 (category, utterance),
-                PrimitiveTemplate(
+                RealTemplate(
                     category,
                     utterance,
                     Lambda(example.parameters, example.body, span=example.span),
@@ -163,7 +160,7 @@ def _templates(example: DatasetExample, name: str) -> tuple[list[PrimitiveTempla
         problems.append(
             Problem("K022", "the example has no utterance", example.span, severity="warning")
         )
-    return list(found.values()), problems
+    return list(templates.values()), problems
 
 
 def _category_and_tokens(kind: str, text: str) -> tuple[str, tuple[str, ...]]:
@@ -218,10 +215,10 @@ def _placeholder(token: str) -> tuple[str, str]:
     return name.strip(), option.strip()
 
 
-def _plain(token: str) -> str:
+def _our_spelling(token: str) -> str:
     """Return a token with its placeholder in our spelling.
 
-    >>> _plain("${p_x:no-undefined}"), _plain("${p_x:const}"), _plain("light")
+    >>> _our_spelling("${p_x:no-undefined}"), _our_spelling("${p_x:const}"), _our_spelling("light")
     ('$p_x', '${p_x:const}', 'light')
     """
     if not token.startswith("$") or len(token) == 1 or not (token[1] == "{" or token[1].isalpha()):

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from genie_dp.languages.thingtalk.signatures import Parameter, Signature
-from genie_dp.languages.thingtalk.types import DATE, Array, Entity, Type
-from genie_dp.skills.model import Library, Phrases
+from genie_dp.languages.library import Parameter, Signature
+from genie_dp.languages.types import DATE, Array, Entity, Type
+from genie_dp.skills.model import Phrases, SkillLibrary
 
 # Words after which no head noun of a phrase stands: "number of likes" is singular.
 _AFTER_THE_HEAD = frozenset(
@@ -42,14 +42,14 @@ class ParameterPhrase:
         return self.signature.qualified
 
 
-def outputs(library: Library) -> Iterator[ParameterPhrase]:
+def outputs(library: SkillLibrary) -> Iterator[ParameterPhrase]:
     """Yield every phrase of every output of every query that programs may call."""
     for signature in library.functions():
         if signature.kind == "query":
             yield from _phrases(library, signature, signature.outputs)
 
 
-def inputs(library: Library) -> Iterator[ParameterPhrase]:
+def inputs(library: SkillLibrary) -> Iterator[ParameterPhrase]:
     """Yield every phrase of every optional input of every function that programs may call."""
     for signature in library.functions():
         optional = (p for p in signature.inputs if not p.is_required)
@@ -57,26 +57,26 @@ def inputs(library: Library) -> Iterator[ParameterPhrase]:
 
 
 def _phrases(
-    library: Library, signature: Signature, parameters: Iterable[Parameter]
+    library: SkillLibrary, signature: Signature, parameters: Iterable[Parameter]
 ) -> Iterator[ParameterPhrase]:
     for parameter in parameters:
-        found = library.phrases(signature.qualified, parameter.name)
-        for part, phrases in _as_said(parameter, found).items():
+        phrases_of_parts = library.phrases(signature.qualified, parameter.name)
+        for part, phrases in _phrases_of_dates(parameter, phrases_of_parts).items():
             for words in phrases:
                 number = "pl" if part == "plural" else number_of(words)
                 yield ParameterPhrase(signature, parameter, part, words, number)
-                derived = _derived(part, words, parameter)
-                if derived is not None:
-                    yield ParameterPhrase(signature, parameter, *derived, number)
+                derived_phrase = _derive_phrase(part, words, parameter)
+                if derived_phrase is not None:
+                    yield ParameterPhrase(signature, parameter, *derived_phrase, number)
         if parameter.unique or _is_picture(parameter):
             # "send my latest email to bob" passes the email itself: no word for it.
             yield ParameterPhrase(signature, parameter, "self", "", "sg")
 
 
-def _as_said(parameter: Parameter, phrases: Phrases) -> Phrases:
+def _phrases_of_dates(parameter: Parameter, phrases: Phrases) -> Phrases:
     """Return the phrases; a date that real skills name by a participle is what was done then.
 
-    >>> _as_said(Parameter("updated", "out", DATE), {"base": ("updated",)})["after"]
+    >>> _phrases_of_dates(Parameter("updated", "out", DATE), {"base": ("updated",)})["after"]
     ('updated after #',)
     """
     words = phrases.get("base", ("",))[0]
@@ -100,14 +100,16 @@ def _is_picture(parameter: Parameter) -> bool:
 _AGREEING = re.compile(r"\{[^{}/]*/([^{}/]*)\} ?")
 
 
-def _derived(part: str, words: str, parameter: Parameter) -> tuple[str, str] | None:
+def _derive_phrase(part: str, words: str, parameter: Parameter) -> tuple[str, str] | None:
     """Return the part of speech and the words that follow from a phrase, or None.
 
-    >>> from genie_dp.languages.thingtalk.types import STRING
+    >>> from genie_dp.languages.types import STRING
     >>> text, date = Parameter("text", "out", STRING), Parameter("date", "out", DATE)
-    >>> _derived("verb", "{mentions/mention} #", text), _derived("verb", "{is/are} about #", text)
-    (('verb_false', '{does/do} not mention #'), ('verb_false', '{is/are} not about #'))
-    >>> _derived("passive_verb", "sent on #", date)
+    >>> _derive_phrase("verb", "{mentions/mention} #", text)
+    ('verb_false', '{does/do} not mention #')
+    >>> _derive_phrase("verb", "{is/are} about #", text)
+    ('verb_false', '{is/are} not about #')
+    >>> _derive_phrase("passive_verb", "sent on #", date)
     ('during', 'sent')
     """
     if parameter.type == DATE and words.endswith(" on #"):
@@ -121,18 +123,18 @@ def _derived(part: str, words: str, parameter: Parameter) -> tuple[str, str] | N
     return "verb_false", denied.strip()
 
 
-def types_in_use(library: Library) -> tuple[Type, ...]:
+def types_in_use(library: SkillLibrary) -> tuple[Type, ...]:
     """Return the type of every parameter, sorted by name; of an array, that of its elements.
 
     Those are the types of which people say constants.
     """
-    found = {
+    types = {
         str(type_): type_
         for signature in library.functions()
         for parameter in signature.parameters
         for type_ in (_element(parameter.type),)
     }
-    return tuple(found[name] for name in sorted(found))
+    return tuple(types[name] for name in sorted(types))
 
 
 def _element(type_: Type) -> Type:

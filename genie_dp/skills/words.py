@@ -50,10 +50,10 @@ def token_places(text: str) -> Iterator[tuple[str, int, int]]:
         yield token if _KEEPS_CASE.match(token) else token.lower(), match.start(), match.end()
 
 
-def spoken(text: str) -> str:
+def join_tokens(text: str) -> str:
     """Return the tokens of a text joined by one space.
 
-    >>> spoken("The  user's name")
+    >>> join_tokens("The  user's name")
     "the user 's name"
     """
     return " ".join(tokenize(text))

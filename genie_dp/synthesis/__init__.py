@@ -1,6 +1,7 @@
 """From templates and skills to canonical (utterance, program) pairs, by randomized sampling.
 
-The order of the files is the order of the work: `leaves` and `rules` compile templates, `pools`
-samples partial derivations, `plan` lists the cells of the root and draws from them, `encode`
-writes rows, `run` drops repeats and streams them out, `report` tells what came of it.
+The order of the work: `compiler` makes rules and leaves of templates, `assembly` the function that
+joins the pieces of a rule, `engine` samples partial derivations into `pools`, `plan` draws from the
+`cells` of the root, `blocks` writes rows, `rows` drops repeats, `run` streams them out, `report`
+tells what came of it. Backwards, `explain` and `chart` read sentences, `describe` says programs.
 """

@@ -8,23 +8,29 @@ the compiled source, and differ in what it is closed over: words, bodies, names 
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from genie_dp.languages.base import Value
-from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.placeholders import in_sentence_order
-from genie_dp.synthesis.rules import Combined, Rule
-from genie_dp.synthesis.slots import slot_text
-from genie_dp.templates.guard import Attribute, Compare, Test, compare
+from genie_dp.synthesis.pieces import GAP, Piece, in_sentence_order, slot_text
+from genie_dp.synthesis.rules import (
+    Agreement,
+    ChildSpec,
+    Combined,
+    GrammarRule,
+    OwnDeterminer,
+    Wording,
+)
+from genie_dp.templates import english
+from genie_dp.templates.guard import Attribute, Compare, GuardTest, compare
 
 OWN, WORDS = "text", "words"  # how a child is mostly said: attributes of Piece
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class SaidChild:
     """A place where a child is said: an attribute of its piece, or a function of all pieces."""
 
     child: int
@@ -42,7 +48,7 @@ class _Shape:
         derivations: the children that are made by templates.
         late: conditions under which the pieces do not go together.
         subject: the child with which waiting words agree, or None.
-        is_leaf, is_nested: see Rule.
+        is_leaf, is_nested: see `GrammarRule`.
     """
 
     names: tuple[str, ...]
@@ -55,16 +61,16 @@ class _Shape:
     is_nested: bool
 
 
-def assembler(rule: Rule, said: Sequence[str | Said]) -> Callable[..., Combined | None]:
+def assembler(rule: GrammarRule, said: Sequence[str | SaidChild]) -> Callable[..., Combined | None]:
     """Return the function from one piece for each child to the pieces joined, or None."""
-    functions = [part.how for part in said if isinstance(part, Said) and callable(part.how)]
+    functions = [part.how for part in said if isinstance(part, SaidChild) and callable(part.how)]
     make = _maker(_shape(rule, said))
     words = [part for part in said if isinstance(part, str)]
     function: Callable[..., Combined | None] = make(rule, rule.body.build, words, functions)
     return function
 
 
-def _shape(rule: Rule, said: Sequence[str | Said]) -> _Shape:
+def _shape(rule: GrammarRule, said: Sequence[str | SaidChild]) -> _Shape:
     children = rule.layout.children
     return _Shape(
         rule.names,
@@ -82,7 +88,7 @@ def _shape(rule: Rule, said: Sequence[str | Said]) -> _Shape:
     )
 
 
-def _parts(said: Sequence[str | Said], children: int) -> list[str]:
+def _parts(said: Sequence[str | SaidChild], children: int) -> list[str]:
     pieces = f"({''.join(f'p{i}, ' for i in range(children))})"
     parts, functions = [], 0
     for part in said:
@@ -96,7 +102,7 @@ def _parts(said: Sequence[str | Said], children: int) -> list[str]:
     return parts
 
 
-def _slots_of(rule: Rule, index: int, *, is_leaf: bool) -> str:
+def _slots_of(rule: GrammarRule, index: int, *, is_leaf: bool) -> str:
     """Return the expression of the JSON of a child's slots, "" if it cannot have any."""
     if not is_leaf:
         return f"p{index}.slots"
@@ -107,7 +113,7 @@ def _slots_of(rule: Rule, index: int, *, is_leaf: bool) -> str:
     return ""
 
 
-def _fails(test: Test, rule: Rule) -> str:
+def _fails(test: GuardTest, rule: GrammarRule) -> str:
     """Return the condition under which a late test of two children fails."""
     match test.expression:
         case Compare("!=", Attribute() as left, Attribute() as right):
@@ -118,7 +124,7 @@ def _fails(test: Test, rule: Rule) -> str:
             raise AssertionError(f"{test} is no late test")
 
 
-def _read(attribute: Attribute, rule: Rule) -> str:
+def _read(attribute: Attribute, rule: GrammarRule) -> str:
     index = rule.names.index(attribute.child)
     if attribute.name == "function" and not rule.layout.children[index].is_leaf:
         return f"getattr(p{index}.value.state, 'function', '')"
@@ -282,3 +288,110 @@ def _leaf_slots(value: Value, of_children: Sequence[str | int]) -> str:
     if value.slots:
         return ",".join(slot_text(*slot) for slot in value.slots)
     return ",".join(str(slots) for slots in of_children if slots)
+
+
+# ----------------------------------------------------------------------------- how a child is said
+
+_NUMBERS = {"sg": 0, "pl": 1, "mass": 2}
+
+
+def wording(rule: GrammarRule, numbers: Mapping[int, str]) -> Wording:
+    """Return how to say the rule when its children have these numbers (index -> sg, pl, mass)."""
+    said: list[str | SaidChild] = []
+    for part in rule.layout.parts:
+        match part:
+            case str():
+                said.append(part)
+            case Agreement(child, forms):
+                form = forms[_NUMBERS[numbers[child]]]
+                if form:
+                    said.append(form)
+            case OwnDeterminer(child):
+                said.append(SaidChild(child, _determiner_printer(child)))
+            case int():
+                said.append(_say_child(rule.layout.children, part))
+    text = " ".join("{}" if isinstance(part, SaidChild) else part for part in said)
+    return Wording(text, assembler(rule, said))
+
+
+def _say_child(children: Sequence[ChildSpec], index: int) -> SaidChild:
+    child = children[index]
+    if not child.after_article and child.gap is None and not child.after:
+        if child.print_as in ("own", "any"):
+            return SaidChild(index, OWN)
+        if child.print_as == "none":
+            return SaidChild(index, WORDS)
+    return SaidChild(index, _printer(children, index))
+
+
+def _determiner_printer(index: int) -> Callable[[Sequence[Piece]], str]:
+    return lambda pieces: pieces[index].features.det
+
+
+def _printer(children: Sequence[ChildSpec], index: int) -> Callable[[Sequence[Piece]], str]:
+    child = children[index]
+    say = _without_first_words(_WAYS_TO_SAY[child.print_as], child.after)
+    if child.gap is None:
+        plain = say
+    elif child.gap:
+        words = child.gap
+
+        def plain(piece: Piece) -> str:
+            return PARTICLE.sub(rf"\1 {GAP} \2", say(piece)).replace(GAP, words)
+    else:
+        inner = _printer(children, index + 1)
+
+        def filled(pieces: Sequence[Piece]) -> str:
+            return _fill_gap(say(pieces[index]), inner(pieces))
+
+        return _put_article(filled) if child.after_article else filled
+
+    def printer(pieces: Sequence[Piece]) -> str:
+        return plain(pieces[index])
+
+    return _put_article(printer) if child.after_article else printer
+
+
+def _fill_gap(text: str, words: str) -> str:
+    """Return a text with words in its gap: "a #" fits its article to them."""
+    if _ARTICLE in text:
+        text = text.replace(_ARTICLE, f" {english.article(words)} {GAP}")
+    return text.replace(GAP, words)
+
+
+_ARTICLE = f" a {GAP}"
+# A pronoun comes before the particle: "look it up", where a noun comes after, "look up the news".
+PARTICLE = re.compile(rf"^(\w+) (away|back|down|in|off|on|out|over|up) {GAP}(?= |$)")
+
+
+def _without_first_words(said: Callable[[Piece], str], after: str) -> Callable[[Piece], str]:
+    if not after:
+        return said
+    return lambda piece: said(piece).removeprefix(after).lstrip()
+
+
+def _put_article(
+    printer: Callable[[Sequence[Piece]], str],
+) -> Callable[[Sequence[Piece]], str]:
+    def with_article(pieces: Sequence[Piece]) -> str:
+        text = printer(pieces)
+        return f"{english.article(text)} {text}"
+
+    return with_article
+
+
+def _with_the(piece: Piece) -> str:
+    return piece.text if piece.features.own in ("the", "my") else f"the {piece.words}"
+
+
+def _with_a(piece: Piece) -> str:
+    return f"{english.article(piece.words)} {piece.words}"
+
+
+_WAYS_TO_SAY: dict[str, Callable[[Piece], str]] = {
+    "own": lambda piece: piece.text,
+    "any": lambda piece: piece.text,
+    "none": lambda piece: piece.words,
+    "the": _with_the,
+    "a": _with_a,
+}

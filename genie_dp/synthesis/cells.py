@@ -19,12 +19,11 @@ from typing import overload
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.synthesis.layout import Agreement, placeholder_of
+from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.pieces import Piece
 from genie_dp.synthesis.pools import Key, Pools
-from genie_dp.synthesis.rules import Rule, Wording
-from genie_dp.synthesis.wording import wording
-from genie_dp.templates.guard import Test, renamed
+from genie_dp.synthesis.rules import Agreement, GrammarRule, Wording, placeholder_of
+from genie_dp.templates.guard import GuardTest, rename_children
 
 Groups = Mapping[Key, Sequence[Piece]]
 LARGEST = 1 << 62  # a permutation's size fits an unsigned 64-bit integer
@@ -34,7 +33,7 @@ LARGEST = 1 << 62  # a permutation's size fits an unsigned 64-bit integer
 class Cell:
     """All combinations of one piece from each list. `function` is what balance looks at."""
 
-    rule: Rule
+    rule: GrammarRule
     wording: Wording
     lists: tuple[Sequence[Piece], ...]
     size: int
@@ -53,7 +52,7 @@ class Choices:
 
 
 @dataclass(slots=True)
-class Batch:
+class CellBatch:
     """Choices of one rule, by its number among the rules, at one depth."""
 
     rule: int
@@ -72,7 +71,7 @@ class Cells(Sequence[Cell]):
         spans: for each template at each depth, the range of its cells; empty ones are left out.
     """
 
-    batches: Sequence[Batch]
+    batches: Sequence[CellBatch]
     sizes: npt.NDArray[np.uint64]
     functions: Sequence[str]
     spans: Sequence[tuple[int, int]]
@@ -80,7 +79,7 @@ class Cells(Sequence[Cell]):
     _starts: Sequence[int]
 
     @classmethod
-    def of(cls, rules: Sequence[Rule], batches: Sequence[Batch]) -> "Cells":
+    def from_batches(cls, rules: Sequence[GrammarRule], batches: Sequence[CellBatch]) -> "Cells":
         """Return the cells of batches over these rules."""
         starts = np.cumsum([0, *[len(batch.choices.keys) for batch in batches]]).tolist()
         names = [(batch.depth, rules[batch.rule].template.id) for batch in batches]
@@ -114,30 +113,32 @@ class Cells(Sequence[Cell]):
         batch = self.batches[number]
         return _cell(self._speakers[batch.rule], batch, index - self._starts[number])
 
-    def choices(self) -> Iterator[tuple[Rule, Choices, int]]:
+    def choices(self) -> Iterator[tuple[GrammarRule, Choices, int]]:
         """Yield each rule with its choices at some depth, and the place of the first cell."""
         for batch, start in zip(self.batches, self._starts, strict=True):
             yield self._speakers[batch.rule].rule, batch.choices, start
 
 
-def cells_of(rules: Sequence[Rule], depths: Iterable[int], pools: Pools) -> Cells:
+def cells_of(rules: Sequence[GrammarRule], depths: Iterable[int], pools: Pools) -> Cells:
     """Return the cells of rules at these exact depths."""
-    by_template: dict[tuple[int, str], list[Batch]] = {}
+    by_template: dict[tuple[int, str], list[CellBatch]] = {}
     for depth in depths:
         finder = _Finder(pools, depth)
         for number, rule in enumerate(rules):
             for choices in finder.choices(rule):
                 of_template = by_template.setdefault((depth, rule.template.id), [])
-                of_template.append(Batch(number, choices, depth))
-    return Cells.of(rules, [batch for batches in by_template.values() for batch in batches])
+                of_template.append(CellBatch(number, choices, depth))
+    return Cells.from_batches(
+        rules, [batch for batches in by_template.values() for batch in batches]
+    )
 
 
-def cells(rule: Rule, depth: int, pools: Pools) -> Iterator[Cell]:
+def cells(rule: GrammarRule, depth: int, pools: Pools) -> Iterator[Cell]:
     """Yield the cells of a rule at an exact depth."""
     yield from cells_of((rule,), (depth,), pools)
 
 
-def _cell(speaker: "_Speaker", batch: Batch, index: int) -> Cell:
+def _cell(speaker: "_Speaker", batch: CellBatch, index: int) -> Cell:
     choices = batch.choices
     keys = choices.keys[index]
     lists = tuple([of_child[key] for of_child, key in zip(choices.groups, keys, strict=True)])
@@ -148,7 +149,7 @@ def _cell(speaker: "_Speaker", batch: Batch, index: int) -> Cell:
 class _Speaker:
     """Knows how to say a rule, by the numbers of the children with which its words agree."""
 
-    def __init__(self, rule: Rule):
+    def __init__(self, rule: GrammarRule):
         self.rule = rule
         agreeing = {part.child for part in rule.layout.parts if isinstance(part, Agreement)}
         self.places = [(i, rule.reads[i].index("num")) for i in sorted(agreeing)]
@@ -174,7 +175,7 @@ class _Finder:
     depth: int
     known: dict[tuple[object, ...], Choices] = field(default_factory=dict)
 
-    def choices(self, rule: Rule) -> Iterator[Choices]:
+    def choices(self, rule: GrammarRule) -> Iterator[Choices]:
         """Yield the choices of a rule, for every child that may be the deepest.
 
         One child, the pivot, has depth - 1; those left of it are less deep, those right of it at
@@ -188,7 +189,7 @@ class _Finder:
             if all(lowest <= highest for lowest, highest in ranges.values()):
                 children = range(len(rule.layout.children))
                 groups = [
-                    self.pools.merged(_groups_of(rule, i, ranges, self.pools), rule.apart[i])
+                    self.pools.merge_alike(_groups_of(rule, i, ranges, self.pools), rule.apart[i])
                     for i in children
                 ]
                 if all(groups) and (found := self._chosen(rule, groups)).keys:
@@ -200,8 +201,8 @@ class _Finder:
             return self.depth - 1, self.depth - 1
         return 0, self.depth - 2 if child < pivot else self.depth - 1
 
-    def _chosen(self, rule: Rule, groups: Sequence[Groups]) -> Choices:
-        condition = _Condition.of(rule)
+    def _chosen(self, rule: GrammarRule, groups: Sequence[Groups]) -> Choices:
+        condition = _Condition.from_rule(rule)
         name = (tuple(map(id, groups)), condition, rule.reads)
         if name not in self.known:
             keys = _Joiner(condition, rule.reads, groups).all_keys()
@@ -214,7 +215,7 @@ class _Finder:
 
 
 def _groups_of(
-    rule: Rule, index: int, ranges: Mapping[int, tuple[int, int]], pools: Pools
+    rule: GrammarRule, index: int, ranges: Mapping[int, tuple[int, int]], pools: Pools
 ) -> Groups:
     child, reads, tests = rule.layout.children[index], rule.reads[index], rule.tests[index]
     has_gap = child.gap is not None
@@ -226,7 +227,7 @@ def _groups_of(
     return pools.leaf_groups(child.pool, reads, child.asked, has_gap, tests)
 
 
-def _functions(rule: Rule, keys: Sequence[tuple[Key, ...]]) -> list[str]:
+def _functions(rule: GrammarRule, keys: Sequence[tuple[Key, ...]]) -> list[str]:
     """Return the function of the first child of which the rule reads it, for each choice."""
     for child, reads in enumerate(rule.reads):
         if "function" in reads:
@@ -244,10 +245,10 @@ class _Condition:
     """
 
     equal: tuple[tuple[int, int, int, int], ...]
-    tests: tuple[Test, ...]
+    tests: tuple[GuardTest, ...]
 
     @classmethod
-    def of(cls, rule: Rule) -> "_Condition":
+    def from_rule(cls, rule: GrammarRule) -> "_Condition":
         names = [child.name for child in rule.layout.children]
         equal = []
         for join in rule.guard.joins:
@@ -257,7 +258,7 @@ class _Condition:
             equal.append((b, right, a, left) if a < b else (a, left, b, right))
         numbers = {name: str(index) for index, name in enumerate(names)}
         alone = {test for tests in rule.alone for test in tests}
-        shared = tuple(renamed(t, numbers) for t in rule.guard.tests if t not in alone)
+        shared = tuple(rename_children(t, numbers) for t in rule.guard.tests if t not in alone)
         return cls(tuple(equal), shared)
 
 
@@ -273,10 +274,10 @@ class _Joiner:
         """Return the choices, as one key for each child."""
         bound: list[tuple[Key, ...]] = [()]
         for child in range(len(self.groups)):
-            bound = self._extended(bound, child)
+            bound = self._extend(bound, child)
         return bound
 
-    def _extended(self, bound: list[tuple[Key, ...]], child: int) -> list[tuple[Key, ...]]:
+    def _extend(self, bound: list[tuple[Key, ...]], child: int) -> list[tuple[Key, ...]]:
         """Return the choices with each key of one more child that goes with them."""
         equal = [(own, other, place) for c, own, other, place in self.condition.equal if c == child]
         tests = [t for t in self.condition.tests if max(int(c) for c, _ in t.reads) == child]
@@ -302,7 +303,7 @@ class _Joiner:
         self,
         keys: list[Key],
         child: int,
-        tests: Sequence[Test],
+        tests: Sequence[GuardTest],
         earlier: Mapping[tuple[int, str], object],
     ) -> list[Key]:
         """Return the keys that pass the tests beside these values of earlier children."""
@@ -321,5 +322,5 @@ class _Joiner:
         return passing
 
 
-def _holds(tests: Sequence[Test], values: Mapping[tuple[int, str], object]) -> bool:
+def _holds(tests: Sequence[GuardTest], values: Mapping[tuple[int, str], object]) -> bool:
     return all(test.evaluate(lambda child, name: values[int(child), name]) for test in tests)

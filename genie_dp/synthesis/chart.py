@@ -8,31 +8,635 @@ with something in its gap); then the cells of what it may have been are asked.
 
 Placeholders of one sort look alike in a cell (`NUMBER_1` is read as `NUMBER_0`): synthesis numbers
 them in the order of the sentence, so that words and order say it all.
+
+Patterns are rules read backwards, slots are the places of children read backwards, and the words
+that each slot can say tell most spans apart without filling a cell.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
-from genie_dp.synthesis.chart_patterns import (
-    Fixed,
-    Forms,
-    Pattern,
-    PatternIndex,
-    Place,
-    Tokens,
-    empty_names,
-    pattern_of,
-    resolved,
+from genie_dp.synthesis.assembly import PARTICLE, wording
+from genie_dp.synthesis.compiler import CompiledGrammar
+from genie_dp.synthesis.pieces import FIRST, GAP, PER_STEM, Piece, mask_of
+from genie_dp.synthesis.rules import (
+    Agreement,
+    ChildSpec,
+    Combined,
+    GrammarRule,
+    OwnDeterminer,
+    piece_of,
+    placeholder_of,
 )
-from genie_dp.synthesis.chart_slots import Candidate, Option, Slot
-from genie_dp.synthesis.chart_words import Words, by_words, gap_places, words_of, words_within
-from genie_dp.synthesis.compiler import Compiled
-from genie_dp.synthesis.layout import Agreement, OwnDeterminer, placeholder_of
-from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.placeholders import FIRST, GAP, PER_STEM, mask_of
-from genie_dp.synthesis.rules import Combined, Rule, piece_of
-from genie_dp.synthesis.wording import wording
+from genie_dp.templates import english
+from genie_dp.templates.english_words import ARTICLES
+
+Tokens = tuple[str, ...]
+DETERMINERS: Sequence[Tokens] = ((), *((word,) for word in ARTICLES))
+NUMBERS = ("sg", "pl", "mass")
+_WAITING = re.compile(r"(\{[^{}/]*/[^{}]*\})")
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """Words that stand as they are."""
+
+    tokens: Tokens
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """One of several words; `part` is what they stand for, if they hang on a child."""
+
+    ways: tuple[Tokens, ...]
+    part: Agreement | OwnDeterminer | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChildPlace:
+    """A child, by its index; those that stand in its gap come with it."""
+
+    index: int
+
+
+Step = Fixed | Forms | ChildPlace
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A rule as steps over tokens.
+
+    Attributes:
+        words: the tokens that every sentence of the rule has.
+        has_gap: the rule leaves a placeholder open: its sentences have a GAP.
+        head, tail: the tokens that its sentences begin and end with.
+    """
+
+    rule: GrammarRule
+    steps: tuple[Step, ...]
+    words: frozenset[str]
+    has_gap: bool
+    head: Tokens
+    tail: Tokens
+
+    def may_say(self, tokens: Tokens, present: frozenset[str]) -> bool:
+        """Tell at a glance whether the tokens can be a sentence of the rule."""
+        return (
+            self.words <= present
+            and tokens[: len(self.head)] == self.head
+            and (not self.tail or tokens[-len(self.tail) :] == self.tail)
+        )
+
+
+def pattern_of(rule: GrammarRule) -> Pattern:
+    """Return the pattern of a rule."""
+    steps = tuple(_join_fixed(_steps(rule)))
+    words = frozenset(token for step in steps for token in _needed_tokens(rule, step))
+    has_gap = any(_is_open(rule, child.pool) for child in rule.layout.children)
+    head, tail = (_fixed_tokens(step) for step in (steps[:1], steps[-1:]))
+    return Pattern(rule, steps, words, has_gap, head, tail)
+
+
+def _needed_tokens(rule: GrammarRule, step: Step) -> Iterator[str]:
+    """Yield the tokens that a step always has: words, and placeholders of constants."""
+    match step:
+        case Fixed(tokens):
+            yield from tokens
+        case ChildPlace(index):
+            name = placeholder_of(rule.layout.children[index].pool)
+            words = {piece.words for piece in rule.constants.get(name or "", ())}
+            if len(words) == 1 and words != {GAP}:
+                yield from words.pop().split()
+
+
+def _fixed_tokens(steps: Sequence[Step]) -> Tokens:
+    return steps[0].tokens if steps and isinstance(steps[0], Fixed) else ()
+
+
+def _is_open(rule: GrammarRule, pool: str) -> bool:
+    name = placeholder_of(pool)
+    return name is not None and any(piece.words == GAP for piece in rule.constants.get(name, ()))
+
+
+def _steps(rule: GrammarRule) -> Iterator[Step]:
+    for part in rule.layout.parts:
+        match part:
+            case str():
+                yield from _steps_of_words(part)
+            case Agreement(_, forms):
+                yield Forms(tuple(dict.fromkeys(tuple(form.split()) for form in forms)), part)
+            case OwnDeterminer():
+                yield Forms(tuple(DETERMINERS), part)
+            case int():
+                yield ChildPlace(part)
+
+
+def _steps_of_words(text: str) -> Iterator[Step]:
+    for number, piece in enumerate(_WAITING.split(text)):
+        tokens = tuple(piece.split())
+        if number % 2:
+            forms = [tuple(form.split()) for form in piece[1:-1].split("/")]
+            yield Forms(tuple(dict.fromkeys((*forms, tokens))))
+        elif tokens:
+            yield Fixed(tokens)
+
+
+def _join_fixed(steps: Iterable[Step]) -> Iterator[Step]:
+    waiting: Tokens = ()
+    for step in steps:
+        if isinstance(step, Fixed):
+            waiting += step.tokens
+            continue
+        if waiting:
+            yield Fixed(waiting)
+            waiting = ()
+        yield step
+    if waiting:
+        yield Fixed(waiting)
+
+
+def resolve_forms(text: str) -> tuple[str, ...]:
+    """Return a text with its waiting forms as they are, and said in every number.
+
+    >>> resolve_forms("{is/are} unread")
+    ('{is/are} unread', 'is unread', 'are unread')
+    """
+    if "{" not in text:
+        return (text,)
+    texts = {text: None}
+    for number in NUMBERS:
+        texts[resolve_with_number(text, number)] = None
+    return tuple(texts)
+
+
+def resolve_with_number(text: str, number: str) -> str:
+    """Return a text whose waiting forms agree with a noun phrase of this number.
+
+    >>> resolve_with_number("that {is/are} unread", "pl")
+    'that are unread'
+    """
+    place = NUMBERS.index(number)
+
+    def form(match: re.Match[str]) -> str:
+        forms = match[0][1:-1].split("/")
+        return forms[place] if place < len(forms) else forms[0]
+
+    return " ".join(_WAITING.sub(form, text).split())
+
+
+@dataclass(slots=True)
+class PatternIndex:
+    """The patterns of a category, found by the rarest word that they need."""
+
+    by_word: dict[str, list[Pattern]] = field(default_factory=dict)
+    without: list[Pattern] = field(default_factory=list)
+
+    @classmethod
+    def from_patterns(cls, patterns: Sequence[Pattern]) -> "PatternIndex":
+        """Return the index of some patterns."""
+        uses = Counter(word for pattern in patterns for word in pattern.words)
+        index = cls()
+        for pattern in patterns:
+            if pattern.words:
+                rarest = min(pattern.words, key=lambda word: (uses[word], word))
+                index.by_word.setdefault(rarest, []).append(pattern)
+            else:
+                index.without.append(pattern)
+        return index
+
+    def find(self, tokens: Tokens) -> Iterator[Pattern]:
+        """Yield the patterns that may say the tokens, as far as their fixed words tell."""
+        present = frozenset(tokens)
+        for token in dict.fromkeys(tokens):
+            for pattern in self.by_word.get(token, ()):
+                if pattern.may_say(tokens, present):
+                    yield pattern
+        yield from self.without
+
+
+def empty_names(patterns: Sequence[Pattern], pools: Iterable[str]) -> frozenset[str]:
+    """Return the categories that can be said without a word, and the `pools` that can."""
+    empty = set(pools)
+    while True:
+        more = {p.rule.category for p in patterns if _pattern_may_be_empty(p, empty)} - empty
+        if not more:
+            return frozenset(empty)
+        empty |= more
+
+
+def _pattern_may_be_empty(pattern: Pattern, empty: set[str]) -> bool:
+    children = pattern.rule.layout.children
+    for step in pattern.steps:
+        match step:
+            case Fixed():
+                return False
+            case Forms(ways):
+                if () not in ways:
+                    return False
+            case ChildPlace(index):
+                if children[index].pool not in empty:
+                    return False
+    return True
+
+
+# ------------------------------------------------------------------------------------------- slots
+# The printers of assembly.py drop or change a child's determiner, leave its first words out, put an
+# article before it, or something into its gap. A slot undoes all of that.
+
+View = tuple[int | str, ...]
+"""Where words stand: places in the text around them, or words that were not said."""
+Candidate = tuple[Piece, View]
+Option = Sequence[Sequence[Candidate]]
+"""Candidates for a child and for each of those that stand in its gap."""
+
+
+class PieceSource(Protocol):
+    """What a slot asks of a chart."""
+
+    def pieces(self, slot: "ChildSlot", tokens: Tokens) -> Sequence[Piece]:
+        """Return what the slot's category or pool says with the tokens."""
+
+    def gaps(self, slot: "ChildSlot", tokens: Tokens) -> Iterator[tuple[int, int]]:
+        """Yield where something may stand in the gap of what the slot says."""
+
+    def options(self, slot: "ChildSlot", tokens: Tokens) -> Sequence[Option]:
+        """Return the choices for another slot."""
+
+
+@dataclass(slots=True, eq=False)
+class ChildSlot:
+    """A child as it is printed.
+
+    Attributes:
+        pool: the category, or the key of a pool of leaves.
+        is_cell: it is a category.
+        least: the fewest tokens that it may have.
+        filler: the slot of the child in its gap.
+        words: those that may be printed here, once the grammar is indexed.
+    """
+
+    child: ChildSpec
+    pool: Any
+    is_cell: bool
+    least: int
+    filler: "ChildSlot | None"
+    words: "SayableWords | None" = None
+
+    def may_say(self, tokens: Tokens) -> bool:
+        """Tell whether none of the words speaks against their being printed here."""
+        return self.words is None or self.words.may_say(tokens)
+
+    def options(self, tokens: Tokens, source: PieceSource) -> Iterator[Option]:
+        """Yield the choices under which the tokens are printed here."""
+        start = 0
+        if self.child.after_article:
+            if len(tokens) < 2 or tokens[0] != english.article(" ".join(tokens[1:])):
+                return
+            tokens, start = tokens[1:], 1
+        places: View = tuple(range(start, start + len(tokens)))
+        gap = self.child.gap
+        if gap is None:
+            candidates = self._candidates(tokens, places, source)
+            if candidates:
+                yield [candidates]
+        elif gap:
+            candidates = self._around_words(tokens, places, tuple(gap.split()), source)
+            if candidates:
+                yield [candidates]
+        else:
+            yield from self._around_filler(tokens, places, source)
+
+    def _around_words(
+        self, tokens: Tokens, places: View, words: Tokens, source: PieceSource
+    ) -> list[Candidate]:
+        candidates: list[Candidate] = []
+        for start in range(len(tokens) - len(words) + 1):
+            end = start + len(words)
+            if tokens[start:end] == words:
+                host, view = _open_gap(tokens, places, start, end)
+                candidates += self._candidates(host, view, source)
+                moved = _particle_first(host, start)
+                if moved is not None:
+                    swapped = (*view[:start], view[start + 1], view[start], *view[start + 2 :])
+                    candidates += self._candidates(moved, swapped, source)
+        return candidates
+
+    def _around_filler(self, tokens: Tokens, places: View, source: PieceSource) -> Iterator[Option]:
+        filler = self.filler
+        assert filler is not None
+        for words, start, end in self._gaps(tokens, source):
+            if end - start < filler.least or not filler.may_say(tokens[start:end]):
+                continue
+            host = self._candidates(*_open_gap(words, places, start, end), source)
+            if not host:
+                continue
+            for option in source.options(filler, tokens[start:end]):
+                shift = start + (places[0] if isinstance(places[0], int) else 0)
+                yield [
+                    host,
+                    *([_shift_candidate(c, shift) for c in of_child] for of_child in option),
+                ]
+
+    def _gaps(self, tokens: Tokens, source: PieceSource) -> Iterator[tuple[Tokens, int, int]]:
+        """Yield (tokens, start, end): where the filler may stand.
+
+        In the tokens, the article before it is as it was before the filler came: "a" for "an".
+        """
+        for start, end in self._plain_gaps(tokens, source):
+            yield tokens, start, end
+        for place, token in enumerate(tokens):
+            if token == "an":
+                words = (*tokens[:place], "a", *tokens[place + 1 :])
+                for start, end in self._plain_gaps(words, source):
+                    if start == place + 1:
+                        yield words, start, end
+
+    def _plain_gaps(self, tokens: Tokens, source: PieceSource) -> Iterator[tuple[int, int]]:
+        """Yield where a gap may be; what is made of other words is looked at everywhere."""
+        if self.child.print_as not in ("own", "any"):
+            yield from ((a, b) for a in range(len(tokens)) for b in range(a, len(tokens) + 1))
+            return
+        after = tuple(self.child.after.split())
+        gaps = dict.fromkeys(source.gaps(self, tokens))
+        if after:
+            moved = source.gaps(self, after + tokens)
+            gaps |= dict.fromkeys((a - len(after), b - len(after)) for a, b in moved)
+        yield from ((a, b) for a, b in gaps if a >= 0)
+
+    # ------------------------------------------------------------------- one child's words
+
+    def _candidates(self, tokens: Tokens, places: View, source: PieceSource) -> list[Candidate]:
+        candidates: list[Candidate] = []
+        for words, view in self._with_what_is_left_out(tokens, places):
+            candidates += [
+                c for c in self._with_determiner(words, view, source) if self._is_asked(c[0])
+            ]
+        return candidates
+
+    def _is_asked(self, piece: Piece) -> bool:
+        if placeholder_of(self.child.pool) is not None:  # nothing is asked of constants
+            return True
+        if bool(piece.value.gap) != (self.child.gap is not None):
+            return False
+        return all(piece.attribute(name) in allowed for name, allowed in self.child.asked)
+
+    def _with_what_is_left_out(self, tokens: Tokens, places: View) -> Iterator[tuple[Tokens, View]]:
+        after = tuple(self.child.after.split())
+        if after:
+            yield after + tokens, after + places
+        if not after or tokens[: len(after)] != after:
+            yield tokens, places
+
+    def _with_determiner(
+        self, tokens: Tokens, view: View, source: PieceSource
+    ) -> Iterator[Candidate]:
+        match self.child.print_as:
+            case "none":
+                yield from self._without_determiner(tokens, view, source)
+            case "the":
+                for piece in source.pieces(self, tokens):
+                    if piece.features.own in ("the", "my"):
+                        yield piece, view
+                if tokens[:1] == ("the",):
+                    for piece, rest in self._without_determiner(tokens[1:], view[1:], source):
+                        if piece.features.own not in ("the", "my"):
+                            yield piece, rest
+            case "a":
+                if tokens[:1] in (("a",), ("an",)):
+                    yield from self._without_determiner(tokens[1:], view[1:], source)
+            case _:
+                yield from ((piece, view) for piece in source.pieces(self, tokens))
+
+    def _without_determiner(
+        self, tokens: Tokens, view: View, source: PieceSource
+    ) -> Iterator[Candidate]:
+        """Yield the pieces whose words, without the determiner, are the tokens."""
+        for determiner in DETERMINERS:
+            if determiner and not self.is_cell:
+                continue
+            text = " ".join(determiner)
+            for piece in source.pieces(self, determiner + tokens):
+                if piece.features.det == text:
+                    yield piece, determiner + view
+
+
+def _particle_first(host: Tokens, place: int) -> Tokens | None:
+    """Return "look up GAP" for "look GAP up": nouns come after the particle; None for no such."""
+    if place != 1 or len(host) < 3:
+        return None
+    moved = (host[0], host[2], GAP, *host[3:])
+    printed = PARTICLE.sub(rf"\1 {GAP} \2", " ".join(moved))
+    return moved if printed == " ".join(host) else None
+
+
+def _open_gap(tokens: Tokens, places: View, start: int, end: int) -> tuple[Tokens, View]:
+    return (
+        (*tokens[:start], GAP, *tokens[end:]),
+        (*places[:start], GAP, *places[end:]),
+    )
+
+
+def _shift_candidate(candidate: Candidate, by: int) -> Candidate:
+    piece, view = candidate
+    return piece, tuple([place + by if isinstance(place, int) else place for place in view])
+
+
+# ------------------------------------------------------------------------------------------- words
+# The left-corner test of chart parsers, at both ends: most spans that a pattern may give to a child
+# have a word that the child never says. The sets may be too large, never too small.
+
+_DETERMINERS = frozenset(token for tokens in DETERMINERS for token in tokens)
+_ARTICLES = ("a", "an")
+
+
+@dataclass(slots=True)
+class SayableWords:
+    """The words of a category, a pool, or a place.
+
+    Attributes:
+        first: those that it begins with, and those after a determiner that it begins with.
+        last: those that it ends with.
+        every: all.
+        is_bare: it may be nothing but determiners.
+    """
+
+    first: set[str] = field(default_factory=set)
+    last: set[str] = field(default_factory=set)
+    every: set[str] = field(default_factory=set)
+    is_bare: bool = False
+
+    @property
+    def size(self) -> int:
+        """Return a number that grows with each of them."""
+        return len(self.first) + len(self.last) + len(self.every) + self.is_bare
+
+    def may_say(self, tokens: Tokens) -> bool:
+        """Tell whether nothing here speaks against the tokens."""
+        if not tokens:
+            return True
+        return tokens[0] in self.first and tokens[-1] in self.last and self.every.issuperset(tokens)
+
+    def add(self, tokens: Tokens) -> None:
+        """Add what is said."""
+        self.first.update(_tokens_to_first_word(tokens))
+        self.last.update(tokens[-1:])
+        self.every.update(tokens)
+        self.is_bare |= _DETERMINERS.issuperset(tokens)
+
+
+def _tokens_to_first_word(tokens: Tokens) -> Iterator[str]:
+    """Yield the tokens up to the first that is no determiner."""
+    for token in tokens:
+        yield token
+        if token not in _DETERMINERS:
+            return
+
+
+def words_of(
+    patterns: Mapping[str, Sequence[Pattern]],
+    leaves: Mapping[Any, Iterable[str]],
+    slots_of: Mapping[int, Sequence[ChildSlot]],
+) -> dict[Any, SayableWords]:
+    """Return the words of each category and pool, and note down those of each slot in it.
+
+    Args:
+        patterns: category -> how it is said.
+        leaves: pool -> texts.
+        slots_of: id of a pattern -> the slots of its children.
+    """
+    words_by_name: dict[Any, SayableWords] = {name: SayableWords() for name in (*patterns, *leaves)}
+    for name, texts in leaves.items():
+        for text in texts:
+            words_by_name[name].add(tuple(text.split()))
+    # The last slot of a pattern may be the filler of the one before it: so from the right.
+    slots = list(dict.fromkeys(s for of_one in slots_of.values() for s in reversed(of_one)))
+    rest = [(name, p) for name, of_name in patterns.items() for p in of_name]
+    while True:
+        before = sum(words.size for words in words_by_name.values())
+        for slot in slots:
+            slot.words = _printed_words(slot, words_by_name.get(slot.pool, SayableWords()))
+        for name, pattern in rest:
+            _add_pattern(words_by_name[name], pattern, slots_of[id(pattern)])
+        rest = [(n, p) for n, p in rest if any(slot.is_cell for slot in slots_of[id(p)])]
+        if sum(words.size for words in words_by_name.values()) == before:
+            return words_by_name
+
+
+def words_within(
+    patterns: Iterable[Pattern], slots_of: Mapping[int, Sequence[ChildSlot]]
+) -> dict[int, SayableWords]:
+    """Return the words of patterns by their ids, once `words_of` noted down those of the slots.
+
+    Of those alone whose children are more than constants: there are hundreds, not thousands.
+    """
+    words_by_pattern: dict[int, SayableWords] = {}
+    for pattern in patterns:
+        slots = slots_of[id(pattern)]
+        if any(slot.is_cell for slot in slots):
+            _add_pattern(words_by_pattern.setdefault(id(pattern), SayableWords()), pattern, slots)
+    return words_by_pattern
+
+
+def _printed_words(slot: ChildSlot, unprinted: SayableWords) -> SayableWords:
+    """Return the words of a child as it is printed (see `ChildSlot`)."""
+    child = slot.child
+    words = SayableWords(
+        set(unprinted.first), set(unprinted.last), set(unprinted.every), unprinted.is_bare
+    )
+    if child.gap:
+        _fill(
+            words,
+            SayableWords(set(child.gap.split()), set(child.gap.split()), set(child.gap.split())),
+        )
+        if GAP in unprinted.last:  # "look it up" for "look up it"
+            words.last |= unprinted.every
+    elif slot.filler is not None:
+        assert slot.filler.words is not None
+        _fill(words, slot.filler.words, can_be_empty=slot.filler.least == 0)
+    if child.after:
+        words.first |= words.every
+        words.is_bare = True
+    if child.print_as == "the":
+        words.first.add("the")
+        words.every.add("the")
+    if child.print_as == "a" or child.after_article or slot.filler is not None:
+        words.first.update(_ARTICLES)
+        words.every.update(_ARTICLES)
+    return words
+
+
+def _fill(words: SayableWords, filler: SayableWords, *, can_be_empty: bool = False) -> None:
+    """Put something into the gap."""
+    if GAP in words.first:
+        words.first |= filler.first
+        if filler.is_bare or can_be_empty:
+            words.first |= words.every
+            words.is_bare = True
+    if GAP in words.last:
+        words.last |= words.every if can_be_empty else set()
+        words.last |= filler.last
+    words.every |= filler.every
+
+
+def _add_pattern(words: SayableWords, pattern: Pattern, slots: Sequence[ChildSlot]) -> None:
+    is_first = True
+    for step in pattern.steps:
+        step_words = _words_of_step(step, slots)
+        words.every |= step_words.every
+        if is_first:
+            words.first |= step_words.first
+            is_first = step_words.is_bare or _step_may_be_empty(step, slots)
+    words.is_bare |= is_first
+    for step in reversed(pattern.steps):
+        words.last |= _words_of_step(step, slots).last
+        if not _step_may_be_empty(step, slots):
+            return
+
+
+def _words_of_step(step: Fixed | Forms | ChildPlace, slots: Sequence[ChildSlot]) -> SayableWords:
+    if isinstance(step, ChildPlace):
+        slot_words = slots[step.index].words
+        assert slot_words is not None
+        return slot_words
+    words = SayableWords()
+    for tokens in step.ways if isinstance(step, Forms) else (step.tokens,):
+        words.add(tokens)
+    return words
+
+
+def _step_may_be_empty(step: Fixed | Forms | ChildPlace, slots: Sequence[ChildSlot]) -> bool:
+    match step:
+        case Fixed(tokens):
+            return not tokens
+        case Forms(ways):
+            return () in ways
+        case ChildPlace(index):
+            return slots[index].least == 0
+
+
+def by_words(pieces: Sequence[Piece]) -> dict[str, list[Piece]]:
+    """Return pieces by what they can look like."""
+    by_text: dict[str, list[Piece]] = {}
+    for piece in pieces:
+        for text in resolve_forms(piece.text):
+            by_text.setdefault(text, []).append(piece)
+    return by_text
+
+
+def gap_places(leaves: Mapping[str, Sequence[Piece]]) -> dict[Tokens, list[Tokens]]:
+    """Return what stands before the gaps of leaves -> what stands after them."""
+    places: dict[Tokens, dict[Tokens, None]] = {}
+    for text in leaves:
+        before, gap, after = text.partition(GAP)
+        if gap:
+            places.setdefault(tuple(before.split()), {})[tuple(after.split())] = None
+    return {before: list(after) for before, after in places.items()}
+
+
+# --------------------------------------------------------------------------------------- the chart
 
 MOST_PIECES = 1_000  # of a cell; what a person says has a handful
 MOST_WAYS = 30  # kept for one piece: enough to show
@@ -47,13 +651,13 @@ class Way:
     stand: numbers are places in the parent's words, texts are words that were not said.
     """
 
-    rule: Rule
-    children: tuple[tuple["Entry | Piece", tuple[int | str, ...]], ...]
+    rule: GrammarRule
+    children: tuple[tuple["ChartEntry | Piece", tuple[int | str, ...]], ...]
     depth: int
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class ChartEntry:
     """A piece of a cell, with the ways to make it; `depth` is the least of theirs."""
 
     category: str
@@ -67,14 +671,14 @@ class _Active:
     """A cell that is being filled: asked again meanwhile, it gives what is there so far."""
 
     place: int
-    entries: dict[Any, Entry]
+    entries: dict[Any, ChartEntry]
     was_asked: bool = False
 
 
 class ChartGrammar:
     """What all charts of a grammar share: patterns by category, leaves by their words."""
 
-    def __init__(self, compiled: Compiled):
+    def __init__(self, compiled: CompiledGrammar):
         """Index the rules and the leaves."""
         self.compiled = compiled
         self.patterns: dict[str, list[Pattern]] = {
@@ -82,20 +686,22 @@ class ChartGrammar:
             for category, rules in compiled.rules.items()
         }
         self.index = {
-            (category, gap): PatternIndex.of([p for p in patterns if p.has_gap == gap])
+            (category, gap): PatternIndex.from_patterns([p for p in patterns if p.has_gap == gap])
             for category, patterns in self.patterns.items()
             for gap in (False, True)
         }
         self.leaves: dict[Any, Mapping[str, Sequence[Piece]]] = {
             name: by_words(pieces) for name, pieces in compiled.leaves.items()
         }
-        self.slots: dict[Any, Slot] = {}
+        self.slots: dict[Any, ChildSlot] = {}
         everything = [p for patterns in self.patterns.values() for p in patterns]
-        self.empty = empty_names(everything, [n for n, found in self.leaves.items() if "" in found])
+        self.empty = empty_names(
+            everything, [n for n, by_text in self.leaves.items() if "" in by_text]
+        )
         self.slots_of = {id(p): tuple(self._slots(p.rule)) for p in everything}
         self.checks = {id(p): Checks(p.rule) for p in everything}
         self.least = {id(p): self._least(p) for p in everything}
-        self.words: dict[Any, Words] = words_of(self.patterns, self.leaves, self.slots_of)
+        self.words: dict[Any, SayableWords] = words_of(self.patterns, self.leaves, self.slots_of)
         self.words_in = words_within(everything, self.slots_of)
         self.gaps = {name: gap_places(pieces) for name, pieces in self.leaves.items()}
         self.vocabulary = frozenset(self._words(everything))
@@ -113,17 +719,17 @@ class ChartGrammar:
     def _least(self, pattern: Pattern) -> Sequence[int]:
         """Return how many tokens the steps from each one on need at least."""
         slots = self.slots_of[id(pattern)]
-        found = [0]
+        totals = [0]
         for step in reversed(pattern.steps):
             match step:
                 case Fixed(tokens):
                     least = len(tokens)
                 case Forms(ways):
                     least = min(map(len, ways))
-                case Place(index):
+                case ChildPlace(index):
                     least = slots[index].least
-            found.append(found[-1] + least)
-        return found[::-1]
+            totals.append(totals[-1] + least)
+        return totals[::-1]
 
     def _words(self, patterns: Sequence[Pattern]) -> Iterator[str]:
         """Yield every token that a sentence can have."""
@@ -134,15 +740,15 @@ class ChartGrammar:
                         yield from tokens
                     case Forms(ways):
                         yield from (token for way in ways for token in way)
-                    case Place(index):
+                    case ChildPlace(index):
                         yield from (pattern.rule.layout.children[index].gap or "").split()
         for leaves in self.leaves.values():
             for text in leaves:
                 yield from text.split()
 
-    def _slots(self, rule: Rule) -> Iterator[Slot]:
-        filled_by: Slot | None = None
-        found: list[Slot] = []
+    def _slots(self, rule: GrammarRule) -> Iterator[ChildSlot]:
+        filled_by: ChildSlot | None = None
+        slots: list[ChildSlot] = []
         for child in reversed(rule.layout.children):
             name = placeholder_of(child.pool)
             pool: Any = child.pool
@@ -159,16 +765,16 @@ class ChartGrammar:
             if key not in self.slots:
                 is_cell = pool not in self.leaves
                 least = int(child.gap is not None or pool not in self.empty)
-                self.slots[key] = Slot(child, pool, is_cell, least, filler)
+                self.slots[key] = ChildSlot(child, pool, is_cell, least, filler)
             filled_by = self.slots[key]
-            found.append(filled_by)
-        return reversed(found)
+            slots.append(filled_by)
+        return reversed(slots)
 
 
 class Checks:
     """The guard of a rule, sorted by the child with which each condition can be decided."""
 
-    def __init__(self, rule: Rule):
+    def __init__(self, rule: GrammarRule):
         """Sort joins and tests."""
         self.names = [child.name for child in rule.layout.children]
         self.joins: list[list[tuple[str, int, str]]] = [[] for _ in self.names]
@@ -188,16 +794,13 @@ class Checks:
         """Tell whether the last of the children goes with those before it."""
         last = len(bound) - 1
         piece = bound[last][0]
-        for own, other, attribute in self.joins[last]:
-            if piece.attribute(own) != bound[other][0].attribute(attribute):
+        for own, place, attribute in self.joins[last]:
+            if piece.attribute(own) != bound[place][0].attribute(attribute):
                 return False
         return all(
-            test.evaluate(lambda child, name: self._look(bound, child, name))
+            test.evaluate(lambda child, name: bound[self.names.index(child)][0].attribute(name))
             for test in self.tests[last]
         )
-
-    def _look(self, bound: Sequence[Candidate], child: str, name: str) -> Any:
-        return bound[self.names.index(child)][0].attribute(name)
 
 
 class Chart:
@@ -208,10 +811,10 @@ class Chart:
         self.grammar = grammar
         self.max_depth = max_depth
         self.cut: list[tuple[str, str]] = []  # cells that passed MOST_PIECES
-        self._done: dict[tuple[str, Tokens], Sequence[Entry]] = {}
+        self._done: dict[tuple[str, Tokens], Sequence[ChartEntry]] = {}
         self._active: dict[tuple[str, Tokens], _Active] = {}
         self._options: dict[tuple[int, Tokens], Sequence[Option]] = {}
-        self._entries: dict[int, Entry] = {}
+        self._entries: dict[int, ChartEntry] = {}
         self._lowest = _NEVER  # the outermost cell that was asked for while it was being filled
 
     @property
@@ -221,7 +824,7 @@ class Chart:
 
     # ---------------------------------------------------------------------------- asking
 
-    def cell(self, category: str, tokens: Tokens) -> Sequence[Entry]:
+    def cell(self, category: str, tokens: Tokens) -> Sequence[ChartEntry]:
         """Return every piece of a category whose text is the tokens (in some number)."""
         key = (category, tokens)
         if key in self._done:
@@ -232,15 +835,15 @@ class Chart:
             self._lowest = min(self._lowest, active.place)
             return list(active.entries.values())
         words = self.grammar.words.get(category)
-        return self._filled(key) if words is not None and words.may_say(tokens) else ()
+        return self._fill_cell(key) if words is not None and words.may_say(tokens) else ()
 
-    def pieces(self, slot: Slot, tokens: Tokens) -> Sequence[Piece]:
+    def pieces(self, slot: ChildSlot, tokens: Tokens) -> Sequence[Piece]:
         """Return what a slot's category or pool says with the tokens."""
         if slot.is_cell:
             return [entry.piece for entry in self.cell(slot.pool, tokens)]
         return self.grammar.leaves[slot.pool].get(" ".join(tokens), ())
 
-    def gaps(self, slot: Slot, tokens: Tokens) -> Iterator[tuple[int, int]]:
+    def gaps(self, slot: ChildSlot, tokens: Tokens) -> Iterator[tuple[int, int]]:
         """Yield the (start, end) that may stand in the gap of what a slot says with the tokens."""
         length = len(tokens)
         if not slot.is_cell:
@@ -250,31 +853,31 @@ class Chart:
                     if start <= length - len(after) and tokens[length - len(after) :] == after:
                         yield start, length - len(after)
             return
-        found: dict[tuple[int, int], None] = {}
-        for pattern in self.grammar.index[slot.pool, True].found(tokens):
+        gaps: dict[tuple[int, int], None] = {}
+        for pattern in self.grammar.index[slot.pool, True].find(tokens):
             first, last = len(pattern.head), length - len(pattern.tail)
-            if sum(isinstance(step, Place) for step in pattern.steps) == 1:
-                found[first, last] = None
+            if sum(isinstance(step, ChildPlace) for step in pattern.steps) == 1:
+                gaps[first, last] = None
             else:
-                found |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
-        yield from found
+                gaps |= {(a, b): None for a in range(first, last) for b in range(a, last + 1)}
+        yield from gaps
 
-    def options(self, slot: Slot, tokens: Tokens) -> Sequence[Option]:
+    def options(self, slot: ChildSlot, tokens: Tokens) -> Sequence[Option]:
         """Return the choices for a slot and for what stands in its gap, remembered."""
         key = (id(slot), tokens)
         if key not in self._options:
             outer, self._lowest = self._lowest, _NEVER
-            found = list(slot.options(tokens, self))
+            options = list(slot.options(tokens, self))
             if self._lowest != _NEVER:
                 self._lowest = min(outer, self._lowest)
-                return found
+                return options
             self._lowest = outer
-            self._options[key] = found
+            self._options[key] = options
         return self._options[key]
 
     # ---------------------------------------------------------------------------- filling
 
-    def _filled(self, key: tuple[str, Tokens]) -> Sequence[Entry]:
+    def _fill_cell(self, key: tuple[str, Tokens]) -> Sequence[ChartEntry]:
         """Fill a cell; one that needs itself is filled again until nothing new comes."""
         active = _Active(len(self._active), {})
         self._active[key] = active
@@ -282,21 +885,21 @@ class Chart:
         while self._fill(key, active.entries) and active.was_asked:
             pass
         del self._active[key]
-        found = list(active.entries.values())
+        entries = list(active.entries.values())
         if self._lowest >= active.place:
-            self._done[key] = found
+            self._done[key] = entries
             self._lowest = outer
         else:
             self._lowest = min(outer, self._lowest)
-        return found
+        return entries
 
-    def _fill(self, key: tuple[str, Tokens], entries: dict[Any, Entry]) -> bool:
+    def _fill(self, key: tuple[str, Tokens], entries: dict[Any, ChartEntry]) -> bool:
         category, tokens = key
         index = self.grammar.index.get((category, GAP in tokens))
         if index is None:
             return False
         is_new = False
-        for pattern in index.found(tokens):
+        for pattern in index.find(tokens):
             words = self.grammar.words_in.get(id(pattern))
             if words is not None and not words.may_say(tokens):
                 continue
@@ -305,7 +908,7 @@ class Chart:
         return is_new
 
     def _add(
-        self, key: tuple[str, Tokens], entries: dict[Any, Entry], way: Way, piece: Piece
+        self, key: tuple[str, Tokens], entries: dict[Any, ChartEntry], way: Way, piece: Piece
     ) -> bool:
         if way.depth > self.max_depth:
             return False
@@ -315,14 +918,14 @@ class Chart:
             if len(entries) >= MOST_PIECES:
                 self.cut.append((key[0], " ".join(key[1])))
                 return False
-            entry = entries[name] = Entry(key[0], piece, way.depth)
+            entry = entries[name] = ChartEntry(key[0], piece, way.depth)
             self._entries[id(piece)] = entry
             entry.ways.append(way)
             return True
         is_shorter = way.depth < entry.depth
         entry.depth = min(entry.depth, way.depth)
-        known = any(_same(way, other) for other in entry.ways)
-        if not known and len(entry.ways) < MOST_WAYS:
+        is_known = any(_same_way(way, way_before) for way_before in entry.ways)
+        if not is_known and len(entry.ways) < MOST_WAYS:
             entry.ways.append(way)
         return is_shorter
 
@@ -334,33 +937,35 @@ class Chart:
         checks = self.grammar.checks[id(pattern)]
         agreeing = [p.child for p in rule.layout.parts if isinstance(p, Agreement)]
         slots = self.grammar.slots_of[id(pattern)]
-        for lists, said in matches(self, pattern, tokens, slots):
-            lists = [_agreeing(i, of_child, said) for i, of_child in enumerate(lists)]
-            for chosen in _bound(lists, checks):
+        for lists, forms in matches(self, pattern, tokens, slots):
+            lists = [_agreeing_candidates(i, of_child, forms) for i, of_child in enumerate(lists)]
+            for chosen in _bind_children(lists, checks):
                 pieces = [piece for piece, _ in chosen]
                 numbers = {i: pieces[i].features.num for i in agreeing}
                 combined = wording(rule, numbers).assemble(*pieces)
-                if combined is None or texts not in resolved(self.grammar.alike(combined.text)):
+                if combined is None or texts not in resolve_forms(
+                    self.grammar.alike(combined.text)
+                ):
                     continue
                 yield self._way(rule, chosen), self._piece(rule, pieces, combined)
 
-    def _way(self, rule: Rule, chosen: Sequence[Candidate]) -> Way:
+    def _way(self, rule: GrammarRule, chosen: Sequence[Candidate]) -> Way:
         children = tuple((self._entries.get(id(piece), piece), view) for piece, view in chosen)
-        depths = [child.depth for child, _ in children if isinstance(child, Entry)]
+        depths = [child.depth for child, _ in children if isinstance(child, ChartEntry)]
         return Way(rule, children, 1 + max(depths) if depths else 0)
 
-    def _piece(self, rule: Rule, pieces: Sequence[Piece], combined: Combined) -> Piece:
+    def _piece(self, rule: GrammarRule, pieces: Sequence[Piece], combined: Combined) -> Piece:
         if rule.is_leaf:
             combined.count = self.grammar.compiled.placeholders.count(combined.text)
             combined.mask = mask_of(combined.count)
         return piece_of(rule, pieces, combined)
 
 
-def _agreeing(
-    index: int, candidates: Sequence[Candidate], said: Sequence[tuple[Forms, Tokens]]
+def _agreeing_candidates(
+    index: int, candidates: Sequence[Candidate], forms_said: Sequence[tuple[Forms, Tokens]]
 ) -> Sequence[Candidate]:
     """Return the candidates for a child whose number and determiner are as they were said."""
-    for step, tokens in said:
+    for step, tokens in forms_said:
         match step.part:
             case Agreement(child, forms) if child == index:
                 numbers = {n for n, f in zip(("sg", "pl", "mass"), forms, strict=True)
@@ -374,7 +979,7 @@ def _agreeing(
     return candidates
 
 
-def _bound(
+def _bind_children(
     lists: Sequence[Sequence[Candidate]], checks: Checks, bound: tuple[Candidate, ...] = ()
 ) -> Iterator[tuple[Candidate, ...]]:
     if len(bound) == len(lists):
@@ -383,20 +988,20 @@ def _bound(
     for candidate in lists[len(bound)]:
         chosen = (*bound, candidate)
         if checks.allow(chosen):
-            yield from _bound(lists, checks, chosen)
+            yield from _bind_children(lists, checks, chosen)
 
 
-def _same(way: Way, other: Way) -> bool:
-    if way.rule.template is not other.rule.template or len(way.children) != len(other.children):
+def _same_way(way: Way, right: Way) -> bool:
+    if way.rule.template is not right.rule.template or len(way.children) != len(right.children):
         return False
     return all(
-        signature(_piece_of(a)) == signature(_piece_of(b)) and view == other_view
-        for (a, view), (b, other_view) in zip(way.children, other.children, strict=True)
+        signature(_piece_of_child(a)) == signature(_piece_of_child(b)) and view == other_view
+        for (a, view), (b, other_view) in zip(way.children, right.children, strict=True)
     )
 
 
-def _piece_of(child: Entry | Piece) -> Piece:
-    return child.piece if isinstance(child, Entry) else child
+def _piece_of_child(child: ChartEntry | Piece) -> Piece:
+    return child.piece if isinstance(child, ChartEntry) else child
 
 
 def signature(piece: Piece) -> tuple[Any, ...]:
@@ -413,7 +1018,7 @@ Said = list[tuple[Forms, Tokens]]
 
 
 def matches(
-    chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[Slot]
+    chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[ChildSlot]
 ) -> Iterator[tuple[Lists, Said]]:
     """Yield the ways to lay a pattern over tokens.
 
@@ -423,16 +1028,16 @@ def matches(
 
 
 class _Matcher:
-    def __init__(self, chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[Slot]):
+    def __init__(self, chart: Chart, pattern: Pattern, tokens: Tokens, slots: Sequence[ChildSlot]):
         self.chart, self.pattern, self.tokens, self.slots = chart, pattern, tokens, slots
         self.rest = chart.grammar.least[id(pattern)]
 
     def walk(
-        self, number: int, start: int, lists: Lists, said: Said
+        self, number: int, start: int, lists: Lists, forms: Said
     ) -> Iterator[tuple[Lists, Said]]:
         if number == len(self.pattern.steps):
             if start == len(self.tokens):
-                yield lists, said
+                yield lists, forms
             return
         if start + self.rest[number] > len(self.tokens):
             return
@@ -440,33 +1045,33 @@ class _Matcher:
         match step:
             case Fixed(tokens):
                 if self._stand_at(tokens, start):
-                    yield from self.walk(number + 1, start + len(tokens), lists, said)
+                    yield from self.walk(number + 1, start + len(tokens), lists, forms)
             case Forms(ways, part):
                 for tokens in ways:
                     if self._stand_at(tokens, start):
-                        more = [*said, (step, tokens)] if part else said
+                        more = [*forms, (step, tokens)] if part else forms
                         yield from self.walk(number + 1, start + len(tokens), lists, more)
-            case Place(index):
+            case ChildPlace(index):
                 for end in self._sayable(self.slots[index], start, self._ends(number, start)):
                     for option in self._options(index, start, end):
-                        yield from self.walk(number + 1, end, [*lists, *option], said)
+                        yield from self.walk(number + 1, end, [*lists, *option], forms)
 
     def _stand_at(self, tokens: Tokens, start: int) -> bool:
         return self.tokens[start : start + len(tokens)] == tokens
 
-    def _sayable(self, slot: Slot, start: int, ends: Iterator[int]) -> Iterator[int]:
+    def _sayable(self, slot: ChildSlot, start: int, ends: Iterator[int]) -> Iterator[int]:
         """Yield the ends of the spans that have no word against their being said in a slot."""
         words, tokens = slot.words, self.tokens
         assert words is not None
         if start == len(tokens) or tokens[start] not in words.first:
             yield from (end for end in ends if end == start)
             return
-        known = start  # all before it are words of the slot
+        checked_to = start  # all before it are words of the slot
         for end in ends:
-            while known < end:
-                if tokens[known] not in words.every:
+            while checked_to < end:
+                if tokens[checked_to] not in words.every:
                     return
-                known += 1
+                checked_to += 1
             if end == start or tokens[end - 1] in words.last:
                 yield end
 
@@ -484,9 +1089,6 @@ class _Matcher:
     def _options(self, index: int, start: int, end: int) -> Iterator[list[Sequence[Candidate]]]:
         for option in self.chart.options(self.slots[index], self.tokens[start:end]):
             yield [
-                [(piece, _moved(view, start)) for piece, view in of_child] for of_child in option
+                [_shift_candidate(candidate, start) for candidate in of_child]
+                for of_child in option
             ]
-
-
-def _moved(view: tuple[int | str, ...], by: int) -> tuple[int | str, ...]:
-    return tuple([place + by if isinstance(place, int) else place for place in view])

@@ -1,4 +1,4 @@
-"""From a grammar and a library to rules and leaves."""
+"""From a grammar and a library to rules, and to leaves: pieces without children."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -8,42 +8,143 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Fragment, Language
+from genie_dp.languages.library import Library
+from genie_dp.skills import vocabulary
+from genie_dp.skills.model import SkillLibrary
 from genie_dp.synthesis.config import SynthesisConfig
-from genie_dp.synthesis.layout import (
+from genie_dp.synthesis.pieces import GAP, Piece, Placeholders, features, mask_of, slot_body
+from genie_dp.synthesis.python_bodies import PythonBody, count_raised
+from genie_dp.synthesis.rules import (
     BUILT_IN,
     Agreement,
     ChildSpec,
+    GrammarRule,
     Layout,
     layouts,
     placeholder_of,
 )
-from genie_dp.synthesis.leaves import constant_pieces, gap_pieces, parameter_pieces, table_pieces
-from genie_dp.synthesis.lexicon import Lexicon
-from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.placeholders import Placeholders
-from genie_dp.synthesis.python_bodies import PythonBody, raised_in
-from genie_dp.synthesis.rules import Rule
-from genie_dp.synthesis.slots import slot_body
-from genie_dp.templates.ast import Placeholder, Template
-from genie_dp.templates.bodies import compile_body, functions_in_bodies, placed
-from genie_dp.templates.expand import children_of, placeholders_of
-from genie_dp.templates.grammar import DEFAULT_SUBSET, Grammar, subset
-from genie_dp.templates.guard import (
-    Attribute,
-    Compare,
-    Constant,
-    Guard,
-    Test,
-    compared_with,
+from genie_dp.templates import english
+from genie_dp.templates.ast import Placeholder, Template, children_of, placeholders_of
+from genie_dp.templates.grammar import (
+    DEFAULT_SUBSET,
+    Grammar,
+    PhraseTable,
+    compile_body,
+    functions_in_bodies,
+    place_in_file,
+    subset,
 )
+from genie_dp.templates.guard import Attribute, Compare, Constant, Guard, GuardTest, compared_with
 from genie_dp.templates.inputs import Inputs
+
+# ------------------------------------------------------------------------------------------ leaves
+
+PLAIN = features()
+
+
+def constant_pieces(
+    type_: Any, language: Language, library: Library, placeholders: Placeholders
+) -> Iterator[Piece]:
+    """Yield a piece for every way to say a constant of the type."""
+    for constant in language.constants(type_, library):
+        if not constant.slot:
+            yield Piece(constant.words, constant.value, PLAIN)
+            continue
+        character = placeholders.character(constant.slot)
+        value = constant.value.shift([(constant.words, character)])
+        count = placeholders.count(character)
+        yield Piece(character, value, PLAIN, count, mask_of(count))
+
+
+def gap_pieces(body: Fragment, name: str, language: Language, library: Library) -> Iterator[Piece]:
+    """Yield a piece for every key under which the placeholder may be left open."""
+    for value in language.gaps(body, name, library):
+        yield Piece(GAP, value, PLAIN)
+
+
+def parameter_pieces(
+    phrases: Sequence[vocabulary.ParameterPhrase], language: Language
+) -> Iterator[Piece]:
+    """Yield a piece for every phrase of a parameter; `#` becomes the gap for its value.
+
+    A phrase without `#` is there twice: as it is, and with the gap after it.
+    """
+    values: dict[tuple[str, str], Any] = {}
+    for phrase in with_plurals(phrases):
+        key = (phrase.signature.qualified, phrase.parameter.name)
+        if key not in values:
+            values[key] = language.parameter(phrase.signature, phrase.parameter)
+        value = values[key]
+        phrase_features = features(num=phrase.number, pos=phrase.part)
+        if not phrase.words:
+            yield Piece("", value, phrase_features)
+        elif "#" in phrase.words:
+            yield Piece(phrase.words.replace("#", GAP), replace(value, gap="#"), phrase_features)
+        else:
+            yield Piece(phrase.words, value, phrase_features)
+            yield Piece(f"{phrase.words} {GAP}", replace(value, gap="#"), phrase_features)
+
+
+def with_plurals(
+    phrases: Sequence[vocabulary.ParameterPhrase],
+) -> Iterator[vocabulary.ParameterPhrase]:
+    """Yield the phrases, and plurals where a list's output has nothing but its name.
+
+    Real skills name outputs only: "the titles of articles" needs "titles". A skill that gives
+    other parts of speech gives the plurals that it wants.
+    """
+    parts: dict[tuple[str, str], set[str]] = {}
+    for phrase in phrases:
+        key = (phrase.signature.qualified, phrase.parameter.name)
+        parts.setdefault(key, set()).add(phrase.part)
+    for phrase in phrases:
+        yield phrase
+        key = (phrase.signature.qualified, phrase.parameter.name)
+        is_said = phrase.parameter.type != vocabulary.PICTURE
+        if parts[key] == {"base"} and phrase.signature.is_list and is_said:
+            words = english.plural(phrase.words)
+            yield replace(phrase, part="plural", words=words, number="pl")
+
+
+def table_pieces(table: PhraseTable, language: Language, library: Library) -> Iterator[Piece]:
+    """Yield a piece for every row of a table: its words, and the value of its program text."""
+    for row in table.rows:
+        try:
+            value = language.row(row.text, library)
+        except GenieError as error:
+            raise GenieError(
+                [table.place_problem(problem, row) for problem in error.problems]
+            ) from None
+        yield Piece(row.words, value, PLAIN, attributes=tuple(row.cells.items()))
+
+
+@dataclass(slots=True)
+class GrammarLeaves:
+    """Leaves, and what must be as it was when they were made for them to be used again.
+
+    Attributes:
+        leaves: category -> its pieces of depth 0.
+        clashes: sentences of leaves that were met with two programs.
+        refused: leaves that were left out as ill-typed: "template: code" -> how many.
+        stems: placeholders in use, by which the words of leaves are written.
+        is_sample: a template has more leaves than are kept, so other seeds have other leaves.
+    """
+
+    leaves: Mapping[str, Sequence[Piece]]
+    clashes: Counter[str] = field(default_factory=Counter)
+    stems: tuple[str, ...] = ()
+    is_sample: bool = False
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+# ------------------------------------------------------------------------------------------- rules
 
 _PHRASES = ("query", "source", "expression")  # kinds that noun phrases stand for
 _WITHOUT_DETERMINER = ("action", "policy", "predicate", "stream")
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledGrammar:
     """A grammar ready to sample.
 
     Attributes:
@@ -54,36 +155,36 @@ class Compiled:
     """
 
     language: Language
-    rules: dict[str, list[Rule]]
+    rules: dict[str, list[GrammarRule]]
     leaves: dict[str, Sequence[Piece]]
     roots: tuple[str, ...]
     placeholders: Placeholders
     failures: list[Problem] = field(default_factory=list)
 
-    def raised(self) -> Counter[str]:
+    def count_raised(self) -> Counter[str]:
         """Return how often Python functions raised in this process so far (`raised_in`)."""
-        return raised_in(rule.body for rules in self.rules.values() for rule in rules)
+        return count_raised(rule.body for rules in self.rules.values() for rule in rules)
 
-    def refused(self) -> Counter[str]:
+    def count_refused(self) -> Counter[str]:
         """Return how often bodies refused children so far, since the program would be ill-typed.
 
         The names are "template: code" with the code of the type mistake.
         """
-        found: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
         bodies = {id(r.body): r for rules in self.rules.values() for r in rules if r.body.refused}
         for rule in bodies.values():
             for problem, count in rule.body.refused.items():
-                found[f"{rule.template.id}: {problem.code}"] += count
-        return found
+                counts[f"{rule.template.id}: {problem.code}"] += count
+        return counts
 
 
 def compile_grammar(
     grammar: Grammar,
     language: Language,
-    library: Any,
+    library: Library,
     config: SynthesisConfig,
-    lexicon: Lexicon | None = None,
-) -> Compiled:
+    lexicon: GrammarLeaves | None = None,
+) -> CompiledGrammar:
     """Return the rules of every template of a grammar.
 
     Templates that only give leaves of a known `lexicon` are left out.
@@ -91,10 +192,10 @@ def compile_grammar(
     Raises:
         GenieError: all templates whose body cannot be compiled, with their places.
     """
-    return _Compiler(grammar, language, library, config, lexicon).compile()
+    return _GrammarCompiler(grammar, language, library, config, lexicon).compile()
 
 
-def compile_inputs(inputs: Inputs, subsets: Sequence[str] = ()) -> Compiled:
+def compile_inputs(inputs: Inputs, subsets: Sequence[str] = ()) -> CompiledGrammar:
     """Return the rules of templates that are to be looked at: rows that fail are left out.
 
     Args:
@@ -106,14 +207,14 @@ def compile_inputs(inputs: Inputs, subsets: Sequence[str] = ()) -> Compiled:
     return compile_grammar(grammar, inputs.language, inputs.library, config)
 
 
-class _Compiler:
+class _GrammarCompiler:
     def __init__(
         self,
         grammar: Grammar,
         language: Language,
-        library: Any,
+        library: Library,
         config: SynthesisConfig,
-        lexicon: Lexicon | None,
+        lexicon: GrammarLeaves | None,
     ):
         self.grammar, self.language, self.library = grammar, language, library
         self.config = config
@@ -125,23 +226,23 @@ class _Compiler:
         self.problems: list[Problem] = []
         self.constants: dict[str, Sequence[Piece]] = {}
 
-    def compile(self) -> Compiled:
-        rules: dict[str, list[Rule]] = {}
+    def compile(self) -> CompiledGrammar:
+        rules: dict[str, list[GrammarRule]] = {}
         for template in self.grammar.templates:
             try:
-                found = list(self._rules(template))
+                template_rules = list(self._rules(template))
             except GenieError as error:
-                self.problems.extend(placed(p, template) for p in error.problems)
+                self.problems.extend(place_in_file(p, template) for p in error.problems)
                 continue
-            _share_reads(found)
-            rules.setdefault(template.category, []).extend(found)
+            _share_reads(template_rules)
+            rules.setdefault(template.category, []).extend(template_rules)
         if self.problems:
             raise GenieError(self.problems, sources=self.grammar.sources)
-        return Compiled(self.language, rules, self._leaves(), self.roots, self.placeholders)
+        return CompiledGrammar(self.language, rules, self._leaves(), self.roots, self.placeholders)
 
     # --------------------------------------------------------------------------- templates
 
-    def _rules(self, template: Template) -> Iterator[Rule]:
+    def _rules(self, template: Template) -> Iterator[GrammarRule]:
         is_leaf = all(
             child.table or child.category in BUILT_IN for child in children_of(template.utterance)
         )
@@ -149,9 +250,9 @@ class _Compiler:
             return
         body = self._body(template)
         types = dict(body.parameters)
-        said = tuple(placeholders_of(template.utterance))
-        closed = {p.name: self._constants(types[p.name]) for p in said if p.name in types}
-        gaps = self._gaps(body, said) if is_leaf else {}
+        placeholders = tuple(placeholders_of(template.utterance))
+        closed = {p.name: self._constants(types[p.name]) for p in placeholders if p.name in types}
+        gaps = self._gaps(body, placeholders) if is_leaf else {}
         waits = self.grammar.kind(template.category) == "predicate"
         for layout in layouts(template, waits=waits):
             yield self._rule(template, layout, body, closed)
@@ -176,9 +277,11 @@ class _Compiler:
             self.constants[name] = tuple(pieces)
         return self.constants[name]
 
-    def _gaps(self, body: Fragment, said: Iterable[Placeholder]) -> dict[str, Sequence[Piece]]:
+    def _gaps(
+        self, body: Fragment, placeholders: Iterable[Placeholder]
+    ) -> dict[str, Sequence[Piece]]:
         gaps: dict[str, Sequence[Piece]] = {}
-        for name in dict.fromkeys(p.name for p in said if not p.is_const):
+        for name in dict.fromkeys(p.name for p in placeholders if not p.is_const):
             pieces = tuple(gap_pieces(body, name, self.language, self.library))
             if pieces:
                 gaps[name] = pieces
@@ -190,7 +293,7 @@ class _Compiler:
         layout: Layout,
         body: Fragment,
         constants: Mapping[str, Sequence[Piece]],
-    ) -> Rule:
+    ) -> GrammarRule:
         types = dict(body.parameters)
         fills = {}
         for index, child in enumerate(layout.children):
@@ -215,7 +318,7 @@ class _Compiler:
         )
         late = tuple(test for test in guard.tests if _is_late(test))
         guard = replace(guard, tests=tuple(test for test in guard.tests if test not in late))
-        return Rule(
+        return GrammarRule(
             template, layout, body, self.placeholders, guard, _lone_tests(layout, guard),
             _reads(layout, guard), (), head, self._subject(layout), constants, fills,
             _partners(layout, guard),
@@ -233,7 +336,7 @@ class _Compiler:
 
     def _leaves(self) -> dict[str, Sequence[Piece]]:
         leaves: dict[str, Sequence[Piece]] = dict.fromkeys(BUILT_IN, ())
-        if self.library is not None and hasattr(self.library, "functions"):
+        if isinstance(self.library, SkillLibrary):
             from genie_dp.skills import vocabulary
 
             spoken = {
@@ -252,12 +355,12 @@ class _Compiler:
         return leaves
 
 
-def _share_reads(rules: Sequence[Rule]) -> None:
+def _share_reads(rules: Sequence[GrammarRule]) -> None:
     """Let rules of a template that have the same children read what any of them reads.
 
     So they are alike but for their words, and their combinations are looked for once.
     """
-    families: dict[tuple[object, ...], list[Rule]] = {}
+    families: dict[tuple[object, ...], list[GrammarRule]] = {}
     for rule in rules:
         pools = tuple(id(pieces) for pieces in rule.constants.values())
         families.setdefault((rule.layout.children, pools), []).append(rule)
@@ -275,15 +378,13 @@ def _may_stay_open(child: ChildSpec, placeholder: str) -> bool:
     return placeholder_of(child.pool) == placeholder and not child.is_const
 
 
-def spoken_functions(grammar: Grammar, library: Any) -> tuple[Any, ...]:
+def spoken_functions(grammar: Grammar, library: Library) -> tuple[Any, ...]:
     """Return the signatures of the functions of which sentences speak; none without skills.
 
     What a class inherits is spoken of by the name of the class that declares it, and by the name
     of the one that inherits it only where a template says so. So no function is said twice. A
     Python function may call any.
     """
-    if not hasattr(library, "functions"):
-        return ()
     called = functions_in_bodies(grammar)
     return tuple(
         signature
@@ -313,16 +414,16 @@ def takes_part(functions: Iterable[str], config: SynthesisConfig) -> bool:
 def _partners(layout: Layout, guard: Guard) -> dict[int, int]:
     """Return constant -> the child that the guard gives the same type, both as indices."""
     names = [child.name for child in layout.children]
-    found: dict[int, int] = {}
+    partners: dict[int, int] = {}
     for join in guard.joins:
         pair = names.index(join.left_child), names.index(join.right_child)
-        for one, other in (pair, pair[::-1]):
-            if layout.children[one].pool == "VALUE" and layout.children[other].pool != "VALUE":
-                found.setdefault(one, other)
-    return found
+        for index, partner in (pair, pair[::-1]):
+            if layout.children[index].pool == "VALUE" and layout.children[partner].pool != "VALUE":
+                partners.setdefault(index, partner)
+    return partners
 
 
-def _is_late(test: Test) -> bool:
+def _is_late(test: GuardTest) -> bool:
     """Tell whether a test says that attributes of two children differ, or one is not in another."""
     match test.expression:
         case Compare("!=" | "not in", Attribute(left), Attribute(right)):
@@ -331,7 +432,7 @@ def _is_late(test: Test) -> bool:
             return False
 
 
-def _lone_tests(layout: Layout, guard: Guard) -> tuple[tuple[Test, ...], ...]:
+def _lone_tests(layout: Layout, guard: Guard) -> tuple[tuple[GuardTest, ...], ...]:
     """Return, for every child, the tests that look at it and at no other."""
     return tuple(
         tuple(t for t in guard.tests if {name for name, _ in t.reads} == {child.name})
@@ -359,24 +460,24 @@ def _apart(
 
 def _reads(layout: Layout, guard: Guard) -> tuple[tuple[str, ...], ...]:
     """Return, for every child, the attributes on which a rule's outcome depends."""
-    found: list[dict[str, None]] = [{} for _ in layout.children]
+    names_by_child: list[dict[str, None]] = [{} for _ in layout.children]
     names = [child.name for child in layout.children]
     shared = replace(
         guard, tests=tuple(t for t in guard.tests if len({name for name, _ in t.reads}) > 1)
     )
     for child, attribute in shared.attributes():
         if child in names:
-            found[names.index(child)][attribute] = None
+            names_by_child[names.index(child)][attribute] = None
     for part in layout.parts:
         if isinstance(part, Agreement):
-            found[part.child]["num"] = None
-    balanced = _balanced(layout, guard)
+            names_by_child[part.child]["num"] = None
+    balanced = _balanced_child(layout, guard)
     if balanced is not None:
-        found[balanced].setdefault("function", None)
-    return tuple(tuple(reads) for reads in found)
+        names_by_child[balanced].setdefault("function", None)
+    return tuple(tuple(reads) for reads in names_by_child)
 
 
-def _balanced(layout: Layout, guard: Guard) -> int | None:
+def _balanced_child(layout: Layout, guard: Guard) -> int | None:
     """Return the child by whose function rows are shared out: the first one, of those joined.
 
     To tell apart the functions of a child that goes with anything would only multiply the cells

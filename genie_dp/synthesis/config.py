@@ -1,11 +1,16 @@
-"""Settings of synthesis."""
+"""Settings of synthesis, and of what reads templates backwards: explain and describe."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
+from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.recipe import check_settings, setting
+from genie_dp.texts import read_text
 
 DEFAULT_SIZE = 10_000
+_WEIGHTS_HINT = 'for example "@com.gmail.inbox": 2.5'
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,3 +60,68 @@ class SynthesisConfig:
         check_settings(self)
         if self.size is None and self.target_size is None:
             object.__setattr__(self, "size", DEFAULT_SIZE)
+
+
+def read_weights(path: Path) -> dict[str, float]:
+    """Return the weights of a YAML or JSON file.
+
+    Raises:
+        GenieError: R022 if it is no map, with the place if it is no YAML; all weights that are no
+            number of at least 0.
+    """
+    import yaml
+
+    text = read_text(path)
+    try:
+        read = yaml.safe_load(text)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        span = Span(str(path), line, column, line, column + 1)
+        problem = Problem("R022", f"not YAML: {error.problem}", span, _WEIGHTS_HINT, stage="syntax")
+        raise GenieError(problem, sources={str(path): text}) from None
+    except yaml.YAMLError as error:
+        raise GenieError(
+            Problem("R022", f"{path} is not YAML: {error}", hint=_WEIGHTS_HINT)
+        ) from None
+    if not isinstance(read, dict):
+        message = f"{path}: expected function: number on each line"
+        raise GenieError(Problem("R022", message, hint=_WEIGHTS_HINT))
+    expected = f"{path}: expected a number of at least 0 for"
+    wrong = [
+        Problem("R022", f"{expected} {name!r}, got {weight!r}", hint=_WEIGHTS_HINT)
+        for name, weight in read.items()
+        if isinstance(weight, bool)
+        or not isinstance(weight, int | float)
+        or not (math.isfinite(weight) and weight >= 0)
+    ]
+    if wrong:
+        raise GenieError(wrong)
+    return {str(name): float(weight) for name, weight in read.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ReverseConfig:
+    """Which templates are read backwards, and how deep: from sentences, or from programs."""
+
+    subsets: tuple[str, ...] = setting(
+        (), "Subset of flagged templates [training].", metavar="NAME"
+    )
+    max_depth: int = setting(8, "Construct templates inside each other, at most.", least=1, most=12)
+
+    def __post_init__(self) -> None:
+        """Check every field.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeConfig(ReverseConfig):
+    """Which sentences a program is given, and by which templates."""
+
+    alternatives: int = setting(
+        1, "Up to N sentences, the most natural first.", least=1, most=100, metavar="N"
+    )

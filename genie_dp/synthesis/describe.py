@@ -1,30 +1,53 @@
 """What a program says in English: the sentence that the templates make of it."""
 
+import json
 import re
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import asdict, dataclass, field
 from itertools import islice
+from pathlib import Path
 from typing import Any
 
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.traverse import children
-from genie_dp.synthesis.compiler import Compiled
-from genie_dp.synthesis.describe_chart import DescribeChart, Item, Root
-from genie_dp.synthesis.describe_grammar import TargetGrammar
-from genie_dp.synthesis.describe_target import Target, target_of
-from genie_dp.synthesis.describe_values import WithPlaceholders, said, with_placeholders
-from genie_dp.synthesis.describe_words import BEGIN_WHEN, OwnWords, Phrase
-from genie_dp.synthesis.explain import Node
-from genie_dp.synthesis.placeholders import GAP
+from genie_dp.run.stage import Result
+from genie_dp.skills.model import SkillLibrary
+from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
+from genie_dp.synthesis.config import DescribeConfig, ReverseConfig
+from genie_dp.synthesis.describe_chart import (
+    ChartPiece,
+    DescribeChart,
+    DescribeTarget,
+    Root,
+    TargetGrammar,
+    target_from_tokens,
+)
+from genie_dp.synthesis.describe_words import (
+    BEGIN_WHEN,
+    OwnWords,
+    Phrase,
+    WithPlaceholders,
+    say_value,
+    with_placeholders,
+)
+from genie_dp.synthesis.explain import (
+    DerivationNode,
+    check_program,
+    move_problem,
+    place_of,
+    read_program,
+)
+from genie_dp.synthesis.pieces import BLANK, GAP
 from genie_dp.templates import english
+from genie_dp.templates.inputs import Inputs
+from genie_dp.texts import lines_of
 
 MOST_ROOTS = 12  # sentences that are looked at for a phrase, the most natural first
 
-_BLANK = "____"
-_TOKEN_FORM = re.compile(r"\b(?:param|enum|unit|attribute):|\^\^\S+ id:")
 _QUESTIONS = frozenset(("how", "what", "where", "which", "who", "whose", "why"))
 _I = re.compile(r"\bi\b")
 _PRIVATE = re.compile("[\ue000-\uf7ff]")
@@ -50,38 +73,52 @@ class Description:
     utterance: str
     program: str
     values: tuple[tuple[str, str], ...]
-    derivation: Node | None
+    derivation: DerivationNode | None
     complete: bool = True
     missing: tuple[str, ...] = ()
     parts: tuple["Description", ...] = ()
 
+    def __str__(self) -> str:
+        """Return the sentence."""
+        return self.sentence
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as plain data."""
+        return {**asdict(self), "values": dict(self.values)}
+
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DescriptionDraft:
     """A sentence for a program, of which all else is told when it is asked for.
 
     Attributes:
         utterance, program: those of the description.
-        described: returns the description.
+        describe: returns the description.
     """
 
     utterance: str
     program: str
-    described: Callable[[], Description]
+    describe: Callable[[], Description]
 
 
 @dataclass(slots=True)
 class Describer:
     """Describes programs by one grammar; indexing it takes half a second, so keep it."""
 
-    compiled: Compiled
-    library: Any
+    compiled: CompiledGrammar
+    library: Library
     max_depth: int = 8
     grammar: TargetGrammar = field(init=False)
 
     def __post_init__(self) -> None:
         """Index the grammar."""
         self.grammar = TargetGrammar(self.compiled)
+
+    @classmethod
+    def from_inputs(cls, inputs: Inputs, config: ReverseConfig | None = None) -> "Describer":
+        """Return what describes programs by a grammar; its rows that fail are left out."""
+        config = config or ReverseConfig()
+        return cls(compile_inputs(inputs, config.subsets), inputs.library, config.max_depth)
 
     def describe(self, program: Any) -> Description:
         """Return the most natural sentence for a program: a tree, or a text in either form.
@@ -100,95 +137,67 @@ class Describer:
         Raises:
             GenieError: as `describe`.
         """
-        return tuple(draft.described() for draft in self.drafts(program, most))
+        return tuple(draft.describe() for draft in self.drafts(program, most))
 
-    def drafts(self, program: Any, most: int) -> tuple[Draft, ...]:
+    def drafts(self, program: Any, most: int) -> tuple[DescriptionDraft, ...]:
         """Return what `alternatives` does, for callers that look at more than they use.
 
         Raises:
             GenieError: as `describe`.
         """
-        tree = self.read(program) if isinstance(program, str) else program
-        self._check(tree, program if isinstance(program, str) else "")
-        found = tuple(draft for _, draft in islice(self._whole(tree), most))
-        if found:
-            return found
+        language, text = self.compiled.language, program if isinstance(program, str) else ""
+        tree = read_program(text, language) if isinstance(program, str) else program
+        check_program(tree, language, self.library, text)
+        drafts = tuple(draft for _, draft in islice(self._whole(tree), most))
+        if drafts:
+            return drafts
         own = self._own(tree)
-        return (Draft("", own.program, lambda: own),)
+        return (DescriptionDraft("", own.program, lambda: own),)
 
-    def read(self, text: str) -> Any:
-        """Return the program of a text, written as people do or as tokens.
-
-        Raises:
-            GenieError: it is neither; the mistake is of the form that it looks like.
-        """
-        language = self.compiled.language
-
-        def parse(text: str) -> Any:
-            return language.parse(text, file="<program>")
-
-        readers: list[Callable[[str], Any]] = [parse, partial(language.from_tokens, places=True)]
-        if _TOKEN_FORM.search(text):
-            readers.reverse()  # what the other one says of a text of this form is long
-        first, second = readers
-        try:
-            return first(text)
-        except GenieError as error:
-            try:
-                return second(text)
-            except GenieError:
-                raise error from None
-
-    def _check(self, tree: Any, text: str) -> None:
-        problems = self.compiled.language.check(tree, self.library)
-        errors = [p for p in problems if p.severity == "error"]
-        if errors:
-            raise GenieError(errors, sources=dict.fromkeys(("<program>", "<tokens>"), text))
-
-    def _whole(self, tree: Any) -> Iterator[tuple["_Derived", Draft]]:
+    def _whole(self, tree: Any) -> Iterator[tuple["_DerivedSentence", DescriptionDraft]]:
         """Yield the sentences that templates derive for all of a program."""
         for reading, target in self._readings(tree):
-            found = False
+            has_sentence = False
             for derived, draft in self._sentences(reading, target):
-                found = True
+                has_sentence = True
                 yield derived, draft
-            if found:
+            if has_sentence:
                 return
 
-    def _readings(self, tree: Any) -> Iterator[tuple[WithPlaceholders, Target]]:
+    def _readings(self, tree: Any) -> Iterator[tuple[WithPlaceholders, DescribeTarget]]:
         language = self.compiled.language
-        found = iter([WithPlaceholders(tree, {})])
-        if language.name == "thingtalk":
+        readings = iter([WithPlaceholders(tree, {})])
+        if language.says_parts:
             # Canonical form first: it makes people of the names in policies, which are values.
-            found = with_placeholders(language.canonical(tree, self.library), self.grammar.known)
-        for reading in found:
+            readings = with_placeholders(language.canonical(tree, self.library), self.grammar.known)
+        for reading in readings:
             form = language.canonical(reading.program, self.library)
             text = language.tokens(form, self.library)
-            target = target_of(text, language.functions(form), self.compiled.placeholders)
+            target = target_from_tokens(text, language.functions(form), self.compiled.placeholders)
             if target is not None:
                 yield reading, target
 
     # ------------------------------------------------------------------------- all of it
 
     def _sentences(
-        self, reading: WithPlaceholders, target: Target
-    ) -> Iterator[tuple["_Derived", Draft]]:
+        self, reading: WithPlaceholders, target: DescribeTarget
+    ) -> Iterator[tuple["_DerivedSentence", DescriptionDraft]]:
         chart = DescribeChart(self.grammar, target, self.max_depth)
-        found = chart.roots()
-        whole = {part for part in {root.part for root in found} if self._is_whole(chart, part)}
-        met: set[str] = set()
+        roots = chart.roots()
+        whole = {part for part in {root.part for root in roots} if self._is_whole(chart, part)}
+        texts: set[str] = set()
         programs: dict[tuple[tuple[str, str], ...], str] = {}
-        for root in sorted((r for r in found if r.part in whole), key=lambda r: r.cost):
-            text = chart.said(root)
-            if text is None or text in met or not _says_each_once(text, target):
+        for root in sorted((r for r in roots if r.part in whole), key=lambda r: r.cost):
+            text = chart.say(root)
+            if text is None or text in texts or any(text.count(c) != 1 for c in target.names):
                 continue
-            met.add(text)
-            names = self._numbered(text)
+            texts.add(text)
+            names = self._number_placeholders(text)
             key = tuple(sorted(names.items()))
             if key not in programs:
-                programs[key] = self._named(target.text, {**target.names, **names})
+                programs[key] = self._tokens_with_names(target.text, {**target.names, **names})
             draft = self._draft(reading, target, root, text, names, programs[key])
-            yield _Derived(root, text, _values(reading, target), target), draft
+            yield _DerivedSentence(root, text, _values_by_character(reading, target), target), draft
 
     def _is_whole(self, chart: DescribeChart, part: int) -> bool:
         text, target = chart.values[part].text, chart.target
@@ -197,9 +206,11 @@ class Describer:
         # Values may be sorted otherwise where placeholders stand beside fixed ones.
         if Counter(text.split()) != Counter(target.tokens):
             return False
-        return self._named(text, target.names) == self._named(target.text, target.names)
+        return self._tokens_with_names(text, target.names) == self._tokens_with_names(
+            target.text, target.names
+        )
 
-    def _named(self, text: str, names: Mapping[str, str]) -> str:
+    def _tokens_with_names(self, text: str, names: Mapping[str, str]) -> str:
         """Return a text of the engine as canonical tokens with these placeholders."""
         language = self.compiled.language
         for character, token in names.items():
@@ -211,27 +222,30 @@ class Describer:
     def _draft(
         self,
         reading: WithPlaceholders,
-        target: Target,
+        target: DescribeTarget,
         root: Root,
         text: str,
         names: Mapping[str, str],
         program: str,
-    ) -> Draft:
-        utterance = _renamed(text, names)
+    ) -> DescriptionDraft:
+        utterance = _rename_placeholders(text, names)
 
-        def described() -> Description:
-            values = _values(reading, target)
+        def naming(text: str) -> str:
+            return _rename_placeholders(text, names).replace(GAP, BLANK)
+
+        def describe_row() -> Description:
+            values = _values_by_character(reading, target)
             return Description(
                 surface(text, values),
                 utterance,
                 program,
                 tuple((names[character], values[character]) for character in names),
-                _root_node(root, text, self._naming(names)),
+                _root_derivation(root, text, naming),
             )
 
-        return Draft(utterance, program, described)
+        return DescriptionDraft(utterance, program, describe_row)
 
-    def _numbered(self, text: str) -> dict[str, str]:
+    def _number_placeholders(self, text: str) -> dict[str, str]:
         """Return the placeholders of a sentence numbered from left to right, by character."""
         counts: Counter[str] = Counter()
         names: dict[str, str] = {}
@@ -241,9 +255,6 @@ class Describer:
             counts[stem] += 1
         return names
 
-    def _naming(self, names: Mapping[str, str]) -> Callable[[str], str]:
-        return lambda text: _renamed(text, names).replace(GAP, _BLANK)
-
     # ------------------------------------------------------------------ words of our own, too
 
     def _own(self, tree: Any) -> Description:
@@ -251,10 +262,13 @@ class Describer:
         language = self.compiled.language
         form = language.canonical(tree, self.library)
         program = language.tokens(form, self.library)
-        if language.name != "thingtalk":  # nothing is known of the parts of its programs
+        library = self.library
+        if not (
+            language.says_parts and isinstance(library, SkillLibrary)
+        ):  # nothing is known of the parts of its programs
             written = language.render(form)
             return Description(written, "", program, (), None, False, (written,))
-        words = OwnWords(self.library, _Templates(self))
+        words = OwnWords(library, _PhrasesOfTemplates(self))
         sentence = words.program(form)
         own = tuple(dict.fromkeys(words.own))
         parts = tuple(phrase.source for phrase in dict.fromkeys(words.used))
@@ -262,17 +276,17 @@ class Describer:
 
 
 @dataclass(frozen=True, slots=True)
-class _Derived:
+class _DerivedSentence:
     """A sentence that templates derive, of which a phrase may be wanted."""
 
     root: Root
     text: str
     values: Mapping[str, str]
-    target: Target
+    target: DescribeTarget
 
 
 @dataclass(slots=True)
-class _Templates:
+class _PhrasesOfTemplates:
     """Answers `OwnWords`: a phrase is taken from a sentence that the templates derive."""
 
     describer: Describer
@@ -296,48 +310,52 @@ class _Templates:
     def _phrase(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
         """Return the words of a kind for a program without what is around them in its tokens."""
         if (program, kind) not in self.known:
-            found = self._found(program, kind, around)
-            self.known[program, kind] = found
+            phrase = self._find_phrase(program, kind, around)
+            self.known[program, kind] = phrase
         return self.known[program, kind]
 
-    def _found(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
+    def _find_phrase(self, program: Any, kind: str, around: tuple[str, str]) -> Phrase | None:
         if _has_event(program) or not self._is_typed(program):
             return None
         for derived, draft in islice(self.describer._whole(program), MOST_ROOTS):
             text = ""
             if kind:
-                wanted = derived.target.text.removeprefix(around[0]).removesuffix(around[1])
-                text = next(_texts(derived.root.children, kind, wanted), "")
+                part = derived.target.text.removeprefix(around[0]).removesuffix(around[1])
+                text = next(_texts_of_kind(derived.root.children, kind, part), "")
             elif derived.target.is_policy or _is_command(derived.text):
                 text = derived.text
             if text:
-                words = _worded(text, derived.values)
+                words = _put_in_values(text, derived.values)
                 first = text[:1] if text[:1].isalpha() and text[:2] != "i " else words[:1]
-                return Phrase(first + words[1:], draft.described())
+                return Phrase(first + words[1:], draft.describe())
         return None
 
     def _is_typed(self, program: Any) -> bool:
         """Tell whether a part means something by itself: all its names are its own."""
         try:
-            self.describer._check(program, "")
+            check_program(program, self.describer.compiled.language, self.describer.library)
         except GenieError:
             return False
         return True
 
 
-def _texts(items: Iterable[Item], kind: str, wanted: str) -> Iterator[str]:
+def _texts_of_kind(items: Iterable[ChartPiece], kind: str, program: str) -> Iterator[str]:
     """Yield the texts of pieces that say just what is wanted, as phrases of that kind."""
     for item in items:
         value, form = item.piece.value, item.piece.features.form
-        if value.kind == kind and not value.gap and _bare(value.text) == _bare(wanted):
+        if (
+            value.kind == kind
+            and not value.gap
+            and _without_parentheses(value.text) == _without_parentheses(program)
+        ):
             is_noun = form in ("np", "long") and not english.starts_with_verb(item.piece.text)
             is_verb = english.starts_with_verb(item.piece.text)
             if {"query": is_noun, "action": is_verb}.get(kind, True):
                 yield item.piece.text
-        yield from _texts(item.children, kind, wanted)
+        yield from _texts_of_kind(item.children, kind, program)
 
 
-def _bare(text: str) -> str:
+def _without_parentheses(text: str) -> str:
     """Return the tokens of a query without the parentheses around all of it."""
     inner = text.removeprefix("( ").removesuffix(" )")
     is_one = len(inner) == len(text) - 4 and "(" not in inner
@@ -348,19 +366,15 @@ def _has_event(node: Any) -> bool:
     return isinstance(node, ast.EventValue) or any(map(_has_event, children(node)))
 
 
-def _values(reading: WithPlaceholders, target: Target) -> dict[str, str]:
+def _values_by_character(reading: WithPlaceholders, target: DescribeTarget) -> dict[str, str]:
     """Return how the value of each placeholder is said, by its character."""
     return {
-        character: said(reading.values[token]) if token in reading.values else token
+        character: say_value(reading.values[token]) if token in reading.values else token
         for character, token in target.names.items()
     }
 
 
-def _says_each_once(text: str, target: Target) -> bool:
-    return all(text.count(character) == 1 for character in target.names)
-
-
-def _renamed(text: str, names: Mapping[str, str]) -> str:
+def _rename_placeholders(text: str, names: Mapping[str, str]) -> str:
     for character, token in names.items():
         text = text.replace(character, token)
     return text
@@ -372,7 +386,7 @@ def surface(text: str, values: Mapping[str, str]) -> str:
     >>> surface("wait for a \ue000 , i said", {"\ue000": "8 minute timer"})
     'Wait for an 8 minute timer, I said'
     """
-    text = _worded(text, values) + ("?" if _asks(text) else "")
+    text = _put_in_values(text, values) + ("?" if _is_question(text) else "")
     return text[:1].upper() + text[1:]
 
 
@@ -381,11 +395,11 @@ def _is_command(text: str) -> bool:
     return english.starts_with_verb(text) or text.startswith(BEGIN_WHEN)
 
 
-def _asks(text: str) -> bool:
+def _is_question(text: str) -> bool:
     return english.is_question(text) or text.partition(" ")[0] in _QUESTIONS
 
 
-def _worded(text: str, values: Mapping[str, str]) -> str:
+def _put_in_values(text: str, values: Mapping[str, str]) -> str:
     """Return tokens as people write them, with values in their places."""
     text = _I.sub("I", english.surface(text))
     for character, value in values.items():
@@ -395,21 +409,115 @@ def _worded(text: str, values: Mapping[str, str]) -> str:
     return text
 
 
-def _root_node(root: Root, text: str, naming: Callable[[str], str]) -> Node:
+def _root_derivation(root: Root, text: str, naming: Callable[[str], str]) -> DerivationNode:
     template = root.rule.template
-    place = f"{template.span.file}:{template.span.line}" if template.span else ""
-    children = tuple(_node(child, naming) for child in root.children)
-    return Node(root.rule.category, naming(text), template.id, place, "", children)
+    children = tuple(_derivation_node(child, naming) for child in root.children)
+    return DerivationNode(
+        root.rule.category, naming(text), template.id, place_of(template), "", children
+    )
 
 
-def _node(item: Item, naming: Callable[[str], str]) -> Node:
+def _derivation_node(item: ChartPiece, naming: Callable[[str], str]) -> DerivationNode:
     template = item.rule.template if item.rule else None
-    span = template.span if template else None
-    return Node(
+    return DerivationNode(
         item.category,
         naming(item.piece.text),
         template.id if template else "",
-        f"{span.file}:{span.line}" if span else "",
+        place_of(template) if template else "",
         naming(item.piece.value.text),
-        tuple(_node(child, naming) for child in item.children),
+        tuple(_derivation_node(child, naming) for child in item.children),
     )
+
+
+# -------------------------------------------------------------------------------------- the stage
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramText:
+    """A program to be described, as people write it or as tokens; its place, if it is of a file."""
+
+    text: str
+    place: Span | None = None
+
+
+def read_programs(path: Path) -> Iterator[ProgramText]:
+    """Yield the program of each line that is not empty, nor a comment (// or #)."""
+    name = "<stdin>" if str(path) == "-" else str(path)
+    for number, line in enumerate(lines_of(path), start=1):  # other line ends are of a text
+        if line.strip() and not line.startswith(("//", "#")):
+            begin = len(line) - len(line.lstrip()) + 1
+            place = Span(name, number, begin, number, len(line) + 1)
+            yield ProgramText(line.strip(), place)
+
+
+@dataclass(frozen=True, slots=True)
+class DescribeResult(Result):
+    """What came of programs that were described.
+
+    Attributes:
+        programs, partly, failed: how many there were, were said partly in words of our own, and
+            have mistakes.
+        notes: words of our own that stand in sentences.
+        problems: the mistakes, with their places.
+        is_of_file: they were lines of a file.
+    """
+
+    programs: int
+    partly: int
+    failed: int
+    notes: tuple[str, ...]
+    problems: tuple[Problem, ...]
+    is_of_file: bool
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield from self.notes
+        if self.is_of_file:
+            whole = self.programs - self.partly - self.failed
+            yield (
+                f"{self.programs:,} programs: {whole:,} said by templates, "
+                f"{self.partly:,} partly in our own words, {self.failed:,} with mistakes"
+            )
+
+
+def run(
+    config: DescribeConfig, inputs: Inputs, programs: Iterable[ProgramText], *, as_json: bool
+) -> DescribeResult:
+    """Write sentences for programs to standard output, a line each.
+
+    Args:
+        config: which sentences.
+        inputs: the skills and templates.
+        programs: what is described; mistakes in those of a file are in the result.
+        as_json: write whole descriptions.
+
+    Raises:
+        GenieError: a program that is of no file cannot be read, or is ill-typed.
+    """
+    describer = Describer.from_inputs(inputs, config)
+    count = partly = failed = 0
+    notes: list[str] = []
+    problems: list[Problem] = []
+    is_of_file = False
+    for program in programs:
+        count += 1
+        place = program.place
+        is_of_file |= place is not None
+        try:
+            descriptions = describer.alternatives(program.text, config.alternatives)
+        except GenieError as error:
+            if place is None:
+                raise
+            problems += [move_problem(problem, place) for problem in error.problems]
+            failed += 1
+            continue
+        for description in descriptions:
+            row = {"given": program.text, **description.as_dict()}
+            line = json.dumps(row, ensure_ascii=False) if as_json else description.sentence
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()  # whoever gives one program at a time waits for it
+        if not descriptions[0].complete:
+            partly += 1
+            missing = "; ".join(descriptions[0].missing)
+            notes.append(f"{f'{place}: ' if place else ''}note: words of our own: {missing}")
+    return DescribeResult(count, partly, failed, tuple(notes), tuple(problems), is_of_file)

@@ -1,24 +1,31 @@
 """What no template says, in words of our own: from one table of forms, and never by guessing.
 
-FORMS says each operator on each sort of value, and its negation; CLAUSES what else a program may
-hold. Templates' words are used for parts of the program that they say as a whole, so a sentence is
-put together along the tree of the program and leaves out nothing of it.
+FORMS says each operator on each sort of value, and its negation. Templates' words are used for
+parts of the program that they say as a whole, so a sentence is put together along the tree of the
+program and leaves out nothing of it. Values are said as people write them.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations, islice
+from dataclasses import dataclass, field, fields, replace
+from datetime import datetime
+from decimal import Decimal
+from itertools import combinations, islice, product
 from typing import Any, Protocol, assert_never
 
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.predicates import is_stable
+from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
 from genie_dp.languages.thingtalk.traverse import children, functions_used, source_calls
-from genie_dp.languages.thingtalk.types import (
+from genie_dp.languages.types import (
     ANY,
     BOOLEAN,
+    CURRENCY,
     DATE,
+    LOCATION,
     NUMBER,
+    STRING,
     TIME,
     Array,
     Basic,
@@ -26,10 +33,351 @@ from genie_dp.languages.thingtalk.types import (
     Enum,
     Measure,
     Type,
+    slot_stem,
 )
-from genie_dp.skills.model import Library, last_name
-from genie_dp.synthesis.describe_values import is_moment, moved, said
+from genie_dp.skills.model import SkillLibrary, last_name
 from genie_dp.templates import english
+
+MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
+_FOUR_DIGITS = 10_000  # from here on numbers are written with commas
+
+_TYPES: Mapping[type, Type] = {
+    ast.StringValue: STRING,
+    ast.NumberValue: NUMBER,
+    ast.CurrencyValue: CURRENCY,
+    ast.DateValue: DATE,
+    ast.DateNow: DATE,
+    ast.DateEdge: DATE,
+    ast.DateOffset: DATE,
+    ast.TimeValue: TIME,
+    ast.LocationValue: LOCATION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WithPlaceholders:
+    """A program in which placeholders stand for values.
+
+    Attributes:
+        program: the syntax tree.
+        values: placeholder -> the value that stood there.
+    """
+
+    program: Any
+    values: Mapping[str, Any]
+
+
+def type_of(node: Any) -> Type | None:
+    """Return the type of a value that a placeholder may stand for; None for all other nodes."""
+    match node:
+        case ast.MeasureValue(((_, unit), *_)):
+            return Measure(unit)
+        case ast.EntityValue(_, kind):
+            return Entity(kind)
+        case ast.ContextValue(("location", _)):
+            return LOCATION
+        case _:
+            return _TYPES.get(type(node))
+
+
+def literal(node: Any) -> str:
+    """Return the tokens of a value, by which two are compared.
+
+    An entity with but one name is like that text: a template says "boss" for a person.
+    """
+    if isinstance(node, ast.EntityValue) and (node.value is None or node.display is None):
+        node = ast.StringValue(node.display or node.value or "")
+    return value_tokens(node, lambda name: name)
+
+
+def literals(node: Any) -> Iterator[str]:
+    """Yield the tokens of all values of a tree that placeholders may stand for.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> list(literals(parse("timer(base = now, interval = 1h) => @com.x.a(n = 5)")))
+    ['now', '1 unit:h', '5']
+    """
+    if type_of(node) is not None:
+        yield literal(node)
+        return
+    for name in _field_names(node):
+        value = getattr(node, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if hasattr(item, "__dataclass_fields__"):
+                yield from literals(item)
+
+
+def with_placeholders(
+    program: Any, texts_of_templates: frozenset[str]
+) -> Iterator[WithPlaceholders]:
+    """Yield a program with placeholders for its values, in every way that may be said.
+
+    A template may say a value itself ("every hour", "at home", "today"): `texts_of_templates` has
+    the tokens of such values. They stay as they are in the first readings, and get placeholders in
+    others.
+    """
+    doubtful = list(dict.fromkeys(text for text in literals(program) if text in texts_of_templates))
+    choices: list[tuple[bool, ...]] = [(False, True)] * min(len(doubtful), MOST_CHOICES)
+    choices += [(True,)] * (len(doubtful) - len(choices))
+    for chosen in product(*choices):
+        plain_texts = {text for text, is_said in zip(doubtful, chosen, strict=True) if not is_said}
+        yield _Replacer(plain_texts, shares=False).replace_in(program)
+    everything = list(literals(program))
+    if len(everything) > len(set(everything)):  # one value in two places, said once
+        yield _Replacer(set(), shares=True).replace_in(program)
+
+
+class _Replacer:
+    def __init__(self, kept: set[str], *, shares: bool):
+        self.kept, self.shares = kept, shares
+        self.values: dict[str, Any] = {}
+        self.taken: set[str] = set()
+        self.counts: dict[str, int] = defaultdict(int)
+        self.shared: dict[tuple[str, str], ast.SlotValue] = {}
+
+    def replace_in(self, program: Any) -> WithPlaceholders:
+        self.taken = set(_placeholders_of(program))
+        return WithPlaceholders(_change_tree(program, self.change), self.values)
+
+    def change(self, node: Any) -> Any:
+        """Return what stands for a node, itself to keep it, or None to look inside of it."""
+        type_ = type_of(node)
+        if type_ is None:
+            return None
+        stem = slot_stem(type_)
+        text = literal(node)
+        if stem is None or text in self.kept or any(_placeholders_of(node)):
+            return node
+        if self.shares and (stem, text) in self.shared:
+            return self.shared[stem, text]
+        while (token := f"{stem}_{self.counts[stem]}") in self.taken:
+            self.counts[stem] += 1
+        self.counts[stem] += 1
+        self.values[token] = node
+        self.shared[stem, text] = ast.SlotValue(token)
+        return self.shared[stem, text]
+
+
+def _field_names(node: Any) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(node) if f.name != "span")
+
+
+def _change_tree(node: Any, change: Callable[[Any], Any]) -> Any:
+    """Return a tree with `change` applied from the top: what it returns is not looked into."""
+    changed_node = change(node)
+    if changed_node is not None:
+        return changed_node
+    changes = {}
+    for name in _field_names(node):
+        old = getattr(node, name)
+        if isinstance(old, tuple):
+            changes[name] = tuple(_change_item(item, change) for item in old)
+        else:
+            changes[name] = _change_item(old, change)
+    return replace(node, **changes)
+
+
+def _change_item(item: Any, change: Callable[[Any], Any]) -> Any:
+    return _change_tree(item, change) if hasattr(item, "__dataclass_fields__") else item
+
+
+def _placeholders_of(node: Any) -> Iterator[str]:
+    if isinstance(node, ast.SlotValue):
+        yield node.token
+        return
+    for name in _field_names(node):
+        value = getattr(node, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if hasattr(item, "__dataclass_fields__"):
+                yield from _placeholders_of(item)
+
+
+# ------------------------------------------------------------------------------- in English
+
+
+def say_value(value: Any) -> str:
+    """Return a value as people write it.
+
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> program = parse('now => @x.a(s = "hi", m = 5MB, t = makeTime(20, 30), d = now - 2day)')
+    >>> [say_value(arg.value) for arg in program.rules[0].action.args]
+    ['"hi"', '5 MB', '8:30 pm', '2 days ago']
+    """
+    match value:
+        case ast.StringValue(text):
+            return f'"{text}"'
+        case ast.NumberValue(number):
+            return _say_number(number)
+        case ast.MeasureValue(parts):
+            return _say_sum(parts)
+        case ast.CurrencyValue(amount, code):
+            return _say_money(amount, code)
+        case ast.TimeValue(hour, minute, second):
+            return _say_time(hour, minute, second)
+        case ast.EntityValue():
+            return _say_entity(value)
+        case ast.LocationValue(latitude, longitude, display):
+            degrees = (number_token(n) for n in (latitude, longitude) if n is not None)
+            return display or ", ".join(degrees)
+        case ast.ContextValue(path):
+            return _PLACES.get(path[-1], path[-1].replace("_", " "))
+        case ast.SlotValue(token, unit):
+            return f"{token} {_UNITS.get(unit, (unit, unit))[1]}" if unit else token
+        case _:
+            return _say_date(value)
+
+
+_PLACES = {"home": "my home", "work": "my workplace", "current_location": "my current location"}
+
+
+def _say_number(number: Decimal) -> str:
+    text = number_token(number)
+    whole, dot, rest = text.partition(".")
+    return f"{int(whole):,}{dot}{rest}" if abs(number) >= _FOUR_DIGITS else text
+
+
+# unit -> (one, many); all others are said as they are written.
+_UNITS = {
+    "ms": ("millisecond", "milliseconds"), "s": ("second", "seconds"),
+    "min": ("minute", "minutes"), "h": ("hour", "hours"), "day": ("day", "days"),
+    "week": ("week", "weeks"), "mon": ("month", "months"), "year": ("year", "years"),
+    "mi": ("mile", "miles"), "ft": ("foot", "feet"), "in": ("inch", "inches"),
+    "m": ("meter", "meters"), "kmph": ("km/h", "km/h"), "mps": ("m/s", "m/s"),
+    "lb": ("pound", "pounds"), "oz": ("ounce", "ounces"), "byte": ("byte", "bytes"),
+    "C": ("degree celsius", "degrees celsius"), "F": ("degree fahrenheit", "degrees fahrenheit"),
+    "m2": ("square meter", "square meters"),
+}  # fmt: skip
+
+
+def _say_measure(number: Decimal, unit: str) -> str:
+    singular, plural = _UNITS.get(unit, (unit, unit))
+    return f"{_say_number(number)} {singular if number == 1 else plural}"
+
+
+def _say_sum(parts: Sequence[tuple[Decimal, str]]) -> str:
+    """Return a sum of measures; what is taken away is said so.
+
+    >>> _say_sum([(Decimal(6), "ft"), (Decimal(1), "in")])
+    '6 feet 1 inch'
+    >>> _say_sum([(Decimal(1), "day"), (Decimal(-2), "h")])
+    '1 day less 2 hours'
+    """
+    first, *rest = parts
+    words = _say_measure(*first)
+    for number, unit in rest:
+        if number < 0:
+            words += f" less {_say_measure(-number, unit)}"
+        else:
+            words += f"{' ' if unit in _UNITS else ' plus '}{_say_measure(number, unit)}"
+    return words
+
+
+_SIGNS = {"usd": "$", "eur": "€", "gbp": "£", "jpy": "¥"}
+
+
+def _say_money(amount: Decimal, code: str) -> str:
+    """Return an amount of money.
+
+    >>> amounts = (("1000.5", "usd"), ("-15", "eur"), ("20", "chf"))
+    >>> tuple(_say_money(Decimal(number), unit) for number, unit in amounts)
+    ('$1,000.50', '-€15', '20 CHF')
+    """
+    whole, dot, cents = number_token(abs(amount)).partition(".")
+    text = f"{int(whole):,}{dot}{cents and cents.ljust(2, '0')}"
+    minus, sign = "-" if amount < 0 else "", _SIGNS.get(code.lower())
+    return f"{minus}{sign}{text}" if sign else f"{minus}{text} {code.upper()}"
+
+
+def _say_time(hour: int, minute: int, second: int) -> str:
+    half = "am" if hour < 12 else "pm"
+    clock = f"{(hour - 1) % 12 + 1}"
+    if minute or second:
+        clock += f":{minute:02d}"
+    if second:
+        clock += f":{second:02d}"
+    return f"{clock} {half}"
+
+
+def _say_entity(value: ast.EntityValue) -> str:
+    text = value.display or value.value or "an unknown value"
+    sign = {"tt:username": "@", "tt:hashtag": "#"}.get(value.kind, "")
+    return text if text.startswith(sign) else sign + text
+
+
+_THIS = {"day": "today", "week": "this week", "mon": "this month", "year": "this year",
+         "h": "this hour", "min": "this minute", "s": "this second"}  # fmt: skip
+_OF_THE_CLOCK = frozenset(("ms", "s", "min", "h"))
+
+
+def _say_date(value: Any) -> str:
+    match value:
+        case ast.DateNow():
+            return "now"
+        case ast.DateEdge(edge, unit):
+            which = "start" if edge == "start_of" else "end"
+            return f"the {which} of {_THIS.get(unit, unit)}"
+        case ast.DateOffset(base, sign, duration):
+            return say_moved_date(
+                say_value(base), sign, duration, is_now=isinstance(base, ast.DateNow)
+            )
+        case ast.DateValue(iso):
+            return _say_calendar_date(iso)
+        case _:
+            return literal(value)
+
+
+def say_moved_date(base: str, sign: str, duration: Any, *, is_now: bool = False) -> str:
+    """Return a date some time before or after another one.
+
+    >>> hours = ast.MeasureValue(((Decimal(-3), "h"),))
+    >>> say_moved_date("now", "-", hours, is_now=True)
+    '3 hours from now'
+    >>> say_moved_date("the end of today", "+", hours)
+    '3 hours before the end of today'
+    """
+    if isinstance(duration, ast.MeasureValue) and duration.parts[0][0] < 0:
+        parts = tuple((-number, unit) for number, unit in duration.parts)
+        duration, sign = replace(duration, parts=parts), "+" if sign == "-" else "-"
+    if is_now:
+        return f"{say_value(duration)} {'ago' if sign == '-' else 'from now'}"
+    return f"{say_value(duration)} {'before' if sign == '-' else 'after'} {base}"
+
+
+def is_moment(value: Any) -> bool:
+    """Tell whether a date is a time on a clock rather than a day.
+
+    >>> is_moment(ast.DateNow()), is_moment(ast.DateEdge("start_of", "week"))
+    (True, False)
+    """
+    match value:
+        case ast.DateNow():
+            return True
+        case ast.DateEdge(_, unit):
+            return unit in _OF_THE_CLOCK
+        case ast.DateOffset(base, _, ast.MeasureValue(parts)):
+            is_short = any(unit in _OF_THE_CLOCK for _, unit in parts)
+            return is_short or (is_moment(base) and not isinstance(base, ast.DateNow))
+        case ast.DateOffset(base):
+            return is_moment(base)
+        case ast.DateValue(iso):
+            return _say_calendar_date(iso) != iso and " at " in _say_calendar_date(iso)
+        case _:
+            return False
+
+
+def _say_calendar_date(iso: str) -> str:
+    try:
+        moment = datetime.fromisoformat(iso)
+    except ValueError:
+        return iso
+    text = f"{moment:%B} {moment.day}, {moment.year}"
+    ahead = moment.utcoffset()  # a date without a zone is of UTC
+    if moment.microsecond or (ahead and ahead.seconds % 60):
+        return iso
+    if moment.hour or moment.minute or moment.second or ahead:
+        text += f" at {_say_time(moment.hour, moment.minute, moment.second)}"
+    return f"{text} (UTC{moment.isoformat()[-6:]})" if ahead else text
+
 
 MOST_TRIED = 16  # smaller programs that templates are asked for: each takes some 10 ms
 
@@ -128,7 +476,7 @@ def sort_of_value(type_: Type) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class NamedParameter:
     """What a name stands for: an output of a call, or an input of a policy's function.
 
     Attributes:
@@ -146,7 +494,7 @@ class Field:
     thing: str = "it"
 
 
-Names = Mapping[str, Field]
+Names = Mapping[str, NamedParameter]
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +510,7 @@ class Phrase:
     source: Any
 
 
-class Templates(Protocol):
+class TemplatePhrases(Protocol):
     """What is asked of the templates; None where they do not say it as a whole by itself."""
 
     def noun(self, query: ast.Query) -> Phrase | None:
@@ -187,8 +535,8 @@ class OwnWords:
         used: what templates said.
     """
 
-    library: Library
-    templates: Templates
+    library: SkillLibrary
+    templates: TemplatePhrases
     own: list[str] = field(default_factory=list)
     used: list[Phrase] = field(default_factory=list)
     _labels: dict[int, str] = field(default_factory=dict)
@@ -197,7 +545,7 @@ class OwnWords:
     def program(self, program: ast.Program | ast.Policy) -> str:
         """Return sentences for a canonical program that templates have no sentence for."""
         if isinstance(program, ast.Policy):
-            return _sentence(self._restricted(program) or self._allowed(program))
+            return _sentence(self._policy_with_rest(program) or self._policy(program))
         return ". ".join(_sentence(self._rule(rule, program)) for rule in program.rules)
 
     # ------------------------------------------------------------------------------- sentences
@@ -207,9 +555,9 @@ class OwnWords:
         command = None
         if len(program.rules) > 1:  # templates have no sentence for the only one
             command = self._use(self.templates.command(ast.Program((rule,))))
-        return command or self._with_riders(rule) or self._composed(rule)
+        return command or self._with_riders(rule) or self._say_parts(rule)
 
-    def _composed(self, rule: ast.Rule) -> str:
+    def _say_parts(self, rule: ast.Rule) -> str:
         """Return a rule said part by part."""
         if rule.stream is None:
             return self._body(rule, {})
@@ -253,7 +601,7 @@ class OwnWords:
                 bare = replace(action, selector=ast.Selector(action.selector.class_name))
                 words, rest = self._core(bare, self.templates.verb)
                 words = words or self._own_name(action, is_action=True)
-                return words + self._device(action, names) + self._given(action, rest, names)
+                return words + self._device(action, names) + self._arguments(action, rest, names)
             case ast.Hole():
                 raise TypeError(action)
             case _:
@@ -266,13 +614,13 @@ class OwnWords:
 
         Only where there is one query at most: nobody can take its conditions for another one's.
         """
-        if len(_sources(rule)) > 1:
+        if len(_source_calls(rule)) > 1:
             return None
         names = self._stream_names(rule.stream) if rule.stream is not None else {}
         names = {**names, **(self._query_names(rule.query) if rule.query else {})}
-        found = list(self._conditions(rule))
+        conditions = list(self._conditions(rule))
         args = rule.action.args if isinstance(rule.action, ast.Call) else ()
-        for dropped in _subsets([*(id(p) for p, _ in found), *map(id, args)]):
+        for dropped in _subsets([*(id(p) for p, _ in conditions), *map(id, args)]):
             smaller = _without(rule, frozenset(dropped))
             command = self.templates.command(ast.Program((smaller,)))
             if command is None:
@@ -280,15 +628,15 @@ class OwnWords:
             rest = [arg for arg in args if id(arg) in dropped]
             words = self._use(command) or ""
             if rest and isinstance(rule.action, ast.Call):
-                words += "," + self._given(rule.action, rest, names)
-            return words + self._only_where([(p, s) for p, s in found if id(p) in dropped])
+                words += "," + self._arguments(rule.action, rest, names)
+            return words + self._only_where([(p, s) for p, s in conditions if id(p) in dropped])
         return None
 
-    def _only_where(self, left: Sequence[tuple[ast.Predicate, Names]]) -> str:
-        if not left:
+    def _only_where(self, conditions: Sequence[tuple[ast.Predicate, Names]]) -> str:
+        if not conditions:
             return ""
-        told = _joined([self._part(p, names) for p, names in left])
-        return f", {self._note(f'but only {_if_or_where([p for p, _ in left])} {told}')}"
+        clauses = _join_conditions([self._part(p, names) for p, names in conditions])
+        return f", {self._note(f'but only {_if_or_where([p for p, _ in conditions])} {clauses}')}"
 
     def _conditions(self, rule: ast.Rule) -> Iterator[tuple[ast.Predicate, Names]]:
         """Yield the conditions that say the same where they are said at the end of a sentence.
@@ -299,13 +647,13 @@ class OwnWords:
         stream = rule.stream
         while isinstance(stream, ast.StreamFilter):
             names = self._stream_names(stream)
-            yield from ((p, names) for p in _conjuncts(stream.predicate))
+            yield from ((p, names) for p in _split_conjunction(stream.predicate))
             stream = stream.stream
         watched = stream.query if isinstance(stream, ast.Monitor) and not stream.on_new else None
         for query in (watched, rule.query):
             if isinstance(query, ast.Filter) and isinstance(query.query, ast.Call):
                 names = self._local(query.query)
-                for p in _conjuncts(query.predicate):
+                for p in _split_conjunction(query.predicate):
                     if query is rule.query or is_stable(p):
                         yield p, names
 
@@ -313,13 +661,13 @@ class OwnWords:
         self, call: ast.Call, said_by: Callable[[ast.Call], Phrase | None]
     ) -> tuple[str | None, list[ast.Arg]]:
         """Return what templates say of a call with most of its arguments, and the other ones."""
-        always = {id(arg) for arg in call.args if _refers(arg.value)}
+        always = {id(arg) for arg in call.args if _refers_to_results(arg.value)}
         others = [id(arg) for arg in call.args if id(arg) not in always]
         for dropped in _subsets(others, least=0):
-            kept = tuple(a for a in call.args if id(a) not in always.union(dropped))
-            words = self._use(said_by(replace(call, args=kept)))
+            kept_args = tuple(a for a in call.args if id(a) not in always.union(dropped))
+            words = self._use(said_by(replace(call, args=kept_args)))
             if words is not None:
-                return words, [arg for arg in call.args if arg not in kept]
+                return words, [arg for arg in call.args if arg not in kept_args]
         return None, list(call.args)
 
     # --------------------------------------------------------------------------------- queries
@@ -333,7 +681,7 @@ class OwnWords:
             case ast.Call():
                 return self._call(query, names, passed or {})
             case ast.Filter():
-                return self._filtered(query, names, passed or {})
+                return self._filter(query, names, passed or {})
             case ast.Join():
                 return self._join(query, names, passed or {})
             case ast.Aggregate(operator, output, inner):
@@ -341,8 +689,8 @@ class OwnWords:
                 noun = f"({noun})" if ", " in noun and not isinstance(inner, ast.Call) else noun
                 if operator == "count":
                     return self._note(f"the number of {noun}")
-                known = self._query_names(inner)
-                words = self._words_of(known.get(output or "", _unknown(output or "")))
+                outputs = self._query_names(inner)
+                words = self._words_of(outputs.get(output or "", _unknown_parameter(output or "")))
                 return self._note(f"{_OF_A_LIST[operator]} {words} of {noun}")
             case ast.Hole():
                 raise TypeError(query)
@@ -350,59 +698,60 @@ class OwnWords:
                 assert_never(query)
 
     def _join(self, join: ast.Join, names: Names, passed: Mapping[str, str]) -> str:
-        to_left = {name: said for name, said in passed.items() if self._takes(join.left, name)}
+        to_left = {name: words for name, words in passed.items() if self._takes(join.left, name)}
         seen = {**names, **self._query_names(join.left)}
-        to_right = {name: said for name, said in passed.items() if name not in to_left}
-        to_right |= {arg.name: self._passed(arg.value, seen) for arg in join.passing}
-        left, right = self.query(join.left, names, to_left), self.query(join.right, seen, to_right)
-        right = f"({right})" if isinstance(join.right, ast.Join) else right
-        return f"{left}, each together with {right}"
+        to_right = {name: words for name, words in passed.items() if name not in to_left}
+        to_right |= {arg.name: self._passed_value(arg.value, seen) for arg in join.passing}
+        left_noun = self.query(join.left, names, to_left)
+        right_noun = self.query(join.right, seen, to_right)
+        right_noun = f"({right_noun})" if isinstance(join.right, ast.Join) else right_noun
+        return f"{left_noun}, each together with {right_noun}"
 
     def _call(self, call: ast.Call, names: Names, passed: Mapping[str, str]) -> str:
         bare = replace(call, selector=ast.Selector(call.selector.class_name))
         words, rest = self._core(bare, self.templates.noun)
         words = words or self._own_name(call)
         rest = [a for a in rest if a.name not in passed or not isinstance(a.value, ast.Undefined)]
-        return words + self._device(call, names) + self._given(call, rest, names, passed)
+        return words + self._device(call, names) + self._arguments(call, rest, names, passed)
 
-    def _filtered(self, query: ast.Filter, names: Names, passed: Mapping[str, str]) -> str:
-        left = parts = list(_conjuncts(query.predicate))
+    def _filter(self, query: ast.Filter, names: Names, passed: Mapping[str, str]) -> str:
+        unsaid = parts = list(_split_conjunction(query.predicate))
         words = None
         for dropped in _subsets([id(p) for p in parts], most=len(parts) - 1) if not passed else ():
             smaller = _without(query, frozenset(dropped))
             words = self._use(self.templates.noun(smaller))
             if words is not None:
-                left = [p for p in parts if id(p) in dropped]
+                unsaid = [p for p in parts if id(p) in dropped]
                 break
         words = words or self.query(query.query, names, passed)
         comma = " " if isinstance(query.query, ast.Call) else ", only "
         is_call = isinstance(query.query, ast.Call)
         ours = self._local(query.query) if is_call else self._query_names(query.query)
-        return words + comma + self._note("where " + self._all(left, {**names, **ours}))
+        return words + comma + self._note("where " + self._all(unsaid, {**names, **ours}))
 
     def _all(self, parts: Sequence[ast.Predicate], names: Names) -> str:
         """Return conditions that all hold."""
-        return _joined([self._part(p, names) for p in parts])
+        return _join_conditions([self._part(p, names) for p in parts])
 
     def _local(self, query: ast.Query) -> Names:
         """Return the outputs of a call for what is said right after it: nobody mistakes them."""
-        found = self._query_names(query)
-        return {name: replace(known, of="", thing="it") for name, known in found.items()}
+        outputs = self._query_names(query)
+        return {name: replace(output, of="", thing="it") for name, output in outputs.items()}
 
     def _takes(self, query: ast.Query, name: str) -> bool:
         """Tell whether a call of the query has an input of that name without a value."""
         for call in source_calls(query):
-            found = self.library.function(call.selector.class_name, call.function)
-            given = {a.name for a in call.args if not isinstance(a.value, ast.Undefined)}
-            if found is not None and name in {p.name for p in found.inputs} - given:
+            signature = self.library.function(call.selector.class_name, call.function)
+            filled_names = {a.name for a in call.args if not isinstance(a.value, ast.Undefined)}
+            if signature is not None and name in {p.name for p in signature.inputs} - filled_names:
                 return True
         return False
 
     def _is_list(self, query: ast.Query) -> bool:
         match query:
             case ast.Call():
-                found = self.library.function(query.selector.class_name, query.function)
-                return found is None or found.is_list
+                signature = self.library.function(query.selector.class_name, query.function)
+                return signature is None or signature.is_list
             case ast.Filter(inner):
                 return self._is_list(inner)
             case ast.Join(left, right):
@@ -418,12 +767,12 @@ class OwnWords:
 
     def stream(self, stream: ast.Stream) -> str:
         """Return a phrase that says when: "when i get an email", "every day at 9 am"."""
-        found = self.templates.when(stream)
-        if found is not None and found.words.startswith(BEGIN_WHEN):
-            return self._use(found) or ""
+        phrase = self.templates.when(stream)
+        if phrase is not None and phrase.words.startswith(BEGIN_WHEN):
+            return self._use(phrase) or ""
         match stream:
             case ast.AtTimer() | ast.Timer():
-                return self._note(self._repeated(stream))
+                return self._note(self._timer(stream))
             case ast.Monitor(query, on_new):
                 if on_new or self._is_list(query):
                     return self._note(f"when there is {self._event(stream)}")
@@ -431,27 +780,29 @@ class OwnWords:
             case ast.Edge(inner, ast.TrueP()):
                 return self._note(f"the first time only, {self.stream(inner)}")
             case ast.Edge(ast.Monitor() as inner, predicate):
-                told = self.predicate(predicate, self._stream_names(inner))
-                return self._note(f"when it becomes true, for {self._event(inner)}, that {told}")
+                condition = self.predicate(predicate, self._stream_names(inner))
+                return self._note(
+                    f"when it becomes true, for {self._event(inner)}, that {condition}"
+                )
             case ast.Edge(inner, predicate):
-                told = self.predicate(predicate, self._stream_names(inner))
+                condition = self.predicate(predicate, self._stream_names(inner))
                 when = self.stream(inner)
-                return f"{when}, {self._note(f'but only when it has become true that {told}')}"
+                return f"{when}, {self._note(f'but only when it has become true that {condition}')}"
             case ast.StreamFilter(inner, predicate):
                 names = self._stream_names(inner)
-                told = self.predicate(predicate, names)
-                return f"{self.stream(inner)}, {self._note(f'provided that {told}')}"
+                condition = self.predicate(predicate, names)
+                return f"{self.stream(inner)}, {self._note(f'provided that {condition}')}"
             case ast.StreamJoin(inner, query, passing):
                 names = self._stream_names(inner)
-                given = {arg.name: self._passed(arg.value, names) for arg in passing}
-                noun = self.query(query, names, given)
+                inputs = {arg.name: self._passed_value(arg.value, names) for arg in passing}
+                noun = self.query(query, names, inputs)
                 return f"{self.stream(inner)}, each time together with {noun}"
             case ast.Hole():
                 raise TypeError(stream)
             case _:
                 assert_never(stream)
 
-    def _repeated(self, timer: ast.AtTimer | ast.Timer) -> str:
+    def _timer(self, timer: ast.AtTimer | ast.Timer) -> str:
         if isinstance(timer, ast.AtTimer):
             return f"every day at {self._clock(timer.time)}"
         often = f"every {self.value(timer.interval, {})}"
@@ -468,13 +819,16 @@ class OwnWords:
         if not stream.on_new:
             return f"something new in {noun}" if self._is_list(stream.query) else noun
         names = self._query_names(stream.query)
-        found = [replace(names.get(n, _unknown(n)), of="", thing="it") for n in stream.on_new]
-        what = "value" if len(found) == 1 else "combination"
-        return f"a new {what} of {_listed([self._named(f) for f in found], 'and')} in {noun}"
+        parameters = [
+            replace(names.get(n, _unknown_parameter(n)), of="", thing="it") for n in stream.on_new
+        ]
+        noun_of_change = "value" if len(parameters) == 1 else "combination"
+        names_in_words = _list_in_words([self._name(p) for p in parameters], "and")
+        return f"a new {noun_of_change} of {names_in_words} in {noun}"
 
     # -------------------------------------------------------------------------------- policies
 
-    def _restricted(self, policy: ast.Policy) -> str | None:
+    def _policy_with_rest(self, policy: ast.Policy) -> str | None:
         """Return what templates say of a policy without some conditions, and those."""
         if (policy.query is None) == (policy.action is None):
             return None
@@ -482,10 +836,10 @@ class OwnWords:
         function = getattr(policy, side)
         if not isinstance(function, ast.PolicyFunction):
             return None
-        parts, names = list(_conjuncts(function.predicate)), self._policy_names(function)
+        parts, names = list(_split_conjunction(function.predicate)), self._policy_names(function)
         for dropped in _subsets([id(p) for p in parts]):
-            kept = [p for p in parts if id(p) not in dropped]
-            smaller = replace(function, predicate=_conjunction(kept))
+            kept_parts = [p for p in parts if id(p) not in dropped]
+            smaller = replace(function, predicate=_conjunction(kept_parts))
             changed = (
                 replace(policy, action=smaller)
                 if side == "action"
@@ -496,7 +850,7 @@ class OwnWords:
                 return command + self._only_where([(p, names) for p in parts if id(p) in dropped])
         return None
 
-    def _allowed(self, policy: ast.Policy) -> str:
+    def _policy(self, policy: ast.Policy) -> str:
         who = self._who(policy.source)
         if policy.action is None:
             return self._note(f"{who} may see {self._seen(policy.query)}")
@@ -510,7 +864,7 @@ class OwnWords:
         return self._note(f"{who} may use {seen}{comma} to {does}")
 
     def _who(self, source: ast.Predicate) -> str:
-        names = {"source": Field("source", Entity("tt:contact"), "")}
+        names = {"source": NamedParameter("source", Entity("tt:contact"), "")}
         match source:
             case ast.TrueP():
                 return "anyone"
@@ -519,11 +873,13 @@ class OwnWords:
             case ast.Atom("source", "==", value):
                 return self.value(value, names)
             case ast.Atom("source", "in_array", ast.ArrayValue(items)) if items:
-                return _listed([self.value(item, names) for item in items], "or")
+                return _list_in_words([self.value(item, names) for item in items], "or")
             case ast.Not(ast.Atom("source", "==", value)):
                 return f"anyone but {self.value(value, names)}"
-            case ast.Or(operands) if all(_is_person(o) for o in operands):
-                return _listed([self._who(o) for o in operands], "or")
+            case ast.Or(operands) if all(
+                isinstance(o, ast.Atom) and o.operator == "==" for o in operands
+            ):
+                return _list_in_words([self._who(o) for o in operands], "or")
             case _:
                 return f"anyone, as long as {self.predicate(source, names)},"
 
@@ -550,13 +906,17 @@ class OwnWords:
     def _condition(self, function: ast.PolicyFunction, before: str) -> str:
         if isinstance(function.predicate, ast.TrueP):
             return ""
-        parts = _conjuncts(function.predicate)
+        parts = _split_conjunction(function.predicate)
         return f"{before}{_if_or_where(parts)} {self._all(parts, self._policy_names(function))}"
 
     def _policy_names(self, function: ast.PolicyFunction) -> Names:
-        found = self.library.function(function.class_name or "", function.function or "")
-        parameters = found.parameters if found else ()
-        return {p.name: Field(p.name, p.type, found.qualified) for p in parameters if found}
+        signature = self.library.function(function.class_name or "", function.function or "")
+        parameters = signature.parameters if signature else ()
+        return {
+            p.name: NamedParameter(p.name, p.type, signature.qualified)
+            for p in parameters
+            if signature
+        }
 
     # ------------------------------------------------------------------------------ conditions
 
@@ -575,7 +935,7 @@ class OwnWords:
             case ast.And() | ast.Or() if negated:
                 return f"it is not so that ({self.predicate(predicate, names)})"
             case ast.And(operands):
-                return _joined([self._part(p, names) for p in operands])
+                return _join_conditions([self._part(p, names) for p in operands])
             case ast.Or(operands):
                 parts = [self.predicate(p, names) for p in operands]
                 inner = [
@@ -591,87 +951,81 @@ class OwnWords:
         return f"({words})" if isinstance(predicate, ast.And) else words
 
     def _atom(self, atom: ast.Atom, names: Names, *, negated: bool) -> str:
-        known = names.get(atom.name, _unknown(atom.name))
-        sort = sort_of_value(known.type)
-        subject = self._named(known)
-        operator = atom.operator
-        value = atom.value
+        parameter = names.get(atom.name, _unknown_parameter(atom.name))
+        sort = sort_of_value(parameter.type)
+        subject = self._name(parameter)
+        operator, value = atom.operator, atom.value
         if sort == "boolean" and isinstance(value, ast.BooleanValue):
-            return self._flag(known, is_true=value.value != negated)
-        if isinstance(value, ast.ArrayValue) and operator == "in_array" and len(value.items) == 1:
-            operator, value = "==", value.items[0]
-        if known.type == DATE and self._type(value, names) == TIME:
+            return self._flag(parameter, is_true=value.value != negated)
+        if parameter.type == DATE and self._type(value, names) == TIME:
             sort, subject = "time", f"the time of day of {subject}"
         number = english.number_of(subject.removeprefix("the ").partition(" of ")[0])
-        told = self.value(value, names, known)
+        value_words = self.value(value, names, parameter)
         if operator == "==" and isinstance(value, ast.VarRef):
-            told = f"the same as {told}"
+            value_words = f"the same as {value_words}"
         if sort == "array" and value == ast.ArrayValue(()):
-            sort, told = "number", "empty"
+            sort, value_words = "number", "empty"
         if sort == "date" and is_moment(value):
             sort = "time"
         elif sort == "date" and operator in (">", "<=") and isinstance(value, ast.DateValue):
-            told = f"the start of {told}"  # midnight: the day is after it
+            value_words = f"the start of {value_words}"  # midnight: the day is after it
         elif sort == "time" and self._type(value, names) == DATE:
-            told = self._clock(value)
-        return self._form(sort, operator, negated).format(
-            field=subject, value=told,
+            value_words = self._clock(value)
+        forms = FORMS.get(sort) or {**FORMS["string"], **FORMS["number"], **FORMS["array"]}
+        return forms[operator][negated].format(
+            field=subject, value=value_words,
             **({"is": "are", "do": "do", "s": ""} if number == "pl"
                else {"is": "is", "do": "does", "s": "s"}),
         )  # fmt: skip
 
-    def _form(self, sort: str, operator: str, negated: bool) -> str:
-        forms = FORMS.get(sort) or {**FORMS["string"], **FORMS["number"], **FORMS["array"]}
-        return forms[operator][negated]
-
-    def _flag(self, known: Field, *, is_true: bool) -> str:
+    def _flag(self, parameter: NamedParameter, *, is_true: bool) -> str:
         """Return that a flag is set, or not."""
-        said = self._flag_of(known, is_true=is_true)
-        return said or f"{self._named(known)} is {'true' if is_true else 'false'}"
+        clause = self._flag_of(parameter, is_true=is_true)
+        return clause or f"{self._name(parameter)} is {'true' if is_true else 'false'}"
 
-    def _flag_of(self, known: Field, *, is_true: bool) -> str:
+    def _flag_of(self, parameter: NamedParameter, *, is_true: bool) -> str:
         """Return what the skill's phrase or the name of a flag says; "" if neither is a clause."""
-        phrases = self.library.phrases(known.function, known.name)
+        phrases = self.library.phrases(parameter.function, parameter.name)
         part = "predicate_true" if is_true else "predicate_false"
-        thing = known.of or known.thing
+        thing = parameter.of or parameter.thing
         agreeing = [phrase for phrase in phrases.get(part, ()) if phrase.startswith("{")]
         if agreeing:
             return f"{thing} {_singular_verb(agreeing[0])}"
-        first, _, rest = known.name.partition("_")
+        first, _, rest = parameter.name.partition("_")
         if phrases.get("base") or not rest or first not in _FLAGS:
             return ""
         return f"{thing} {first if is_true else _FLAGS[first]} {rest.replace('_', ' ')}"
 
-    def _exists(self, found: ast.GetPredicate, names: Names, *, negated: bool) -> str:
-        call, inner = found.call, found.predicate
+    def _exists(self, condition: ast.GetPredicate, names: Names, *, negated: bool) -> str:
+        call, inner = condition.call, condition.predicate
         noun = self.query(call, names)
         ours = self._query_names(call)
         scope = {**names, **ours}
         is_list = self._is_list(call)
         if isinstance(inner, ast.TrueP):
             return f"there is {'nothing' if negated else 'something'} in {noun}"
-        if not is_list and not _refers(call):
+        if not is_list and not _refers_to_results(call):
             ours = {n: replace(f, of=noun, thing=noun) for n, f in ours.items()}
             return self.predicate(inner, {**names, **ours}, negated=negated)
-        one = "none" if negated else "at least one"
+        how_many = "none" if negated else "at least one"
         if is_list:
-            told = self._wrapped(inner, {**names, **self._local(call)})
-            return f"among {noun} there is {one} where {told}"
-        told = self._wrapped(inner, scope)
-        return f"{'it is not so that, ' if negated else ''}in {noun}, {told}"
+            clause = self._in_parentheses(inner, {**names, **self._local(call)})
+            return f"among {noun} there is {how_many} where {clause}"
+        clause = self._in_parentheses(inner, scope)
+        return f"{'it is not so that, ' if negated else ''}in {noun}, {clause}"
 
-    def _wrapped(self, predicate: ast.Predicate, names: Names) -> str:
+    def _in_parentheses(self, predicate: ast.Predicate, names: Names) -> str:
         words = self.predicate(predicate, names)
         is_compound = isinstance(predicate, ast.And | ast.Or)
         return f"({words})" if is_compound else words
 
     # ---------------------------------------------------------------------------------- values
 
-    def value(self, value: ast.Value, names: Names, known: Field | None = None) -> str:
-        """Return a value; `known` is the parameter that it is compared with, or stands for."""
+    def value(self, value: ast.Value, names: Names, parameter: NamedParameter | None = None) -> str:
+        """Return a value; `parameter` is what it is compared with, or stands for."""
         match value:
             case ast.VarRef(name):
-                return self._named(names.get(name, _unknown(name)))
+                return self._name(names.get(name, _unknown_parameter(name)))
             case ast.Undefined():
                 return "a value still to be asked for"
             case ast.EventValue():
@@ -679,44 +1033,48 @@ class OwnWords:
             case ast.BooleanValue(is_true):
                 return "true" if is_true else "false"
             case ast.EnumValue(name):
-                if known is None:
+                if parameter is None:
                     return name.replace("_", " ")
-                return self.library.enum_phrase(known.function, known.name, name)
+                return self.library.enum_phrase(parameter.function, parameter.name, name)
             case ast.ArrayValue(items):
-                told = [self.value(item, names, known) for item in items]
+                items_in_words = [self.value(item, names, parameter) for item in items]
                 if any(isinstance(item, ast.ArrayValue) for item in items):
-                    told = [f"({words})" for words in told]
-                return _listed(told, "and") if told else "an empty list"
-            case ast.DateOffset(base, sign, ast.MeasureValue() as duration) if _refers(base):
-                return moved(self.value(base, names), sign, duration)
+                    items_in_words = [f"({words})" for words in items_in_words]
+                return _list_in_words(items_in_words, "and") if items_in_words else "an empty list"
+            case ast.DateOffset(base, sign, ast.MeasureValue() as duration) if _refers_to_results(
+                base
+            ):
+                return say_moved_date(self.value(base, names), sign, duration)
             case ast.DateOffset(base, sign, duration) if not isinstance(
                 duration, ast.MeasureValue | ast.SlotValue
             ):
                 often = self.value(duration, names)
                 return f"{often} {'before' if sign == '-' else 'after'} {self.value(base, names)}"
             case _:
-                return said(value)
+                return say_value(value)
 
-    def _passed(self, value: ast.Value, names: Names, known: Field | None = None) -> str:
+    def _passed_value(
+        self, value: ast.Value, names: Names, filled: NamedParameter | None = None
+    ) -> str:
         """Return a value that is passed on, with what it is of."""
         if isinstance(value, ast.VarRef) and value.name in names:
-            found = names[value.name]
-            return self._named(replace(found, of=found.owner))
-        return self.value(value, names, known)
+            parameter = names[value.name]
+            return self._name(replace(parameter, of=parameter.owner))
+        return self.value(value, names, filled)
 
     def _clock(self, time: ast.Value) -> str:
         """Return a time of day, which may be that of a date."""
         if isinstance(time, ast.Undefined):
             return "a time still to be asked for"
         if isinstance(time, ast.ArrayValue):
-            return _listed([self._clock(item) for item in time.items], "and")
-        told = self.value(time, {})
-        return f"the time of day of {told}" if self._type(time, {}) == DATE else told
+            return _list_in_words([self._clock(item) for item in time.items], "and")
+        time_words = self.value(time, {})
+        return f"the time of day of {time_words}" if self._type(time, {}) == DATE else time_words
 
     def _type(self, value: ast.Value, names: Names) -> Type:
         match value:
             case ast.VarRef(name):
-                return names.get(name, _unknown(name)).type
+                return names.get(name, _unknown_parameter(name)).type
             case ast.TimeValue():
                 return TIME
             case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
@@ -728,7 +1086,7 @@ class OwnWords:
             case _:
                 return ANY
 
-    def _given(
+    def _arguments(
         self,
         call: ast.Call,
         args: Iterable[ast.Arg],
@@ -736,82 +1094,87 @@ class OwnWords:
         passed: Mapping[str, str] | None = None,
     ) -> str:
         """Return what arguments say: " with the text set to the title"."""
-        told = []
+        settings = []
         for arg in args:
-            known = self._input(call, arg.name)
-            words = self._words_of(known)
+            parameter = self._input(call, arg.name)
+            words = self._words_of(parameter)
             if isinstance(arg.value, ast.Undefined):
-                told.append(f"the {words} still to be asked for")
+                settings.append(f"the {words} still to be asked for")
             else:
-                told.append(f"the {words} set to {self._passed(arg.value, names, known)}")
+                settings.append(
+                    f"the {words} set to {self._passed_value(arg.value, names, parameter)}"
+                )
         for name, words in (passed or {}).items():
-            told.append(f"the {self._words_of(self._input(call, name))} set to {words}")
-        return f" {self._note('with ' + _listed(told, 'and'))}" if told else ""
+            settings.append(f"the {self._words_of(self._input(call, name))} set to {words}")
+        return f" {self._note('with ' + _list_in_words(settings, 'and'))}" if settings else ""
 
-    def _input(self, call: ast.Call, name: str) -> Field:
-        found = self.library.function(call.selector.class_name, call.function)
-        parameter = found.parameter(name) if found else None
-        return Field(name, parameter.type if parameter else ANY, _qualified(call))
+    def _input(self, call: ast.Call, name: str) -> NamedParameter:
+        signature = self.library.function(call.selector.class_name, call.function)
+        parameter = signature.parameter(name) if signature else None
+        return NamedParameter(name, parameter.type if parameter else ANY, _qualified_name(call))
 
     def _device(self, call: ast.Call, names: Names) -> str:
-        told = []
+        attributes = []
         for attribute in call.selector.attributes:
             value = self.value(attribute.value, names)
             words = {"name": "named", "id": "with the id"}.get(attribute.name)
-            told.append(f"{words or f'with the setting {attribute.name}'} {value}")
-        return f" {self._note('on the device ' + _listed(told, 'and'))}" if told else ""
+            attributes.append(f"{words or f'with the setting {attribute.name}'} {value}")
+        words = "on the device " + _list_in_words(attributes, "and")
+        return f" {self._note(words)}" if attributes else ""
 
     # ----------------------------------------------------------------------------------- names
 
-    def _named(self, known: Field) -> str:
-        if known.type == BOOLEAN and (said := self._flag_of(known, is_true=True)):
-            return f"whether {said}"
-        of = f" of {known.of}" if known.of else ""
-        words = self._words_of(known)
-        if known.type == BOOLEAN and not self._phrase_of(known):
+    def _name(self, parameter: NamedParameter) -> str:
+        if parameter.type == BOOLEAN and (clause := self._flag_of(parameter, is_true=True)):
+            return f"whether {clause}"
+        of = f" of {parameter.of}" if parameter.of else ""
+        words = self._words_of(parameter)
+        if parameter.type == BOOLEAN and not self._phrase_of(parameter):
             words = f'flag "{words}"'
         return f"the {words}{of}"
 
-    def _words_of(self, known: Field) -> str:
+    def _words_of(self, parameter: NamedParameter) -> str:
         """Return what people call a parameter; its name where that is another one's, too."""
-        if not known.function:
+        if not parameter.function:
             return {"source": "person who asks"}.get(
-                known.name, _AMOUNTS.get(known.name, known.name.replace("_", " "))
+                parameter.name, _AMOUNTS.get(parameter.name, parameter.name.replace("_", " "))
             )
-        return self._phrase_of(known) or known.name.replace("_", " ")
+        return self._phrase_of(parameter) or parameter.name.replace("_", " ")
 
-    def _phrase_of(self, known: Field) -> str:
+    def _phrase_of(self, parameter: NamedParameter) -> str:
         """Return the phrase of a parameter; "" where it has none of its own."""
-        phrases = self.library.phrases(known.function, known.name).get("base", ())
-        found = self.library.find(known.function)
-        others = found.parameter_phrases if found else {}
-        taken = {p.get("base", ("",))[0] for n, p in others.items() if n != known.name}
+        phrases = self.library.phrases(parameter.function, parameter.name).get("base", ())
+        function = self.library.find(parameter.function)
+        others = function.parameter_phrases if function else {}
+        taken = {p.get("base", ("",))[0] for n, p in others.items() if n != parameter.name}
         if not phrases or phrases[0] in taken:
             return ""
-        return english.plural(phrases[0]) if isinstance(known.type, Array) else phrases[0]
+        return english.plural(phrases[0]) if isinstance(parameter.type, Array) else phrases[0]
 
     def _query_names(self, query: ast.Query) -> Names:
         match query:
             case ast.Call():
-                found = self.library.function(query.selector.class_name, query.function)
+                signature = self.library.function(query.selector.class_name, query.function)
                 label = self._labels.get(id(query), "")
                 return {
-                    p.name: Field(
-                        p.name, p.type, found.qualified, label,
+                    p.name: NamedParameter(
+                        p.name, p.type, signature.qualified, label,
                         label if self._outputs.get(p.name, 0) > 1 else "",
                         label if len(self._labels) > 1 and label else "it",
                     )
-                    for p in (found.outputs if found else ())
-                    if found
+                    for p in (signature.outputs if signature else ())
+                    if signature
                 }  # fmt: skip
             case ast.Filter(inner):
                 return self._query_names(inner)
             case ast.Join(left, right):
                 return {**self._query_names(left), **self._query_names(right)}
             case ast.Aggregate(operator, output, inner):
-                known = self._query_names(inner).get(output or "")
-                type_ = known.type if known and operator != "count" else NUMBER
-                return {operator: Field(operator, type_, "")}
+                output_parameter = self._query_names(inner).get(output or "")
+                type_ = (
+                    output_parameter.type if output_parameter and operator != "count" else NUMBER
+                )
+                return {operator: NamedParameter(operator, type_, "")}
             case ast.Hole():
                 return {}
             case _:
@@ -833,15 +1196,15 @@ class OwnWords:
 
     def _name_calls(self, rule: ast.Rule) -> None:
         """Give each query of a rule a name, by which its outputs are told from others'."""
-        found = [
+        calls = [
             call
             for part in (rule.stream, rule.query)
             for call in (functions_used(part) if part is not None else ())
             if isinstance(call, ast.Call)
         ]
-        names = [_qualified(call) for call in found]
+        names = [_qualified_name(call) for call in calls]
         self._labels, self._outputs = {}, {}
-        for place, call in enumerate(found):
+        for place, call in enumerate(calls):
             label = self._name_of(call)
             if names.count(names[place]) > 1:
                 number = names[:place].count(names[place])
@@ -866,17 +1229,20 @@ class OwnWords:
 
     def _name_of(self, call: ast.Call) -> str:
         """Return a function by its phrase, or by its name where that is another one's, too."""
-        found = self.library.find(_qualified(call))
+        function = self.library.find(_qualified_name(call))
         own = call.function.replace("_", " ")
-        if not found or not found.phrases:
-            return own if found and found.signature.kind == "action" else f"{own} result"
+        if not function or not function.phrases:
+            return own if function and function.signature.kind == "action" else f"{own} result"
         others = (
             self.library.find(f"@{call.selector.class_name}.{name}")
             for name in self.library.function_names(call.selector.class_name)
             if name != call.function
         )
-        is_taken = any(other and found.phrases[0] in other.phrases for other in others)
-        return own if is_taken else found.phrases[0]
+        is_taken = any(
+            function_beside and function.phrases[0] in function_beside.phrases
+            for function_beside in others
+        )
+        return own if is_taken else function.phrases[0]
 
     def _skill(self, class_name: str) -> str:
         """Return what people call a skill; its whole name where two are called alike."""
@@ -900,7 +1266,7 @@ class OwnWords:
 # --------------------------------------------------------------------------------------- helpers
 
 
-def _sources(rule: ast.Rule) -> list[ast.Call]:
+def _source_calls(rule: ast.Rule) -> list[ast.Call]:
     """Return the calls that a rule gets its results from."""
     queries: list[ast.Query] = [] if rule.query is None else [rule.query]
     stream = rule.stream
@@ -916,24 +1282,20 @@ def _sentence(words: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def _unknown(name: str) -> Field:
-    return Field(name, ANY, "")
+def _unknown_parameter(name: str) -> NamedParameter:
+    return NamedParameter(name, ANY, "")
 
 
-def _qualified(call: ast.Call) -> str:
+def _qualified_name(call: ast.Call) -> str:
     return f"@{call.selector.class_name}.{call.function}"
-
-
-def _is_person(predicate: ast.Predicate) -> bool:
-    return isinstance(predicate, ast.Atom) and predicate.operator == "=="
 
 
 def _singular_verb(phrase: str) -> str:
     """Return a phrase with the verbs that go with one thing: {is/are} -> is."""
     words = []
     for word in phrase.split():
-        one, slash, _ = word.strip("{}").partition("/")
-        words.append(one if slash and word.startswith("{") else word)
+        singular, slash, _ = word.strip("{}").partition("/")
+        words.append(singular if slash and word.startswith("{") else word)
     return " ".join(words)
 
 
@@ -947,21 +1309,21 @@ def _if_or_where(parts: Sequence[ast.Predicate]) -> str:
     return "if" if all(map(is_elsewhere, parts)) else "where"
 
 
-def _joined(parts: Sequence[str]) -> str:
+def _join_conditions(parts: Sequence[str]) -> str:
     comma = any(part.startswith(("either ", "among ")) for part in parts)
     return (", and " if comma else " and ").join(parts)
 
 
-def _listed(items: Sequence[str], last: str) -> str:
+def _list_in_words(items: Sequence[str], last: str) -> str:
     """Return a list in words.
 
-    >>> _listed(["a", "b", "c"], "or")
+    >>> _list_in_words(["a", "b", "c"], "or")
     'a, b or c'
     """
     return f" {last} ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
-def _conjuncts(predicate: ast.Predicate) -> tuple[ast.Predicate, ...]:
+def _split_conjunction(predicate: ast.Predicate) -> tuple[ast.Predicate, ...]:
     return predicate.operands if isinstance(predicate, ast.And) else (predicate,)
 
 
@@ -976,8 +1338,8 @@ def _subsets(
 ) -> Iterator[tuple[int, ...]]:
     """Yield what may be left out, the smallest first, not too many."""
     sizes = range(least, (len(names) if most is None else most) + 1)
-    every = (chosen for size in sizes for chosen in combinations(names, size))
-    return islice(every, MOST_TRIED)
+    chosen_subsets = (chosen for size in sizes for chosen in combinations(names, size))
+    return islice(chosen_subsets, MOST_TRIED)
 
 
 def _without(node: Any, dropped: frozenset[int]) -> Any:
@@ -986,13 +1348,13 @@ def _without(node: Any, dropped: frozenset[int]) -> Any:
         case ast.Rule(stream, query, action):
             return ast.Rule(*(_without(part, dropped) for part in (stream, query, action)))
         case ast.Filter(inner, predicate):
-            kept = [p for p in _conjuncts(predicate) if id(p) not in dropped]
+            kept_parts = [p for p in _split_conjunction(predicate) if id(p) not in dropped]
             below = _without(inner, dropped)
-            return ast.Filter(below, _conjunction(kept)) if kept else below
+            return ast.Filter(below, _conjunction(kept_parts)) if kept_parts else below
         case ast.StreamFilter(inner, predicate):
-            kept = [p for p in _conjuncts(predicate) if id(p) not in dropped]
+            kept_parts = [p for p in _split_conjunction(predicate) if id(p) not in dropped]
             under = _without(inner, dropped)
-            return ast.StreamFilter(under, _conjunction(kept)) if kept else under
+            return ast.StreamFilter(under, _conjunction(kept_parts)) if kept_parts else under
         case ast.Monitor(query) | ast.Aggregate(query=query):
             return replace(node, query=_without(query, dropped))
         case ast.Edge(stream):
@@ -1003,8 +1365,8 @@ def _without(node: Any, dropped: frozenset[int]) -> Any:
             return node
 
 
-def _refers(node: object) -> bool:
+def _refers_to_results(node: object) -> bool:
     """Tell whether values of a tree refer to results or to the event: it says nothing alone."""
     if isinstance(node, ast.VarRef | ast.EventValue):
         return True
-    return any(map(_refers, children(node)))
+    return any(map(_refers_to_results, children(node)))

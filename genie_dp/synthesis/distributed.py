@@ -27,8 +27,8 @@ import xxhash
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, with_article
-from genie_dp.synthesis.encode import Block, make_block
-from genie_dp.synthesis.engine import Engine
+from genie_dp.synthesis.blocks import EncodedBlock, make_block
+from genie_dp.synthesis.engine import SynthesisEngine
 from genie_dp.synthesis.pieces import Piece
 
 logger = logging.getLogger(__name__)
@@ -44,7 +44,7 @@ Place = Callable[[Path], Path]
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class ParcelText:
     """A file that was read: its name then, its path, what links lead to, and its content."""
 
     name: str
@@ -64,23 +64,23 @@ class Parcel:
         mark: that of the coordinator's engine (see `mark_of`).
     """
 
-    texts: tuple[Text, ...]
-    build: Callable[[Place], Engine]
+    texts: tuple[ParcelText, ...]
+    build: Callable[[Place], SynthesisEngine]
     mark: str
 
 
 def parcel_of(
-    sources: Mapping[str, str], build: Callable[[Place], Engine], engine: Engine
+    sources: Mapping[str, str], build: Callable[[Place], SynthesisEngine], engine: SynthesisEngine
 ) -> Parcel:
     """Return the parcel of an engine that was built from these texts (file -> content)."""
     texts = tuple(
-        Text(name, os.path.abspath(name), os.path.realpath(name), content)
+        ParcelText(name, os.path.abspath(name), os.path.realpath(name), content)
         for name, content in sources.items()
     )
     return Parcel(texts, build, mark_of(engine))
 
 
-def mark_of(engine: Engine) -> str:
+def mark_of(engine: SynthesisEngine) -> str:
     """Return a hash of all that an engine draws from; equal ones make equal blocks.
 
     It sees what differs for reasons that no version tells: another release of the inflection
@@ -111,21 +111,27 @@ def _mark_of_pieces(pieces: Sequence[Piece]) -> bytes:
 
 
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
+def connect(address: str) -> Iterator[Any]:
     """Connect to the scheduler at an address and yield the client.
 
     Raises:
         GenieError: Dask is not installed (Y050), no scheduler answers there (Y051), or a worker has
             no genie_dp or another version of it (Y052).
     """
-    distributed = _distributed()
+    distributed = _import_distributed()
     _check_scheduler(address)
     with distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=False) as client:
-        _check_versions(client.run(_version()))
+        problems = [
+            _mismatch(worker, version, __version__)
+            for worker, version in sorted(client.run(_version()).items())
+            if version != __version__
+        ]
+        if problems:
+            raise GenieError(problems)
         yield client
 
 
-def _distributed() -> Any:
+def _import_distributed() -> Any:
     try:
         import distributed
     except ImportError:
@@ -137,20 +143,20 @@ def _distributed() -> Any:
 def _check_scheduler(address: str) -> None:
     """Ask who is there: a client that cannot connect would take ten seconds more to give up."""
     try:
-        found = asyncio.run(asyncio.wait_for(_identity(address), CONNECT_SECONDS))
-        told = f"{with_article(found['type'])} is there"
+        identity = asyncio.run(asyncio.wait_for(_identity(address), CONNECT_SECONDS))
+        answer = f"{with_article(identity['type'])} is there"
     except TimeoutError:
-        found, told = {}, f"no answer in {CONNECT_SECONDS} seconds"
+        identity, answer = {}, f"no answer in {CONNECT_SECONDS} seconds"
     except Exception as error:  # noqa: BLE001 - what strangers answer can be anything
-        found, told = {}, str(error).partition("\n")[0] or type(error).__name__
-    if found.get("type") != "Scheduler":
-        message = f"no Dask scheduler answers at {address!r}: {told}"
+        identity, answer = {}, str(error).partition("\n")[0] or type(error).__name__
+    if identity.get("type") != "Scheduler":
+        message = f"no Dask scheduler answers at {address!r}: {answer}"
         hint = "start one with `dask scheduler`; it prints its address, such as tcp://host:8786"
         raise GenieError(Problem("Y051", message, hint=hint))
 
 
 async def _identity(address: str) -> Any:
-    distributed = _distributed()
+    distributed = _import_distributed()
     security = distributed.Security().get_connection_args("client")
     async with distributed.rpc(address, connection_args=security) as there:
         return await there.identity()
@@ -169,25 +175,15 @@ def _version() -> Callable[[], str | None]:
     return version
 
 
-def _check_versions(found: Mapping[str, str | None]) -> None:
-    problems = [
-        _mismatch(worker, version, __version__)
-        for worker, version in sorted(found.items())
-        if version != __version__
-    ]
-    if problems:
-        raise GenieError(problems)
-
-
-def _mismatch(worker: str, version: str | None, wanted: str) -> Problem:
+def _mismatch(worker: str, version: str | None, expected: str) -> Problem:
     has = f"has genie_dp {version}" if version else "has no genie_dp"
-    message = f"the worker {worker} {has}, the coordinator {wanted}"
-    return Problem("Y052", message, hint=f"install genie_dp {wanted} there and start it again")
+    message = f"the worker {worker} {has}, the coordinator {expected}"
+    return Problem("Y052", message, hint=f"install genie_dp {expected} there and start it again")
 
 
 def remote_blocks(
     client: Any, parcel: Parcel, numbers: Sequence[int], *, format: str
-) -> Iterator[Block]:
+) -> Iterator[EncodedBlock]:
     """Yield the blocks in order, made by the workers of a cluster.
 
     A bounded number is asked for ahead, by how many threads the cluster has at the time.
@@ -198,46 +194,42 @@ def remote_blocks(
     """
     packed = zlib.compress(pickle.dumps(parcel))
     # A task and not scattered data: it is made again when the worker that holds it dies.
-    given = client.submit(bytes, packed, pure=False)
+    parcel_task = client.submit(bytes, packed, pure=False)
     work = _traveller()
     rest = iter(numbers)
     flying: deque[tuple[int, Any]] = deque()
     while True:
-        for number in islice(rest, max(0, _window(client) - len(flying))):
-            made = client.submit(
-                work, __version__, given, number, format, pure=False, priority=-number
+        window = max(LEAST, PER_THREAD * sum(client.nthreads().values()))
+        for number in islice(rest, max(0, window - len(flying))):
+            block_task = client.submit(
+                work, __version__, parcel_task, number, format, pure=False, priority=-number
             )
-            flying.append((number, made))
+            flying.append((number, block_task))
         if not flying:
             return
-        yield _taken(client, *flying.popleft())
+        yield _take_block(client, *flying.popleft())
 
 
-def _traveller() -> Callable[..., Block | GenieError]:
+def _traveller() -> Callable[..., EncodedBlock | GenieError]:
     """Return `_work` as a function that travels as code: the scheduler needs no genie_dp.
 
     Its types travel with it, so they must not be ours.
     """
 
     def work(*arguments: Any) -> Any:
-        from genie_dp.synthesis.distributed import _work
+        from importlib import import_module
 
-        return _work(*arguments)
+        return import_module("genie_dp.synthesis.distributed")._work(*arguments)
 
     return work
 
 
-def _window(client: Any) -> int:
-    threads: Mapping[str, int] = client.nthreads()
-    return max(LEAST, PER_THREAD * sum(threads.values()))
-
-
-def _taken(client: Any, number: int, made: Any) -> Block:
+def _take_block(client: Any, number: int, task: Any) -> EncodedBlock:
     """Return the block of a future, waiting for it."""
-    distributed = _distributed()
+    distributed = _import_distributed()
     try:
-        _wait(client, made)
-        result: Block | GenieError = made.result()
+        _wait(client, task)
+        result: EncodedBlock | GenieError = task.result()
     except distributed.KilledWorker:
         hint = "were they short of memory? give them more, and go on with --resume"
         message = f"block {number} ended every worker that made it"
@@ -254,11 +246,11 @@ def _taken(client: Any, number: int, made: Any) -> Block:
     return result
 
 
-def _wait(client: Any, made: Any) -> None:
+def _wait(client: Any, task: Any) -> None:
     while True:
         try:
             with client.as_current():
-                _distributed().wait([made], timeout=PATIENCE_SECONDS)
+                _import_distributed().wait([task], timeout=PATIENCE_SECONDS)
         except TimeoutError:
             if not client.nthreads():
                 logger.warning("the cluster has no worker; waiting for one (Ctrl-C stops)")
@@ -272,13 +264,13 @@ def _wait(client: Any, made: Any) -> None:
 _ALONE = Lock()
 
 
-def _work(version: str, packed: bytes, number: int, format: str) -> Block | GenieError:
+def _work(version: str, packed: bytes, number: int, format: str) -> EncodedBlock | GenieError:
     """Return a block, or what the user has to mend; bugs are raised and keep their traceback."""
     try:
         if version != __version__:
-            raise GenieError(_mismatch(_here(), __version__, version))
+            raise GenieError(_mismatch(_name_of_worker(), __version__, version))
         with _ALONE:
-            built = _built(packed)
+            built = _build_once(packed)
             with built.names.given_back():
                 return make_block(built.engine, number, format=format)
     except GenieError as error:
@@ -286,12 +278,12 @@ def _work(version: str, packed: bytes, number: int, format: str) -> Block | Geni
         return GenieError(error.problems, sources=error.sources)
 
 
-def _here() -> str:
+def _name_of_worker() -> str:
     return f"{platform.node()} (process {os.getpid()})"
 
 
 @dataclass(frozen=True, slots=True)
-class _Names:
+class _FileNames:
     """The coordinator's names of files in a folder of this machine."""
 
     folder: str
@@ -304,10 +296,10 @@ class _Names:
             yield
         except GenieError as error:
             sources = {self._name(file): text for file, text in error.sources.items()}
-            problems = [self._renamed(problem) for problem in error.problems]
+            problems = [self._rename(problem) for problem in error.problems]
             raise GenieError(problems, sources=sources) from error
 
-    def _renamed(self, problem: Problem) -> Problem:
+    def _rename(self, problem: Problem) -> Problem:
         span = problem.span and replace(problem.span, file=self._name(problem.span.file))
         return replace(problem, span=span, message=problem.message.replace(self.folder, ""))
 
@@ -316,39 +308,42 @@ class _Names:
 
 
 @dataclass(frozen=True, slots=True)
-class _Built:
-    engine: Engine
-    names: _Names
+class _BuiltEngine:
+    engine: SynthesisEngine
+    names: _FileNames
 
 
 @lru_cache(maxsize=1)  # an engine takes hundreds of megabytes; blocks of one run come together
-def _built(packed: bytes) -> _Built:
+def _build_once(packed: bytes) -> _BuiltEngine:
     """Return the engine of a parcel: built by the first block of a run in this process."""
     parcel: Parcel = pickle.loads(zlib.decompress(packed))
     with tempfile.TemporaryDirectory(prefix="genie-dp-") as name:
         folder = Path(name).resolve()
         names = _lay_out(parcel.texts, folder)
         with names.given_back():
-            engine = parcel.build(lambda path: _below(folder / "given", os.path.abspath(path)))
+            engine = parcel.build(lambda path: _path_below(folder / "given", os.path.abspath(path)))
     if mark_of(engine) != parcel.mark:
-        message = f"the worker {_here()} builds another engine from the same inputs"
+        message = f"the worker {_name_of_worker()} builds another engine from the same inputs"
         hint = "install the same code and the same libraries there (constraints.txt lists them)"
         raise GenieError(Problem("Y055", message, hint=hint))
-    return _Built(engine, names)
+    return _BuiltEngine(engine, names)
 
 
-def _lay_out(texts: Sequence[Text], folder: Path) -> _Names:
+def _lay_out(texts: Sequence[ParcelText], folder: Path) -> _FileNames:
     """Write the files as they lie to each other, links as links: ids speak of what they lead to."""
-    known = {}
+    names = {}
     for text in texts:
-        real, given = _below(folder / "real", text.real), _below(folder / "given", text.path)
-        for path in (real, given):
+        real, given_path = (
+            _path_below(folder / "real", text.real),
+            _path_below(folder / "given", text.path),
+        )
+        for path in (real, given_path):
             path.parent.mkdir(parents=True, exist_ok=True)
         real.write_text(text.content, encoding="utf-8", newline="\n")
-        given.symlink_to(real)
-        known[str(given)] = text.name
-    return _Names(str(folder / "given"), known)
+        given_path.symlink_to(real)
+        names[str(given_path)] = text.name
+    return _FileNames(str(folder / "given"), names)
 
 
-def _below(folder: Path, path: str) -> Path:
+def _path_below(folder: Path, path: str) -> Path:
     return folder.joinpath(*Path(path).parts[1:])

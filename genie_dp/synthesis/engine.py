@@ -1,27 +1,57 @@
 """The sampler as a whole: pools of every depth, then the plan of the root."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from genie_dp.errors import GenieError
 from genie_dp.records import PrivatePrior
 from genie_dp.rng import child_seed
-from genie_dp.synthesis.cells import Cells, cells_of
-from genie_dp.synthesis.compiler import Compiled, takes_part
+from genie_dp.synthesis.cells import CellBatch, Cells, cells_of
+from genie_dp.synthesis.compiler import CompiledGrammar, GrammarLeaves, takes_part
 from genie_dp.synthesis.config import SynthesisConfig
-from genie_dp.synthesis.drawn import Drawn
-from genie_dp.synthesis.lexicon import Lexicon
-from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.placeholders import mask_of
+from genie_dp.synthesis.pieces import Piece, mask_of
+from genie_dp.synthesis.plan import F64, I64, DrawPlan, fill, plan_draws
 from genie_dp.synthesis.pools import Pools
 from genie_dp.synthesis.python_bodies import with_derivation
-from genie_dp.synthesis.quotas import F64, I64, fill
-from genie_dp.synthesis.rules import Combined, Rule, piece_of
-from genie_dp.synthesis.sampler import Plan, plan
-from genie_dp.synthesis.steering import PILOT, Steering, steering
+from genie_dp.synthesis.rules import Combined, GrammarRule, piece_of
+from genie_dp.synthesis.steering import PILOT, Steering, make_steering
+
+_ONLY_OF_THE_PLAN = ("size", "target_size", "depth_decay")
+
+
+@dataclass(slots=True)
+class SampledPools:
+    """The pools and the choices of the root, without anything of the compiled templates.
+
+    Attributes:
+        lexicon: the leaves; the pools have the same ones at depth 0.
+        levels: category -> pieces of depth 0, of depth 1, ..
+        clashes: sentences of partial derivations that were met with two programs.
+        refused: partial derivations that were left out as ill-typed: "template: code" -> how many.
+        batches: the choices of the root; rules by number.
+    """
+
+    lexicon: GrammarLeaves
+    levels: Mapping[str, Sequence[Sequence[Piece]]]
+    clashes: Counter[str]
+    refused: Counter[str]
+    batches: Sequence[CellBatch]
+
+    @classmethod
+    def from_pools(cls, lexicon: GrammarLeaves, pools: Pools, root_cells: Cells) -> "SampledPools":
+        """Return what an engine drew, starting from this lexicon."""
+        return cls(lexicon, pools.levels, pools.clashes, pools.refused, root_cells.batches)
+
+
+def pool_settings(config: SynthesisConfig) -> dict[str, Any]:
+    """Return the settings on which it depends, by name."""
+    return {name: value for name, value in asdict(config).items() if name not in _ONLY_OF_THE_PLAN}
+
 
 MOST_LEAVES = 100_000  # combinations of one leaf template; more are sampled
 MOST_COPIES = 20  # of a piece in a group, so that extreme weights cost no memory
@@ -29,107 +59,111 @@ _MARGIN = 1.15  # rows are drawn beyond the size, for repeats and rejections
 
 
 @dataclass(slots=True)
-class Engine:
+class SynthesisEngine:
     """Everything that workers need: built once, then only read.
 
     `cells` are those of the root, with and without a quota in the plan.
     """
 
-    compiled: Compiled
+    compiled: CompiledGrammar
     config: SynthesisConfig
     pools: Pools
-    plan: Plan
+    plan: DrawPlan
     cells: Cells
-    lexicon: Lexicon
+    lexicon: GrammarLeaves
     steering: Steering | None = None
 
 
 def build_engine(
-    compiled: Compiled,
+    compiled: CompiledGrammar,
     config: SynthesisConfig,
-    lexicon: Lexicon | None = None,
+    lexicon: GrammarLeaves | None = None,
     prior: PrivatePrior | None = None,
     *,
     with_origins: bool = False,
-) -> Engine:
+) -> SynthesisEngine:
     """Return the engine: pools sampled, cells of the root listed, quotas shared out.
 
     A `lexicon` that was made of the same grammar by `make_lexicon` saves making it again. With a
     `prior` more is drawn, and what people ask for is kept. `with_origins` the pools know what
     their pieces were made of (trees.py).
     """
-    lexicon = lexicon or make_lexicon(compiled, config)
+    lexicon = lexicon or make_leaves(compiled, config)
     pools = _empty_pools(compiled, config)
     pools.clashes.update(lexicon.clashes)
-    refused_before = compiled.refused()
+    refused_before = compiled.count_refused()
     pools.origins = {} if with_origins else None
     for category, leaves in lexicon.leaves.items():
         pools.add(category, leaves)
     for depth in range(1, config.max_depth):
         for category in lexicon.leaves:
             pools.add(category, _level(compiled, category, depth, pools, config))
-    pools.refused = lexicon.refused + (compiled.refused() - refused_before)
-    found = cells_of(_root_rules(compiled), range(config.max_depth + 1), pools)
-    return _planned(compiled, config, lexicon, pools, found, prior)
+    pools.refused = lexicon.refused + (compiled.count_refused() - refused_before)
+    root_cells = cells_of(_root_rules(compiled), range(config.max_depth + 1), pools)
+    return _plan_root(compiled, config, lexicon, pools, root_cells, prior)
 
 
-def engine_of(
-    compiled: Compiled,
+def engine_from_pools(
+    compiled: CompiledGrammar,
     config: SynthesisConfig,
-    drawn: Drawn,
+    sampled: SampledPools,
     prior: PrivatePrior | None = None,
-) -> Engine:
-    """Return the engine of pools and choices that were drawn before, see `Drawn`."""
+) -> SynthesisEngine:
+    """Return the engine of pools and choices that were drawn before, see `SampledPools`."""
     pools = _empty_pools(compiled, config)
-    pools.levels = {category: list(levels) for category, levels in drawn.levels.items()}
-    pools.clashes.update(drawn.clashes)
-    pools.refused.update(drawn.refused)
-    found = Cells.of(_root_rules(compiled), drawn.batches)
-    return _planned(compiled, config, drawn.lexicon, pools, found, prior)
+    pools.levels = {category: list(levels) for category, levels in sampled.levels.items()}
+    pools.clashes.update(sampled.clashes)
+    pools.refused.update(sampled.refused)
+    root_cells = Cells.from_batches(_root_rules(compiled), sampled.batches)
+    return _plan_root(compiled, config, sampled.lexicon, pools, root_cells, prior)
 
 
-def _empty_pools(compiled: Compiled, config: SynthesisConfig) -> Pools:
+def _empty_pools(compiled: CompiledGrammar, config: SynthesisConfig) -> Pools:
     copies = copies_of(config.weights)
     return Pools(leaves=compiled.leaves, balance=config.balance, copies=copies)
 
 
-def _planned(
-    compiled: Compiled,
+def _plan_root(
+    compiled: CompiledGrammar,
     config: SynthesisConfig,
-    lexicon: Lexicon,
+    lexicon: GrammarLeaves,
     pools: Pools,
-    found: Cells,
+    root_cells: Cells,
     prior: PrivatePrior | None,
-) -> Engine:
+) -> SynthesisEngine:
     """Return the engine that draws from these cells of the root."""
-    weights = _root_weights(found, config)
-    steered = None if prior is None else _steering(found, weights, config, prior)
-    draws = 1.0 if steered is None else 1 / steered.kept
+    weights = _root_weights(root_cells, config)
+    steered = None if prior is None else _steering(root_cells, weights, config, prior)
+    draws = 1.0 if steered is None else 1 / steered.share_kept
     seed = child_seed(config.seed, "root", "shares")
     shares = partial(_root_shares, weights, config=config, draws=draws, seed=seed)
-    planned = plan(found, _quotas(found, config, shares, "root"), config.seed, "root")
-    return Engine(compiled, config, pools, planned, found, lexicon, steered)
+    planned = plan_draws(
+        root_cells, _quotas(root_cells, config, shares, "root"), config.seed, "root"
+    )
+    return SynthesisEngine(compiled, config, pools, planned, root_cells, lexicon, steered)
 
 
-def make_lexicon(compiled: Compiled, config: SynthesisConfig) -> Lexicon:
+def make_leaves(compiled: CompiledGrammar, config: SynthesisConfig) -> GrammarLeaves:
     """Return the leaves of all categories that stand inside of others.
 
     They depend on the grammar and on which functions take part; on the seed only where there are
     too many to keep them all.
     """
     pools = Pools(leaves=compiled.leaves)
-    refused_before = compiled.refused()
+    refused_before = compiled.count_refused()
     leaves: dict[str, list[Piece]] = {}
     is_sample = False
     for category in sorted(_used_as_children(compiled)):
-        found = cells_of(compiled.rules.get(category, ()), (0,), pools)
-        quotas = np.minimum(found.sizes, np.uint64(MOST_LEAVES)).astype(np.int64)
-        are_all = bool((quotas.astype(np.uint64) == found.sizes).all())
-        chosen = plan(found, quotas, 0 if are_all else config.seed, "pool", category, 0)
+        leaf_cells = cells_of(compiled.rules.get(category, ()), (0,), pools)
+        quotas = np.minimum(leaf_cells.sizes, np.uint64(MOST_LEAVES)).astype(np.int64)
+        are_all = bool((quotas.astype(np.uint64) == leaf_cells.sizes).all())
+        chosen = plan_draws(leaf_cells, quotas, 0 if are_all else config.seed, "pool", category, 0)
         leaves[category] = list(_pieces(chosen, compiled, pools, config))
         is_sample |= not are_all
-    refused = compiled.refused() - refused_before
-    return Lexicon(leaves, pools.clashes, tuple(compiled.placeholders.stems), is_sample, refused)
+    refused = compiled.count_refused() - refused_before
+    return GrammarLeaves(
+        leaves, pools.clashes, tuple(compiled.placeholders.stems), is_sample, refused
+    )
 
 
 def copies_of(weights: Mapping[str, float]) -> dict[str, int]:
@@ -138,15 +172,15 @@ def copies_of(weights: Mapping[str, float]) -> dict[str, int]:
     >>> copies_of({"@a.b": 2.0, "@c.d": 0.5})
     {'@a.b': 4, '@c.d': 1, '': 2}
     """
-    known = {name: weight for name, weight in weights.items() if weight > 0}
-    if not known:
+    positive = {name: weight for name, weight in weights.items() if weight > 0}
+    if not positive:
         return {}
-    known[""] = 1.0
-    lowest = max(min(known.values()), max(known.values()) / MOST_COPIES)
-    return {name: max(1, round(weight / lowest)) for name, weight in known.items()}
+    positive[""] = 1.0
+    lowest = max(min(positive.values()), max(positive.values()) / MOST_COPIES)
+    return {name: max(1, round(weight / lowest)) for name, weight in positive.items()}
 
 
-def _used_as_children(compiled: Compiled) -> set[str]:
+def _used_as_children(compiled: CompiledGrammar) -> set[str]:
     return {
         child.pool
         for rules in compiled.rules.values()
@@ -157,25 +191,27 @@ def _used_as_children(compiled: Compiled) -> set[str]:
 
 
 def _level(
-    compiled: Compiled, category: str, depth: int, pools: Pools, config: SynthesisConfig
+    compiled: CompiledGrammar, category: str, depth: int, pools: Pools, config: SynthesisConfig
 ) -> list[Piece]:
     """Return a sample of the pieces of a category at an exact depth."""
-    found = cells_of(compiled.rules.get(category, ()), (depth,), pools)
-    if not found:
+    level_cells = cells_of(compiled.rules.get(category, ()), (depth,), pools)
+    if not level_cells:
         return []
-    weights = np.array([found[a].rule.template.weight for a, _ in found.spans])
+    weights = np.array([level_cells[a].rule.template.weight for a, _ in level_cells.spans])
     names = ("pool", category, depth)
     seed = child_seed(config.seed, *names, "shares")
     shares = partial(fill, config.pool_size, weights, seed=seed)
-    chosen = plan(found, _quotas(found, config, shares, *names), config.seed, *names)
+    chosen = plan_draws(
+        level_cells, _quotas(level_cells, config, shares, *names), config.seed, *names
+    )
     return list(_pieces(chosen, compiled, pools, config))
 
 
 def _pieces(
-    chosen: Plan, compiled: Compiled, pools: Pools, config: SynthesisConfig
+    chosen: DrawPlan, compiled: CompiledGrammar, pools: Pools, config: SynthesisConfig
 ) -> Iterator[Piece]:
     """Yield the pieces of a plan; of those that say the same, the first one."""
-    met: dict[str, str] = {}
+    texts_by_key: dict[str, str] = {}
     for cell, pieces in chosen.draws(0, chosen.total):
         try:
             combined = cell.wording.assemble(*pieces)
@@ -184,13 +220,13 @@ def _pieces(
         is_leaf = cell.rule.is_leaf
         if combined is None or (is_leaf and not takes_part(combined.value.functions, config)):
             continue
-        name = _said(combined)
+        name = _clash_key(combined)
         text = combined.value.text
-        if name in met:
-            if met[name] != text:
+        if name in texts_by_key:
+            if texts_by_key[name] != text:
                 pools.clashes[combined.text] += 1
             continue
-        met[name] = text
+        texts_by_key[name] = text
         if is_leaf:
             combined.count = compiled.placeholders.count(combined.text)
             combined.mask = mask_of(combined.count)
@@ -200,7 +236,7 @@ def _pieces(
         yield piece
 
 
-def _said(combined: Combined) -> str:
+def _clash_key(combined: Combined) -> str:
     """Return what may not stand for two programs: the words, with what their place tells apart.
 
     "from Alice" is one thing of mails and another of files: the noun before it says which.
@@ -210,25 +246,25 @@ def _said(combined: Combined) -> str:
     return f"{combined.text}\0{value.gap}\0{of}"
 
 
-def _root_rules(compiled: Compiled) -> list[Rule]:
+def _root_rules(compiled: CompiledGrammar) -> list[GrammarRule]:
     return [rule for name in compiled.roots for rule in compiled.rules.get(name, ())]
 
 
-def _root_weights(found: Cells, config: SynthesisConfig) -> F64:
+def _root_weights(root_cells: Cells, config: SynthesisConfig) -> F64:
     """Return the weight of each template of the root at each depth."""
-    first = [found[a] for a, _ in found.spans]
+    first = [root_cells[a] for a, _ in root_cells.spans]
     return np.array(
         [cell.rule.template.weight * config.depth_decay ** max(0, cell.depth - 1) for cell in first]
     )
 
 
 def _steering(
-    found: Cells, weights: F64, config: SynthesisConfig, prior: PrivatePrior
+    root_cells: Cells, weights: F64, config: SynthesisConfig, prior: PrivatePrior
 ) -> Steering | None:
     """Return how the draws of the root are to be thinned, from a sample of them."""
     seed = child_seed(config.seed, "pilot", "shares")
-    quotas = _quotas(found, config, partial(fill, PILOT, weights, seed=seed), "pilot")
-    sample = plan(found, quotas, config.seed, "pilot")
+    quotas = _quotas(root_cells, config, partial(fill, PILOT, weights, seed=seed), "pilot")
+    sample = plan_draws(root_cells, quotas, config.seed, "pilot")
     pilot = []
     for cell, pieces in sample.draws(0, sample.total):
         try:
@@ -237,7 +273,7 @@ def _steering(
             raise with_derivation(error, cell.rule.template, pieces) from error
         if combined is not None:
             pilot.append(combined.value.functions)
-    return steering(prior, pilot, child_seed(config.seed, "steering"), config.weights)
+    return make_steering(prior, pilot, child_seed(config.seed, "steering"), config.weights)
 
 
 def _root_shares(
@@ -257,21 +293,21 @@ def _root_shares(
 
 
 def _quotas(
-    found: Cells, config: SynthesisConfig, shares: Callable[[F64], I64], *names: object
+    cells: Cells, config: SynthesisConfig, shares: Callable[[F64], I64], *names: object
 ) -> I64:
     """Return the quota of each cell: templates first, then cells by count ** balance.
 
     `shares` tells from the room that templates have what each of them gets; `names` name the
     random stream by which fractions are rounded.
     """
-    boost = np.ones(len(found))
+    boost = np.ones(len(cells))
     if config.weights:
-        boost = np.array([config.weights.get(function, 1.0) for function in found.functions])
-    sizes = found.sizes.astype(float)
-    room = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in found.spans])
+        boost = np.array([config.weights.get(function, 1.0) for function in cells.functions])
+    sizes = cells.sizes.astype(float)
+    room = np.array([sizes[a:b][boost[a:b] > 0].sum() for a, b in cells.spans])
     pull = sizes**config.balance * boost
-    quotas = np.zeros(len(found), np.int64)
-    for (a, b), share in zip(found.spans, shares(room), strict=True):
+    quotas = np.zeros(len(cells), np.int64)
+    for (a, b), share in zip(cells.spans, shares(room), strict=True):
         seed = child_seed(config.seed, *names, "cells", a)
         quotas[a:b] = fill(int(share), pull[a:b], sizes[a:b], seed)
     return quotas

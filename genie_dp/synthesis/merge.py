@@ -19,19 +19,19 @@ import xxhash
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.rows import format_of, write_rows
-from genie_dp.run.files import check_output, is_url, opened_text, refuse_overlap
+from genie_dp.run.files import check_output, is_url, open_input_text, refuse_overlap
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import differing
-from genie_dp.synthesis.seen import Seen
+from genie_dp.synthesis.sentence_hashes import SentenceHashes
 
-_AT_ONCE = 4096  # rows
+_BATCH_ROWS = 4096  # rows
 # Differ between the shards of one run.
 _OWN = ("shard", "counts", "raised", "refused", "format", "command")
 
 
 @dataclass(slots=True)
-class Shard:
+class FinishedShard:
     """A finished part: its name, and what its manifest says."""
 
     name: str
@@ -49,7 +49,7 @@ class Shard:
 
 
 @dataclass(slots=True)
-class Merged:
+class MergeCounts:
     """What came of a merge so far."""
 
     rows: int = 0
@@ -57,17 +57,17 @@ class Merged:
     ambiguous: int = 0
 
 
-def check_shards(shards: Sequence[Shard]) -> list[Problem]:
+def check_shards(shards: Sequence[FinishedShard]) -> list[Problem]:
     """Return what keeps these parts from being one run: each shard of it, once.
 
-    >>> parts = [Shard("a", {"shard": [0, 2]}), Shard("b", {"shard": [0, 2]})]
+    >>> parts = [FinishedShard("a", {"shard": [0, 2]}), FinishedShard("b", {"shard": [0, 2]})]
     >>> [problem.message for problem in check_shards(parts)]
     ['shard 0/2 is there twice: a, b', 'shard 1/2 is missing']
     """
     first = shards[0]
     problems = []
     for shard in shards[1:]:
-        names = differing(_shared(first), _shared(shard))
+        names = differing(_common_settings(first), _common_settings(shard))
         if names:
             message = f"{first.name} and {shard.name} are of different runs: {', '.join(names)}"
             hint = "make all shards with the same skills, grammar, options and version"
@@ -75,13 +75,13 @@ def check_shards(shards: Sequence[Shard]) -> list[Problem]:
     return problems or list(_gaps(shards))
 
 
-def _shared(shard: Shard) -> dict[str, Any]:
+def _common_settings(shard: FinishedShard) -> dict[str, Any]:
     """Return what all shards of a run have in common."""
     common = {name: value for name, value in shard.manifest.items() if name not in _OWN}
     return {**common, "number of shards": shard.count}
 
 
-def _gaps(shards: Sequence[Shard]) -> Iterator[Problem]:
+def _gaps(shards: Sequence[FinishedShard]) -> Iterator[Problem]:
     count = shards[0].count
     named: dict[int, list[str]] = {}
     for shard in shards:
@@ -99,10 +99,10 @@ def _gaps(shards: Sequence[Shard]) -> Iterator[Problem]:
 # ------------------------------------------------------------------------------------- rows
 
 
-def merged(
-    shards: Sequence[Shard],
+def merge_shards(
+    shards: Sequence[FinishedShard],
     open_lines: Callable[[str], Iterable[str]],
-    counts: Merged,
+    counts: MergeCounts,
     *,
     limit: int | None,
 ) -> Iterator[str]:
@@ -115,9 +115,9 @@ def merged(
         GenieError: a shard does not hold what its manifest says (Y043).
     """
     streams = [_entries(shard, open_lines(shard.name)) for shard in shards]
-    seen = Seen()
+    seen = SentenceHashes()
     ordered = merge_sorted(*streams, key=lambda entry: entry[0])
-    while batch := list(islice(ordered, _AT_ONCE)):
+    while batch := list(islice(ordered, _BATCH_ROWS)):
         sentences = np.array([entry[1] for entry in batch], np.uint64)
         programs = np.array([entry[2] for entry in batch], np.uint64)
         fresh, ambiguous = seen.add(sentences, programs)
@@ -136,7 +136,7 @@ Entry = tuple[int, int, int, str]
 """Number of the draw, hash of the sentence, hash of the program, the line."""
 
 
-def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
+def _entries(shard: FinishedShard, lines: Iterable[str]) -> Iterator[Entry]:
     read = _read_tsv if shard.manifest["format"] == "tsv" else _read_json
     hashed = xxhash.xxh3_64_intdigest
     block = int(shard.manifest["block"])
@@ -147,23 +147,23 @@ def _entries(shard: Shard, lines: Iterable[str]) -> Iterator[Entry]:
             number = int(name.removeprefix("S"))
             hashes = hashed(utterance.encode()), hashed(program.encode())
         except (ValueError, KeyError, TypeError, AttributeError):
-            raise _damaged(shard, f"line {rows} is no row of synthesis") from None
+            raise _damage(shard, f"line {rows} is no row of synthesis") from None
         if number <= last or number // block % shard.count != shard.index:
-            raise _damaged(shard, f"line {rows} has the id {name}, which is not in its place")
+            raise _damage(shard, f"line {rows} has the id {name}, which is not in its place")
         last = number
         yield number, *hashes, line
     expected = shard.manifest["counts"]["rows"]
     if rows != expected:
-        raise _damaged(shard, f"it has {rows:,} rows, its manifest says {expected:,}")
+        raise _damage(shard, f"it has {rows:,} rows, its manifest says {expected:,}")
 
 
-def _readable(shard: Shard, lines: Iterable[str]) -> Iterator[str]:
+def _readable(shard: FinishedShard, lines: Iterable[str]) -> Iterator[str]:
     """Yield the lines; bytes that cannot be decompressed, or are no text, are damage."""
     try:
         yield from lines
     except (GenieError, OSError) as error:
         why = error.problems[0].message if isinstance(error, GenieError) else str(error)
-        raise _damaged(shard, why) from None
+        raise _damage(shard, why) from None
 
 
 def _read_json(line: str) -> tuple[str, str, str]:
@@ -176,9 +176,9 @@ def _read_tsv(line: str) -> tuple[str, str, str]:
     return name, utterance, program
 
 
-def _damaged(shard: Shard, what: str) -> GenieError:
+def _damage(shard: FinishedShard, damage: str) -> GenieError:
     hint = f"make it again with --shard {shard.index}/{shard.count} --overwrite"
-    return GenieError(Problem("Y043", f"{shard.name} is not as it was made: {what}", hint=hint))
+    return GenieError(Problem("Y043", f"{shard.name} is not as it was made: {damage}", hint=hint))
 
 
 # -------------------------------------------------------------------------------------- the stage
@@ -227,26 +227,26 @@ def run(parts: Sequence[str], output: Output) -> MergeResult:
     if problems:
         raise GenieError(problems)
     first = shards[0].manifest
-    counts = Merged()
-    lines = merged(shards, _lines, counts, limit=first["config"]["size"])
+    counts = MergeCounts()
+    lines = merge_shards(shards, _lines, counts, limit=first["config"]["size"])
     write_rows(lines, first["format"], target, format)
     if target != "-":
         write_json(manifest_of(target), _manifest(shards, counts, format))
     return MergeResult(target, len(shards), counts.rows, counts.repeated, counts.ambiguous)
 
 
-def _shards(parts: Sequence[str]) -> list[Shard]:
+def _shards(parts: Sequence[str]) -> list[FinishedShard]:
     """Return the parts with their manifests, or raise GenieError for all that have none."""
-    found, problems = [], []
+    shards, problems = [], []
     for part in parts:
         manifest = _manifest_of_part(part)
         if isinstance(manifest, Problem):
             problems.append(manifest)
         else:
-            found.append(Shard(part, manifest))
+            shards.append(FinishedShard(part, manifest))
     if problems:
         raise GenieError(problems)
-    return found
+    return shards
 
 
 def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
@@ -255,7 +255,7 @@ def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
         hint = f"a shard is finished when {name} is there; is it still being made?"
         return Problem("Y040", f"{part} has no manifest", hint=hint)
     try:
-        with opened_text(name) as text:
+        with open_input_text(name) as text:
             manifest = json.load(text)
     except GenieError as error:
         return error.problems[0]
@@ -272,8 +272,8 @@ def _manifest_of_part(part: str) -> Mapping[str, Any] | Problem:
     return manifest
 
 
-def _are_counts(found: Any) -> bool:
-    return isinstance(found, dict) and all(type(count) is int for count in found.values())
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, dict) and all(type(count) is int for count in value.values())
 
 
 # What is read of a manifest -> whether it is as it should be.
@@ -288,27 +288,29 @@ _PARTS: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def _check_formats(shards: Sequence[Shard], output: str, wanted: str) -> list[Problem]:
+def _check_formats(
+    shards: Sequence[FinishedShard], output: str, target_format: str
+) -> list[Problem]:
     """Return what keeps these formats from being read and written."""
-    made = shards[0].manifest["format"]
-    if len({shard.manifest["format"] for shard in shards}) > 1 or made == "parquet":
+    format = shards[0].manifest["format"]
+    if len({shard.manifest["format"] for shard in shards}) > 1 or format == "parquet":
         hint = "make the shards as .jsonl or .tsv; the merged file may be .parquet"
         return [Problem("Y044", "shards are joined as JSON lines or as TSV, all alike", hint=hint)]
-    if made == "tsv" and wanted != "tsv":
+    if format == "tsv" and target_format != "tsv":
         hint = "write .tsv, or make the shards as .jsonl"
-        return [Problem("Y044", f"rows of TSV hold too little for {wanted}", hint=hint)]
-    if wanted == "parquet" and output == "-":
+        return [Problem("Y044", f"rows of TSV hold too little for {target_format}", hint=hint)]
+    if target_format == "parquet" and output == "-":
         hint = "give a file with --output pairs.parquet"
         return [Problem("Y023", "Parquet cannot be written to a pipe", hint=hint)]
     return []
 
 
 def _lines(part: str) -> Iterator[str]:
-    with opened_text(part, newline="\n") as lines:
+    with open_input_text(part, newline="\n") as lines:
         yield from lines
 
 
-def _manifest(shards: Sequence[Shard], counts: Merged, format: str) -> dict[str, Any]:
+def _manifest(shards: Sequence[FinishedShard], counts: MergeCounts, format: str) -> dict[str, Any]:
     parts = [shard.manifest for shard in shards]
     total = {name: sum(part["counts"][name] for part in parts) for name in parts[0]["counts"]}
     return {
@@ -322,10 +324,10 @@ def _manifest(shards: Sequence[Shard], counts: Merged, format: str) -> dict[str,
             "repeated": total["repeated"] + counts.repeated,
             "ambiguous": total["ambiguous"] + counts.ambiguous,
         },
-        "raised": _summed([part["raised"] for part in parts]),
-        "refused": _summed([part["refused"] for part in parts]),
+        "raised": _sum_counts([part["raised"] for part in parts]),
+        "refused": _sum_counts([part["refused"] for part in parts]),
     }
 
 
-def _summed(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
+def _sum_counts(parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     return {name: sum(part.get(name, 0) for part in parts) for name in sorted(set().union(*parts))}

@@ -1,5 +1,14 @@
-"""A piece of a derivation: words, program and what the next template may ask of both."""
+"""A piece of a derivation: words, program and what the next template may ask of both.
 
+Placeholders are one private character each inside the engine, so that renumbering is exact.
+NUMBER_0 of the output is one character of Unicode's private use area while rows are put together:
+`str.replace` of it can neither hit PHONE_NUMBER_0 nor NUMBER_01, and is the fastest way to rename.
+The k-th placeholder of stem i is chr(FIRST + 10 i + k): at most ten of a stem in one sentence, so
+that their order as text is their order as numbers.
+"""
+
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -7,8 +16,139 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, did_you_mean, with_article
 from genie_dp.languages.base import Value
-from genie_dp.synthesis.placeholders import GAP
 from genie_dp.templates import english
+
+FIRST = 0xE000
+PER_STEM = 10
+MOST_STEMS = 600
+GAP = "\uf8ff"  # where the words of another piece go
+BLANK = "____"  # how a gap is shown to people
+_SPARE = 0xF800  # characters for swaps, above every stem's
+_BITS = 4  # of a packed count: ten fit
+_ANY = re.compile(f"[{chr(FIRST)}-{chr(_SPARE - 1)}]")
+
+
+@dataclass(slots=True)
+class Placeholders:
+    """The stems in use, in order of first registration.
+
+    A *count* packs how many placeholders of each stem a piece has, four bits a stem.
+    """
+
+    stems: list[str] = field(default_factory=list)
+    _index: dict[str, int] = field(default_factory=dict)
+    _names: dict[int, tuple[tuple[str, str], ...]] = field(default_factory=dict)
+    _shifts: dict[tuple[int, int], tuple[tuple[str, str], ...] | None] = field(default_factory=dict)
+
+    def character(self, stem: str, number: int = 0) -> str:
+        """Return the character that stands for the placeholder `stem_number`."""
+        if stem not in self._index:
+            if len(self.stems) >= MOST_STEMS:
+                raise OverflowError(f"more than {MOST_STEMS} kinds of placeholders")
+            self._index[stem] = len(self.stems)
+            self.stems.append(stem)
+        return chr(FIRST + PER_STEM * self._index[stem] + number)
+
+    def token(self, character: str) -> str:
+        """Return the placeholder that a character stands for, such as NUMBER_0."""
+        stem, number = divmod(ord(character) - FIRST, PER_STEM)
+        return f"{self.stems[stem]}_{number}"
+
+    def names(self, text: str) -> list[tuple[str, str]]:
+        """Return (character, token) for every placeholder of a text."""
+        characters = sorted({c for c in text if FIRST <= ord(c) < _SPARE})
+        return [(character, self.token(character)) for character in characters]
+
+    def show(self, text: str) -> str:
+        """Return a text of the engine with placeholders by their names, and gaps as blanks."""
+        for character, token in self.names(text):
+            text = text.replace(character, token)
+        return text.replace(GAP, BLANK)
+
+    def names_in(self, count: int) -> tuple[tuple[str, str], ...]:
+        """Return (character, token) for every placeholder of a packed count, remembered."""
+        if count not in self._names:
+            self._names[count] = tuple(
+                (chr(FIRST + PER_STEM * stem + k), f"{name}_{k}")
+                for stem, name in enumerate(self.stems)
+                for k in range(count >> (_BITS * stem) & 15)
+            )
+        return self._names[count]
+
+    def count(self, characters: str) -> int:
+        """Return the packed count of the distinct placeholders in a text."""
+        total = 0
+        for character in set(characters):
+            if FIRST <= ord(character) < _SPARE:
+                total += 1 << (_BITS * ((ord(character) - FIRST) // PER_STEM))
+        return total
+
+    def shifts(self, before: int, count: int) -> tuple[tuple[str, str], ...] | None:
+        """Return the renamings that make room for `before`; None if a stem would pass ten.
+
+        Highest numbers first, so that applying them one after the other never merges two.
+        """
+        key = (before, count)
+        if key not in self._shifts:
+            self._shifts[key] = self._compute(before, count)
+        return self._shifts[key]
+
+    def _compute(self, before: int, count: int) -> tuple[tuple[str, str], ...] | None:
+        renamings: list[tuple[str, str]] = []
+        for stem in range(len(self.stems)):
+            here = count >> (_BITS * stem) & 15
+            moved = before >> (_BITS * stem) & 15
+            if not here or not moved:
+                continue
+            if here + moved > PER_STEM:
+                return None
+            first = FIRST + PER_STEM * stem
+            renamings.extend(
+                (chr(first + k), chr(first + k + moved)) for k in reversed(range(here))
+            )
+        return tuple(renamings)
+
+
+def mask_of(count: int) -> int:
+    """Return a packed count with all four bits set for every stem that it has.
+
+    >>> hex(mask_of(0x20010))
+    '0xf00f0'
+    """
+    mask, shift = 0, 0
+    while count >> shift:
+        if count >> shift & 15:
+            mask |= 15 << shift
+        shift += _BITS
+    return mask
+
+
+def in_sentence_order(words: str) -> tuple[tuple[str, str], ...]:
+    """Return the renamings after which the numbers of every stem rise from left to right.
+
+    Swaps go through spare characters, so that the renamings may be applied one after the other.
+
+    >>> a, b = chr(FIRST), chr(FIRST + 1)
+    >>> in_sentence_order(f"from {a} to {b}")
+    ()
+    >>> len(in_sentence_order(f"from {b} to {a}"))
+    4
+    """
+    by_stem: dict[int, list[str]] = {}
+    for character in dict.fromkeys(_ANY.findall(words)):
+        by_stem.setdefault((ord(character) - FIRST) // PER_STEM, []).append(character)
+    moves = [
+        (old, chr(FIRST + PER_STEM * stem + k))
+        for stem, characters in by_stem.items()
+        for k, old in enumerate(characters)
+        if ord(old) != FIRST + PER_STEM * stem + k
+    ]
+    away = tuple((old, chr(_SPARE + k)) for k, (old, _) in enumerate(moves))
+    back = tuple((chr(_SPARE + k), new) for k, (_, new) in enumerate(moves))
+    return away + back
+
+
+# ------------------------------------------------------------------------------------------ pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +177,7 @@ class Piece:
         words: the utterance without its determiner; placeholders are single characters.
         value: the program.
         features: what English needs to know.
-        count, mask: packed counts of placeholders (see placeholders.py).
+        count, mask: packed counts of placeholders (see `Placeholders`).
         slots: JSON text of what the placeholders fill, comma separated.
         derivation: JSON text of template ids, comma separated.
         attributes: columns of a table row; empty for all other pieces.
@@ -78,8 +218,8 @@ class Piece:
         try:
             return getattr(self.value.state, name)
         except AttributeError:
-            known = (*ENGLISH, "gap", *getattr(self.value.state, "__slots__", ()))
-            hint = did_you_mean(name, known) or f"it has {', '.join(known)}"
+            names = (*ENGLISH, "gap", *getattr(self.value.state, "__slots__", ()))
+            hint = did_you_mean(name, names) or f"it has {', '.join(names)}"
             message = f"{with_article(self.value.kind)} has no attribute {name!r}"
             raise GenieError(Problem("Y001", message, hint=hint)) from None
 
@@ -123,3 +263,21 @@ OF_WORDS: Mapping[str, Callable[[Piece], str | bool]] = {
     "takes_phrase": _takes_phrase,
     "takes_many": _takes_many,
 }
+
+
+# ----------------------------------------------------------------- what placeholders fill, as JSON
+
+
+def slot_text(token: str, type_: str, parameter: str) -> str:
+    """Return the JSON of one slot, as `"token":{..}`.
+
+    >>> slot_text("NUMBER_0", "Number", "@com.x.f:count")
+    '"NUMBER_0":{"type":"Number","parameter":"@com.x.f:count"}'
+    """
+    return f'"{token}":{slot_body(type_, parameter)}'
+
+
+@lru_cache(maxsize=8192)  # a few per parameter of the library, asked for at every row
+def slot_body(type_: str, parameter: str) -> str:
+    """Return the JSON of what a slot fills."""
+    return json.dumps({"type": type_, "parameter": parameter}, separators=(",", ":"))

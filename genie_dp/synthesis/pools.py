@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from genie_dp.synthesis.pieces import ENGLISH, OF_WORDS, Piece, sort_of
-from genie_dp.templates.guard import Test
+from genie_dp.templates.guard import GuardTest
 
 Key = tuple[object, ...]
 OTHER = "<other>"  # stands for values that no guard tells apart
@@ -56,20 +56,20 @@ class Pools:
         reads: tuple[str, ...],
         asked: tuple[tuple[str, frozenset[str]], ...],
         has_gap: bool,
-        tests: tuple[Test, ...] = (),
+        tests: tuple[GuardTest, ...] = (),
     ) -> Mapping[Key, Sequence[Piece]]:
         """Return the pieces that meet the requests, grouped by the attributes that a rule reads."""
         name = (category, lowest, highest, reads, asked, has_gap, tests)
         if name not in self._groups:
             merged: dict[Key, list[Piece]] = {}
             for level in range(lowest, min(highest + 1, len(self.levels.get(category, ())))):
-                found = self._level_groups(category, level, reads, asked, has_gap, tests)
-                for key, members in found.items():
+                level_groups = self._level_groups(category, level, reads, asked, has_gap, tests)
+                for key, members in level_groups.items():
                     merged.setdefault(key, []).extend(members)
             if "function" not in reads:
-                merged = {key: thinned(members, self.balance) for key, members in merged.items()}
+                merged = {key: thin_out(members, self.balance) for key, members in merged.items()}
             if self.copies:
-                merged = {key: self._weighted(members) for key, members in merged.items()}
+                merged = {key: self._repeat_by_weight(members) for key, members in merged.items()}
             self._groups[name] = merged
         return self._groups[name]
 
@@ -80,7 +80,7 @@ class Pools:
         reads: tuple[str, ...],
         asked: tuple[tuple[str, frozenset[str]], ...],
         has_gap: bool,
-        tests: tuple[Test, ...],
+        tests: tuple[GuardTest, ...],
     ) -> Mapping[Key, Sequence[Piece]]:
         name = (category, level, reads, asked, has_gap, tests)
         if name not in self._by_level:
@@ -95,7 +95,7 @@ class Pools:
         reads: tuple[str, ...],
         asked: tuple[tuple[str, frozenset[str]], ...],
         has_gap: bool,
-        tests: tuple[Test, ...],
+        tests: tuple[GuardTest, ...],
     ) -> Mapping[Key, Sequence[Piece]]:
         """Return the same for the pieces of a built-in category or a table."""
         name = (pool, reads, asked, has_gap, tests)
@@ -111,7 +111,7 @@ class Pools:
             self._kinds[name, words] = kinds_of(pieces, words)
         return self._kinds[name, words]
 
-    def merged(
+    def merge_alike(
         self, groups: Mapping[Key, Sequence[Piece]], apart: tuple[frozenset[Any] | None, ...]
     ) -> Mapping[Key, Sequence[Piece]]:
         """Return the groups with those joined that differ only in values which are all alike.
@@ -141,7 +141,7 @@ class Pools:
             self._groups[name] = {(): pieces} if pieces else {}
         return self._groups[name]
 
-    def _weighted(self, pieces: Sequence[Piece]) -> list[Piece]:
+    def _repeat_by_weight(self, pieces: Sequence[Piece]) -> list[Piece]:
         """Return the pieces, each as often as its function weighs; repeated rows are dropped."""
         others = self.copies[""]
         return [
@@ -151,7 +151,7 @@ class Pools:
         ]
 
 
-def thinned(pieces: list[Piece], balance: float) -> list[Piece]:
+def thin_out(pieces: list[Piece], balance: float) -> list[Piece]:
     """Return the pieces with functions of many pieces thinned out, evenly, in the same order.
 
     Where a cell does not speak of one function, its pieces would follow their counts: a function
@@ -170,16 +170,16 @@ def thinned(pieces: list[Piece], balance: float) -> list[Piece]:
     }
     if not steps:
         return pieces
-    met = dict.fromkeys(steps, 0)
-    kept = []
+    counts_so_far = dict.fromkeys(steps, 0)
+    remaining = []
     for piece, function in zip(pieces, of_function, strict=True):
         if function in steps:
-            number, step = met[function], steps[function]
-            met[function] += 1
+            number, step = counts_so_far[function], steps[function]
+            counts_so_far[function] += 1
             if number and int(number / step) == int((number - 1) / step):
                 continue
-        kept.append(piece)
-    return kept
+        remaining.append(piece)
+    return remaining
 
 
 def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece]]:
@@ -188,22 +188,22 @@ def kinds_of(pieces: Iterable[Piece], words: tuple[str, ...]) -> list[list[Piece
     Of attributes that are read from the words of a piece, `words` names those that count.
     """
     readers = [OF_WORDS[word] for word in words]
-    found: dict[object, list[Piece]] = {}
+    kinds: dict[object, list[Piece]] = {}
     for piece in pieces:
         sort: object = piece.sort or sort_of(piece)
         if readers:
             sort = (sort, *[read(piece) for read in readers])
-        if sort in found:
-            found[sort].append(piece)
+        if sort in kinds:
+            kinds[sort].append(piece)
         else:
-            found[sort] = [piece]
-    return list(found.values())
+            kinds[sort] = [piece]
+    return list(kinds.values())
 
 
 def _words_in(
     reads: tuple[str, ...],
     asked: tuple[tuple[str, frozenset[str]], ...],
-    tests: tuple[Test, ...],
+    tests: tuple[GuardTest, ...],
 ) -> tuple[str, ...]:
     """Return the attributes read from words that a request, a test or a rule looks at."""
     names = {*reads, *(name for name, _ in asked), *(a for t in tests for _, a in t.reads)}
@@ -215,7 +215,7 @@ def group(
     reads: tuple[str, ...],
     asked: tuple[tuple[str, frozenset[str]], ...],
     has_gap: bool,
-    tests: tuple[Test, ...] = (),
+    tests: tuple[GuardTest, ...] = (),
 ) -> dict[Key, list[Piece]]:
     """Return the pieces that meet requests and tests by their values of `reads`, first met first.
 
@@ -227,7 +227,7 @@ def group(
     )
     see, read = reader(looked_at), reader(reads)
     decided: dict[Key, bool] = {}
-    found: dict[Key, list[Piece]] = {}
+    groups: dict[Key, list[Piece]] = {}
     for kind in kinds:
         piece = kind[0]
         if bool(piece.value.gap) != has_gap:
@@ -238,8 +238,8 @@ def group(
                 decided[seen] = _fits(dict(zip(looked_at, seen, strict=True)), asked, tests)
             if not decided[seen]:
                 continue
-        found.setdefault(read(piece), []).extend(kind)
-    return found
+        groups.setdefault(read(piece), []).extend(kind)
+    return groups
 
 
 def reader(names: tuple[str, ...]) -> Callable[[Piece], Key]:
@@ -278,7 +278,7 @@ _PATHS = {"gap": "value.gap", **{name: f"features.{name}" for name in ENGLISH}}
 def _fits(
     attributes: Mapping[str, object],
     asked: tuple[tuple[str, frozenset[str]], ...],
-    tests: tuple[Test, ...],
+    tests: tuple[GuardTest, ...],
 ) -> bool:
     return all(attributes[name] in allowed for name, allowed in asked) and all(
         test.evaluate(lambda _, name: attributes[name]) for test in tests

@@ -8,10 +8,10 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language, Value
-from genie_dp.synthesis.pieces import Piece
-from genie_dp.synthesis.placeholders import Placeholders
+from genie_dp.languages.library import Library
+from genie_dp.synthesis.pieces import Piece, Placeholders
 from genie_dp.templates.ast import Template
-from genie_dp.templates.bodies import placed
+from genie_dp.templates.grammar import place_in_file
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class PythonBody:
     function: Callable[..., Any]
     arguments: Sequence[str]
     language: Language
-    library: Any
+    library: Library
     placeholders: Placeholders
     skips: bool
     is_root: bool = False
@@ -41,14 +41,14 @@ class PythonBody:
     def build(self, children: Mapping[str, Value]) -> Value | None:
         """Return the value of what the function returns."""
         names = self.placeholders.names("".join(children[name].text for name in self.arguments))
-        given = [children[name].shift(names) for name in self.arguments]
-        programs = [self.language.program(value) for value in given]
+        values = [children[name].shift(names) for name in self.arguments]
+        programs = [self.language.program(value) for value in values]
         try:
             result = self.function(*programs)
         except Exception as error:  # noqa: BLE001 - any error of the user's code is the user's
             if not self.skips:
-                what = f"raised {type(error).__name__}"
-                raise GenieError(self._problem(str(error), what, given)) from error
+                fault = f"raised {type(error).__name__}"
+                raise GenieError(self._problem(str(error), fault, values)) from error
             self.raised[type(error).__name__] += 1
             return None
         if result is None:
@@ -56,15 +56,21 @@ class PythonBody:
         try:
             value = self._value(result)
         except GenieError as error:
-            told = error.problems[0]
-            what = (
-                f"no {self.kind}" if told.code == "Y010" or told.stage == "syntax" else "ill-typed"
+            problem = error.problems[0]
+            fault = (
+                f"no {self.kind}"
+                if problem.code == "Y010" or problem.stage == "syntax"
+                else "ill-typed"
             )
             if not self.skips:
-                shown = f"an ill-typed {self.kind}" if what == "ill-typed" else what
-                message = f"{told.code}: {told.message}" if what == "ill-typed" else told.message
-                raise GenieError(self._problem(message, f"returned {shown}", given)) from error
-            self.raised[what] += 1
+                returned = f"an ill-typed {self.kind}" if fault == "ill-typed" else fault
+                message = (
+                    f"{problem.code}: {problem.message}"
+                    if fault == "ill-typed"
+                    else problem.message
+                )
+                raise GenieError(self._problem(message, f"returned {returned}", values)) from error
+            self.raised[fault] += 1
             return None
         # Longest first, so that NUMBER_0 is not found inside of PHONE_NUMBER_0.
         back = sorted(((token, c) for c, token in names), key=lambda pair: -len(pair[0]))
@@ -78,27 +84,29 @@ class PythonBody:
             raise GenieError(Problem("Y010", message))
         value = self.language.value(result, self.library, whole=self.is_root)
         # A policy is a whole program, too.
-        wanted = "program" if self.kind == "policy" else self.kind
-        if value.kind != wanted:
+        kind = "program" if self.kind == "policy" else self.kind
+        if value.kind != kind:
             message = f"expected {self.kind}, got {value.kind} {value.text}"
             raise GenieError(Problem("Y010", message))
         return value
 
-    def _problem(self, told: str, what: str, given: Sequence[Value]) -> Problem:
-        named = zip(self.arguments, given, strict=True)
-        shown = "; ".join(f"{name} = {value.text}" for name, value in named)
-        message = f"the function of template {self.template.id!r} {what}: {told}\n  given: {shown}"
+    def _problem(self, reason: str, fault: str, values: Sequence[Value]) -> Problem:
+        named = zip(self.arguments, values, strict=True)
+        children = "; ".join(f"{name} = {value.text}" for name, value in named)
+        message = (
+            f"the function of template {self.template.id!r} {fault}: {reason}\n  given: {children}"
+        )
         hint = "mend the function, return None to reject, or go on with --on-error skip"
         return Problem("Y010", message, self.template.body_span or self.template.span, hint)
 
 
-def raised_in(bodies: Iterable[Any]) -> Counter[str]:
+def count_raised(bodies: Iterable[Any]) -> Counter[str]:
     """Return how often the Python bodies among these raised: "template: exception" -> times."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for body in {id(b): b for b in bodies if isinstance(b, PythonBody)}.values():
         for name, count in body.raised.items():
-            found[f"{body.template.id}: {name}"] = count
-    return found
+            counts[f"{body.template.id}: {name}"] = count
+    return counts
 
 
 def with_derivation(error: GenieError, template: Template, pieces: Sequence[Piece]) -> GenieError:
@@ -109,9 +117,9 @@ def with_derivation(error: GenieError, template: Template, pieces: Sequence[Piec
     names = [template.id]
     for piece in pieces:
         names.extend(json.loads(f"[{piece.derivation}]"))
-    shown = " ".join(names)
+    derivation = " ".join(names)
     problems = [
-        placed(replace(p, message=f"{p.message}\n  derivation: {shown}"), template)
+        place_in_file(replace(p, message=f"{p.message}\n  derivation: {derivation}"), template)
         for p in error.problems
     ]
     return GenieError(problems, sources=error.sources)

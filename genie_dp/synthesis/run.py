@@ -24,14 +24,22 @@ from genie_dp.run.files import open_text
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.run.work import interruptible, refuse_or_clear
-from genie_dp.synthesis.checkpoint import RowsSoFar, distinct_programs, open_rows
+from genie_dp.synthesis.cache import load_leaves, load_pools, make_and_save_leaves, save_pools
 from genie_dp.synthesis.compiler import compile_grammar
 from genie_dp.synthesis.config import SynthesisConfig
-from genie_dp.synthesis.engine import Engine, build_engine, engine_of
-from genie_dp.synthesis.kept import keep_drawn, kept_drawn, kept_lexicon, new_lexicon
-from genie_dp.synthesis.parts import Part, Source, Tally, block_numbers, parts
-from genie_dp.synthesis.preview import Sample, samples
-from genie_dp.synthesis.seen import Seen
+from genie_dp.synthesis.engine import SynthesisEngine, build_engine, engine_from_pools
+from genie_dp.synthesis.rows import (
+    BlockSource,
+    NewRows,
+    RowFolder,
+    SynthesisCounts,
+    block_numbers,
+    count_distinct_programs,
+    new_rows,
+    open_row_folder,
+)
+from genie_dp.synthesis.sentence_hashes import SentenceHashes
+from genie_dp.synthesis.trials import TemplateSample, samples
 from genie_dp.templates.grammar import DEFAULT_SUBSET, subset
 from genie_dp.templates.inputs import Inputs, load_inputs
 
@@ -71,7 +79,7 @@ class SynthesisResult(Result):
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _SynthesisRun:
     """What one run of synthesis is asked for."""
 
     config: SynthesisConfig
@@ -105,7 +113,7 @@ class _Run:
             "config": config,
             "shard": list(self.shard),
             "rows": self.line_format,
-            **({"prior": self.prior.told()} if self.prior else {}),
+            **({"prior": self.prior.manifest_fields()} if self.prior else {}),
         }
 
 
@@ -141,12 +149,15 @@ def run(
     started = time.monotonic()
     needs_file = [name for name, is_on in (("report", report), ("resume", output.resume)) if is_on]
     format = rows_format(output.target, output.format, what="pairs", needs_file=needs_file)
-    job = _Run(config, inputs, prior, output, format, jobs, shard, report, progress)
+    job = _SynthesisRun(config, inputs, prior, output, format, jobs, shard, report, progress)
     if output.target != "-":
         refuse_or_clear(output.path, output.work, resume=output.resume, overwrite=output.overwrite)
-    with _cluster(scheduler) as client, _EngineOf(job, every_template=bool(report)) as engine:
-        in_pools = engine.compiled.raised()
-        source = _source(job, engine, client) if client else None
+    with (
+        _connect_cluster(scheduler) as client,
+        _EngineInUse(job, every_template=bool(report)) as engine,
+    ):
+        in_pools = engine.compiled.count_raised()
+        source = _remote_source(job, engine, client) if client else None
         if output.target == "-":
             tally = _to_stdout(job, engine, source)
         else:
@@ -158,33 +169,33 @@ def iterate(
     config: SynthesisConfig, inputs: Inputs, *, prior: PriorFile | None = None
 ) -> Iterator[Example]:
     """Yield the rows that `run` would write, made as they are asked for."""
-    job = _Run(config, inputs, prior, Output("-"), "jsonl", 1, (0, 1), None, False)
-    with _EngineOf(job) as engine:
-        for part in _parts(job, engine, 0, Seen(), Tally(), None):
+    job = _SynthesisRun(config, inputs, prior, Output("-"), "jsonl", 1, (0, 1), None, False)
+    with _EngineInUse(job) as engine:
+        for part in _parts(job, engine, 0, SentenceHashes(), SynthesisCounts(), None):
             for line in part.text.decode().splitlines():
                 yield from_json(line)
 
 
-def preview(config: SynthesisConfig, inputs: Inputs, count: int) -> Iterator[Sample]:
+def preview(config: SynthesisConfig, inputs: Inputs, count: int) -> Iterator[TemplateSample]:
     """Yield `count` random results of each template, for whoever edits it."""
-    job = _Run(config, inputs, None, Output("-"), "jsonl", 1, (0, 1), None, False)
-    with _EngineOf(job, every_template=True) as engine:
+    job = _SynthesisRun(config, inputs, None, Output("-"), "jsonl", 1, (0, 1), None, False)
+    with _EngineInUse(job, every_template=True) as engine:
         yield from samples(engine, count)
 
 
 # ---------------------------------------------------------------------------------- the engine
 
 
-class _EngineOf(AbstractContextManager[Engine]):
+class _EngineInUse(AbstractContextManager[SynthesisEngine]):
     """Builds the engine of a run; while it is in use the garbage collector leaves it alone.
 
     The collector would look at all of it again and again, a fifth of the time (November 2026).
     """
 
-    def __init__(self, job: _Run, *, every_template: bool = False):
+    def __init__(self, job: _SynthesisRun, *, every_template: bool = False):
         self.job, self.every_template = job, every_template
 
-    def __enter__(self) -> Engine:
+    def __enter__(self) -> SynthesisEngine:
         job = self.job
         gc.disable()
         try:
@@ -203,22 +214,22 @@ def _build(
     prior: PriorFile | None,
     *,
     every_template: bool = False,
-) -> Engine:
+) -> SynthesisEngine:
     """Return the engine: everything before the first row.
 
     With `every_template` it knows templates that only give leaves, too.
     """
     _check_names(config, inputs)
     grammar = subset(inputs.grammar, config.subsets)
-    drawn = kept_drawn(inputs, config)
-    lexicon = drawn.lexicon if drawn else kept_lexicon(inputs, config)
-    known = None if every_template else lexicon
-    compiled = compile_grammar(grammar, inputs.language, inputs.library, config, known)
+    pools = load_pools(inputs, config)
+    lexicon = pools.lexicon if pools else load_leaves(inputs, config)
+    known_leaves = None if every_template else lexicon
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config, known_leaves)
     weighs = prior.prior if prior else None
-    if drawn is not None:
-        engine = engine_of(compiled, config, drawn, weighs)
+    if pools is not None:
+        engine = engine_from_pools(compiled, config, pools, weighs)
     else:
-        lexicon = lexicon or new_lexicon(inputs, compiled, config)
+        lexicon = lexicon or make_and_save_leaves(inputs, compiled, config)
         engine = build_engine(compiled, config, lexicon, weighs)
     if not engine.plan.total:
         hint = "see `genie-dp check`; are --include, --exclude and --subset what you mean?"
@@ -237,54 +248,58 @@ def _check_names(config: SynthesisConfig, inputs: Inputs) -> None:
         if name not in flags
     ]
     if inputs.language.has_skills:
-        known = {signature.qualified for signature in inputs.library.functions()}
-        problems.extend(_idle_globs("--include", config.include, known))
-        problems.extend(_idle_globs("--exclude", config.exclude, known))
+        functions = {signature.qualified for signature in inputs.library.functions()}
+        problems.extend(_idle_globs("--include", config.include, functions))
+        problems.extend(_idle_globs("--exclude", config.exclude, functions))
         problems.extend(
             Problem(
-                "Y032", f"unknown function {name!r} in --weights", hint=did_you_mean(name, known)
+                "Y032",
+                f"unknown function {name!r} in --weights",
+                hint=did_you_mean(name, functions),
             )
             for name in config.weights
-            if name not in known
+            if name not in functions
         )
     if problems:
         raise GenieError(problems)
 
 
-def _idle_globs(option: str, globs: Collection[str], known: Collection[str]) -> Iterator[Problem]:
+def _idle_globs(
+    option: str, globs: Collection[str], functions: Collection[str]
+) -> Iterator[Problem]:
     for glob in globs:
-        if not any(fnmatchcase(name, glob) for name in known):
-            hint = did_you_mean(glob, known) or "functions are written @com.gmail.inbox"
+        if not any(fnmatchcase(name, glob) for name in functions):
+            hint = did_you_mean(glob, functions) or "functions are written @com.gmail.inbox"
             yield Problem("Y033", f"no function is named {glob!r}, given to {option}", hint=hint)
 
 
 # ------------------------------------------------------------------------------------ a cluster
 
 
-def _cluster(scheduler: str | None) -> AbstractContextManager[Any]:
+def _connect_cluster(scheduler: str | None) -> AbstractContextManager[Any]:
     """Return the connection to a cluster, before anything that takes time."""
     if scheduler is None:
         return nullcontext()
-    from genie_dp.synthesis.distributed import connected
+    from genie_dp.synthesis.distributed import connect
 
-    return connected(scheduler)
+    return connect(scheduler)
 
 
-def _source(job: _Run, engine: Engine, client: Any) -> Source:
+def _remote_source(job: _SynthesisRun, engine: SynthesisEngine, client: Any) -> BlockSource:
     from genie_dp.synthesis.distributed import parcel_of, remote_blocks
 
     parcel = parcel_of(job.inputs.sources, _rebuilder(job), engine)
     return partial(remote_blocks, client, parcel, format=job.line_format)
 
 
-def _rebuilder(job: _Run) -> Callable[[Callable[[Path], Path]], Engine]:
+def _rebuilder(job: _SynthesisRun) -> Callable[[Callable[[Path], Path]], SynthesisEngine]:
     """Return what builds the engine again where the inputs lie elsewhere."""
     inputs = job.inputs
     read = {Path(os.path.abspath(file)) for file in inputs.sources}
     shipped = [data_folder("thingpedia")] if inputs.language.has_skills else []
     skills = [Path(os.path.abspath(path)) for path in inputs.skills or shipped]
     return partial(
-        engine_at,
+        build_engine_at,
         inputs.language.name,
         # Of a folder that gave nothing, since all in it is broken, nothing travels.
         tuple(path for path in skills if any(f.is_relative_to(path) for f in read)),
@@ -295,7 +310,7 @@ def _rebuilder(job: _Run) -> Callable[[Callable[[Path], Path]], Engine]:
     )
 
 
-def engine_at(
+def build_engine_at(
     language: str,
     skills: tuple[Path, ...],
     grammar: tuple[Path, ...],
@@ -303,7 +318,7 @@ def engine_at(
     config: SynthesisConfig,
     prior: PriorFile | None,
     place: Callable[[Path], Path],
-) -> Engine:
+) -> SynthesisEngine:
     """Return the engine of inputs that lie elsewhere; a worker of a cluster calls it."""
     skills, grammar = (tuple(map(place, paths)) for paths in (skills, grammar))
     inputs = load_inputs(language, skills, grammar, skip_broken=skip_broken)
@@ -314,57 +329,68 @@ def engine_at(
 
 
 def _parts(
-    job: _Run, engine: Engine, start: int, seen: Seen, tally: Tally, source: Source | None
-) -> Iterator[Part]:
-    return parts(
+    job: _SynthesisRun,
+    engine: SynthesisEngine,
+    start: int,
+    seen: SentenceHashes,
+    tally: SynthesisCounts,
+    source: BlockSource | None,
+) -> Iterator[NewRows]:
+    return new_rows(
         engine, block_numbers(engine, job.shard)[start:], seen, tally, jobs=job.jobs,
         format=job.line_format, limit=job.limit, source=source,
     )  # fmt: skip
 
 
-def _to_stdout(job: _Run, engine: Engine, source: Source | None) -> Tally:
-    tally = Tally()
-    for part in _parts(job, engine, 0, Seen(), tally, source):
+def _to_stdout(
+    job: _SynthesisRun, engine: SynthesisEngine, source: BlockSource | None
+) -> SynthesisCounts:
+    tally = SynthesisCounts()
+    for part in _parts(job, engine, 0, SentenceHashes(), tally, source):
         sys.stdout.write(part.text.decode())
     return tally
 
 
-def _to_file(job: _Run, engine: Engine, in_pools: Counter[str], source: Source | None) -> Tally:
+def _to_file(
+    job: _SynthesisRun, engine: SynthesisEngine, in_pools: Counter[str], source: BlockSource | None
+) -> SynthesisCounts:
     settings = {**job.settings(), "block": engine.plan.block}
-    made = open_rows(job.output.work, settings, resume=job.output.resume)
-    folder = made.work.path
+    row_folder = open_row_folder(job.output.work, settings, resume=job.output.resume)
+    folder = row_folder.work.path
     with interruptible(folder):
         try:
-            _make_rows(job, engine, made, source)
+            _make_rows(job, engine, row_folder, source)
         finally:
-            made.work.close()
+            row_folder.work.close()
         if job.report is not None:
-            _write_report(job, engine, made, in_pools)
+            _write_report(job, engine, row_folder, in_pools)
         target = job.output.target
         deliver(folder / "rows", job.line_format, target, job.format)
-        manifest = _manifest(job, settings, made.tally, in_pools, engine.pools.refused)
+        manifest = _manifest(job, settings, row_folder.tally, in_pools, engine.pools.refused)
         write_json(manifest_of(target), manifest)
     shutil.rmtree(folder)
-    return made.tally
+    return row_folder.tally
 
 
-def _make_rows(job: _Run, engine: Engine, made: RowsSoFar, source: Source | None) -> None:
-    if job.limit is not None and made.tally.rows >= job.limit:
+def _make_rows(
+    job: _SynthesisRun, engine: SynthesisEngine, row_folder: RowFolder, source: BlockSource | None
+) -> None:
+    if job.limit is not None and row_folder.tally.rows >= job.limit:
         return
-    start = made.next_position
-    todo = _parts(job, engine, start, made.seen, made.tally, source)
+    start = row_folder.next_position
+    todo = _parts(job, engine, start, row_folder.seen, row_folder.tally, source)
     total = len(block_numbers(engine, job.shard)) - start
     counted = show_progress(todo, label="synthesize", total=total, show=job.progress)
     for position, part in enumerate(counted, start):
-        made.add(part, position)
+        row_folder.add(part, position)
         if position == start:
-            keep_drawn(job.inputs, engine)  # while workers make the next rows
+            save_pools(job.inputs, engine)  # while workers make the next rows
 
 
 def _manifest(
-    job: _Run,
+    job: _SynthesisRun,
     settings: Mapping[str, Any],
-    tally: Tally,
+    tally: SynthesisCounts,
     raised_in_pools: Counter[str],
     refused_in_pools: Counter[str],
 ) -> dict[str, Any]:
@@ -386,27 +412,32 @@ def _manifest(
     }
 
 
-def _write_report(job: _Run, engine: Engine, made: RowsSoFar, in_pools: Counter[str]) -> None:
-    from genie_dp.synthesis.report import make_report
-    from genie_dp.synthesis.report_page import page
+def _write_report(
+    job: _SynthesisRun, engine: SynthesisEngine, row_folder: RowFolder, in_pools: Counter[str]
+) -> None:
+    from genie_dp.synthesis.report import make_report, render_page
 
-    folder = made.work.path
+    folder = row_folder.work.path
     with lines_of(folder / "rows") as rows, lines_of(folder / "ambiguous") as ambiguous:
         report = make_report(
-            engine, made.tally, job.inputs.grammar, job.inputs.library,
+            engine, row_folder.tally, job.inputs.grammar, job.inputs.library,
             rows=rows, ambiguous=ambiguous, settings=job.settings(),
-            distinct_programs=distinct_programs(folder), raised_in_pools=in_pools,
+            distinct_programs=count_distinct_programs(folder), raised_in_pools=in_pools,
         )  # fmt: skip
     write_json(f"{job.report}/report.json", report)
     with open_text(f"{job.report}/report.html") as out:
-        out.write(page(report))
+        out.write(render_page(report))
 
 
 # ------------------------------------------------------------------------------------ the result
 
 
 def _result(
-    job: _Run, engine: Engine, tally: Tally, in_pools: Counter[str], seconds: float
+    job: _SynthesisRun,
+    engine: SynthesisEngine,
+    tally: SynthesisCounts,
+    in_pools: Counter[str],
+    seconds: float,
 ) -> SynthesisResult:
     return SynthesisResult(
         job.output.target,
@@ -425,14 +456,14 @@ def _result(
     )
 
 
-def _prior_notes(job: _Run, engine: Engine) -> Iterator[str]:
+def _prior_notes(job: _SynthesisRun, engine: SynthesisEngine) -> Iterator[str]:
     """Yield what the prior did."""
     if job.prior is None:
         return
     if engine.steering is None:
         yield "prior: neutral, so the rows are as without it"
         return
-    note = f"prior: 1 of {1 / engine.steering.kept:.1f} draws kept"
+    note = f"prior: 1 of {1 / engine.steering.share_kept:.1f} draws kept"
     if unknown := _unknown_functions(job.prior, job.inputs):
         note += f"; not in the skills: {', '.join(unknown[:_MOST_UNKNOWN])}"
         rest = len(unknown) - _MOST_UNKNOWN
@@ -444,14 +475,16 @@ def _unknown_functions(prior: PriorFile, inputs: Inputs) -> list[str]:
     """Return the functions that a prior weighs and the library has not, sorted."""
     if not inputs.language.has_skills:
         return []
-    known = {signature.qualified for signature in inputs.library.functions()}
-    return sorted(prior.prior.function_weights.keys() - known)
+    functions = {signature.qualified for signature in inputs.library.functions()}
+    return sorted(prior.prior.function_weights.keys() - functions)
 
 
-def _size_notes(job: _Run, engine: Engine, tally: Tally) -> Iterator[str]:
+def _size_notes(
+    job: _SynthesisRun, engine: SynthesisEngine, tally: SynthesisCounts
+) -> Iterator[str]:
     """Yield why there are fewer rows than were asked for."""
-    asked = job.config.size
-    if asked is None or tally.rows >= asked or job.shard[1] > 1:
+    size = job.config.size
+    if size is None or tally.rows >= size or job.shard[1] > 1:
         return
     if engine.plan.total < sum(engine.plan.sizes.tolist()):
         why = "too many draws were left out; a greater --size gives more"
@@ -460,7 +493,7 @@ def _size_notes(job: _Run, engine: Engine, tally: Tally) -> Iterator[str]:
             f"the templates give no more up to depth {job.config.max_depth} "
             f"with pools of {job.config.pool_size:,}"
         )
-    yield f"note: {asked:,} were asked for; {why}"
+    yield f"note: {size:,} were asked for; {why}"
 
 
 def _raised_notes(inputs: Inputs, raised: Counter[str]) -> Iterator[str]:

@@ -41,19 +41,19 @@ class Steering:
         logs: function -> logarithm of its factor; others have 0.
         pairs: pair of functions -> factor.
         bound: the factor of draws that are always kept.
-        kept: share of draws that are kept, about.
+        share_kept: share of draws that are kept, about.
         seed: of the decisions.
     """
 
     logs: Mapping[str, float]
     pairs: Mapping[str, float]
     bound: float
-    kept: float
+    share_kept: float
     seed: int
 
     def keeps(self, place: int, functions: Iterable[str] | None) -> bool:
         """Tell whether the draw at a place is kept; None is one that gave no program."""
-        probability = self.kept
+        probability = self.share_kept
         if functions is not None:
             probability = math.exp(self._log(tuple(dict.fromkeys(functions)))) / self.bound
         if probability >= 1:
@@ -79,7 +79,7 @@ def is_neutral(prior: PrivatePrior) -> bool:
     return not has_shares and weights <= {1.0}
 
 
-def steering(
+def make_steering(
     prior: PrivatePrior,
     pilot: Sequence[Sequence[str]],
     seed: int,
@@ -95,20 +95,20 @@ def steering(
     """
     if is_neutral(prior) or not any(pilot):
         return None
-    draws = _Draws.of(pilot, prior.pair_weights)
+    draws = _PilotDraws.from_pilot(pilot, prior.pair_weights)
     target = _target(prior, draws, weights or {})
     logs = np.zeros(len(draws.names))
-    bound, kept = 1.0, np.ones(len(pilot))
+    bound, probabilities = 1.0, np.ones(len(pilot))
     for _ in range(_ROUNDS):
-        bound, kept = draws.kept(logs)
-        now = draws.shares(kept)
+        bound, probabilities = draws.keep_chances(logs)
+        now = draws.shares(probabilities)
         logs = np.clip(logs + _STEP * np.log(target / now), -_WIDEST, _WIDEST)
-    found = {name: round(float(x), 6) for name, x in zip(draws.names, logs, strict=True)}
-    return Steering(found, prior.pair_weights, bound, float(kept.mean()), seed)
+    logs_by_name = {name: round(float(x), 6) for name, x in zip(draws.names, logs, strict=True)}
+    return Steering(logs_by_name, prior.pair_weights, bound, float(probabilities.mean()), seed)
 
 
 @dataclass(frozen=True, slots=True)
-class _Draws:
+class _PilotDraws:
     """A sample of draws as a sparse matrix: draw rows[i] has function columns[i].
 
     Attributes:
@@ -124,7 +124,9 @@ class _Draws:
     pairs: F64
 
     @classmethod
-    def of(cls, pilot: Sequence[Sequence[str]], pairs: Mapping[str, float]) -> "_Draws":
+    def from_pilot(
+        cls, pilot: Sequence[Sequence[str]], pairs: Mapping[str, float]
+    ) -> "_PilotDraws":
         distinct = [tuple(dict.fromkeys(functions)) for functions in pilot]
         names = tuple(sorted({name for functions in distinct for name in functions}))
         places = {name: place for place, name in enumerate(names)}
@@ -137,7 +139,7 @@ class _Draws:
             np.array([_log_of_pairs(pairs, functions) for functions in distinct]),
         )
 
-    def kept(self, logs: F64) -> tuple[float, F64]:
+    def keep_chances(self, logs: F64) -> tuple[float, F64]:
         """Return the bound, and the probability that each draw is kept, shape (draws,)."""
         sums = np.bincount(self.rows, logs[self.columns], len(self.counts))
         factors = np.exp(sums / np.maximum(1, self.counts) + self.pairs)
@@ -150,19 +152,19 @@ class _Draws:
             high = low
         return high, np.minimum(1.0, factors / high)
 
-    def shares(self, kept: F64) -> F64:
+    def shares(self, probabilities: F64) -> F64:
         """Return the share of each function among all of the draws kept, shape (functions,)."""
-        found = np.bincount(self.columns, kept[self.rows], len(self.names))
-        shares: F64 = found / found.sum()
+        sums = np.bincount(self.columns, probabilities[self.rows], len(self.names))
+        shares: F64 = sums / sums.sum()
         return shares
 
 
-def _target(prior: PrivatePrior, draws: _Draws, weights: Mapping[str, float]) -> F64:
+def _target(prior: PrivatePrior, draws: _PilotDraws, weights: Mapping[str, float]) -> F64:
     """Return the shares that functions are to have; without a signal those that they have."""
     own = draws.shares(np.ones(len(draws.counts)))
-    wanted = np.array([prior.function_shares.get(name, 0.0) for name in draws.names])
-    if wanted.sum():
-        mixed = prior.signal * wanted / wanted.sum() + (1 - prior.signal) * own
+    shares = np.array([prior.function_shares.get(name, 0.0) for name in draws.names])
+    if shares.sum():
+        mixed = prior.signal * shares / shares.sum() + (1 - prior.signal) * own
     else:
         mixed = own * np.array([prior.function_weights.get(name, 1.0) for name in draws.names])
     mixed = mixed * np.array([weights.get(name, 1.0) for name in draws.names])

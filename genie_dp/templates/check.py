@@ -14,9 +14,20 @@
 | G024 | unknown Python function |
 | G026 | too many alternatives |
 
-Mistakes inside bodies have the codes of the target language. Warnings are in warnings.py; G001 to
-G014 come from reading the files. G109, a warning, is found here: a gap asked of a category that has
-none with these skills.
+Mistakes inside bodies have the codes of the target language; G001 to G014 come from reading the
+files. Warnings are of what can be read, yet is hardly what was meant:
+
+| code | warning |
+|---|---|
+| G101 | a category that no root leads to |
+| G102 | a category without templates, or whose derivations never end |
+| G103 | a parameter that the body does not use |
+| G104 | left recursion without growth: `A := x:A -> ..`, also through other categories |
+| G105 | two primitive templates with one utterance and two programs |
+| G106 | a noun phrase that starts with a verb |
+| G107 | an alternative without words and children |
+| G108 | a child that the body does not use |
+| G109 | a gap asked of a category that has none with these skills |
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,28 +35,29 @@ from dataclasses import replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean, with_article
-from genie_dp.languages.base import Fragment, Language
+from genie_dp.languages.base import Fragment, Language, Value
+from genie_dp.languages.library import Library
 from genie_dp.templates.ast import (
     Child,
     Determiner,
     Inflect,
+    Placeholder,
     PlainItem,
+    PlainWords,
+    QuotedWords,
     Request,
     Template,
-    Words,
-)
-from genie_dp.templates.bodies import compile_body, names_in_body
-from genie_dp.templates.expand import (
     children_of,
     count_utterances,
     placeholders_of,
     plain_utterances,
 )
-from genie_dp.templates.grammar import BUILT_IN, Grammar, Table
+from genie_dp.templates.english import starts_with_verb
+from genie_dp.templates.grammar import BUILT_IN, Grammar, compile_body, names_in_body
 from genie_dp.templates.guard import compared_with
-from genie_dp.templates.warnings import warnings
 
 MOST_ALTERNATIVES = 256
+NOUN_PHRASE = "noun phrase"
 
 _NUMBERS = ("sg", "pl", "mass")
 _SORTS = ("a", "the", "my", "none", "fixed")
@@ -71,24 +83,23 @@ ENGLISH = (
 )  # fmt: skip
 
 
-def check_grammar(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
+def check_grammar(grammar: Grammar, language: Language, library: Library) -> list[Problem]:
     """Return every error and warning, in the order of the files."""
     checker = _Checker(grammar, language, library)
     problems = checker.problems()
-    problems += warnings(_sayable(grammar), language, library, checker.fragments)
+    # Of those that can be said in too many ways nothing else is told.
+    short_templates = [
+        t for t in grammar.templates if count_utterances(t.utterance) <= MOST_ALTERNATIVES
+    ]
+    short = replace(grammar, templates=tuple(short_templates))
+    problems += find_warnings(short, language, library, checker.fragments)
     return in_order(problems, grammar)
 
 
-def errors_of(grammar: Grammar, language: Language, library: Any) -> list[Problem]:
+def errors_of(grammar: Grammar, language: Language, library: Library) -> list[Problem]:
     """Return every error, in the order of the files; that is quicker than with the warnings."""
-    found = _Checker(grammar, language, library).problems()
-    return in_order([problem for problem in found if problem.severity == "error"], grammar)
-
-
-def _sayable(grammar: Grammar) -> Grammar:
-    """Return the grammar without the templates that can be said in too many ways."""
-    short = [t for t in grammar.templates if count_utterances(t.utterance) <= MOST_ALTERNATIVES]
-    return replace(grammar, templates=tuple(short))
+    problems = _Checker(grammar, language, library).problems()
+    return in_order([problem for problem in problems if problem.severity == "error"], grammar)
 
 
 def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
@@ -102,16 +113,10 @@ def in_order(problems: list[Problem], grammar: Grammar) -> list[Problem]:
     return sorted(dict.fromkeys(problems), key=place)
 
 
-def _roots(grammar: Grammar) -> Iterator[Problem]:
-    if not grammar.roots():
-        hint = 'mark what makes whole sentences: category COMMAND : program root ".."'
-        yield Problem("G023", "no category is a root, so nothing can be derived", hint=hint)
-
-
 class _Checker:
     """Checks one template after the other; keeps what compiles for the checks after it."""
 
-    def __init__(self, grammar: Grammar, language: Language, library: Any):
+    def __init__(self, grammar: Grammar, language: Language, library: Library):
         self.grammar, self.language, self.library = grammar, language, library
         self.fragments: dict[str, Fragment] = {}
         self.unknown: dict[str, list[Span | None]] = {}
@@ -122,7 +127,10 @@ class _Checker:
         problems += self.categories()
         problems += self.tables()
         problems += self.gaps()
-        problems += _roots(self.grammar)
+        if not self.grammar.roots():
+            message = "no category is a root, so nothing can be derived"
+            hint = 'mark what makes whole sentences: category COMMAND : program root ".."'
+            problems.append(Problem("G023", message, hint=hint))
         return problems
 
     def template(self, template: Template) -> Iterator[Problem]:
@@ -143,7 +151,10 @@ class _Checker:
     # ------------------------------------------------------------- categories and requests
 
     def _categories(self, template: Template) -> Iterator[Problem]:
-        span = _name_span(template.span, template.category)
+        span = template.span
+        if span is not None:  # of the name alone
+            end = span.column + len(template.category)
+            span = Span(span.file, span.line, span.column, span.line, end)
         if template.category in BUILT_IN:
             message = f"{template.category} is built in: no template can derive it"
             yield Problem("G012", message, span)
@@ -155,14 +166,14 @@ class _Checker:
 
     def categories(self) -> Iterator[Problem]:
         """Yield a problem for each unknown category, where it is first used."""
-        known = (*self.grammar.categories, *BUILT_IN)
+        names = (*self.grammar.categories, *BUILT_IN)
         for name, spans in self.unknown.items():
             others = f" ({len(spans)} times)" if len(spans) > 1 else ""
-            hint = did_you_mean(name, known) or f'declare it: category {name} : KIND "..";'
+            hint = did_you_mean(name, names) or f'declare it: category {name} : KIND "..";'
             yield Problem("G012", f"unknown category {name!r}{others}", spans[0], hint)
 
     def _request(self, child: Child, request: Request) -> Iterator[Problem]:
-        allowed = self._allowed(child)
+        allowed = self._request_values(child)
         if request.name in TEXTS:
             if len(request.values) > 1 or (request.child and request.name != "gap"):
                 message = f"expected {TEXTS[request.name]}"
@@ -177,7 +188,7 @@ class _Checker:
         else:
             yield from _values(request, allowed[request.name])
 
-    def _allowed(self, child: Child) -> dict[str, tuple[str, ...]]:
+    def _request_values(self, child: Child) -> dict[str, tuple[str, ...]]:
         if child.category in ("OUTPUT", "INPUT"):
             from genie_dp.skills.annotations import DERIVED_PARTS, PARTS
 
@@ -185,7 +196,12 @@ class _Checker:
         if child.category == "VALUE":
             return {}
         if child.table:
-            return _columns(self.grammar.tables.get(child.table))
+            table = self.grammar.tables.get(child.table)
+            if table is None:
+                return {}
+            return {
+                name: tuple(sorted({r.cells[name] for r in table.rows})) for name in table.columns
+            }
         return dict(REQUESTS)
 
     def tables(self) -> Iterator[Problem]:
@@ -195,7 +211,7 @@ class _Checker:
                 try:
                     self.language.row(row.text, self.library)
                 except GenieError as error:
-                    yield from (table.placed(problem, row) for problem in error.problems)
+                    yield from (table.place_problem(problem, row) for problem in error.problems)
 
     def gaps(self) -> Iterator[Problem]:
         """Yield requests for a gap of what never has one; of a category that is a warning.
@@ -206,16 +222,16 @@ class _Checker:
         for template in self.grammar.templates:
             if template.category not in open_ and self._has_gap(template):
                 open_.add(template.category)
-        asked: dict[str, list[Span | None]] = {}
+        requested: dict[str, list[Span | None]] = {}
         for template in self.grammar.templates:
             for child in children_of(template.utterance):
                 request = child.request("gap")
                 if request and child.category in self.grammar.categories.keys() - open_:
-                    asked.setdefault(child.category, []).append(request.span)
+                    requested.setdefault(child.category, []).append(request.span)
                 elif request and (child.table or child.category in BUILT_IN.keys() - open_):
                     message = f"{child.category or child.table} never has a gap"
                     yield Problem("G022", message, request.span)
-        for name, spans in asked.items():
+        for name, spans in requested.items():
             times = f" ({len(spans)} times)" if len(spans) > 1 else ""
             message = f"{name} has no gap: no template of it leaves a placeholder open{times}"
             hint = "placeholders written $x, of types that can be passed, may stay open"
@@ -237,10 +253,12 @@ class _Checker:
     def _guard(self, template: Template) -> Iterator[Problem]:
         children = {child.name: child for child in children_of(template.utterance)}
         for name, attribute in template.guard.attributes():
-            known = self._attributes(children[name])
-            if known is not None and attribute not in known:
+            attributes = self._attributes(children[name])
+            if attributes is not None and attribute not in attributes:
                 message = f"{name} has no attribute {attribute!r}"
-                hint = did_you_mean(attribute, known) or f"it has {', '.join(sorted(known))}"
+                hint = (
+                    did_you_mean(attribute, attributes) or f"it has {', '.join(sorted(attributes))}"
+                )
                 yield Problem("G021", message, template.guard_span or template.span, hint)
             elif attribute in GUARDED and not children[name].table:
                 compared = compared_with(template.guard.tests, name, attribute) or ()
@@ -295,22 +313,9 @@ class _Checker:
             yield Problem("G017", message, placeholder.span)
 
 
-def _columns(table: Table | None) -> dict[str, tuple[str, ...]]:
-    """Return column -> the values that stand in it."""
-    if table is None:
-        return {}
-    return {name: tuple(sorted({r.cells[name] for r in table.rows})) for name in table.columns}
-
-
 def is_primitive(template: Template) -> bool:
     """Tell whether a template has no children but built-in ones and tables."""
     return all(c.table or c.category in BUILT_IN for c in children_of(template.utterance))
-
-
-def _name_span(span: Span | None, name: str) -> Span | None:
-    if span is None:
-        return None
-    return Span(span.file, span.line, span.column, span.line, span.column + len(name))
 
 
 def _features(template: Template) -> Iterator[Problem]:
@@ -375,50 +380,44 @@ def _references(
                 reported.add(f"{child}.det")
                 hint = did_you_mean(child, names)
                 yield Problem("G016", f"no child {child!r} in this alternative", item.span, hint)
-            case Words(parts):
+            case QuotedWords(parts):
                 for part in parts:
-                    wrong = isinstance(part, Inflect) and not _agrees(part, names)
-                    if isinstance(part, Inflect) and wrong and str(part.span) not in reported:
+                    if not isinstance(part, Inflect) or str(part.span) in reported:
+                        continue
+                    if part.child is None and not names:
                         reported.add(str(part.span))
-                        yield _nothing_to_agree(part, names)
+                        message = "there is no child that this could agree with"
+                        yield Problem("G016", message, part.span, "write the one form")
+                    elif part.child is not None and part.child not in names:
+                        reported.add(str(part.span))
+                        message = f"no child {part.child!r} in this alternative"
+                        yield Problem("G016", message, part.span, did_you_mean(part.child, names))
             case _:
                 pass
 
 
-def _agrees(part: Inflect, names: list[str]) -> bool:
-    return part.child in names if part.child is not None else bool(names)
-
-
-def _nothing_to_agree(part: Inflect, names: list[str]) -> Problem:
-    if part.child is None:
-        message = "there is no child that this could agree with"
-        return Problem("G016", message, part.span, "write the one form")
-    message = f"no child {part.child!r} in this alternative"
-    return Problem("G016", message, part.span, did_you_mean(part.child, names))
-
-
 def _placeholders(template: Template, fragment: Fragment) -> Iterator[Problem]:
     types = dict(fragment.parameters)
-    said = {p.name: p for p in placeholders_of(template.utterance)}
-    for name, placeholder in said.items():
+    places = {p.name: p for p in placeholders_of(template.utterance)}
+    for name, placeholder in places.items():
         if name not in types:
-            known = did_you_mean(name, types)
-            hint = known or rf"give it a type: \({name} : String) -> .."
+            hint = did_you_mean(name, types)
+            hint = hint or rf"give it a type: \({name} : String) -> .."
             message = f"${name} is no parameter of the body"
             yield Problem("G017", message, placeholder.span, hint)
-    yield from _said_twice(template, fragment)
+    yield from _places_twice(template, fragment)
     missing: dict[str, None] = {}
     for items in plain_utterances(template.utterance):
         here = {p.name for p in placeholders_of(items)}
         missing.update(dict.fromkeys(name for name in types if name not in here))
     for name in missing:
-        where = "in one of the alternatives" if name in said else "in the utterance"
+        where = "in one of the alternatives" if name in places else "in the utterance"
         message = f"parameter {name!r} has no place ${name} {where}"
-        other = did_you_mean(name, set(said) - set(types))
-        yield Problem("G018", message, template.body_span, other)
+        hint = did_you_mean(name, set(places) - set(types))
+        yield Problem("G018", message, template.body_span, hint)
 
 
-def _said_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
+def _places_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
     """Yield names of two parameters, and parameters with two places in one utterance.
 
     One value goes to the program: what is said in the other place would be lost.
@@ -429,11 +428,205 @@ def _said_twice(template: Template, fragment: Fragment) -> Iterator[Problem]:
         yield Problem("G015", message, template.body_span, "give each a name of its own")
     twice: dict[str, Span | None] = {}
     for items in plain_utterances(template.utterance):
-        met: set[str] = set()
+        names_here: set[str] = set()
         for placeholder in placeholders_of(items):
-            if placeholder.name in met:
+            if placeholder.name in names_here:
                 twice.setdefault(placeholder.name, placeholder.span)
-            met.add(placeholder.name)
+            names_here.add(placeholder.name)
     for name, span in twice.items():
         hint = "its value is said once; another value needs a parameter of its own"
         yield Problem("G015", f"${name} stands twice in one utterance", span, hint)
+
+
+# ----------------------------------------------------------------------------------------- warnings
+
+
+def find_warnings(
+    grammar: Grammar, language: Language, library: Library, fragments: Mapping[str, Fragment]
+) -> Iterator[Problem]:
+    """Yield every warning; `fragments` are the bodies that compile, by template id."""
+    yield from _unreachable(grammar)
+    yield from _unproductive(grammar)
+    yield from _without_growth(grammar)
+    yield from _ambiguous(grammar, language, library, fragments)
+    for template in grammar.templates:
+        yield from _unused_parts(template, fragments.get(template.id))
+        yield from _english(template, grammar)
+
+
+def _warning(code: str, message: str, span: Any, hint: str | None = None) -> Problem:
+    return Problem(code, message, span, hint, severity="warning")
+
+
+# ------------------------------------------------------------------------------ categories
+
+
+def _unreachable(grammar: Grammar) -> Iterator[Problem]:
+    reached = {category.name for category in grammar.roots()}
+    waiting = list(reached)
+    parts: dict[str, set[str]] = {}
+    for template in grammar.templates:
+        children = {child.category for child in children_of(template.utterance)}
+        parts.setdefault(template.category, set()).update(children)
+    while waiting:
+        new = parts.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    for category in grammar.categories.values():
+        if category.name not in reached and grammar.roots():
+            message = f"no sentence contains {category.name}: no root leads to it"
+            yield _warning("G101", message, category.span)
+
+
+def _unproductive(grammar: Grammar) -> Iterator[Problem]:
+    productive: set[str] = set(BUILT_IN) | {""}
+    rules = [
+        (template.category, {c.category for c in children_of(items)})
+        for template in grammar.templates
+        for items in plain_utterances(template.utterance)
+    ]
+    while True:
+        new = {name for name, needed in rules if needed <= productive} - productive
+        if not new:
+            break
+        productive |= new
+    written = {template.category for template in grammar.templates}
+    for category in grammar.categories.values():
+        if category.name not in written:
+            yield _warning("G102", f"no template derives {category.name}", category.span)
+        elif category.name not in productive:
+            message = f"no derivation of {category.name} ever ends in words"
+            yield _warning("G102", message, category.span, "add a template without its own kind")
+
+
+def _without_growth(grammar: Grammar) -> Iterator[Problem]:
+    """Yield templates that say a child and nothing else, where that comes back to itself."""
+    edges: dict[str, set[str]] = {}
+    units: list[tuple[Template, str]] = []
+    for template in grammar.templates:
+        for items in plain_utterances(template.utterance):
+            child = _only_child(items)
+            if child is not None:
+                edges.setdefault(template.category, set()).add(child)
+                units.append((template, child))
+    for template, child in dict.fromkeys(units):
+        if template.category in _closure(child, edges):
+            chain = "itself" if child == template.category else f"itself, through {child}"
+            message = f"{template.category} derives {chain}, and no word is added"
+            yield _warning("G104", message, template.span, "add words, or merge the categories")
+
+
+def _only_child(items: tuple[PlainItem, ...]) -> str | None:
+    match items:
+        case (Child(category=category, requests=requests),) if category not in ("", *BUILT_IN):
+            return None if any(r.name == "gap" for r in requests) else category
+        case _:
+            return None
+
+
+def _closure(start: str, edges: Mapping[str, set[str]]) -> set[str]:
+    reached, waiting = {start}, [start]
+    while waiting:
+        new = edges.get(waiting.pop(), set()) - reached
+        reached |= new
+        waiting += new
+    return reached
+
+
+# ------------------------------------------------------------------------------- templates
+
+
+def _unused_parts(template: Template, fragment: Fragment | None) -> Iterator[Problem]:
+    used = names_in_body(template)
+    for name, _ in fragment.parameters if fragment else ():
+        if name not in used:
+            message = f"the body does not use its parameter {name!r}"
+            yield _warning("G103", message, template.body_span)
+    for child in children_of(template.utterance):
+        if child.name not in used:
+            message = f"the body does not use {child.name!r}: what it says is lost"
+            yield _warning("G108", message, child.span)
+
+
+def _english(template: Template, grammar: Grammar) -> Iterator[Problem]:
+    category = grammar.categories.get(template.category)
+    is_noun = category is not None and category.description.startswith(NOUN_PHRASE)
+    checks_verb = is_noun and "form" not in dict(template.features)
+    for items in plain_utterances(template.utterance):
+        words = _spoken_words(items)
+        if not words and not any(isinstance(item, Child) for item in items):
+            yield _warning("G107", "there is nothing to say", template.span)
+            return
+        if checks_verb and words and isinstance(items[0], QuotedWords) and starts_with_verb(words):
+            message = f"{words!r} starts with a verb, and {template.category} is a noun phrase"
+            hint = "use a category of verb phrases, or write [form=np] if it is none"
+            yield _warning("G106", message, template.span, hint)
+            return
+
+
+def _spoken_words(items: tuple[PlainItem, ...]) -> str:
+    texts = []
+    for item in items:
+        for part in item.parts if isinstance(item, QuotedWords) else ():
+            match part:
+                case PlainWords(text):
+                    texts.append(text)
+                case Placeholder(name):
+                    texts.append(f"${name}")
+                case Inflect(_, forms):
+                    texts.append(forms[0])
+    return " ".join(text for text in texts if text)
+
+
+# ------------------------------------------------------------------------------- ambiguity
+
+
+def _ambiguous(
+    grammar: Grammar, language: Language, library: Library, fragments: Mapping[str, Fragment]
+) -> Iterator[Problem]:
+    first: dict[tuple[str, str], tuple[Template, str]] = {}
+    for template in grammar.templates:
+        fragment = fragments.get(template.id)
+        if fragment is None or any(children_of(template.utterance)):
+            continue
+        for items in plain_utterances(template.utterance):
+            instance = _instance(items, fragment, language, library)
+            if instance is None:
+                continue
+            words, program = instance
+            earlier, other_program = first.setdefault(
+                (template.category, words), (template, program)
+            )
+            if other_program != program:
+                message = f"{words!r} is {program} here and {other_program} in {earlier.id!r}"
+                where = f"the other template is at {earlier.span}" if earlier.span else None
+                yield _warning("G105", message, template.span, where)
+                break
+
+
+def _instance(
+    items: tuple[PlainItem, ...], fragment: Fragment, language: Language, library: Library
+) -> tuple[str, str] | None:
+    """Return words and program with constants in the placeholders; None if there are none."""
+    types = dict(fragment.parameters)
+    words = f" {_spoken_words(items)} "
+    values: dict[str, Value] = {}
+    for placeholder in placeholders_of(items):
+        name = placeholder.name
+        if name in values:
+            continue
+        constant = next(iter(language.constants(types.get(name), library)), None)
+        if name not in types or constant is None:
+            return None
+        value, token = constant.value, f"<{types[name]}>"
+        if constant.slot:
+            used = sum(1 for v in values.values() if constant.slot in v.text)
+            token = f"{constant.slot}_{used}"
+            value = value.shift([(constant.words, token)])
+        words = words.replace(f" ${name} ", f" {token} ")
+        values[name] = value
+    try:
+        program = fragment.build(values)
+    except (GenieError, KeyError):
+        return None
+    return None if program is None else (words.strip(), program.text)

@@ -165,8 +165,8 @@ def _is_pair(tokens: list[str]) -> bool:
     """Tell whether the head is two things: "title and link", "the title and the link"."""
     if "and" not in tokens[1:-1]:
         return False
-    at = tokens.index("and", 1)
-    return tokens[at + 1] in lists.ARTICLES or (at == 1 and len(tokens) == 3)
+    place = tokens.index("and", 1)
+    return tokens[place + 1] in lists.ARTICLES or (place == 1 and len(tokens) == 3)
 
 
 def _is_noun_phrase(words: str) -> bool:
@@ -312,13 +312,13 @@ def _plural_noun(noun: str) -> str:
 
 @lru_cache(maxsize=65536)
 def _singular_noun(noun: str) -> str:
-    for one, several in lists.IRREGULAR_PLURALS.items():
-        if noun == several:
-            return one
+    for singular_form, plural_form in lists.IRREGULAR_PLURALS.items():
+        if noun == plural_form:
+            return singular_form
     if not _may_be_plural(noun):
         return noun
-    found = _engine().singular_noun(noun)
-    return str(found) if found else noun
+    answer = _engine().singular_noun(noun)
+    return str(answer) if answer else noun
 
 
 @lru_cache(maxsize=1)
@@ -412,8 +412,8 @@ def _past_participle(verb: str) -> str:
 def _inflection(verb: str, tag: str) -> str:
     import lemminflect
 
-    found = lemminflect.getInflection(verb, tag)
-    return str(found[0]) if found else verb
+    forms = lemminflect.getInflection(verb, tag)
+    return str(forms[0]) if forms else verb
 
 
 @lru_cache(maxsize=65536)
@@ -426,7 +426,7 @@ def starts_with_verb(words: str) -> bool:
     (True, False)
     """
     # Real skills begin commands that ask for data with a comma: ", open $x from dropbox".
-    asked = words.startswith((", ", "please "))
+    is_request = words.startswith((", ", "please "))
     tokens = words.removeprefix(", ").removeprefix("please ").split()
     if not tokens:
         return False
@@ -434,9 +434,9 @@ def starts_with_verb(words: str) -> bool:
     if first in lists.VERBS:
         return second != "of"
     if first in lists.VERBS_OR_NOUNS:
-        named = bool(_SLOT.fullmatch(second)) and first not in lists.BEFORE_NAMES
+        is_named = bool(_SLOT.fullmatch(second)) and first not in lists.BEFORE_NAMES
         particle = second in lists.PARTICLES.get(first, ())
-        return asked or named or particle or second in lists.AFTER_VERB
+        return is_request or is_named or particle or second in lists.AFTER_VERB
     return second in lists.AFTER_VERB and _is_only_verb(first)
 
 

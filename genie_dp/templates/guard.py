@@ -27,7 +27,7 @@ class Attribute:
 
 
 @dataclass(frozen=True, slots=True)
-class Literal:
+class GuardConstant:
     """A constant, or a list of constants after `in`."""
 
     value: Constant | tuple[Constant, ...]
@@ -38,8 +38,8 @@ class Compare:
     """`left operator right`; the operator is ==, !=, in or not in."""
 
     operator: str
-    left: "Attribute | Literal"
-    right: "Attribute | Literal"
+    left: "Attribute | GuardConstant"
+    right: "Attribute | GuardConstant"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +57,11 @@ class Combination:
     operands: tuple["Expression", ...]
 
 
-Expression = Attribute | Literal | Compare | Negation | Combination
+Expression = Attribute | GuardConstant | Compare | Negation | Combination
 
 
 @dataclass(frozen=True, slots=True)
-class Join:
+class GuardJoin:
     """`p.function == q.function`: an equality between attributes of two children."""
 
     left_child: str
@@ -76,7 +76,7 @@ class Join:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class GuardTest:
     """A condition that is no join. `reads` are the (child, attribute) pairs it looks at."""
 
     expression: Expression
@@ -86,15 +86,15 @@ class Test:
 
     def evaluate(self, lookup: Lookup) -> bool:
         """Tell whether the condition holds; `lookup(child, attribute)` gives the values."""
-        return bool(_value(self.expression, lookup))
+        return bool(_evaluate(self.expression, lookup))
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
     """All of `joins` and `tests` must hold; without any, every combination of children does."""
 
-    joins: tuple[Join, ...] = ()
-    tests: tuple[Test, ...] = ()
+    joins: tuple[GuardJoin, ...] = ()
+    tests: tuple[GuardTest, ...] = ()
 
     def attributes(self) -> Iterator[tuple[str, str]]:
         """Yield every (child, attribute) pair that the guard reads, once each, in order."""
@@ -107,17 +107,19 @@ class Guard:
         yield from pairs
 
 
-def renamed(test: Test, names: Mapping[str, str]) -> Test:
+def rename_children(test: GuardTest, names: Mapping[str, str]) -> GuardTest:
     """Return a test that names its children otherwise; a child without a new name keeps its own.
 
-    >>> renamed(parse_guard("not q.is_list", ["q"]).tests[0], {"q": "0"}).reads
+    >>> rename_children(parse_guard("not q.is_list", ["q"]).tests[0], {"q": "0"}).reads
     (('0', 'is_list'),)
     """
     reads = tuple((names.get(child, child), attribute) for child, attribute in test.reads)
-    return Test(_with_names(test.expression, names), reads)
+    return GuardTest(_rename_expression(test.expression, names), reads)
 
 
-def compared_with(tests: Iterable[Test], child: str, attribute: str) -> frozenset[Constant] | None:
+def compared_with(
+    tests: Iterable[GuardTest], child: str, attribute: str
+) -> frozenset[Constant] | None:
     """Return the constants with which tests compare an attribute; None if they ask more of it.
 
     >>> tests = parse_guard("q.last == '#' or q.last in ['it', 'them']", ["q"]).tests
@@ -125,21 +127,23 @@ def compared_with(tests: Iterable[Test], child: str, attribute: str) -> frozense
     ['#', 'it', 'them']
     >>> compared_with(parse_guard("q.is_list or q.last == '#'", ["q"]).tests, "q", "is_list")
     """
-    found: set[Constant] = set()
+    constants: set[Constant] = set()
     for test in tests:
-        for value in _beside(test.expression, Attribute(child, attribute)):
+        for value in _constants_beside(test.expression, Attribute(child, attribute)):
             if value is None:
                 return None
-            found.update(value.value if isinstance(value.value, tuple) else (value.value,))
-    return frozenset(found)
+            constants.update(value.value if isinstance(value.value, tuple) else (value.value,))
+    return frozenset(constants)
 
 
-def _beside(expression: Expression, attribute: Attribute) -> Iterator[Literal | None]:
+def _constants_beside(
+    expression: Expression, attribute: Attribute
+) -> Iterator[GuardConstant | None]:
     """Yield the constant of each comparison of an attribute; None for any other use of it."""
     match expression:
-        case Compare(_, left, Literal() as value) if left == attribute:
+        case Compare(_, left, GuardConstant() as value) if left == attribute:
             yield value
-        case Compare("==" | "!=", Literal() as value, right) if right == attribute:
+        case Compare("==" | "!=", GuardConstant() as value, right) if right == attribute:
             yield value
         case Compare(_, left, right):
             if attribute in (left, right):
@@ -148,33 +152,35 @@ def _beside(expression: Expression, attribute: Attribute) -> Iterator[Literal | 
             if expression == attribute:
                 yield None
         case Negation(operand):
-            yield from _beside(operand, attribute)
+            yield from _constants_beside(operand, attribute)
         case Combination(_, operands):
             for operand in operands:
-                yield from _beside(operand, attribute)
-        case Literal():
+                yield from _constants_beside(operand, attribute)
+        case GuardConstant():
             return
         case _:
             assert_never(expression)
 
 
-def _with_names(expression: Expression, names: Mapping[str, str]) -> Expression:
+def _rename_expression(expression: Expression, names: Mapping[str, str]) -> Expression:
     match expression:
         case Attribute(child, name):
             return Attribute(names.get(child, child), name)
-        case Literal():
+        case GuardConstant():
             return expression
         case Compare(operator, left, right):
-            return Compare(operator, _side(left, names), _side(right, names))
+            return Compare(operator, _rename_side(left, names), _rename_side(right, names))
         case Negation(operand):
-            return Negation(_with_names(operand, names))
+            return Negation(_rename_expression(operand, names))
         case Combination(operator, operands):
-            return Combination(operator, tuple(_with_names(o, names) for o in operands))
+            return Combination(operator, tuple(_rename_expression(o, names) for o in operands))
         case _:
             assert_never(expression)
 
 
-def _side(side: Attribute | Literal, names: Mapping[str, str]) -> Attribute | Literal:
+def _rename_side(
+    side: Attribute | GuardConstant, names: Mapping[str, str]
+) -> Attribute | GuardConstant:
     if isinstance(side, Attribute):
         return Attribute(names.get(side.child, side.child), side.name)
     return side
@@ -188,14 +194,15 @@ def parse_guard(text: str, children: Collection[str], *, span: Span | None = Non
 
     >>> guard = parse_guard("p.function == q.function and not q.is_list", ["p", "q"])
     >>> guard.joins
-    (Join(left_child='p', left_attribute='function', right_child='q', right_attribute='function'),)
+    (GuardJoin(left_child='p', left_attribute='function', right_child='q',
+     right_attribute='function'),)
     >>> guard.tests[0].reads
     (('q', 'is_list'),)
     >>> guard.tests[0].evaluate(lambda child, attribute: False)
     True
     """
     origin = span or Span("<guard>", 1, 1, 1, len(text) + 1)
-    return _Reader(origin, frozenset(children)).read(text)
+    return _GuardReader(origin, frozenset(children)).read(text)
 
 
 def _depth(tree: ast.expr) -> int:
@@ -208,7 +215,7 @@ def _depth(tree: ast.expr) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class _GuardReader:
     origin: Span
     children: frozenset[str]
 
@@ -231,7 +238,7 @@ class _Reader:
             raise self._too_deep() from None
         if _depth(tree.body) > DEEPEST:
             raise self._too_deep()
-        guard = _sort(tuple(_conjuncts(self._expression(tree.body), negated=False)))
+        guard = _sort_conjuncts(tuple(_conjuncts(self._expression(tree.body), negated=False)))
         if any(not test.reads for test in guard.tests):
             raise self._error(tree.body, "part of the guard looks at no child")
         return guard
@@ -254,11 +261,11 @@ class _Reader:
 
     def _comparison(self, node: ast.Compare) -> Expression:
         operands = [node.left, *node.comparators]
-        found = [
+        comparisons = [
             Compare(self._operator(op, node), self._operand(left), self._operand(right))
             for left, op, right in zip(operands, node.ops, operands[1:], strict=False)
         ]
-        return found[0] if len(found) == 1 else Combination("and", tuple(found))
+        return comparisons[0] if len(comparisons) == 1 else Combination("and", tuple(comparisons))
 
     def _operator(self, op: ast.cmpop, node: ast.expr) -> str:
         match op:
@@ -273,7 +280,7 @@ class _Reader:
             case _:
                 raise self._error(node, "guards compare with ==, !=, in and not in only")
 
-    def _operand(self, node: ast.expr) -> Attribute | Literal:
+    def _operand(self, node: ast.expr) -> Attribute | GuardConstant:
         match node:
             case ast.Attribute(ast.Name(child), name):
                 if child not in self.children:
@@ -284,9 +291,9 @@ class _Reader:
                     raise GenieError(problem)
                 return Attribute(child, name)
             case ast.Constant(str() | bool() | int() | float() | None as value):
-                return Literal(value)
+                return GuardConstant(value)
             case ast.List(items) | ast.Tuple(items) | ast.Set(items):
-                return Literal(tuple(self._constant(item) for item in items))
+                return GuardConstant(tuple(self._constant(item) for item in items))
             case ast.Name(name) if name in self.children:
                 raise self._error(
                     node, f"expected an attribute of {name!r}, such as {name}.function"
@@ -298,7 +305,7 @@ class _Reader:
 
     def _constant(self, node: ast.expr) -> Constant:
         match self._operand(node):
-            case Literal(str() | bool() | int() | float() | None as value):
+            case GuardConstant(str() | bool() | int() | float() | None as value):
                 return value
             case _:
                 raise self._error(node, "expected a text or a number in the list")
@@ -342,50 +349,50 @@ def _conjuncts(expression: Expression, *, negated: bool) -> Iterator[Expression]
             yield Negation(expression) if negated else expression
 
 
-def _sort(conjuncts: tuple[Expression, ...]) -> Guard:
-    joins: dict[Join, None] = {}
-    tests: dict[Test, None] = {}
+def _sort_conjuncts(conjuncts: tuple[Expression, ...]) -> Guard:
+    joins: dict[GuardJoin, None] = {}
+    tests: dict[GuardTest, None] = {}
     for conjunct in conjuncts:
         match conjunct:
             case Compare("==", Attribute(left, first), Attribute(right, second)) if left != right:
-                joins[Join(left, first, right, second)] = None
+                joins[GuardJoin(left, first, right, second)] = None
             case _:
-                tests[Test(conjunct, tuple(dict.fromkeys(_reads(conjunct))))] = None
+                tests[GuardTest(conjunct, tuple(dict.fromkeys(_attributes_read(conjunct))))] = None
     return Guard(tuple(joins), tuple(tests))
 
 
-def _reads(expression: Expression) -> Iterator[tuple[str, str]]:
+def _attributes_read(expression: Expression) -> Iterator[tuple[str, str]]:
     match expression:
         case Attribute(child, name):
             yield child, name
-        case Literal():
+        case GuardConstant():
             return
         case Compare(_, left, right):
-            yield from _reads(left)
-            yield from _reads(right)
+            yield from _attributes_read(left)
+            yield from _attributes_read(right)
         case Negation(operand):
-            yield from _reads(operand)
+            yield from _attributes_read(operand)
         case Combination(_, operands):
             for operand in operands:
-                yield from _reads(operand)
+                yield from _attributes_read(operand)
         case _:
             assert_never(expression)
 
 
-def _value(expression: Expression, lookup: Lookup) -> object:
+def _evaluate(expression: Expression, lookup: Lookup) -> object:
     match expression:
         case Attribute(child, name):
             return lookup(child, name)
-        case Literal(value):
+        case GuardConstant(value):
             return value
         case Compare(operator, left, right):
-            return compare(operator, _value(left, lookup), _value(right, lookup))
+            return compare(operator, _evaluate(left, lookup), _evaluate(right, lookup))
         case Negation(operand):
-            return not _value(operand, lookup)
+            return not _evaluate(operand, lookup)
         case Combination("and", operands):
-            return all(_value(operand, lookup) for operand in operands)
+            return all(_evaluate(operand, lookup) for operand in operands)
         case Combination(_, operands):
-            return any(_value(operand, lookup) for operand in operands)
+            return any(_evaluate(operand, lookup) for operand in operands)
         case _:
             assert_never(expression)
 

@@ -11,11 +11,14 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import Language, get_language
+from genie_dp.languages.base import language_of_files
+from genie_dp.languages.library import Library
+from genie_dp.records import DEFAULT_LANGUAGE
 from genie_dp.resources import data_folder
 from genie_dp.run.cache import Parsed
-from genie_dp.templates.bodies import with_trees
-from genie_dp.templates.grammar import Grammar
-from genie_dp.texts import Paths, paths_of, read_text
+from genie_dp.skills.model import SkillLibrary
+from genie_dp.templates.grammar import Grammar, with_trees
+from genie_dp.texts import Paths, paths_of
 
 SHIPPED = "shipped"
 MAIN = "main.genie"
@@ -27,14 +30,14 @@ class Inputs:
     """A language with its library and its grammar.
 
     Attributes:
-        library: a skills.Library for ThingTalk, Declarations for S-expressions.
+        library: skills, or declarations.
         sources: file -> text of everything that was read.
         skills, grammar_files: where both were read from.
         kept: the file of the cache that holds all this; None where none does.
     """
 
     language: Language
-    library: Any
+    library: Library
     grammar: Grammar
     sources: dict[str, str]
     skills: tuple[Path, ...] = ()
@@ -55,7 +58,9 @@ class Inputs:
         return digest.hexdigest()
 
 
-def load_library(language: str, skills: Sequence[Path] = (), *, skip_broken: bool = False) -> Any:
+def load_library(
+    language: str, skills: Sequence[Path] = (), *, skip_broken: bool = False
+) -> Library:
     """Return the library of a language: that of the given files, or the shipped one.
 
     Args:
@@ -67,18 +72,20 @@ def load_library(language: str, skills: Sequence[Path] = (), *, skip_broken: boo
         GenieError: mistakes in any of the files.
     """
     if not get_language(language).has_skills:
-        return _read_library(language, skills, skip_broken=skip_broken)
-    parsed = Parsed.of(_or_shipped(language, skills), language, skip_broken, "library")
-    known = parsed.load()
-    if known is not None:
-        return known
-    library = _read_library(language, skills, skip_broken=skip_broken)
+        return read_library(language, skills, skip_broken=skip_broken)
+    parsed = Parsed.from_skills(_or_shipped(language, skills), language, skip_broken, "library")
+    library: Library | None = parsed.load()
+    if library is not None:
+        return library
+    library = read_library(language, _or_shipped(language, skills), skip_broken=skip_broken)
     if not library.skipped:  # else it is to be told again
         parsed.keep(library, library.sources)
     return library
 
 
-def library_from(given: Any, *, language: str | None = None, skip_broken: bool = False) -> Any:
+def library_from(
+    given: Library | Paths, *, language: str | None = None, skip_broken: bool = False
+) -> Library:
     """Return a library as it is given, or that of its source.
 
     Args:
@@ -92,9 +99,14 @@ def library_from(given: Any, *, language: str | None = None, skip_broken: bool =
     if not isinstance(given, str | Path | Sequence):
         return given
     paths = shipped_or(given, "thingpedia")
-    is_declared = any(path.suffix == ".sexpr" for path in paths)
-    name = language or ("sexpr" if is_declared else "thingtalk")
-    return load_library(name, paths, skip_broken=skip_broken)
+    return load_library(language or language_of(given), paths, skip_broken=skip_broken)
+
+
+def language_of(given: Library | Paths) -> str:
+    """Return the language of a library, or of the library of a source."""
+    if isinstance(given, str | Path | Sequence):
+        return language_of_files(shipped_or(given, "thingpedia")) or DEFAULT_LANGUAGE
+    return given.language
 
 
 def shipped_or(source: Paths, *shipped: str) -> list[Path]:
@@ -126,42 +138,41 @@ def load_inputs(
     """
     files = grammar_files(grammar)
     places = (tuple(skills), tuple(files), skip_broken)
-    parsed = Parsed.of(_or_shipped(language, skills), language, skip_broken, *map(str, files))
-    known = parsed.load()
-    if known is not None:
-        library, read, sources = known
+    parsed = Parsed.from_skills(
+        _or_shipped(language, skills), language, skip_broken, *map(str, files)
+    )
+    cached = parsed.load()
+    if cached is not None:
+        library, read, sources = cached
         return Inputs(get_language(language), library, read, sources, *places, kept=parsed.path)
-    inputs = _read_inputs(language, *places)
+    library = read_library(language, _or_shipped(language, skills), skip_broken=skip_broken)
+    inputs = _put_together(
+        library, tuple(files), language=language, skills=tuple(skills), skip_broken=skip_broken
+    )
     # Python functions do not travel; what was skipped is to be told again.
-    if not inputs.grammar.functions and not getattr(inputs.library, "skipped", ()):
+    if not inputs.grammar.functions and not inputs.library.skipped:
         grammar_read = with_trees(inputs.grammar, inputs.language)
         place = parsed.keep((inputs.library, grammar_read, inputs.sources), inputs.sources)
         return replace(inputs, kept=place)
     return inputs
 
 
-def inputs_of(library: Any, grammar: Sequence[Path] = ()) -> Inputs:
+def inputs_of(library: Library, grammar: Sequence[Path] = ()) -> Inputs:
     """Return templates put together with a library that is there already.
 
     Raises:
         GenieError: mistakes in any of the files.
     """
     if library.paths:
-        skip_broken = bool(getattr(library, "skipped", ()))
+        skip_broken = bool(library.skipped)
         return load_inputs(library.language, library.paths, grammar, skip_broken=skip_broken)
     return _put_together(library, tuple(grammar_files(grammar)), skip_broken=False)
 
 
-def library_fingerprint(library: Any, skills: Sequence[Path]) -> str:
-    """Return a hash of the texts of a library, wherever its files lie.
-
-    Args:
-        library: as `load_library` returns it.
-        skills: its files, where the library does not hold its texts.
-    """
-    sources = getattr(library, "sources", None)
-    texts = [read_text(path) for path in skills] if sources is None else sources.values()
-    return hashlib.sha256("\0".join(sorted(texts)).encode()).hexdigest()
+def library_fingerprint(library: Library | None) -> str:
+    """Return a hash of the texts of a library, wherever its files lie."""
+    texts = sorted(library.sources.values()) if library is not None else ()
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def grammar_files(grammar: Sequence[Path]) -> list[Path]:
@@ -173,32 +184,31 @@ def grammar_files(grammar: Sequence[Path]) -> list[Path]:
     return [_main_of(path) for path in grammar] or [data_folder("grammars") / "en" / MAIN]
 
 
+def skills_or_shipped(skills: Sequence[Path]) -> Sequence[Path]:
+    """Return folders of skills: the given ones, else the shipped."""
+    return skills or [data_folder("thingpedia")]
+
+
+def read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Library:
+    """Return the library of the given files, and of no others, read anew.
+
+    Raises:
+        GenieError: mistakes in any of the files.
+    """
+    target = get_language(language)
+    if not target.has_skills:
+        return target.load_declarations(skills)
+    from genie_dp.skills import load
+
+    return load.load_library(list(skills), skip_broken=skip_broken)
+
+
 def _or_shipped(language: str, skills: Sequence[Path]) -> Sequence[Path]:
-    return skills or ([data_folder("thingpedia")] if get_language(language).has_skills else [])
-
-
-def _read_library(language: str, skills: Sequence[Path], *, skip_broken: bool) -> Any:
-    if get_language(language).has_skills:
-        from genie_dp.skills import load
-
-        return load.load_library(_or_shipped(language, skills), skip_broken=skip_broken)
-    from genie_dp.languages.sexpr.declarations import load_declarations
-
-    if len(skills) > 1:
-        message = f"expected one file of declarations, got {len(skills)}"
-        raise GenieError(Problem("R020", message, hint="put them into one .sexpr file"))
-    return load_declarations(skills[0]) if skills else None
-
-
-def _read_inputs(
-    name: str, skills: tuple[Path, ...], files: tuple[Path, ...], skip_broken: bool
-) -> Inputs:
-    library = _read_library(name, skills, skip_broken=skip_broken)
-    return _put_together(library, files, language=name, skills=skills, skip_broken=skip_broken)
+    return skills_or_shipped(skills) if get_language(language).has_skills else skills
 
 
 def _put_together(
-    library: Any,
+    library: Library,
     files: tuple[Path, ...],
     *,
     skip_broken: bool,
@@ -211,17 +221,16 @@ def _put_together(
 
     target = get_language(language or library.language)
     extra: Sequence[Any] = ()
-    sources = {str(path): read_text(path) for path in skills if path.is_file()}
-    every = list(files)
-    if target.has_skills:
+    sources = dict(library.sources)
+    all_files = list(files)
+    if isinstance(library, SkillLibrary):
         from genie_dp.skills.thingpedia import convert
 
         extra = convert(library).templates
         if extra:
-            every += [path for file in files if (path := file.parent / REAL).is_file()]
-        every += [skill.templates for skill in library.skills if skill.templates is not None]
-        sources |= library.sources
-    read, problems = read_grammar(every, target, extra=extra)
+            all_files += [path for file in files if (path := file.parent / REAL).is_file()]
+        all_files += [skill.templates for skill in library.skills if skill.templates is not None]
+    read, problems = read_grammar(all_files, target, extra=extra)
     problems += errors_of(read, target, library)
     if problems:
         raise GenieError(problems, sources=read.sources)

@@ -11,18 +11,16 @@ from typing import Any, Protocol
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.base import Language
-from genie_dp.skills.words import spoken
+from genie_dp.languages.library import Library
+from genie_dp.skills.words import join_tokens
 from genie_dp.templates import english
-from genie_dp.templates.ast import Category, Child, Import, Template, Using
-from genie_dp.templates.expand import children_of
-from genie_dp.templates.grammar import BUILT_IN, Grammar, Row, Table
-from genie_dp.templates.source import Source
-from genie_dp.templates.syntax import beside, parse_file
-from genie_dp.templates.words import parse_words
+from genie_dp.templates.ast import Category, Child, Template, Using, children_of
+from genie_dp.templates.grammar import BUILT_IN, Grammar, PhraseTable, TableRow
+from genie_dp.templates.syntax import TemplateSource, parse_file, parse_words, path_beside
 from genie_dp.texts import Paths, paths_of, read_source
 
 
-class PrimitiveTemplate(Protocol):
+class ConvertedTemplate(Protocol):
     """A template converted from a real skill's dataset; `body` is a lambda or a bare body."""
 
     @property
@@ -50,8 +48,8 @@ def load_grammar(
     paths: Paths,
     language: Language,
     *,
-    library: Any = None,
-    extra: Iterable[PrimitiveTemplate] = (),
+    library: Library | None = None,
+    extra: Iterable[ConvertedTemplate] = (),
 ) -> Grammar:
     """Return the grammar of a file or several, of all that they import, and of `extra` templates.
 
@@ -72,26 +70,22 @@ def load_grammar(
 
 
 def read_grammar(
-    paths: Paths, language: Language, *, extra: Iterable[PrimitiveTemplate] = ()
+    paths: Paths, language: Language, *, extra: Iterable[ConvertedTemplate] = ()
 ) -> tuple[Grammar, list[Problem]]:
     """Return what can be read of these files, and the mistakes in the rest."""
     loader = _Loader(language)
     files = paths_of(paths)
-    prefixes = _prefixes(files)
+    # Ids of a skill's templates.genie begin with the name of its folder.
+    prefixes = {
+        os.path.normpath(path): Path(path).resolve().parent.name
+        for path in files
+        if Path(path).name == "templates.genie"
+    }
     for path in files:
         loader.file(os.path.normpath(path), None, (), prefixes.get(os.path.normpath(path)))
     for template in extra:
         loader.primitive(template)
     return loader.grammar(), loader.problems
-
-
-def _prefixes(paths: Iterable[Path | str]) -> dict[str, str]:
-    """Return file -> prefix of its templates' ids: the folder for a skill's templates.genie."""
-    return {
-        os.path.normpath(path): Path(path).resolve().parent.name
-        for path in paths
-        if Path(path).name == "templates.genie"
-    }
 
 
 class _Loader:
@@ -103,7 +97,7 @@ class _Loader:
         self.categories: dict[str, Category] = {}
         self.templates: list[Template] = []
         self.ids: dict[str, Template] = {}
-        self.tables: dict[str, Table] = {}
+        self.tables: dict[str, PhraseTable] = {}
         self.functions: dict[str, Callable[..., Any]] = {}
         self.sources: dict[str, str] = {}
         self.seen: dict[Path, str] = {}
@@ -126,9 +120,9 @@ class _Loader:
     ) -> None:
         """Read a file, its imports first; `chain` are the files that led to it."""
         if name in chain:
-            shown = " -> ".join([*chain[chain.index(name) :], name])
+            ring = " -> ".join([*chain[chain.index(name) :], name])
             hint = "move what both need into a third file"
-            self._report("G008", f"files import each other: {shown}", span, hint)
+            self._report("G008", f"files import each other: {ring}", span, hint)
             return
         real = Path(name).resolve()
         if real in self.seen:
@@ -140,7 +134,7 @@ class _Loader:
         parsed, problems = parse_file(text, file=name, prefix=self._prefix(name, prefix))
         self.problems += problems
         for statement in parsed.imports:
-            self._import(name, statement, (*chain, name))
+            self.file(path_beside(name, statement.path), statement.span, (*chain, name))
         for category in parsed.categories:
             self._category(category)
         for using in parsed.using:
@@ -148,12 +142,9 @@ class _Loader:
         for template in parsed.templates:
             self._template(template)
 
-    def _import(self, name: str, statement: Import, chain: tuple[str, ...]) -> None:
-        self.file(beside(name, statement.path), statement.span, chain)
-
-    def _prefix(self, name: str, wanted: str | None) -> str:
+    def _prefix(self, name: str, given_prefix: str | None) -> str:
         path = Path(name)
-        prefix = wanted or path.stem
+        prefix = given_prefix or path.stem
         if prefix in self.prefixes:
             prefix = f"{path.resolve().parent.name}.{path.stem}"
         self.prefixes.add(prefix)
@@ -167,7 +158,9 @@ class _Loader:
             self.sources |= error.sources
             return None
         except OSError as error:
-            hint = _nearest_file(name)
+            folder = Path(name).parent
+            files = [p.name for p in folder.iterdir() if p.is_file()] if folder.is_dir() else []
+            hint = did_you_mean(Path(name).name, files)
             self._report(code, f"cannot read {name}: {error.strerror}", span, hint)
             return None
         self.sources[name] = text
@@ -179,13 +172,13 @@ class _Loader:
     # ------------------------------------------------------------------------ statements
 
     def _category(self, category: Category) -> None:
-        known = self.categories.get(category.name)
+        declared = self.categories.get(category.name)
         if category.name in BUILT_IN:
             message = f"{category.name} is built in and cannot be declared"
             self._report("G011", message, category.span)
-        elif known is not None:
+        elif declared is not None:
             message = f"category {category.name!r} is declared twice"
-            self._report("G011", message, category.span, f"first declared at {known.span}")
+            self._report("G011", message, category.span, f"first declared at {declared.span}")
         else:
             self.categories[category.name] = category
         if category.kind not in self.language.kinds:
@@ -195,20 +188,20 @@ class _Loader:
             self._report("G013", message, category.span, hint)
 
     def _template(self, template: Template) -> None:
-        known = self.ids.setdefault(template.id, template)
-        if known is not template:
+        first = self.ids.setdefault(template.id, template)
+        if first is not template:
             message = f"two templates have the id {template.id!r}"
-            self._report("G014", message, template.span, f"the first is at {known.span}")
+            self._report("G014", message, template.span, f"the first is at {first.span}")
         self.templates.append(template)
         for child in children_of(template.utterance):
             if child.table and child.table not in self.tables:
                 self._table(child)
 
-    def primitive(self, primitive: PrimitiveTemplate) -> None:
+    def primitive(self, primitive: ConvertedTemplate) -> None:
         """Add a template converted from a real skill."""
         literal = '"' + primitive.utterance.replace("\\", "\\\\").replace('"', '\\"') + '"'
         try:
-            words = parse_words(literal, Source(primitive.identifier, literal), 0)
+            words = parse_words(literal, TemplateSource(primitive.identifier, literal), 0)
         except GenieError as error:
             self.problems += [
                 Problem(p.code, p.message, primitive.span, p.hint) for p in error.problems
@@ -231,13 +224,13 @@ class _Loader:
 
     def _table(self, child: Child) -> None:
         text = self._read(child.table, child.span, "G009")
-        rows: list[Row] = []
+        rows: list[TableRow] = []
         columns: tuple[str, ...] = ()
         if text is not None:
             columns, rows = self._rows(child.table, text)
-        self.tables[child.table] = Table(child.table, columns, tuple(rows))
+        self.tables[child.table] = PhraseTable(child.table, columns, tuple(rows))
 
-    def _rows(self, name: str, text: str) -> tuple[tuple[str, ...], list[Row]]:
+    def _rows(self, name: str, text: str) -> tuple[tuple[str, ...], list[TableRow]]:
         lines = (line.split("\t") for line in text.split("\n"))
         header = tuple(cell.strip() for cell in next(lines)) if text else ()
         if len(header) < 2:
@@ -255,11 +248,11 @@ class _Loader:
             values = [cell.strip() for cell in cells]
             by_name = dict(zip(header, values, strict=True))
             column = len(cells[0]) + len(cells[1]) - len(cells[1].lstrip()) + 2
-            rows.append(Row(spoken(values[0]), values[1], by_name, number, column))
+            rows.append(TableRow(join_tokens(values[0]), values[1], by_name, number, column))
         return header, rows
 
     def _using(self, name: str, using: Using) -> None:
-        path = beside(name, using.path)
+        path = path_beside(name, using.path)
         text = self._read(path, using.span, "G010")
         if text is None:
             return
@@ -283,7 +276,7 @@ class _Loader:
             self.functions[function_name] = function
 
 
-def _form_of(primitive: PrimitiveTemplate) -> tuple[tuple[str, str], ...]:
+def _form_of(primitive: ConvertedTemplate) -> tuple[tuple[str, str], ...]:
     """Return the form where a real data set calls a phrase what it is not.
 
     "whether the lights are on" and "get my status" stand among its noun phrases, "is this song
@@ -318,10 +311,3 @@ def _place_of(error: Exception, path: str) -> Span:
     lines = [frame.lineno for frame in frames if frame.filename == whole]
     line = (lines[-1] if lines else None) or 1
     return Span(path, line, 1, line, 2)
-
-
-def _nearest_file(name: str) -> str | None:
-    folder = Path(name).parent
-    if not folder.is_dir():
-        return None
-    return did_you_mean(Path(name).name, [p.name for p in folder.iterdir() if p.is_file()])

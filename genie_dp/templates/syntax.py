@@ -1,39 +1,337 @@
-"""Reads the text of template files into the syntax tree of ast.py."""
+"""Reads the text of template files into the syntax tree of ast.py.
+
+A file is cut into statements, which are read one by one: a mistake in one does not hide the others.
+"""
 
 import math
 import os.path
 import re
-from collections.abc import Iterable
-from functools import lru_cache
+from bisect import bisect_right
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import PurePath
 from typing import Any, cast
 
 from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.skills.words import tokenize
 from genie_dp.templates.ast import (
     Category,
     Child,
     Choice,
     Determiner,
-    File,
     Import,
     Inflect,
     Item,
-    Literal,
     Optional,
+    Part,
+    Placeholder,
+    PlainWords,
     PythonCall,
+    QuotedWords,
     Request,
     Template,
+    TemplateFile,
     Using,
-    Words,
+    children_of,
 )
-from genie_dp.templates.expand import children_of
 from genie_dp.templates.guard import Guard, parse_guard
-from genie_dp.templates.source import Source, statements, without_comments
-from genie_dp.templates.syntax_errors import syntax_problem
-from genie_dp.templates.words import parse_words, unquoted
+
+STRING = r"""'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*\""""
+_COMMENT = r"//[^\n]*|/\*(?:.|\n)*?(?:\*/|\Z)"
+# What can begin a statement at the start of a line: where the one before was left open, it ends
+# here, and one mistake does not swallow the rest of the file.
+_HEAD = (
+    r"""^[ \t]*(?:(?:import|using)\b(?=\s*["'])|category\b(?=\s+\w+\s*:)"""
+    r"""|[^\W\d]\w*\s*(?:\[[^\]\n]*\]\s*)?:=)"""
+)
+_SCAN = re.compile(
+    rf"(?P<comment>{_COMMENT})|(?P<head>{_HEAD})|(?<=\w)'(?=\w)|{STRING}|[()\[\]{{}};]",
+    re.MULTILINE,
+)
+_RESUMES = re.compile(rf"(?:\s|{_COMMENT})*(?:\Z|{_HEAD})", re.MULTILINE)
+_SPACE = re.compile(rf"(?:\s|{_COMMENT})*")
+_COMMENT_OR_TEXT = re.compile(rf"(?P<comment>{_COMMENT})|(?<=\w)'(?=\w)|{STRING}")
+
+
+@dataclass(frozen=True)
+class TemplateSource:
+    """A file's name, as messages show it, and its text."""
+
+    file: str
+    text: str
+
+    @cached_property
+    def _lines(self) -> list[int]:
+        return [0, *(match.end() for match in re.finditer("\n", self.text))]
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Return line and column of a character, both from 1.
+
+        >>> TemplateSource("x.genie", "a;\\nbc").place(4)
+        (2, 2)
+        """
+        line = bisect_right(self._lines, offset)
+        return line, offset - self._lines[line - 1] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the span of text[start:end]."""
+        return Span(self.file, *self.place(start), *self.place(end))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementPlace:
+    """Where a statement stands, without its `;`, and what is wrong with its end."""
+
+    start: int
+    end: int
+    problem: Problem | None = None
+
+
+def statements(source: TemplateSource) -> Iterator[StatementPlace]:
+    """Yield the statements of a file, also where a `;` or a closing bracket is missing.
+
+    >>> text = "NP := 'a;b' -> @x(); // c;\\nVP := 'd' -> @y()"
+    >>> for piece in statements(TemplateSource("x.genie", text)):
+    ...     print(repr(text[piece.start:piece.end]), piece.problem and piece.problem.message)
+    "NP := 'a;b' -> @x()" None
+    "VP := 'd' -> @y()" expected ';' at the end of the statement
+    """
+    text = source.text
+    start, depth = _skip(text, 0), 0
+    for match in _SCAN.finditer(text):
+        begin, end, token = match.start(), match.end(), match.group()
+        if match["comment"]:
+            if token.startswith("/*") and not token.endswith("*/"):
+                yield _open_comment(source, begin)
+            continue
+        if match["head"]:
+            begin = end - len(token.lstrip())
+            if begin > start:
+                yield _without_end(source, start, begin)
+                start, depth = begin, 0
+        elif token == ";":
+            if depth == 0 or _RESUMES.match(text, end):
+                yield StatementPlace(start, begin)
+                start, depth = _skip(text, end), 0
+        elif token in "([{":
+            depth += 1
+        elif token in ")]}":
+            depth = max(0, depth - 1)
+    if _skip(text, start) < len(text):
+        yield _without_end(source, start, len(text))
+
+
+def without_comments(text: str) -> str:
+    """Return the text with comments blanked: every other character keeps its place.
+
+    >>> without_comments("now /* q */ => '//x' // y")
+    "now         => '//x'     "
+    """
+
+    def blank(match: re.Match[str]) -> str:
+        return re.sub(r"[^\n]", " ", match.group()) if match["comment"] else match.group()
+
+    return _COMMENT_OR_TEXT.sub(blank, text)
+
+
+def _skip(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
+
+
+def _open_comment(source: TemplateSource, begin: int) -> StatementPlace:
+    span = source.span(begin, begin + 2)
+    problem = Problem("G002", "this comment has no end", span, "close it: */", stage="syntax")
+    return StatementPlace(begin, begin, problem)
+
+
+def _without_end(source: TemplateSource, start: int, limit: int) -> StatementPlace:
+    end = start + len(without_comments(source.text[start:limit]).rstrip())
+    span = source.span(end, end + 1)
+    message = "expected ';' at the end of the statement"
+    return StatementPlace(start, end, Problem("G002", message, span, stage="syntax"))
+
+
+# ------------------------------------------------------------------------------------- quoted texts
+
+_SPECIAL = re.compile(r"\\.|\$\{[^{}]*\}?|\$[^\W\d]\w*|\{[^{}]*\}?|\}")
+_BRACED = re.compile(r"\$\{\s*([^\W\d]\w*)\s*(?::\s*(\w+)\s*)?\}\Z")
+_INFLECT = re.compile(r"\{(?:\s*([^\W\d]\w*)\s*:)?([^{}]*)\}\Z")
+_MOST_FORMS = 3  # singular, plural, mass
+
+
+def unquote_text(literal: str) -> str:
+    r"""Return the text of a quoted literal.
+
+    >>> unquote_text(r"'what\'s new'")
+    "what's new"
+    """
+    return re.sub(r"\\(.)", r"\1", literal[1:-1])
+
+
+def parse_words(literal: str, source: TemplateSource, start: int) -> QuotedWords:
+    """Return the parts of a quoted literal that begins at source.text[start].
+
+    Raises:
+        GenieError: a placeholder or an inflection is malformed (G003).
+
+    >>> text = "'my {file/files} in $x'"
+    >>> for part in parse_words(text, TemplateSource("x.genie", text), 0).parts:
+    ...     print(part)
+    PlainWords(text='my')
+    Inflect(child=None, forms=('file', 'files'))
+    PlainWords(text='in')
+    Placeholder(name='x', is_const=False)
+    """
+    reader = _WordsReader(literal, source, start)
+    return QuotedWords(tuple(reader.read()), span=source.span(start, start + len(literal)))
+
+
+class _WordsReader:
+    def __init__(self, literal: str, source: TemplateSource, start: int):
+        self.literal = literal
+        self.source = source
+        self.start = start
+
+    def read(self) -> Iterator[Part]:
+        text = ""  # plain words not yet given out
+        glued = False  # the last thing given out ends where `text` begins
+        position, end = 1, len(self.literal) - 1
+        while position < end:
+            match = _SPECIAL.match(self.literal, position, end)
+            if match is None:
+                text += self.literal[position]
+                position += 1
+                continue
+            position = match.end()
+            piece = match.group()
+            if piece[0] == "\\":
+                text += piece[1]
+            elif piece[0] == "$":
+                yield from _plain_words(text, glued)
+                text, glued = "", True
+                yield self._placeholder(piece, match.start())
+            else:
+                # `file{/s}`: the letters before and after belong to every form.
+                before = re.search(r"[\w'-]*\Z", text)
+                prefix = before.group() if before else ""
+                after = re.compile(r"[\w'-]*").match(self.literal, position, end)
+                suffix = after.group() if after else ""
+                position += len(suffix)
+                yield from _plain_words(text.removesuffix(prefix), glued)
+                text, glued = "", True
+                yield self._inflect(piece, match.start(), prefix, suffix)
+        yield from _plain_words(text, glued)
+
+    def _placeholder(self, piece: str, place: int) -> Placeholder:
+        match = _BRACED.match(piece) if piece.startswith("${") else None
+        if match is None and piece.startswith("${"):
+            raise self._error(piece, place, "expected ${name} or ${name:const}")
+        name, option = (match[1], match[2]) if match else (piece[1:], None)
+        if option not in (None, "const"):
+            raise self._error(piece, place, f"expected 'const' after the colon, got {option!r}")
+        span = self.source.span(self.start + place, self.start + place + len(piece))
+        return Placeholder(name, option == "const", span=span)
+
+    def _inflect(self, piece: str, place: int, prefix: str, suffix: str) -> Inflect:
+        match = _INFLECT.match(piece)
+        if match is None:
+            raise self._error(
+                piece, place, r"'{' and '}' enclose inflections, such as {is/are}; or write \{"
+            )
+        forms = [
+            " ".join(tokenize(f"{prefix}{form.strip()}{suffix}")) for form in match[2].split("/")
+        ]
+        if not 1 < len(forms) <= _MOST_FORMS:
+            raise self._error(piece, place, "expected {singular/plural} or {singular/plural/mass}")
+        span = self.source.span(self.start + place, self.start + place + len(piece))
+        return Inflect(match[1], tuple(forms), span=span)
+
+    def _error(self, piece: str, place: int, message: str) -> GenieError:
+        span = self.source.span(self.start + place, self.start + place + len(piece))
+        return GenieError(Problem("G003", message, span, stage="syntax"))
+
+
+def _plain_words(text: str, glued: bool) -> Iterator[PlainWords]:
+    # After a placeholder, 's is the possessive only if the tokenizer sees what it hangs on.
+    tokens = tokenize(f"x{text}")[1:] if glued and text.startswith("'") else tokenize(text)
+    if tokens:
+        yield PlainWords(" ".join(tokens))
+
+
+# ------------------------------------------------------------------- statements that cannot be read
+
+_TERMINALS = {
+    "STRING": "a quoted text", "NAME": "a name", "TEXT": "a body", "NUMBER": "a number",
+    "_ARROW": "'->'", "_IF": "'if'", "ROOT": "'root'", "COLON": "':'", "VBAR": "'|'",
+    "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "LBRACE": "'{'", "RBRACE": "'}'",
+    "DOT": "'.'", "EQUAL": "'='", "COMMA": "','", "QMARK": "'?'", "SEMICOLON": "';'",
+    "$END": "';'", "IMPORT": "'import'", "USING": "'using'", "CATEGORY": "'category'",
+    "__ANON_0": "':='", "__ANON_1": "'#['",
+}  # fmt: skip
+
+
+def syntax_problem(error: UnexpectedInput, source: TemplateSource, start: int, end: int) -> Problem:
+    """Return the problem for Lark's error in the statement source.text[start:end]."""
+    text = source.text[start:end]
+    begin, stop, got, expected = _place_of_error(error, text)
+    message = f"expected {_list_terminals(expected)}, got {got}"
+    hint = _hint_at(text, begin, set(expected))
+    span = source.span(start + begin, start + stop)
+    return Problem("G001", message, span, hint, stage="syntax")
+
+
+def _place_of_error(error: UnexpectedInput, text: str) -> tuple[int, int, str, Collection[str]]:
+    match error:
+        case UnexpectedToken(token=Token("$END")):
+            return len(text), len(text) + 1, "the end of the statement", error.accepts or ()
+        case UnexpectedToken(token=token):
+            start, end = cast("int", token.start_pos), cast("int", token.end_pos)
+            return start, end, repr(str(token)), error.accepts or ()
+        case UnexpectedCharacters():
+            start = cast("int", error.pos_in_stream)
+            return start, start + 1, repr(text[start]), error.allowed or ()
+        case _:
+            raise error
+
+
+def _list_terminals(terminals: Collection[str]) -> str:
+    if "TEXT" in terminals and len(terminals) > 1:
+        # Where a body may go on, anything may; what would end it helps.
+        closing = {"RPAR", "RSQB", "RBRACE"} & set(terminals)
+        terminals = closing or {"TEXT"}
+    names = sorted({_TERMINALS.get(t, t) for t in terminals})
+    if len(names) < 2:
+        return names[0] if names else "something else"
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def _hint_at(text: str, start: int, expected: set[str]) -> str | None:
+    before, rest = text[:start].rstrip(), text[start:]
+    if "__ANON_0" in expected:
+        keyword = did_you_mean(text.split()[0], ("category", "import", "using"))
+        is_near = not rest.startswith((":", "=")) and keyword is not None
+        return keyword if is_near else "a template is CATEGORY := utterance -> body"
+    if rest[0:1] in tuple("‘’“”"):
+        return "these quotes are of a word processor: write ' or \""
+    if re.search(r"\w['\"](?:s|re|ve|ll|d|m|t)\Z", before):
+        return "an apostrophe ends a text in '..': write the text in double quotes, or \\'"
+    if {"COLON", "DOT"} <= expected:
+        return "words stand in quotes; a child is name:CATEGORY, such as q:NP"
+    if rest.startswith(("'", '"')) and "STRING" in expected:
+        return "this text has no closing quote on its line"
+    if "_ARROW" in expected and not re.search("->|→", rest):
+        return "write -> between utterance and body"
+    if rest.startswith("if") and before.endswith("]"):
+        return "the guard stands before the annotations"
+    return None
+
+
+# --------------------------------------------------------------------------------------- statements
 
 # The functions over utterances call themselves once a bracket; nobody nests three.
 DEEPEST = 50
@@ -54,7 +352,7 @@ def _parser() -> Lark:
 
 def parse_file(
     text: str, *, file: str = "<templates>", prefix: str = ""
-) -> tuple[File, list[Problem]]:
+) -> tuple[TemplateFile, list[Problem]]:
     """Return the statements of a file that can be read, and the mistakes in all the others.
 
     Paths of tables are joined to the folder of `file`; `prefix` begins the ids of templates that
@@ -64,37 +362,33 @@ def parse_file(
     >>> parsed.templates[0].id, parsed.templates[0].body_text, problems
     ('<templates>.NP.1', '@x.list()', [])
     """
-    source = Source(file, text)
-    reader = _Reader(source, prefix or PurePath(file).stem)
-    found: list[Import | Using | Category | Template] = []
+    source = TemplateSource(file, text)
+    reader = _StatementReader(source, prefix or PurePath(file).stem)
+    parsed: list[Import | Using | Category | Template] = []
     problems: list[Problem] = []
     for piece in statements(source):
         if piece.problem is not None:
             problems.append(piece.problem)
         if piece.end > piece.start:
             try:
-                found.append(reader.statement(piece.start, piece.end))
+                parsed.append(reader.statement(piece.start, piece.end))
             except GenieError as error:
                 # The rest of a statement without its end is not worth a second message.
                 if piece.problem is None:
                     problems.extend(error.problems)
-    return _sorted_file(found), problems
-
-
-def _sorted_file(found: Iterable[Import | Using | Category | Template]) -> File:
-    found = tuple(found)
-    return File(
-        tuple(s for s in found if isinstance(s, Import)),
-        tuple(s for s in found if isinstance(s, Using)),
-        tuple(s for s in found if isinstance(s, Category)),
-        tuple(s for s in found if isinstance(s, Template)),
+    file_ = TemplateFile(
+        tuple(s for s in parsed if isinstance(s, Import)),
+        tuple(s for s in parsed if isinstance(s, Using)),
+        tuple(s for s in parsed if isinstance(s, Category)),
+        tuple(s for s in parsed if isinstance(s, Template)),
     )
+    return file_, problems
 
 
-class _Reader:
+class _StatementReader:
     """Builds nodes; `base` is where the statement at hand begins in the file."""
 
-    def __init__(self, source: Source, prefix: str):
+    def __init__(self, source: TemplateSource, prefix: str):
         self.source = source
         self.prefix = prefix
         self.base = 0
@@ -115,11 +409,13 @@ class _Reader:
         children = tree.children
         match tree.data:
             case "import":
-                return Import(unquoted(_token(children[0])), span=span)
+                return Import(unquote_text(_token(children[0])), span=span)
             case "using":
-                return Using(unquoted(_token(children[0])), span=span)
+                return Using(unquote_text(_token(children[0])), span=span)
             case "category":
-                return _category(children, span)
+                name, kind, root, description = cast("list[Token]", children)
+                text = unquote_text(description) if description is not None else ""
+                return Category(str(name), str(kind), root is not None, text, span=span)
             case _:
                 return self._template(children, span)
 
@@ -159,24 +455,26 @@ class _Reader:
         return without_comments(self.source.text[start:end]), self.source.span(start, end)
 
     def _settings(self, annotations: list[Tree[Token]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        settings: dict[str, Any] = {}
         for annotation in annotations:
             for setting in cast("list[Tree[Token]]", annotation.children):
                 name, value = str(setting.children[0]), _token(setting.children[1])
-                if name in found:
+                if name in settings:
                     raise self._error("G006", f"#[{name}=..] is given twice", setting)
-                found[name] = self._setting(name, value, setting)
-        return found
+                settings[name] = self._setting(name, value, setting)
+        return settings
 
     def _setting(self, name: str, value: Token, tree: Tree[Token]) -> Any:
         match name, value.type:
             case "id", "STRING":
-                return unquoted(value)
+                return unquote_text(value)
             case "weight", "NUMBER" if 0 < float(value) < math.inf:
                 return float(value)
             case "id" | "weight", _:
-                wanted = "a quoted text" if name == "id" else "a number above 0"
-                raise self._error("G006", f"expected {wanted} for #[{name}=..], got {value}", tree)
+                expected = "a quoted text" if name == "id" else "a number above 0"
+                raise self._error(
+                    "G006", f"expected {expected} for #[{name}=..], got {value}", tree
+                )
             case _, _ if value in ("true", "false"):
                 return value == "true"
             case _:
@@ -188,13 +486,13 @@ class _Reader:
     # ------------------------------------------------------------------------ utterances
 
     def _alternatives(self, tree: Tree[Token]) -> tuple[Item, ...]:
-        sequences = [self._sequence(t) for t in cast("list[Tree[Token]]", tree.children)]
+        sequences = [
+            tuple(self._item(item) for item in cast("list[Tree[Token]]", sequence.children))
+            for sequence in cast("list[Tree[Token]]", tree.children)
+        ]
         if len(sequences) == 1:
             return sequences[0]
         return (Choice(tuple(sequences), span=self._span(tree)),)
-
-    def _sequence(self, tree: Tree[Token]) -> tuple[Item, ...]:
-        return tuple(self._item(item) for item in cast("list[Tree[Token]]", tree.children))
 
     def _item(self, tree: Tree[Token]) -> Item:
         match tree.data:
@@ -218,7 +516,7 @@ class _Reader:
                 items = self._alternatives(cast("Tree[Token]", tree.children[0]))
                 return Optional(items, span=self._span(tree))
 
-    def _words(self, token: Token) -> Words:
+    def _words(self, token: Token) -> QuotedWords:
         start = self.base + cast("int", token.start_pos)
         return parse_words(str(token), self.source, start)
 
@@ -228,16 +526,13 @@ class _Reader:
         return Child(
             str(name),
             category="" if is_table else str(target),
-            table=self._beside(unquoted(target)) if is_table else "",
+            table=path_beside(self.source.file, unquote_text(target)) if is_table else "",
             requests=tuple(
                 self._request(r)
                 for r in cast("list[Tree[Token]]", requests.children if requests else [])
             ),
             span=self._span(tree),
         )
-
-    def _beside(self, path: str) -> str:
-        return beside(self.source.file, path)
 
     def _request(self, tree: Tree[Token]) -> Request:
         name, *values = tree.children
@@ -247,8 +542,8 @@ class _Reader:
                 return Request(str(name), (), self._child(child), span=span)
             case [Token("STRING") as text]:
                 words = self._words(text)
-                said = _waiting(words) if name == "after" else None
-                return Request(str(name), (said or _plain(words, span),), span=span)
+                form = _form_text(words) if name == "after" else None
+                return Request(str(name), (form or _plain_text(words, span),), span=span)
             case _:
                 return Request(str(name), tuple(str(value) for value in values), span=span)
 
@@ -274,16 +569,16 @@ def _too_deep(tree: Tree[Token]) -> Tree[Token] | None:
     return None
 
 
-def beside(file: str, path: str) -> str:
+def path_beside(file: str, path: str) -> str:
     """Return a path that a file writes relative to its folder, joined to that folder.
 
-    >>> beside("grammars/en/main.genie", "../toppings.tsv")
+    >>> path_beside("grammars/en/main.genie", "../toppings.tsv")
     'grammars/toppings.tsv'
     """
     return os.path.normpath(os.path.join(os.path.dirname(file), path))
 
 
-def _waiting(words: Words) -> str | None:
+def _form_text(words: QuotedWords) -> str | None:
     """Return words that are one form alone, as they stand in a piece: `{is/are}`."""
     match words.parts:
         case (Inflect(None, forms),):
@@ -292,9 +587,9 @@ def _waiting(words: Words) -> str | None:
             return None
 
 
-def _plain(words: Words, span: Span) -> str:
+def _plain_text(words: QuotedWords, span: Span) -> str:
     match words.parts:
-        case (Literal(text),):
+        case (PlainWords(text),):
             return text
         case ():
             return ""
@@ -308,12 +603,6 @@ def _plain(words: Words, span: Span) -> str:
 
 def _token(child: Any) -> Token:
     return cast("Token", child)
-
-
-def _category(children: list[Any], span: Span) -> Category:
-    name, kind, root, description = children
-    text = unquoted(description) if description is not None else ""
-    return Category(str(name), str(kind), root is not None, text, span=span)
 
 
 def _features(tree: Tree[Token] | None) -> tuple[tuple[str, str], ...]:

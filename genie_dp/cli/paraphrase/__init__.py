@@ -39,7 +39,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
 }
 
 
-class _Steps(LazyGroup):
+class _ParaphraseSteps(LazyGroup):
     """The commands of this folder."""
 
     @property
@@ -48,6 +48,6 @@ class _Steps(LazyGroup):
         return STEPS
 
 
-@click.group("paraphrase", cls=_Steps)
+@click.group("paraphrase", cls=_ParaphraseSteps)
 def group() -> None:
     """Choose sentences, have them paraphrased, and check what comes back."""

@@ -63,9 +63,10 @@ def command(
     genie-dp paraphrase auto chosen.jsonl --by endpoint --base-url http://localhost:8000/v1 \\
         --model my-model --output paraphrases.jsonl
     """
+    from genie_dp.cli.inputs import load_library_of
     from genie_dp.cli.output import show, told_private
-    from genie_dp.cli.paraphrase.canonical import canonical_of
     from genie_dp.paraphrase.run import run
+    from genie_dp.paraphrase.shown import canonical_of
     from genie_dp.run.stage import Output
 
     config = ParaphraseConfig(**settings)
@@ -75,13 +76,15 @@ def command(
         raise click.UsageError("--parser goes with --jobs 1: its network is in one process")
     predictor = None
     if parser is not None:
-        from genie_dp.cli.parser_predictor import BestProgram
+        from genie_dp.parser.answers import BestProgram
 
-        predictor = BestProgram.of(parser)
-    place = {"language": language, "skills": skills, "skip_broken": skip_broken}
+        predictor = BestProgram.from_folder(parser)
+    canonical = canonical_of(
+        language, lambda: load_library_of(language, skills, skip_broken=skip_broken)
+    )
     result = run(
         config, rows, Output(output, overwrite=overwrite),
-        language=language, canonical=canonical_of(place),
+        language=language, canonical=canonical,
         predictor=predictor, rejects=rejects, answers=answers,
         resume=resume, private=told_private(rows), jobs=jobs, progress=True,
     )  # fmt: skip

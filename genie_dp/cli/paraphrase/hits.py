@@ -1,33 +1,23 @@
 """`genie-dp paraphrase hits`: a batch of paraphrase tasks, and the page that workers see."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from genie_dp.run.files import refuse_existing, refuse_overlap
+from genie_dp.cli.options import output_option, settings_options
+from genie_dp.paraphrase.config import TaskConfig
 
 
 @click.command("hits")
 @click.argument("rows", metavar="CHOSEN")
-@click.option(
-    "--sentences", type=click.IntRange(1, 20), default=4, show_default=True,
-    help="Sentences of a task.",
-)  # fmt: skip
-@click.option(
-    "--paraphrases", type=click.IntRange(1, 5), default=2, show_default=True,
-    help="Paraphrases that a worker writes of each.",
-)  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(1), default=3, show_default=True,
-    help="Workers who see each task; the batch has the setting.",
-)  # fmt: skip
+@settings_options(TaskConfig)
 @click.option("--page", metavar="HTML", help="Where the page of the task goes.")
 @click.option("--overwrite", is_flag=True, help="Replace the outputs.")
-@click.option(
-    "--output", "-o", default="-", show_default=True, metavar="CSV|URL|-",
-    help="Where the batch goes.",
-)  # fmt: skip
-def command(**options: Any) -> None:
+@output_option("Where the batch goes, as CSV.")
+def command(
+    *, rows: str, settings: Mapping[str, Any], page: str | None, overwrite: bool, output: str
+) -> None:
     """Write paraphrase tasks for Mechanical Turk: the batch as CSV, and the page.
 
     CHOSEN is what `genie-dp paraphrase select` wrote. The page goes into the source view of a new
@@ -36,31 +26,10 @@ def command(**options: Any) -> None:
     \b
     genie-dp paraphrase hits chosen.jsonl --output batch.csv --page task.html
     """
-    from genie_dp.cli.output import told_private
-    from genie_dp.cli.paraphrase.collection import rows_by_id
-    from genie_dp.paraphrase.checks import DEFAULT
-    from genie_dp.paraphrase.tables import guarded_sentences, write_table
-    from genie_dp.paraphrase.task_page import paraphrase_page
-    from genie_dp.paraphrase.tasks import paraphrase_columns, paraphrase_tasks
-    from genie_dp.run.files import open_text
+    from genie_dp.cli.output import show, told_private
+    from genie_dp.paraphrase.tasks import write_paraphrase_tasks
+    from genie_dp.run.stage import Output
 
-    output, page, size = options["output"], options["page"], options["sentences"]
-    refuse_overlap((output, page), [options["rows"]])
-    for target in (output, page):
-        if target:
-            refuse_existing(target, overwrite=options["overwrite"])
-    told_private([options["rows"]])  # to people who work for money
-    rows = tuple(rows_by_id(options["rows"]).values())
-    batch = map(guarded_sentences, paraphrase_tasks(rows, sentences=size))
-    tasks = write_table(output, paraphrase_columns(size), batch)
-    if page:
-        with open_text(page) as out:
-            out.write(
-                paraphrase_page(sentences=size, paraphrases=options["paraphrases"], config=DEFAULT)
-            )
-    wanted = len(rows) * options["workers"] * options["paraphrases"]
-    click.echo(
-        f"{tasks:,} tasks of {len(rows):,} sentences -> {'stdout' if output == '-' else output}; "
-        f"with {options['workers']} assignments per task they give {wanted:,} paraphrases",
-        err=True,
-    )
+    told_private([rows])  # to people who work for money
+    output_file = Output(output, overwrite=overwrite)
+    show(write_paraphrase_tasks(TaskConfig(**settings), rows, output_file, page=page))

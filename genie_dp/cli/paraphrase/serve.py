@@ -1,46 +1,23 @@
 """`genie-dp paraphrase serve`: the tasks on a web page of one's own."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import click
 
-from genie_dp.cli.paraphrase.check_options import limit_options
+from genie_dp.cli.options import settings_options
+from genie_dp.paraphrase.config import ServeConfig
 
 
 @click.command("serve")
-@click.argument("sentences_file", metavar="CHOSEN")
+@click.argument("chosen", metavar="CHOSEN")
 @click.option(
     "--database", required=True, metavar="SQLITE",
     help="Where answers go; if it is there, everybody goes on where they stopped.",
 )  # fmt: skip
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=8808, show_default=True,
-    help="Of the page; 0 for any that is free.",
-)  # fmt: skip
-@click.option(
-    "--host", default="127.0.0.1", show_default=True,
-    help="Address to listen at; any but this machine's own lets others in, who need the address "
-    "with its token.",
-)  # fmt: skip
-@click.option(
-    "--allow-host", multiple=True, metavar="NAME",
-    help="A further name by which the page may be asked for, such as a proxy's. May be repeated.",
-)  # fmt: skip
-@click.option("--worker", metavar="NAME", help="Whose page it is; otherwise it asks for a name.")
-@click.option(
-    "--sentences", type=click.IntRange(1, 20),
-    help="Sentences of a task; 4, or what the database has.",
-)  # fmt: skip
-@click.option(
-    "--paraphrases", type=click.IntRange(1, 5),
-    help="Paraphrases that a person writes of each; 2, or what the database has.",
-)  # fmt: skip
-@click.option(
-    "--workers", type=click.IntRange(1), default=3, show_default=True,
-    help="People who see each task.",
-)  # fmt: skip
-@limit_options
-def command(**options: Any) -> None:
+@settings_options(ServeConfig, names={"allow_hosts": "allow-host"})
+def command(*, chosen: str, database: str, settings: Mapping[str, Any]) -> None:
     """Show paraphrase tasks on a local web page, and keep what people write.
 
     CHOSEN is what `genie-dp paraphrase select` wrote. Every answer is on disk before the next
@@ -49,6 +26,15 @@ def command(**options: Any) -> None:
     \b
     genie-dp paraphrase serve chosen.jsonl --database answers.sqlite
     """
-    from genie_dp.cli.paraphrase.serving import run
+    from genie_dp.cli.output import show, told_private
+    from genie_dp.serve.paraphrases import run
+    from genie_dp.serve.writing import worker_name
 
-    run(options)
+    config = ServeConfig(**settings)
+    unfit = config.unfit()
+    if config.worker is not None and worker_name(config.worker) is None:
+        unfit = "--worker must be a name that begins with a letter or a digit"
+    if unfit:
+        raise click.UsageError(unfit)
+    told_private([chosen])
+    show(run(config, chosen, database, tell=partial(click.echo, err=True)))

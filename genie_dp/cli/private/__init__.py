@@ -13,7 +13,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
         "Set the privacy budget of private rows, and see what is left of it.",
     ),
     "train": (
-        "genie_dp.cli.private.trainings:group",
+        "genie_dp.cli.private.train:group",
         "Train a generator of rows that are like private ones.",
     ),
     "sample": (
@@ -63,7 +63,7 @@ STEPS: Mapping[str, tuple[str, str]] = {
 }
 
 
-class _Steps(LazyGroup):
+class _PrivateSteps(LazyGroup):
     """The commands of this folder."""
 
     @property
@@ -72,6 +72,6 @@ class _Steps(LazyGroup):
         return STEPS
 
 
-@click.group("private", cls=_Steps)
+@click.group("private", cls=_PrivateSteps)
 def group() -> None:
     """Learn from private rows with differential privacy, within a budget."""

@@ -73,21 +73,21 @@ def init(private: Path | None, ledger: Path | None, **options: Any) -> None:
     genie-dp private budget init private.jsonl --epsilon 3 --delta 1e-6 --unit user --cap 20
     """
     from genie_dp.cli.output import show_problems
-    from genie_dp.cli.private.budget_tables import promised
     from genie_dp.private.api import promise
     from genie_dp.private.ledger.book import Ledger
     from genie_dp.private.ledger.budget import Budget, doubts
+    from genie_dp.private.ledger.run import describe_promise
 
     budget = Budget(**options)
     if private is None:
-        made = Ledger.create(ledger_path(None, ledger), budget)
+        created = Ledger.create(ledger_path(None, ledger), budget)
     elif ledger is None and private.name.endswith(".ledger.json"):
         check_is_there(private)
-        made = Ledger.create(private, budget)
+        created = Ledger.create(private, budget)
     else:
-        made = promise(private, ledger, budget)
+        created = promise(private, ledger, budget)
     show_problems(doubts(budget))
-    click.echo(f"{made.path}: {promised(budget)}", err=True)
+    click.echo(f"{created.path}: {describe_promise(budget)}", err=True)
 
 
 @group.command("show")
@@ -110,21 +110,15 @@ def show(private: Path | None, ledger: Path | None, group: tuple[int, ...], form
     genie-dp private budget show private.jsonl --format json | jq .left.rdp
     genie-dp private budget show redacted.jsonl --group 3
     """
-    from genie_dp.cli.private.budget_secrets import secrets_of
-    from genie_dp.cli.private.budget_tables import as_json, facts_of, tables
+    from genie_dp.private.ledger.run import facts_as_json, show_ledger
 
-    opened = open_ledger(private, ledger)
-    facts, secrets = facts_of(opened), secrets_of(opened, group)
-    if format_ == "json":
-        click.echo(as_json({**facts, **secrets.facts}))
-        return
-    for line in (*tables(facts), *secrets.lines):
-        click.echo(line)
+    account = show_ledger(open_ledger(private, ledger), group)
+    click.echo(facts_as_json(account.facts) if format_ == "json" else account)
 
 
 def _amounts(command: Any) -> Any:
     """Add the mechanisms that can be asked for beside training."""
-    for name, metavar, what in (
+    for name, metavar, meaning in (
         ("threshold", "DELTA", "A threshold that shows what one unit alone has with chance DELTA"),
         ("zcdp", "RHO", "A mechanism that is RHO-zCDP"),
         ("exponential", "EPSILON", "An exponential mechanism of parameter EPSILON"),
@@ -133,7 +127,7 @@ def _amounts(command: Any) -> Any:
     ):
         command = click.option(
             f"--{name}", type=POSITIVE, multiple=True, metavar=metavar,
-            help=f"{what}. May be repeated.",
+            help=f"{meaning}. May be repeated.",
         )(command)  # fmt: skip
     return command
 
@@ -164,7 +158,9 @@ def _amounts(command: Any) -> Any:
 )  # fmt: skip
 @ledger_option
 @_format_option
-def check(**options: Any) -> None:
+def check(
+    private: Path | None, ledger: Path | None, accept_head: bool, format_: str, **amounts: Any
+) -> None:
     """Check the ledger, and whether more would fit.
 
     PRIVATE is the file of private rows, or its ledger. It is checked that nobody changed the ledger
@@ -176,6 +172,14 @@ def check(**options: Any) -> None:
     genie-dp private budget check private.jsonl --steps 660 --rate 0.0153
     genie-dp private budget check private.jsonl --steps 660 --rate 0.0153 --noise-multiplier 0.9
     """
-    from genie_dp.cli.private.budget_check import Question, run
+    from genie_dp.private.ledger.run import LedgerQuestion, check_ledger, facts_as_json
 
-    run(Question.of(options))
+    question = LedgerQuestion(**amounts)
+    if (question.steps is None) != (question.rate is None):
+        raise click.UsageError("--steps and --rate go together")
+    if question.steps is None and (question.noise_multiplier or question.target):
+        raise click.UsageError("--noise-multiplier and --target need --steps and --rate")
+    if question.noise_multiplier and question.target:
+        raise click.UsageError("--noise-multiplier says what --target asks for: give one")
+    result = check_ledger(ledger_path(private, ledger), question, accept_head=accept_head)
+    click.echo(facts_as_json(result.facts) if format_ == "json" else result)

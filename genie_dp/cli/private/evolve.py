@@ -1,5 +1,6 @@
 """`genie-dp private evolve`: synthetic rows that private rows vote for, without any training."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -7,26 +8,21 @@ import click
 
 from genie_dp.cli.options import (
     POSITIVE,
-    Finite,
     grammar_option,
     library_options,
     paid_resume_options,
+    settings_options,
 )
 from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.private.evolution.config import EMBEDDINGS, GENERATORS, EvolutionConfig
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FROM_1 = click.IntRange(1)
-# Those of genie_dp.private.evolution, which is not imported to print help; tests compare them.
-GENERATORS = ("grammar", "seeds", "language-model", "trained", "endpoint")
-EMBEDDINGS = ("hashed", "programs", "both", "sentence-transformer")
-SELECTIONS = ("resample", "rank")
-BACKENDS = ("numpy", "faiss")
 
 
 @click.command("evolve")
 @click.argument("private", type=_FILE)
 @click.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+    "--output", "-o", required=True, metavar="FOLDER",
     help="Where rows, prior and report go. It appears when it is complete.",
 )  # fmt: skip
 @click.option(
@@ -44,35 +40,37 @@ BACKENDS = ("numpy", "faiss")
 )  # fmt: skip
 @library_options
 @grammar_option
-@click.option("--generator", type=click.Choice(GENERATORS),
+@click.option("--generator", type=click.Choice(tuple(GENERATORS)),
               help="What makes candidates [grammar].")  # fmt: skip
 @click.option("--embedding", type=click.Choice(EMBEDDINGS),
               help="What nearness is of: words, programs, or both [hashed].")  # fmt: skip
-@click.option("--iterations", type=_FROM_1, metavar="T", help="Votes, which all cost [5].")
-@click.option("--population", type=_FROM_1, metavar="N", help="Winners of a vote [200].")
-@click.option("--variations", type=_FROM_1, metavar="L",
-              help="Candidates for each winner; a vote is among N times L [4].")  # fmt: skip
-@click.option("--lookahead", type=click.IntRange(0), metavar="K",
-              help="Place a candidate where K variations of it are [0: where it is].")  # fmt: skip
-@click.option("--neighbours", type=_FROM_1, metavar="K",
-              help="Candidates that a private row votes for [1].")  # fmt: skip
-@click.option("--threshold", type=Finite(0),
-              help="Taken off each count, in standard deviations of its noise [1].")  # fmt: skip
-@click.option("--selection", type=click.Choice(SELECTIONS),
-              help="Draw winners by their votes, or take the first ones [resample].")  # fmt: skip
+@settings_options(EvolutionConfig)
 @click.option("--keep/--replace", default=None,
               help="Whether winners are candidates again, with variations [keep].")  # fmt: skip
-@click.option("--rows", type=_FROM_1, metavar="N", help="Rows that are written [1000].")
-@click.option("--label", metavar="COLUMN",
-              help="Each row votes among candidates of its own label; needs shares of labels, of a "
-              "table or of the recipe.")  # fmt: skip
-@click.option("--backend", type=click.Choice(BACKENDS),
-              help="Search of neighbours; the extra faiss finds the same [numpy].")  # fmt: skip
-@click.option("--seed", type=int, help="Of candidates and choices; the noise has none [0].")
-@click.option("--threads", type=_FROM_1, default=1, show_default=True,
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True,
               help="Of torch, where a model is used.")  # fmt: skip
 @paid_resume_options
-def command(**options: Any) -> None:
+def command(
+    *,
+    private: Path,
+    output: str,
+    recipe: Path | None,
+    epsilon: float | None,
+    rest: bool,
+    ledger: Path | None,
+    public: tuple[str, ...],
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    grammar: tuple[Path, ...],
+    generator: str | None,
+    embedding: str | None,
+    settings: Mapping[str, Any],
+    keep: bool | None,
+    threads: int,
+    resume: bool,
+    overwrite: bool,
+) -> None:
     """Evolve synthetic rows: candidates that PRIVATE rows vote for, with noise, and variations.
 
     PRIVATE is JSONL or TSV. Each vote is recorded in the ledger before it is counted, and refused
@@ -84,8 +82,26 @@ def command(**options: Any) -> None:
     genie-dp private evolve private.jsonl --epsilon 3 --embedding both --output evolved
     genie-dp private evolve private.jsonl --recipe examples/evolution.yaml --rest -o evolved
     """
-    from genie_dp.cli.private.evolve_job import run
+    from genie_dp.cli.inputs import load_library_of
+    from genie_dp.cli.output import show
+    from genie_dp.parser.answers import BestProgram
+    from genie_dp.private.evolution.config import read_recipe
+    from genie_dp.private.evolution.run import run
+    from genie_dp.private.ledger.book import Ledger
+    from genie_dp.private.ledger.guard import ledger_to_spend
+    from genie_dp.run.stage import Output
 
-    if options["epsilon"] is not None and options["rest"]:
+    if epsilon is not None and rest:
         raise click.UsageError("give --epsilon, what the run costs, or --rest")
-    run(options)
+    given = {**settings, "generator": generator, "embedding": embedding, "keep": keep}
+    config = read_recipe(recipe, given)
+    book = Ledger.open(ledger_to_spend(private, ledger))
+    library = None
+    if config.needs_library:
+        library = load_library_of(language, skills, skip_broken=skip_broken)
+    result = run(
+        config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
+        language=language, epsilon=epsilon, rest=rest, grammar=grammar, public=public,
+        open_parser=BestProgram.from_folder, threads=threads,
+    )  # fmt: skip
+    show(result)

@@ -40,8 +40,8 @@ def ledger_path(private: Path | None, ledger: Path | None) -> Path:
     Raises:
         click.UsageError: neither the private rows nor a ledger are named.
     """
-    from genie_dp.private.ledger.book import ledger_of
     from genie_dp.private.ledger.marks import ledger_by_name
+    from genie_dp.run.manifest import ledger_of
 
     if ledger is not None:
         return ledger

@@ -1,28 +1,30 @@
 """`genie-dp private table`: what private rows are like, as metadata, released once with noise."""
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.options import POSITIVE, library_options, paid_resume_options, seed_option
+from genie_dp.cli.options import (
+    POSITIVE,
+    library_options,
+    paid_resume_options,
+    seed_option,
+    settings_options,
+)
 from genie_dp.cli.private.ledgers import ledger_option
-from genie_dp.cli.private.table_asked import asking_options, check_asking
+from genie_dp.private.tables.config import MOST_VALUES, TableConfig, needs_library
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _TABLE = click.argument("table", type=_FILE)
-_columns = click.option(
-    "--columns", metavar="A,B,..",
-    help="Columns: function, functions, skill, filters, length, form, slots, or field:NAME.",
-)  # fmt: skip
+_COLUMNS = "Columns: function, functions, skill, filters, length, form, slots, or field:NAME."
+_ASKING = ("base_url", "model", "key_variable", "at_once", "trusted_endpoint")
 _public = click.option(
     "--public", multiple=True, metavar="FILE",
     help="Rows that may be published, JSONL: values of columns are taken from them. May be "
     "repeated.",
-)  # fmt: skip
-_most = click.option(
-    "--most", type=click.IntRange(1, 999), default=100, show_default=True, metavar="N",
-    help="Values of a column, at most; the others are one more, <other>.",
 )  # fmt: skip
 
 
@@ -32,12 +34,25 @@ def group() -> None:
 
 
 @group.command("schema")
-@_columns
+@click.option("--columns", required=True, metavar="A,B,..", help=_COLUMNS)
 @_public
-@_most
+@settings_options(
+    TableConfig,
+    leave_out=("epsilon", "method", "backend", "ask", "base_url", "model", "key_variable",
+               "at_once"),
+)  # fmt: skip
 @library_options
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where it goes [to the screen].")
-def schema(**options: Any) -> None:
+def schema(
+    *,
+    columns: str,
+    public: tuple[str, ...],
+    settings: Mapping[str, Any],
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    output: str,
+) -> None:
     """Write a schema of what is publicly known: columns with their values, to look at and change.
 
     No private row is read. Functions and skills are those of the library; other values come from
@@ -46,43 +61,61 @@ def schema(**options: Any) -> None:
     \b
     genie-dp private table schema --columns function,length,form -o schema.json
     """
-    from genie_dp.cli.private.table_job import write_schema
+    from genie_dp.private.ledger.guard import refuse_private
+    from genie_dp.private.tables.extract import read_public_schema
+    from genie_dp.run.files import check_output, open_text
 
-    if not options["columns"]:
-        raise click.UsageError("--columns says which ones")
-    write_schema(options)
+    names = _split(columns)
+    check_output(output)
+    refuse_private(public, None, code="T509")
+    library = _library(names, language, skills, skip_broken=skip_broken)
+    limit = settings.get("most", MOST_VALUES)
+    schema = read_public_schema(names, library, public, language=language, most=limit)
+    with open_text(output) as out:
+        out.write(json.dumps(schema.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    size = f"{len(schema.columns)} columns, {schema.cells:,} different records"
+    click.echo(f"{size} -> {output}", err=True)
 
 
 @group.command("release")
 @click.argument("private", type=_FILE)
 @click.option(
-    "--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE", help="Where the table goes, as JSON.",
-)  # fmt: skip
+    "--output", "-o", required=True, metavar="FILE", help="Where the table goes, as JSON."
+)
 @click.option(
     "--epsilon", required=True, type=POSITIVE,
     help="What this release costs by itself, at the budget's delta.",
 )  # fmt: skip
 @click.option(
-    "--schema", "schema_", type=_FILE, metavar="FILE",
+    "--schema", type=_FILE, metavar="FILE",
     help="The columns with their values; or name columns with --columns.",
 )  # fmt: skip
-@_columns
+@click.option("--columns", metavar="A,B,..", help=_COLUMNS)
 @_public
-@_most
 @ledger_option
 @library_options
-@click.option(
-    "--method", type=click.Choice(["aim", "independent"]), default="aim", show_default=True,
-    help="aim keeps what goes together; independent measures every column by itself.",
-)  # fmt: skip
-@click.option(
-    "--backend", type=click.Choice(["numpy", "mbi"]), default="numpy", show_default=True,
-    help="What fits the distribution; mbi is an extra.",
-)  # fmt: skip
-@asking_options
+@settings_options(TableConfig, leave_out=("epsilon",))
+@click.option("--trusted-endpoint", is_flag=True,
+              help="The service of --base-url is inside your boundary of trust: it is sent private "
+              "rows.")  # fmt: skip
 @paid_resume_options
-def release(**options: Any) -> None:
+def release(
+    *,
+    private: Path,
+    output: str,
+    epsilon: float,
+    schema: Path | None,
+    columns: str | None,
+    public: tuple[str, ...],
+    ledger: Path | None,
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    settings: Mapping[str, Any],
+    trusted_endpoint: bool,
+    resume: bool,
+    overwrite: bool,
+) -> None:
     """Count the metadata of PRIVATE rows with noise, and write a table that may be sampled from.
 
     PRIVATE is JSONL or TSV. The release is recorded in the ledger before anything is counted, and
@@ -91,12 +124,28 @@ def release(**options: Any) -> None:
     \b
     genie-dp private table release private.jsonl --schema schema.json --epsilon 1 -o table.json
     """
-    from genie_dp.cli.private.table_job import run
+    from genie_dp.private.ledger.book import Ledger
+    from genie_dp.private.ledger.guard import ledger_to_spend
+    from genie_dp.private.tables.run import run
+    from genie_dp.run.stage import Output
 
-    if bool(options["schema_"]) == bool(options["columns"]):
+    if (schema is None) == (not columns):
         raise click.UsageError("give either --schema or --columns")
-    check_asking(options)
-    run(options)
+    names = _split(columns or "")
+    config = TableConfig(
+        epsilon=epsilon, columns=names, trusted_endpoint=trusted_endpoint, **settings
+    )
+    _check_asking(config)
+    book = Ledger.open(ledger_to_spend(private, ledger))
+    library = _library(names, language, skills, skip_broken=skip_broken)
+    result = run(
+        config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
+        language=language, schema=schema, public=public,
+    )  # fmt: skip
+    *report, written = result.lines()
+    for line in report:
+        click.echo(line)
+    click.echo(written, err=True)
 
 
 @group.command("show")
@@ -105,10 +154,9 @@ def release(**options: Any) -> None:
               help="Values of a column that are shown, the most frequent ones.")  # fmt: skip
 def show(table: Path, values: int) -> None:
     """Say what a TABLE tells: its guarantee, the shares of values, and what goes together."""
-    from genie_dp.private.tables.report import lines
-    from genie_dp.private.tables.table import load_table
+    from genie_dp.private.tables.table import describe_table, load_table
 
-    for line in lines(load_table(table), values=values):
+    for line in describe_table(load_table(table), values=values):
         click.echo(line)
 
 
@@ -120,6 +168,38 @@ def show(table: Path, values: int) -> None:
 @click.option("--output", "-o", default="-", metavar="FILE", help="Where they go [to the screen].")
 def sample(table: Path, rows: int, seed: int, output: str) -> None:
     """Draw records from a TABLE: JSON, one a line, column -> value."""
-    from genie_dp.cli.private.table_job import write_sample
+    from genie_dp.private.tables.table import load_table
+    from genie_dp.rng import stream
+    from genie_dp.run.files import check_output, open_text
 
-    write_sample(table, rows, seed, output)
+    check_output(output)
+    released = load_table(table)
+    with open_text(output) as out:
+        for record in released.sample(rows, stream(seed, "table", "sample")):
+            out.write(json.dumps(record, ensure_ascii=False) + "\n")
+    click.echo(f"{rows:,} records -> {output}", err=True)
+
+
+def _split(columns: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in columns.split(",") if name.strip())
+
+
+def _library(
+    names: tuple[str, ...], language: str, skills: tuple[Path, ...], *, skip_broken: bool
+) -> Any:
+    """Return the library where columns need it, else None."""
+    from genie_dp.cli.inputs import load_library_of
+
+    if not needs_library(names):
+        return None
+    return load_library_of(language, skills, skip_broken=skip_broken)
+
+
+def _check_asking(config: TableConfig) -> None:
+    """Refuse options of a model without a column, or a column without its model."""
+    for name in _ASKING:
+        if getattr(config, name) and not config.ask:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --ask")
+    for name in ("base_url", "model"):
+        if config.ask and not getattr(config, name):
+            raise click.UsageError(f"--ask needs --{name.replace('_', '-')}")

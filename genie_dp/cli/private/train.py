@@ -1,41 +1,82 @@
 """`genie-dp private train`: language models of private rows, trained with noise."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from genie_dp.cli.options import POSITIVE, Finite, library_options, paid_resume_options
+from genie_dp.cli import LazyGroup
+from genie_dp.cli.options import POSITIVE, library_options, paid_resume_options, settings_options
 from genie_dp.cli.private.ledgers import ledger_option
+from genie_dp.private.generators.config import GeneratorConfig
+from genie_dp.private.generators.stages import KINDS
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_FROM_1 = click.IntRange(1)
-# Those of genie_dp.private, which is not imported to print help; tests compare them.
-KINDS = ("one-stage", "control", "two-stage")
-ENGINES = ("vmap", "ghost", "hooks", "loop")
-# Of noisy steps, for the own decoder (docs/private-training.md says what was measured) and others.
-RATE, RATE_OF_OTHERS = 1e-2, 2e-3
+_KINDS = f"{__name__}:command"
+# name -> (where the command is, its line of help), as in genie_dp.cli.COMMANDS.
+TRAININGS: Mapping[str, tuple[str, str]] = {
+    "one-stage": (_KINDS, "Learn utterances, with noise."),
+    "control": (_KINDS, "Learn utterances by what they ask for, with noise."),
+    "two-stage": (_KINDS, "Learn programs, and utterances by their programs, with noise."),
+    "crt": (
+        "genie_dp.cli.private.crt:command",
+        "Train on redacted rows, with noise on the private part alone.",
+    ),
+}
+
+
+class _Trainings(LazyGroup):
+    """The trainings: those by kind are one command, which is told its kind; and crt."""
+
+    @property
+    def table(self) -> Mapping[str, tuple[str, str]]:
+        """Return the trainings in their order."""
+        return TRAININGS
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a training; that of a kind has the kind as its first argument already."""
+        training = super().get_command(ctx, cmd_name)
+        if training is None or TRAININGS[cmd_name][0] != _KINDS:
+            return training
+        return _TrainingOfKind(cmd_name, training)
+
+
+class _TrainingOfKind(click.Command):
+    """The command of all kinds, with one of them given."""
+
+    def __init__(self, kind: str, training: click.Command):
+        """Take over all parameters but the kind."""
+        super().__init__(
+            kind,
+            params=[param for param in training.params if param.name != "kind"],
+            callback=training.callback,
+            help=training.help,
+        )
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Call it with its kind."""
+        ctx.params["kind"] = self.name
+        return super().invoke(ctx)
+
+
+@click.group("train", cls=_Trainings)
+def group() -> None:
+    """Train a generator of rows that are like private ones."""
 
 
 @click.command("train")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("private", type=_FILE)
 @click.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), metavar="FOLDER",
+    "--output", "-o", required=True, metavar="FOLDER",
     help="Where the generator goes. It appears when it is complete.",
 )  # fmt: skip
-@click.option("--epsilon", type=POSITIVE,
-              help="What this run costs by itself, at the budget's delta.")  # fmt: skip
-@click.option("--rest", is_flag=True, help="Instead: use up what is left of the budget.")
+@click.option("--rest", is_flag=True, help="Instead of --epsilon: use up what is left of the "
+              "budget.")  # fmt: skip
 @click.option(
     "--about", required=True, type=POSITIVE, metavar="N",
     help="How many units (utterances, dialogues or users) there are, as far as anybody may know.",
-)  # fmt: skip
-@click.option("--batch", type=POSITIVE, default=256.0, show_default=True,
-              help="Units of a batch, on average.")  # fmt: skip
-@click.option(
-    "--epochs", metavar="T|T1/T2",
-    help="Epochs; of two stages T1 for programs and T2 for utterances [10, 2/8].",
 )  # fmt: skip
 @ledger_option
 @click.option(
@@ -45,12 +86,6 @@ RATE, RATE_OF_OTHERS = 1e-2, 2e-3
 )  # fmt: skip
 @click.option("--no-pretraining", is_flag=True,
               help="Take vocabulary and grammar of the public rows alone.")  # fmt: skip
-@click.option("--pretraining-epochs", type=POSITIVE, default=5.0, show_default=True,
-              help="Epochs of each stage on public rows.")  # fmt: skip
-@click.option("--pretraining-batch", type=_FROM_1, default=64, show_default=True,
-              help="Public rows of a batch.")  # fmt: skip
-@click.option("--pretraining-rate", type=POSITIVE, default=2e-3, show_default=True,
-              help="Highest learning rate on public rows.")  # fmt: skip
 @click.option(
     "--pretrained", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
     help="Keep there what was learned of public rows, and take it from there in runs with the same "
@@ -66,42 +101,39 @@ RATE, RATE_OF_OTHERS = 1e-2, 2e-3
               "library and of public rows]. Nothing private.")  # fmt: skip
 @click.option("--code-sets", is_flag=True,
               help="Control codes are the sets of functions of public programs.")  # fmt: skip
-@click.option("--code-noise", type=POSITIVE, default=10.0, show_default=True,
-              help="Standard deviation of the noise on how many units have a code.")  # fmt: skip
-@click.option("--size", type=_FROM_1, default=256, show_default=True,
-              help="Of the own decoder's states.")  # fmt: skip
-@click.option("--layers", type=_FROM_1, default=4, show_default=True, help="Of the own decoder.")
-@click.option("--heads", type=_FROM_1, default=4, show_default=True, help="Of the own decoder.")
-@click.option("--longest", type=click.IntRange(8), default=256, show_default=True,
-              help="Tokens of a row; what is longer is cut.")  # fmt: skip
-@click.option("--model", metavar="NAME|DIR",
-              help="A causal model of Hugging Face, such as gpt2, instead.")  # fmt: skip
-@click.option("--lora", "lora_rank", type=_FROM_1, metavar="RANK",
-              help="Train adapters of that rank only.")  # fmt: skip
 @click.option(
     "--tied", is_flag=True,
     help="Leave the model's head tied to its embeddings; not with the engine ghost.",
 )  # fmt: skip
-@click.option("--clip", type=Finite(1e-9, 1e9), default=0.1, show_default=True,
-              help="Largest norm of a row's gradient.")  # fmt: skip
-@click.option("--learning-rate", type=POSITIVE,
-              help="Highest learning rate on private rows: noisy steps want a high one [of the own "
-              "decoder 0.01, of Hugging Face 0.002].")  # fmt: skip
-@click.option("--engine", type=click.Choice(ENGINES), default="vmap", show_default=True,
-              help="How gradients of single rows are made.")  # fmt: skip
-@click.option("--chunk", type=_FROM_1, default=8, show_default=True,
-              help="Rows whose gradients are in memory at a time.")  # fmt: skip
-@click.option("--checkpoint-every", type=_FROM_1, default=100, show_default=True, metavar="STEPS",
-              help="So often an interrupted run can go on.")  # fmt: skip
-@click.option(
-    "--seed", type=int, default=0, show_default=True,
-    help="Of first weights and public batches. Private batches and noise have none.",
-)  # fmt: skip
+@settings_options(GeneratorConfig, leave_out=("kind", "about"), names={"lora_rank": "lora"})
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip
-@click.option("--threads", type=_FROM_1, default=1, show_default=True, help="Of torch.")
+@click.option("--threads", type=click.IntRange(1), default=1, show_default=True, help="Of torch.")
 @paid_resume_options
-def command(**options: Any) -> None:
+def command(
+    *,
+    kind: Any,
+    private: Path,
+    output: str,
+    rest: bool,
+    about: float,
+    ledger: Path | None,
+    public: tuple[str, ...],
+    no_pretraining: bool,
+    pretrained: Path | None,
+    parser: Path | None,
+    language: str,
+    skills: tuple[Path, ...],
+    skip_broken: bool,
+    codes: Path | None,
+    code_sets: bool,
+    tied: bool,
+    settings: Mapping[str, Any],
+    device: str,
+    threads: int,
+    resume: bool,
+    overwrite: bool,
+) -> None:
     """Train a generator of rows that are like private ones.
 
     one-stage learns utterances; control learns utterances by what they ask for; two-stage learns
@@ -114,24 +146,27 @@ def command(**options: Any) -> None:
       --epsilon 3 --output generator
     genie-dp private sample generator --rows 1000 --output rows.jsonl
     """
-    from genie_dp.cli.private.train_job import run
+    config = GeneratorConfig(
+        kind=kind, about=about, rest=rest, pretraining=not no_pretraining, code_sets=code_sets,
+        tied=tied, **settings,
+    )  # fmt: skip
+    for message in config.conflicts(has_codes=codes is not None, has_parser=parser is not None):
+        raise click.UsageError(message)
 
-    if (options["epsilon"] is None) != options["rest"]:
-        raise click.UsageError("give --epsilon, what the run costs, or --rest")
-    _check_kind(options)
-    usual = RATE if options["model"] is None else RATE_OF_OTHERS
-    run({**options, "learning_rate": options["learning_rate"] or usual})
+    from genie_dp.cli.inputs import load_library_of
+    from genie_dp.cli.output import show, show_problems
+    from genie_dp.parser.answers import BestProgram
+    from genie_dp.private.generators.run import run
+    from genie_dp.private.ledger.book import Ledger
+    from genie_dp.private.ledger.guard import ledger_to_spend
+    from genie_dp.run.stage import Output
 
-
-def _check_kind(options: dict[str, Any]) -> None:
-    """Refuse options that another kind, or another model, has."""
-    if options["kind"] != "control" and (options["codes"] or options["code_sets"]):
-        raise click.UsageError("--codes and --code-sets go with control")
-    if options["codes"] and options["code_sets"]:
-        raise click.UsageError("--codes and --code-sets exclude each other")
-    if options["kind"] == "one-stage" and options["parser"]:
-        raise click.UsageError("one-stage has no programs, so --parser is of no use")
-    if options["model"] is None and (options["lora_rank"] or options["tied"]):
-        raise click.UsageError("--lora and --tied go with --model")
-    if options["model"] is None and options["size"] % options["heads"]:
-        raise click.UsageError("--size must be a multiple of --heads")
+    book = Ledger.open(ledger_to_spend(private, ledger))
+    library = load_library_of(language, skills, skip_broken=skip_broken)
+    show_problems(config.doubts(has_parser=parser is not None))
+    result = run(
+        config, private, book, library, Output(output, resume=resume, overwrite=overwrite),
+        language=language, public=public, codes=codes, parser=parser,
+        open_parser=BestProgram.from_folder, pretrained=pretrained, device=device, threads=threads,
+    )  # fmt: skip
+    show(result)

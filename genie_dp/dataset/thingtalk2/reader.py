@@ -1,15 +1,13 @@
-"""Parse tree of ThingTalk 2 to nodes of our language, statement by statement.
+"""Programs of ThingTalk 2, statement by statement, as programs of our language.
 
-What our language cannot say raises NoEqual; what becomes of a statement's elements is told by
-statements.py.
+What our language cannot say raises NoEqual.
 """
 
-# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
-
 import re
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cache
+from functools import cache, reduce
 from importlib.resources import files
 from typing import Any
 
@@ -17,11 +15,14 @@ from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedInput, VisitError
 from lark.tree import Meta
 
-from genie_dp.dataset.left import NoEqual
+from genie_dp.dataset.formats import NoEqual
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.slots import is_slot, slot_stem
-from genie_dp.languages.thingtalk.transform_values import ValueReader, unquote
-from genie_dp.languages.thingtalk.types import UNITS, Measure
+from genie_dp.languages.thingtalk.transform import ValueReader, unquote
+from genie_dp.languages.thingtalk.traverse import children, functions_used
+from genie_dp.languages.types import UNITS, Measure, is_slot, slot_stem
+
+# ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
+
 
 SORT = "sort, index or slice"
 PROJECTION = "projection"
@@ -33,10 +34,11 @@ OPERATOR = "operator of another sort"
 UNIT = "unit"
 SUBQUERY = "subquery of another sort"
 UNREADABLE = "cannot be read"
+UNKNOWN_KIND = "query or action unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Projected:
+class ProjectedQuery:
     """`[a, b] of query`: only some outputs."""
 
     names: tuple[str, ...]
@@ -56,7 +58,7 @@ class Now:
 
 
 @dataclass(frozen=True, slots=True)
-class Renamed:
+class NewPlaceholder:
     """A placeholder of the sentence that must be another one, with its unit or without.
 
     Attributes:
@@ -69,17 +71,17 @@ class Renamed:
     unit: str = ""
 
 
-class Reader(ValueReader):
-    """Turns the tree of a program into statements: lists of nodes, Projected and Chain.
+class ThingTalk2Reader(ValueReader):
+    """Turns the tree of a program into statements: lists of nodes, Projection and Chain.
 
     Attributes:
-        renamed: placeholders that the sentence must get.
+        new_placeholders: those that the sentence must get.
     """
 
     def __init__(self, text: str) -> None:
         """Keep the placeholders of the program, so that new ones are different."""
         super().__init__("<program>")
-        self.renamed: dict[tuple[str, str], Renamed] = {}
+        self.new_placeholders: dict[tuple[str, str], NewPlaceholder] = {}
         self._taken = set(re.findall(r"\b[A-Z][A-Z_]*(?:_[A-Za-z]+)?_\d+\b", text))
 
     def __default__(self, data: str, children: list[Any], meta: Meta) -> Any:
@@ -107,8 +109,8 @@ class Reader(ValueReader):
 
     # -------------------------------------------------------------------------- expressions
 
-    def projection(self, _meta: Meta, children: list[Any]) -> Projected:
-        return Projected(tuple(map(str, children[:-1])), children[-1])
+    def projection(self, _meta: Meta, children: list[Any]) -> ProjectedQuery:
+        return ProjectedQuery(tuple(map(str, children[:-1])), children[-1])
 
     def filter(self, _meta: Meta, children: list[Any]) -> Any:
         inner, predicate = children
@@ -117,7 +119,7 @@ class Reader(ValueReader):
                 return ast.Edge(inner, predicate)
             case ast.Timer() | ast.AtTimer() | ast.Edge() | ast.StreamFilter():
                 return ast.StreamFilter(inner, predicate)
-        return ast.Filter(_query(inner), predicate)
+        return ast.Filter(query_of(inner), predicate)
 
     def index(self, _meta: Meta, children: list[Any]) -> Any:
         raise NoEqual(SORT, "index or slice")
@@ -142,28 +144,28 @@ class Reader(ValueReader):
 
     def monitor(self, _meta: Meta, children: list[Any]) -> ast.Monitor:
         inner, names = children[-1], children[0] if len(children) > 1 else ()
-        if isinstance(inner, Projected):  # `[a] of` inside of a monitor says what to watch
+        if isinstance(inner, ProjectedQuery):  # `[a] of` inside of a monitor says what to watch
             inner, names = inner.query, inner.names
-        return ast.Monitor(_query(inner), tuple(names))
+        return ast.Monitor(query_of(inner), tuple(names))
 
     def monitor_chain(self, _meta: Meta, children: list[Any]) -> ast.Monitor:
-        return ast.Monitor(_query(Chain(tuple(children))))
+        return ast.Monitor(query_of(Chain(tuple(children))))
 
     def timer(self, meta: Meta, children: list[Any]) -> Any:
-        given = {arg.name: arg.value for arg in children}
-        match given:
-            case {"time": ast.ArrayValue((time, *others)) as times} if len(given) == 1:
+        inputs = {arg.name: arg.value for arg in children}
+        match inputs:
+            case {"time": ast.ArrayValue((time, *others)) as times} if len(inputs) == 1:
                 return ast.AtTimer(times if others else time)
-            case {"interval": interval} if set(given) <= {"interval", "base"}:
-                return ast.Timer(given.get("base", ast.DateNow()), interval)
-        raise NoEqual(TIMER, ", ".join(given))
+            case {"interval": interval} if set(inputs) <= {"interval", "base"}:
+                return ast.Timer(inputs.get("base", ast.DateNow()), interval)
+        raise NoEqual(TIMER, ", ".join(inputs))
 
     def count(self, _meta: Meta, children: list[Any]) -> ast.Aggregate:
-        return ast.Aggregate("count", None, _query(children[0]))
+        return ast.Aggregate("count", None, query_of(children[0]))
 
     def aggregate(self, _meta: Meta, children: list[Any]) -> ast.Aggregate:
         operator, name, query = children
-        return ast.Aggregate(str(operator), str(name), _query(query))
+        return ast.Aggregate(str(operator), str(name), query_of(query))
 
     # -------------------------------------------------------------------------------- calls
 
@@ -252,12 +254,12 @@ class Reader(ValueReader):
     def measure(self, meta: Meta, children: list[Token]) -> ast.Value:
         match = re.fullmatch(r"(.*?\d\.?)([A-Za-z_]\w*)", children[0])
         assert match is not None
-        return self._measured(match[1], match[2])
+        return self._measure(match[1], match[2])
 
     def spaced_measure(self, meta: Meta, children: list[Token]) -> ast.Value:
-        return self._measured(children[0], children[1])
+        return self._measure(children[0], children[1])
 
-    def _measured(self, amount: str, unit: str) -> ast.Value:
+    def _measure(self, amount: str, unit: str) -> ast.Value:
         if unit not in UNITS:
             raise NoEqual(UNIT, unit)
         return ast.MeasureValue(((Decimal(amount), str(unit)),))
@@ -267,14 +269,14 @@ class Reader(ValueReader):
         token, unit = map(str, children)
         if not is_slot(token) or unit not in UNITS:
             raise NoEqual(UNIT, unit)
-        return self._renamed(token, slot_stem(Measure(unit)) or "", unit)
+        return self._new_placeholder(token, slot_stem(Measure(unit)) or "", unit)
 
-    def _renamed(self, words: str, stem: str, unit: str = "") -> ast.Value:
-        if (words, unit) not in self.renamed:
+    def _new_placeholder(self, words: str, stem: str, unit: str = "") -> ast.Value:
+        if (words, unit) not in self.new_placeholders:
             number = next(n for n in range(1000) if f"{stem}_{n}" not in self._taken)
             self._taken.add(f"{stem}_{number}")
-            self.renamed[words, unit] = Renamed(words, f"{stem}_{number}", unit)
-        return ast.SlotValue(self.renamed[words, unit].token)
+            self.new_placeholders[words, unit] = NewPlaceholder(words, f"{stem}_{number}", unit)
+        return ast.SlotValue(self.new_placeholders[words, unit].token)
 
     def variable(self, meta: Meta, children: list[Token]) -> ast.Value:
         name = str(children[0])
@@ -305,13 +307,13 @@ class Reader(ValueReader):
             raise NoEqual(VALUE, f"{name} with parts left out")
         match name, args:
             case "Location", [ast.StringValue(place)]:
-                return self._renamed(place, "LOCATION")
+                return self._new_placeholder(place, "LOCATION")
             case "Date", [ast.EnumValue()]:
                 raise NoEqual(VALUE, "day of the week")
-        made = self._construct(name, args, self.span(meta))
-        if made is None:
+        value = self._construct(name, args, self.span(meta))
+        if value is None:
             raise NoEqual(VALUE, f"new {name}")
-        return made
+        return value
 
     def array(self, meta: Meta, children: list[Any]) -> ast.Value:
         return ast.ArrayValue(tuple(children))
@@ -320,16 +322,13 @@ class Reader(ValueReader):
         return str(children[0])
 
 
-def _query(node: Any) -> Any:
+def query_of(node: Any) -> Any:
     """Return what stands where a query must; projections there say nothing that we could."""
     match node:
-        case Projected():
+        case ProjectedQuery():
             raise NoEqual(PROJECTION, "inside of another query")
         case Chain(queries):
-            joined = _query(queries[0])
-            for right in queries[1:]:
-                joined = join(joined, _query(right))
-            return joined
+            return reduce(join, map(query_of, queries))
         case ast.Monitor() | ast.Timer() | ast.AtTimer() | ast.Edge() | ast.StreamFilter():
             raise NoEqual(UNREADABLE, "a stream where a query must be")
     return node
@@ -343,8 +342,8 @@ def join(left: Any, right: Any) -> ast.Join:
         match query:
             case ast.Call(selector, function, args):
                 passed.extend(a for a in args if isinstance(a.value, ast.VarRef))
-                kept = tuple(a for a in args if not isinstance(a.value, ast.VarRef))
-                return ast.Call(selector, function, kept)
+                constants = tuple(a for a in args if not isinstance(a.value, ast.VarRef))
+                return ast.Call(selector, function, constants)
             case ast.Filter(inner, predicate):
                 return ast.Filter(without(inner), predicate)
             case ast.Aggregate(operator, name, inner):
@@ -355,30 +354,28 @@ def join(left: Any, right: Any) -> ast.Join:
     return ast.Join(left, bare, tuple(passed))
 
 
-query_of = _query
-
-
 @cache
 def _parser() -> Lark:
     grammar = files("genie_dp.dataset.thingtalk2").joinpath("grammar.lark").read_text("utf-8")
     return Lark(grammar, parser="lalr", propagate_positions=True, maybe_placeholders=False)
 
 
-def read(text: str) -> tuple[list[list[Any]], tuple[Renamed, ...]]:
+def read_statements(text: str) -> tuple[list[list[Any]], tuple[NewPlaceholder, ...]]:
     """Return the statements of a program, and the placeholders that its sentence must get.
 
     Raises:
         NoEqual: our language cannot say it, or it cannot be read.
 
-    >>> [[monitor]], _ = read("monitor ( @c.d . f ( ) ) ;")
+    >>> [[monitor]], _ = read_statements("monitor ( @c.d . f ( ) ) ;")
     >>> monitor.query.function
     'f'
     """
-    reader = Reader(text)
+    reader = ThingTalk2Reader(text)
     try:
         statements = reader.transform(_parser().parse(text))
     except UnexpectedInput as error:
-        raise NoEqual(UNREADABLE, _near(text, error)) from None
+        start = error.pos_in_stream or 0
+        raise NoEqual(UNREADABLE, f"at {text[start : start + 20]!r}") from None
     except VisitError as error:
         if isinstance(error.orig_exc, NoEqual):
             raise error.orig_exc from None
@@ -387,9 +384,107 @@ def read(text: str) -> tuple[list[list[Any]], tuple[Renamed, ...]]:
         raise NoEqual(UNREADABLE, str(error)) from None
     if reader.problems:
         raise NoEqual(VALUE, reader.problems[0].message)
-    return statements, tuple(reader.renamed.values())
+    return statements, tuple(reader.new_placeholders.values())
 
 
-def _near(text: str, error: UnexpectedInput) -> str:
-    start = error.pos_in_stream or 0
-    return f"at {text[start : start + 20]!r}"
+# ------------------------------------------------------------------------- statements as rules
+
+_STREAMS = (ast.Monitor, ast.Timer, ast.AtTimer, ast.Edge, ast.StreamFilter)
+_QUERIES = (ast.Filter, ast.Aggregate, ast.Join, Chain, ProjectedQuery)
+
+IsAction = Callable[[str], bool | None]
+"""Takes a function as `@class.name`; None where that is not known."""
+
+
+def program_of(statements: Iterable[list[Any]], is_action: IsAction) -> ast.Program:
+    """Return the program of statements as `read_statements` gives them.
+
+    Raises:
+        NoEqual: our language cannot say it.
+
+    >>> from genie_dp.dataset.thingtalk2.reader import read_statements
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> statements, _ = read_statements("monitor(@c.q()) => @c.a(x = y);")
+    >>> render(program_of(statements, lambda name: name == "@c.a"))
+    'monitor (@c.q()) => @c.a(x = y)'
+    """
+    return ast.Program(tuple(_rule(elements, is_action) for elements in statements))
+
+
+def _rule(elements: list[Any], is_action: IsAction) -> ast.Rule:
+    rest = list(elements)
+    stream = None
+    if isinstance(rest[0], Now):
+        rest.pop(0)
+    elif isinstance(rest[0], _STREAMS):
+        stream = rest.pop(0)
+    if any(isinstance(element, (*_STREAMS, Now)) for element in rest):
+        raise NoEqual(UNREADABLE, "a stream behind the beginning")
+    action = _action(rest, is_action)
+    queries = [_source(element, is_last=isinstance(action, ast.Notify)) for element in rest]
+    if not queries and isinstance(action, ast.Notify) and stream is None:
+        raise NoEqual(UNREADABLE, "an empty statement")
+    rule = ast.Rule(stream, reduce(join, queries) if queries else None, action)
+    if (queries or stream is None) and _speaks_of_event(rule):
+        raise NoEqual(VALUE, "$result of a query")  # ours is of what started the program
+    return rule
+
+
+def _speaks_of_event(node: Any) -> bool:
+    return isinstance(node, ast.EventValue) or any(map(_speaks_of_event, children(node)))
+
+
+def _action(rest: list[Any], is_action: IsAction) -> ast.Action:
+    """Take the action off the end of the elements; `notify` where a query ends them."""
+    match rest:
+        case [*_, ast.Notify() as notify]:
+            rest.pop()
+            return notify
+        case [*_, ast.Call() as call]:
+            name = f"@{call.selector.class_name}.{call.function}"
+            kind = is_action(name)
+            if kind is None:
+                raise NoEqual(UNKNOWN_KIND, name)
+            if kind:
+                rest.pop()
+                return call
+    return ast.Notify()
+
+
+def _source(element: Any, *, is_last: bool) -> Any:
+    match element:
+        case ProjectedQuery(_, query) if not is_last:
+            # Only names may be passed on, and a projection takes none of those away.
+            return query_of(query)
+        case ProjectedQuery():
+            raise NoEqual(PROJECTION, ", ".join(element.names))
+    return query_of(element)
+
+
+def queries_in(statements: Iterable[list[Any]]) -> Iterator[str]:
+    """Yield the functions that can only be queries, by the place where they stand.
+
+    >>> from genie_dp.dataset.thingtalk2.reader import read_statements
+    >>> list(queries_in(read_statements("@c.q() filter n > 3 => @c.x();")[0]))
+    ['@c.q']
+    """
+    for elements in statements:
+        for place, element in enumerate(elements):
+            is_bare = isinstance(element, ast.Call)
+            if is_bare and place == len(elements) - 1:
+                continue
+            for call in _calls_in(element):
+                yield f"@{call.selector.class_name}.{call.function}"
+
+
+def _calls_in(element: Any) -> Iterator[ast.Call]:
+    match element:
+        case ProjectedQuery(_, query):
+            yield from _calls_in(query)
+        case Chain(queries):
+            for query in queries:
+                yield from _calls_in(query)
+        case Now() | ast.Notify():
+            return
+        case _:
+            yield from (c for c in functions_used(element) if isinstance(c, ast.Call))

@@ -1,9 +1,24 @@
-"""The syntax tree of S-expressions; spans and layout say how a text looked: not compared."""
+"""The syntax tree of S-expressions, and the types of placeholders.
 
+Spans and layout say how a text looked; they are not compared.
+"""
+
+import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from genie_dp.errors import Span
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.types import (
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    STRING,
+    TIME,
+    Entity,
+    Measure,
+    Type,
+)
 
 Bracket = Literal["(", "["]
 Prefix = Literal["", "^", "#"]
@@ -65,3 +80,65 @@ def label_index(node: Node) -> int | None:
             continue
         return index if isinstance(item, Atom) else None
     return None
+
+
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?L?")
+_PLACE_NUMBER = re.compile(r"0|[1-9][0-9]*")  # NUMBER_01 is no placeholder: one has one spelling
+
+
+@dataclass(frozen=True, slots=True)
+class SlotType:
+    """A type whose constants are said as placeholders.
+
+    Attributes:
+        stem: what their names begin with, NUMBER of NUMBER_0.
+        type: the same type, as all languages know it.
+    """
+
+    name: str
+    stem: str
+    type: Type
+
+    def __str__(self) -> str:
+        return self.name
+
+
+TYPES = {
+    name: SlotType(name, stem, type_)
+    for name, stem, type_ in (
+        ("String", "QUOTED_STRING", STRING),
+        ("Number", "NUMBER", NUMBER),
+        ("Date", "DATE", DATE),
+        ("Time", "TIME", TIME),
+        ("Duration", "DURATION", Measure("ms")),
+        ("Currency", "CURRENCY", CURRENCY),
+        ("Location", "LOCATION", LOCATION),
+        ("PhoneNumber", "PHONE_NUMBER", Entity("tt:phone_number")),
+        ("EmailAddress", "EMAIL_ADDRESS", Entity("tt:email_address")),
+        ("URL", "URL", Entity("tt:url")),
+    )
+}
+STEMS = {type_.stem: type_ for type_ in TYPES.values()}
+
+
+def parse_type(text: str) -> SlotType:
+    """Return the type of that name, or raise GenieError (X009).
+
+    >>> parse_type("Number").stem
+    'NUMBER'
+    """
+    if text not in TYPES:
+        hint = did_you_mean(text, TYPES) or f"known types: {', '.join(TYPES)}"
+        raise GenieError(Problem("X009", f"unknown type {text!r}", hint=hint))
+    return TYPES[text]
+
+
+def placeholder_type(token: str) -> SlotType | None:
+    """Return the type of a placeholder such as NUMBER_0, or None for any other token."""
+    stem, _, number = token.rpartition("_")
+    return STEMS.get(stem) if _PLACE_NUMBER.fullmatch(number) else None
+
+
+def is_number(token: str) -> bool:
+    """Tell whether a symbol is a number: 3, -1, 2.5, or 4L as Lispress writes whole numbers."""
+    return _NUMBER.fullmatch(token) is not None

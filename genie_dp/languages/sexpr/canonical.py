@@ -1,16 +1,27 @@
-"""Functions over S-expressions: canonical form, functions used, placeholders, signatures."""
+"""Functions over S-expressions: canonical form, functions, placeholders, signatures, comparison."""
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from genie_dp.errors import Problem, did_you_mean
-from genie_dp.languages.sexpr.ast import CLOSING, Atom, Expression, Node, Text, label, label_index
+from genie_dp.languages.base import ProgramView, list_counted
+from genie_dp.languages.sexpr.ast import (
+    CLOSING,
+    STEMS,
+    Atom,
+    Expression,
+    Node,
+    Text,
+    is_number,
+    label,
+    label_index,
+    placeholder_type,
+)
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
-from genie_dp.languages.sexpr.render import tokens
-from genie_dp.languages.sexpr.types import STEMS, is_number, placeholder_type
+from genie_dp.languages.sexpr.text import tokens
 
 _PLACEHOLDER = re.compile(r"(?<![^ ])([A-Z][A-Za-z_]*_)(0|[1-9][0-9]*)(?![^ ])")
 # The engine of synthesis writes NUMBER_0 as one private character. In a sort key a placeholder is
@@ -46,8 +57,8 @@ def canonical(expression: Expression, declarations: Declarations = NONE) -> Expr
     """Return the expression with the items of unordered nodes sorted, and those of sets once each.
 
     >>> from genie_dp.languages.sexpr.declarations import read_declarations
-    >>> from genie_dp.languages.sexpr.reader import parse
-    >>> from genie_dp.languages.sexpr.render import render
+    >>> from genie_dp.languages.sexpr.text import parse
+    >>> from genie_dp.languages.sexpr.text import render
     >>> render(canonical(parse("(P (T HAM) (S BIG))"), read_declarations("unordered P;")))
     '(P (S BIG) (T HAM))'
     """
@@ -70,7 +81,7 @@ def functions(expression: Expression, declarations: Declarations = NONE) -> Coun
     Types `^(..)` and typed literals `#(..)` are no functions. Where a label is declared `apply`,
     the first item names the function: `(call SW.filter ..)` uses SW.filter.
 
-    >>> from genie_dp.languages.sexpr.reader import parse
+    >>> from genie_dp.languages.sexpr.text import parse
     >>> functions(parse('(Yield (size (^(Event) find (?= #(String "x")))))'))
     Counter({'Yield': 1, 'size': 1, 'find': 1, '?=': 1})
     """
@@ -102,8 +113,8 @@ def anonymize(expression: Expression) -> Expression:
 
     They are numbered in the order of the text; equal values share a placeholder. Labels stay.
 
-    >>> from genie_dp.languages.sexpr.reader import parse
-    >>> from genie_dp.languages.sexpr.render import render
+    >>> from genie_dp.languages.sexpr.text import parse
+    >>> from genie_dp.languages.sexpr.text import render
     >>> render(anonymize(parse('(and (f 4L "tea") (g "tea" 2.5))')))
     '(and (f NUMBER_0 QUOTED_STRING_0) (g QUOTED_STRING_0 NUMBER_1))'
     """
@@ -115,11 +126,11 @@ def _anonymize(
 ) -> Expression:
     match expression:
         case Text(value):
-            return Atom(_numbered(seen, "QUOTED_STRING", value), expression.span)
+            return Atom(_number_name(seen, "QUOTED_STRING", value), expression.span)
         case Atom(text):
             if is_label or not is_number(text):
                 return expression
-            return Atom(_numbered(seen, "NUMBER", text), expression.span)
+            return Atom(_number_name(seen, "NUMBER", text), expression.span)
         case Node(items):
             place = label_index(expression)
             changed = (_anonymize(item, seen, is_label=k == place) for k, item in enumerate(items))
@@ -128,7 +139,7 @@ def _anonymize(
             assert_never(expression)
 
 
-def _numbered(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
+def _number_name(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
     numbers = seen.setdefault(stem, {})
     return numbers.setdefault(value, f"{stem}_{len(numbers)}")
 
@@ -136,7 +147,7 @@ def _numbered(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
 def sort_of(expression: Expression) -> str:
     """Return what a signature sees of an item: `(LABEL)`, String, Number, or the symbol.
 
-    >>> from genie_dp.languages.sexpr.reader import parse
+    >>> from genie_dp.languages.sexpr.text import parse
     >>> [sort_of(parse(t)) for t in ("(SIZE BIG)", '"tea"', "4L", "QUOTED_STRING_0", "BIG")]
     ['(SIZE)', 'String', 'Number', 'String', 'BIG']
     """
@@ -162,10 +173,10 @@ def check(
     A program that is none of the declared ones is X033, unless it need not be `whole`; nodes that
     do not fit their signatures are X031 and X032.
     """
-    found: list[Problem] = []
+    problems: list[Problem] = []
     if whole and (problem := part_of_program([sort_of(expression)], declarations)):
-        found.append(replace(problem, span=expression.span))
-    return [*found, *_check(expression, declarations)] if declarations.signatures else found
+        problems.append(replace(problem, span=expression.span))
+    return [*problems, *_check(expression, declarations)] if declarations.signatures else problems
 
 
 def part_of_program(sorts: Sequence[str], declarations: Declarations) -> Problem | None:
@@ -195,3 +206,86 @@ def _check(expression: Expression, declarations: Declarations) -> Iterator[Probl
             yield Problem("X032", f"in {name!r}: {reason}", expression.span, hint)
     for item in expression.items:
         yield from _check(item, declarations)
+
+
+@dataclass(frozen=True, slots=True)
+class SexprComparison:
+    """Expressions by their tokens.
+
+    Attributes:
+        unordered: nodes in a node are compared as a multiset under every head, as PIZZA's
+            "unordered exact match" does; words keep their order. Heads that a file of declarations
+            calls unordered are so in any case.
+    """
+
+    unordered: bool = False
+
+    def view(self, program: Expression, library: Declarations | None) -> ProgramView:
+        """Return what is compared of a canonical expression."""
+        declared = library or NONE
+        used = list_counted(functions(program, declared))
+        return ProgramView(
+            match=unordered_key(program, declared) if self.unordered else tokens(program),
+            shape=shape(program, declared, unordered=self.unordered),
+            functions=used,
+            devices=used,
+            parameters=(),
+            operators=(),
+        )
+
+
+def unordered_key(expression: Expression, declared: Declarations = NONE) -> str:
+    """Return one text for all orders of the nodes in a node.
+
+    >>> from genie_dp.languages.sexpr.text import parse
+    >>> left, right = parse("(P (T HAM) (S BIG))"), parse("(P (S BIG) (T HAM))")
+    >>> unordered_key(left) == unordered_key(right)
+    True
+    >>> unordered_key(parse("(minus 3 2)")) == unordered_key(parse("(minus 2 3)"))
+    False
+    """
+    if not isinstance(expression, Node):
+        return tokens(expression)
+    words = [tokens(value) for value in _values(expression, declared)]
+    nodes = [item for item in expression.items if isinstance(item, Node)]
+    keys = sorted(unordered_key(node, declared) for node in nodes)
+    return _join_parts(expression, declared, words, keys)
+
+
+def shape(expression: Expression, declared: Declarations, *, unordered: bool = False) -> str:
+    """Return an expression without its values: `_` stands for all words of a node, if any.
+
+    >>> from genie_dp.languages.sexpr.text import parse
+    >>> shape(parse("[IN:ALARM [SL:TIME for 8 am ] ]"), NONE)
+    '[ IN:ALARM | | [ SL:TIME | _ | ] ]'
+    """
+    if not isinstance(expression, Node):
+        return "_"
+    nodes = [item for item in expression.items if isinstance(item, Node)]
+    shapes = [shape(node, declared, unordered=unordered) for node in nodes]
+    if unordered or declared.order(label(expression)) != "ordered":
+        shapes.sort()
+    words = ["_"] if any(True for _ in _values(expression, declared)) else []
+    return _join_parts(expression, declared, words, shapes)
+
+
+def _join_parts(node: Node, declared: Declarations, words: list[str], nodes: list[str]) -> str:
+    opening, name = f"{node.prefix}{node.bracket}", _name(node, declared)
+    return " ".join([opening, name, "|", *words, "|", *nodes, CLOSING[node.bracket]])
+
+
+def _name(node: Node, declared: Declarations) -> str:
+    """Return the label; of a node such as `(call f ..)`, the function as well."""
+    place = label_index(node)
+    if place is None or label(node) not in declared.applied:
+        return label(node)
+    return " ".join(tokens(item) for item in node.items[place : place + 2])
+
+
+def _values(node: Node, declared: Declarations) -> Iterator[Atom | Text]:
+    """Yield the words that stand in a node, behind its name."""
+    place = label_index(node)
+    skipped = 0 if place is None else place + 1
+    if place is not None and label(node) in declared.applied:
+        skipped += 1
+    yield from (item for item in node.items[skipped:] if isinstance(item, Atom | Text))

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import ClassVar, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.languages.library import Signature, Skipped
 from genie_dp.texts import read_text
 
 Order = Literal["ordered", "unordered", "set"]
@@ -33,7 +34,7 @@ class Element:
         return " | ".join(sorted(self.sorts)) + self.arity
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Declarations:
     """The declarations of a language; without any, every node is ordered and holds anything.
 
@@ -44,7 +45,8 @@ class Declarations:
             signature is a mistake.
         programs: the nodes that a program may be, as sorts. Where any is given, programs may be
             written with all that is declared; else, with what programs that are learned from have.
-        paths: the file that was read.
+        paths, sources: the file that was read, and its text.
+        skipped: nothing: a file with mistakes is not read.
     """
 
     orders: MappingProxyType[str, Order] = field(default_factory=lambda: MappingProxyType({}))
@@ -54,7 +56,29 @@ class Declarations:
     )
     programs: frozenset[str] = frozenset()
     paths: tuple[Path, ...] = field(default=(), compare=False)
+    sources: Mapping[str, str] = field(default_factory=dict, compare=False)
+    skipped: ClassVar[tuple[Skipped, ...]] = ()
     language: ClassVar[str] = "sexpr"
+
+    def functions(self) -> tuple[Signature, ...]:
+        """Return nothing: what a node may hold is no parameter with a name."""
+        return ()
+
+    def names(self) -> tuple[str, ...]:
+        """Return the labels with a signature."""
+        return tuple(self.signatures)
+
+    def is_inherited(self, qualified: str) -> bool:
+        """Return False: no label is inherited."""
+        return False
+
+    def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
+        """Return nothing: there are no parameters to speak of."""
+        return {}
+
+    def __repr__(self) -> str:
+        """Return what they hold in one line."""
+        return f"Declarations({', '.join(sorted({*self.orders, *self.signatures})) or 'none'})"
 
     def order(self, label: str) -> Order:
         """Return whether the items of a node may be permuted."""
@@ -66,7 +90,9 @@ NONE = Declarations()
 
 def load_declarations(path: Path) -> Declarations:
     """Return the declarations of a file."""
-    return replace(read_declarations(read_text(path), file=str(path)), paths=(path,))
+    text = read_text(path)
+    declared = read_declarations(text, file=str(path))
+    return replace(declared, paths=(path,), sources={str(path): text})
 
 
 def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:
@@ -98,7 +124,7 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
                 programs.update(_programs(words[1:], problems))
             case [first, *_]:
                 problems.append(_unknown_statement(first, words[0][1]))
-    problems.extend(_undeclared(programs, held, signatures))
+    problems.extend(_find_undeclared(programs, held, signatures))
     if problems:
         raise GenieError(problems, sources={file: text})
     return Declarations(
@@ -200,7 +226,7 @@ def _programs(words: Sequence[_Word], problems: list[Problem]) -> Iterator[_Word
             problems.append(Problem("X023", f"{part!r} is no node", span, hint, stage="syntax"))
 
 
-def _undeclared(
+def _find_undeclared(
     programs: Mapping[str, Span],
     held: Mapping[str, Span],
     signatures: Mapping[str, tuple[Element, ...]],

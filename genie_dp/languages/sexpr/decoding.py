@@ -1,17 +1,269 @@
 """Which tokens may follow in an S-expression: shapes seen in programs, words of the sentence."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.automaton import NOTHING, Automaton, Frame, Move, State
-from genie_dp.languages.copying import Sentence
-from genie_dp.languages.sexpr.ast import Text
-from genie_dp.languages.sexpr.declarations import NONE, Declarations
-from genie_dp.languages.sexpr.render import tokens
-from genie_dp.languages.sexpr.shapes import Item, Key, Shapes, learn
-from genie_dp.languages.sexpr.types import is_number, placeholder_type
+from genie_dp.languages.automaton import (
+    NOTHING,
+    Automaton,
+    AutomatonState,
+    CopySentence,
+    Frame,
+    Move,
+)
+from genie_dp.languages.sexpr.ast import (
+    TYPES,
+    Atom,
+    Expression,
+    Node,
+    Text,
+    is_number,
+    placeholder_type,
+)
+from genie_dp.languages.sexpr.declarations import (
+    NONE,
+    Declarations,
+    Element,
+    admits,
+    is_node,
+    misfit,
+    takes,
+)
+from genie_dp.languages.sexpr.text import from_tokens, tokens
+
+Key = tuple[str, ...]
+"""Opening bracket, label ("" where the first item is no symbol), and the function applied."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Item:
+    """Something that a node may hold.
+
+    Attributes:
+        kind: a node, a certain symbol, any number, a placeholder, words in quotes, or words
+            between square brackets.
+        key: of a node; of a symbol or the stem of a placeholder, alone.
+    """
+
+    kind: Literal["node", "symbol", "number", "slot", "text", "word"]
+    key: Key = ()
+
+    @property
+    def sort(self) -> str:
+        """Return what a declared signature sees of it (canonical.sort_of)."""
+        match self.kind:
+            case "node":
+                opener = self.key[0][-1]
+                return f"({self.key[1]})" if opener == "(" else f"[{self.key[1]}]"
+            case "number":
+                return "Number"
+            case "text":
+                return "String"
+            case "slot":
+                type_ = placeholder_type(f"{self.key[0]}_0")
+                return type_.name if type_ else "String"
+            case _:
+                return self.key[0] if self.key else "word"
+
+
+@dataclass(slots=True)
+class Shape:
+    """What nodes of one key hold.
+
+    Attributes:
+        places: the items of each place, or of all places as one where numbers differ.
+        counts: numbers of items seen.
+        elements: the signature, where one is declared; then `places` is one set.
+    """
+
+    places: list[set[Item]] = field(default_factory=list)
+    counts: set[int] = field(default_factory=set)
+    elements: tuple[Element, ...] | None = None
+    is_ordered: bool = True
+
+    @property
+    def is_fixed(self) -> bool:
+        """Tell whether each place has items of its own."""
+        return len(self.counts) == 1 and self.elements is None
+
+    def items(self, place: int) -> set[Item]:
+        """Return what may stand at a place."""
+        if self.is_fixed:
+            return self.places[place] if place < len(self.places) else set()
+        return set().union(*self.places)
+
+
+@dataclass(slots=True)
+class Shapes:
+    """What is known of the programs of a language.
+
+    Attributes:
+        tops: what a program may be.
+        shapes: key -> what such nodes hold.
+        numbers: numbers that programs hold.
+    """
+
+    declarations: Declarations
+    tops: set[Item] = field(default_factory=set)
+    shapes: dict[Key, Shape] = field(default_factory=dict)
+    numbers: set[str] = field(default_factory=set)
+
+    def find_allowed(self, key: Key, sorts: tuple[str, ...]) -> Iterator[Item]:
+        """Yield the items that may stand after those of the given sorts."""
+        shape = self.shapes[key]
+        for item in sorted(shape.items(len(sorts))):
+            if shape.elements is None or _missing(shape, (*sorts, item.sort)) is not None:
+                yield item
+
+    def find_wanted(self, key: Key, sorts: tuple[str, ...]) -> Iterator[Item]:
+        """Yield those of the allowed items that bring the end of the node nearer."""
+        shape = self.shapes[key]
+        missing = 0 if shape.elements is None else _missing(shape, sorts) or 0
+        for item in self.find_allowed(key, sorts):
+            rest = 0 if shape.elements is None else _missing(shape, (*sorts, item.sort)) or 0
+            if shape.elements is None or rest < missing:
+                yield item
+
+    def may_end(self, key: Key, sorts: tuple[str, ...]) -> bool:
+        """Tell whether a node may end after items of the given sorts."""
+        shape = self.shapes[key]
+        if shape.elements is not None:
+            return misfit(shape.elements, sorts, ordered=shape.is_ordered) is None
+        return len(sorts) >= min(shape.counts)
+
+
+def _missing(shape: Shape, sorts: tuple[str, ...]) -> int | None:
+    """Return how many elements still want an item, or None where the items cannot be completed.
+
+    Items are assigned as `declarations.misfit` does.
+    """
+    elements = shape.elements or ()
+    counts = [0] * len(elements)
+    current = 0
+    for sort in sorts:
+        start = current if shape.is_ordered else 0
+        takers = (i for i in range(start, len(elements)) if takes(elements[i], counts[i], sort))
+        index = next(takers, None)
+        if index is None:
+            return None
+        counts[index] += 1
+        current = index
+    empty = [i for i, e in enumerate(elements) if e.arity in ("", "+") and not counts[i]]
+    is_passed = shape.is_ordered and any(i < current for i in empty)
+    return None if is_passed else len(empty)
+
+
+# ---------------------------------------------------------------------------------- reading
+
+
+def learn(programs: Iterable[str], declarations: Declarations) -> Shapes:
+    """Return the shapes of programs in token form; declared signatures say what nodes may hold.
+
+    >>> from genie_dp.languages.sexpr.declarations import NONE
+    >>> shapes = learn(["( P ( N 2 ) ( T HAM ) )", "( P ( T PLUM ) )"], NONE)
+    >>> sorted(shapes.shapes), shapes.shapes["(", "P"].counts, shapes.numbers
+    ([('(', 'N'), ('(', 'P'), ('(', 'T')], {1, 2}, {'2'})
+    """
+    shapes = Shapes(declarations)
+    for program in dict.fromkeys(programs):
+        tree = from_tokens(program)
+        shapes.tops.add(_seen(tree, shapes, in_square=False))
+    for key, shape in shapes.shapes.items():
+        if key[0] in ("(", "[") and key[1] in declarations.signatures:
+            shape.elements = declarations.signatures[key[1]]
+            shape.is_ordered = declarations.order(key[1]) == "ordered"
+    if declarations.programs:
+        _declare(shapes)
+    return shapes
+
+
+def _declare(shapes: Shapes) -> None:
+    """Add what is declared: nodes that no program has, and all that a signature admits."""
+    declarations = shapes.declarations
+    sorts = {s for elements in declarations.signatures.values() for e in elements for s in e.sorts}
+    nodes = {_declared_node(sort) for sort in filter(is_node, sorts | declarations.programs)}
+    for node in nodes:
+        label = node.key[1]
+        shape = shapes.shapes.setdefault(node.key, Shape())
+        shape.elements = declarations.signatures[label]
+        shape.is_ordered = declarations.order(label) == "ordered"
+    shapes.tops = {node for node in nodes if node.sort in declarations.programs}
+    seen = {item for shape in shapes.shapes.values() for place in shape.places for item in place}
+    symbols = {Item("symbol", (s,)) for s in sorts if not is_node(s) and s not in _CLASSES}
+    slots = {Item("slot", (TYPES[sort].stem,)) for sort in sorts & TYPES.keys()}
+    declared_items = seen | nodes | symbols | slots | {Item("text"), Item("number")}
+    for key, shape in shapes.shapes.items():
+        if shape.elements is not None:
+            # Between square brackets every word is a word.
+            items = nodes | {Item("word")} if key[0] == "[" else declared_items - {Item("word")}
+            shape.places = [{i for i in items if any(admits(e, i.sort) for e in shape.elements)}]
+
+
+_CLASSES = {"Atom", "Any", *TYPES}
+
+
+def _declared_node(sort: str) -> Item:
+    return Item("node", (sort[0], sort[1:-1]))
+
+
+def _seen(tree: Expression, shapes: Shapes, *, in_square: bool) -> Item:
+    match tree:
+        case Text():
+            return Item("text")
+        case Atom(text):
+            return _atom(text, shapes, in_square=in_square)
+        case Node(items):
+            key = node_key(tree, shapes.declarations)
+            shape = shapes.shapes.setdefault(key, Shape())
+            rest = items[len([part for part in key[1:] if part]) :]
+            is_square = tree.bracket == "["
+            rest_items = _spans([_seen(item, shapes, in_square=is_square) for item in rest])
+            shape.counts.add(len(rest_items))
+            shape.places.extend(set() for _ in range(len(rest_items) - len(shape.places)))
+            for place, item in zip(shape.places, rest_items, strict=False):
+                place.add(item)
+            return Item("node", key)
+
+
+def _spans(items: list[Item]) -> list[Item]:
+    """Return the items with words side by side as one."""
+    word = Item("word")
+    return [item for k, item in enumerate(items) if item != word or not k or items[k - 1] != word]
+
+
+def _atom(text: str, shapes: Shapes, *, in_square: bool) -> Item:
+    if in_square:
+        return Item("word")
+    if is_number(text):
+        shapes.numbers.add(text)
+        return Item("number")
+    type_ = placeholder_type(text)
+    return Item("slot", (type_.stem,)) if type_ else Item("symbol", (text,))
+
+
+def node_key(node: Node, declarations: Declarations) -> Key:
+    """Return what a node is known by.
+
+    >>> from genie_dp.languages.sexpr.declarations import NONE
+    >>> node_key(Node((Atom("f"), Atom("x"))), NONE)
+    ('(', 'f')
+    """
+    opener = node.prefix + node.bracket
+    items = node.items
+    if not items or not isinstance(items[0], Atom) or _is_value(items[0].text, node.bracket):
+        return (opener, "")
+    first = items[0].text
+    if first in declarations.applied and len(items) > 1 and isinstance(items[1], Atom):
+        return (opener, first, items[1].text)
+    return (opener, first)
+
+
+def _is_value(text: str, bracket: str) -> bool:
+    return bracket == "(" and (is_number(text) or placeholder_type(text) is not None)
+
 
 _CLOSERS = {"(": ")", "^(": ")", "#(": ")", "[": "]"}
 _QUOTE = frozenset(('"',))
@@ -19,7 +271,7 @@ _NEVER = 10**6
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SexprLimits:
     """How much a decoded expression may hold.
 
     Attributes:
@@ -45,7 +297,7 @@ class SexprGrammar:
         library: Declarations | None,
         *,
         texts: Iterable[str] = (),
-        limits: Limits | None = None,
+        limits: SexprLimits | None = None,
     ):
         """Learn the nodes.
 
@@ -60,7 +312,7 @@ class SexprGrammar:
         shapes = learn(texts, library or NONE)
         if not shapes.tops:
             raise GenieError(_no_programs())
-        self._shapes, self._limits = shapes, limits or Limits()
+        self._shapes, self._limits = shapes, limits or SexprLimits()
         self._languages: dict[frozenset[Item], _Language] = {}
         everything = frozenset((Item("number"), Item("word"), *_slots(shapes)))
         probe = _Language(shapes, self._limits, Automaton(1, 1), everything)
@@ -72,14 +324,14 @@ class SexprGrammar:
     def vocabulary(self) -> frozenset[str]:
         """Return all tokens that can come without being copied from a sentence."""
         shapes = self._shapes
-        found = {'"'} | shapes.numbers
+        tokens = {'"'} | shapes.numbers
         for key, shape in shapes.shapes.items():
-            found |= {key[0], _CLOSERS[key[0]], *(part for part in key[1:] if part)}
+            tokens |= {key[0], _CLOSERS[key[0]], *(part for part in key[1:] if part)}
             items = set().union(*shape.places)
-            found |= {item.key[0] for item in items if item.kind == "symbol"}
-        return frozenset(found | {item.key[0] for item in shapes.tops if item.kind == "symbol"})
+            tokens |= {item.key[0] for item in items if item.kind == "symbol"}
+        return frozenset(tokens | {item.key[0] for item in shapes.tops if item.kind == "symbol"})
 
-    def begin(self, sentence: Sequence[str]) -> State:
+    def begin(self, sentence: Sequence[str]) -> AutomatonState:
         """Return the empty prefix for a sentence; its tokens are what may be copied.
 
         Raises:
@@ -90,7 +342,7 @@ class SexprGrammar:
         if language is None:
             language = _Language(self._shapes, self._limits, self._automaton, there)
             self._languages[there] = language
-        return self._automaton.begin((language.start(),), Sentence(sentence, bool))
+        return self._automaton.begin((language.start(),), CopySentence(sentence, bool))
 
 
 def _slots(shapes: Shapes) -> set[Item]:
@@ -100,16 +352,16 @@ def _slots(shapes: Shapes) -> set[Item]:
 
 def _there(sentence: Sequence[str], shapes: Shapes) -> frozenset[Item]:
     """Return the kinds of copied items that a sentence has; numbers that programs hold too."""
-    found = {Item("number")} if shapes.numbers else set()
+    kinds = {Item("number")} if shapes.numbers else set()
     for word in sentence:
         type_ = placeholder_type(word)
         if type_ is not None:
-            found.add(Item("slot", (type_.stem,)))
+            kinds.add(Item("slot", (type_.stem,)))
         if is_number(word):
-            found.add(Item("number"))
+            kinds.add(Item("number"))
         if _is_word(word):
-            found.add(Item("word"))
-    return frozenset(found)
+            kinds.add(Item("word"))
+    return frozenset(kinds)
 
 
 def _is_word(word: str) -> bool:
@@ -124,7 +376,7 @@ class _Language:
     """
 
     def __init__(
-        self, shapes: Shapes, limits: Limits, automaton: Automaton, there: frozenset[Item]
+        self, shapes: Shapes, limits: SexprLimits, automaton: Automaton, there: frozenset[Item]
     ):
         self.shapes, self.limits, self.automaton = shapes, limits, automaton
         self._there = there
@@ -154,16 +406,16 @@ class _Language:
         while is_changed:
             is_changed = False
             for key in self.shapes.shapes:
-                found = 2 + len([part for part in key[1:] if part]) + self._inside(key)
-                if found < self.costs[key]:
-                    self.costs[key], is_changed = found, True
+                cost = 2 + len([part for part in key[1:] if part]) + self._inside(key)
+                if cost < self.costs[key]:
+                    self.costs[key], is_changed = cost, True
 
     def _inside(self, key: Key) -> int:
         """Return the fewest tokens of the items of a node, taking the cheapest at each place."""
         sorts: tuple[str, ...] = ()
         total = 0
         while not self.shapes.may_end(key, sorts):
-            costs = [(self.cost(item), item) for item in self.shapes.wanted(key, sorts)]
+            costs = [(self.cost(item), item) for item in self.shapes.find_wanted(key, sorts)]
             cost, item = min(costs, default=(_NEVER, Item("word")))
             total += cost
             if total >= _NEVER:
@@ -201,30 +453,30 @@ class _Choice(Frame):
         closing = end or frozenset[str]().union(*(_first(language, item) for item in cheap))
         super().__init__(fixed, closing=closing)
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return numbers, placeholders and words of the sentence."""
         if is_closing:
-            return NOTHING if self.closing else self._copied(sentence, self.cheap)
-        found: frozenset[str] | None = sentence.kept.get(self)
-        if found is None:
-            found = sentence.kept[self] = self._copied(sentence, self.items)
-        return found
+            return NOTHING if self.closing else self._select_copies(sentence, self.cheap)
+        words: frozenset[str] | None = sentence.kept.get(self)
+        if words is None:
+            words = sentence.kept[self] = self._select_copies(sentence, self.items)
+        return words
 
-    def _copied(self, sentence: Sentence, items: tuple[Item, ...]) -> frozenset[str]:
+    def _select_copies(self, sentence: CopySentence, items: tuple[Item, ...]) -> frozenset[str]:
         return frozenset(w for w in sentence.starts if self._item(w) in items)
 
     def _item(self, word: str) -> Item | None:
         """Return the item that a copied word would be."""
         type_ = placeholder_type(word)
-        wanted = Item("slot", (type_.stem,)) if type_ else None
+        slot = Item("slot", (type_.stem,)) if type_ else None
         for item in self.items:
             is_number_item = item.kind == "number" and is_number(word)
             is_word = item.kind == "word" and _is_word(word)
-            if item == wanted or is_number_item or is_word:
+            if item == slot or is_number_item or is_word:
                 return item
         return None
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the item, then with what follows it."""
         if token in _CLOSERS.values() and self.sorts_of is not None and token in self.fixed:
             return (), None
@@ -255,18 +507,18 @@ def _cheapest(
     language: _Language, items: tuple[Item, ...], node: tuple[Key, tuple[str, ...]] | None
 ) -> tuple[Item, ...]:
     """Return the items that lead to the end of a node soonest."""
-    wanted = items if node is None else tuple(language.shapes.wanted(*node))
-    least = min((language.cost(item) for item in wanted), default=0)
-    return tuple(item for item in wanted if language.cost(item) == least)
+    next_items = items if node is None else tuple(language.shapes.find_wanted(*node))
+    least = min((language.cost(item) for item in next_items), default=0)
+    return tuple(item for item in next_items if language.cost(item) == least)
 
 
 def body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) -> _Choice:
     """Return the frame of what may follow the items of a node."""
     shapes = language.shapes
-    items = tuple(i for i in shapes.allowed(key, sorts) if language.cost(i) < _NEVER)
+    items = tuple(i for i in shapes.find_allowed(key, sorts) if language.cost(i) < _NEVER)
     if len(sorts) >= language.most_items:
-        wanted = () if shapes.may_end(key, sorts) else tuple(shapes.wanted(key, sorts))
-        items = tuple(i for i in items if i in wanted)
+        ending_items = () if shapes.may_end(key, sorts) else tuple(shapes.find_wanted(key, sorts))
+        items = tuple(i for i in items if i in ending_items)
     if shapes.shapes[key].elements is None and not shapes.shapes[key].is_fixed:
         sorts = ("",) * len(sorts)  # only their number matters
     return language.automaton.make(_Choice, language, items, (key, sorts), nesting)
@@ -304,13 +556,13 @@ class _Label(Frame):
             closing |= self.unlabelled.closing
         super().__init__(fixed, closing=frozenset(closing))
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return what a node without a label may begin with."""
         if self.unlabelled is None:
             return NOTHING
-        return self.unlabelled.copied(sentence, is_closing=is_closing)
+        return self.unlabelled.find_copies(sentence, is_closing=is_closing)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the node."""
         around = self.around
         named = tuple(n for n in self.nodes if n.key[self.depth : self.depth + 1] == (token,))
@@ -343,20 +595,20 @@ class _Words(Frame):
         self.ends, self.following = ends, following
         super().__init__(following.fixed, closing=following.closing)
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words after the spans."""
         if is_closing:
             return NOTHING
         return frozenset(filter(_is_word, sentence.next_words(self.ends)))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with those spans that have the word."""
         ends = sentence.go_on(self.ends, token)
         if not ends:
             return self._after(token, sentence)
         return (sentence.make(_Words, self.following, ends),), None
 
-    def _after(self, token: str, sentence: Sentence) -> Move:
+    def _after(self, token: str, sentence: CopySentence) -> Move:
         return self.following.take(token, sentence)
 
 
@@ -373,11 +625,11 @@ class _TextStart(Frame):
     def __init__(self, has_words: bool):
         super().__init__(NOTHING if has_words else _QUOTE)
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words of the sentence."""
         return frozenset(filter(_is_in_text, sentence.starts))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on after the first word."""
         if token == '"':
             return (), None
@@ -394,13 +646,13 @@ class _TextMore(Frame):
         self.ends = ends
         super().__init__(_QUOTE)
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the words after the spans."""
         if is_closing:
             return NOTHING
         return frozenset(w for w in sentence.next_words(self.ends) if _is_in_text(w))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with those spans that have the word."""
         if token == '"':
             return (), None

@@ -2,18 +2,128 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import base
-from genie_dp.languages.sexpr.ast import CLOSING, Atom, Expression, Node, label, label_index
-from genie_dp.languages.sexpr.canonical import part_of_program, sort_key, sort_of
+from genie_dp.languages.sexpr.ast import (
+    CLOSING,
+    Atom,
+    Expression,
+    Node,
+    SlotType,
+    label,
+    label_index,
+    parse_type,
+    placeholder_type,
+)
+from genie_dp.languages.sexpr.canonical import part_of_program, placeholder_key, sort_key, sort_of
 from genie_dp.languages.sexpr.declarations import Declarations, misfit
-from genie_dp.languages.sexpr.reader import parse_all
-from genie_dp.languages.sexpr.render import tokens
-from genie_dp.languages.sexpr.types import SlotType, parse_type
-from genie_dp.languages.sexpr.values import Item, Names, Value
+from genie_dp.languages.sexpr.text import parse_all, tokens
+
+Item = tuple[str, str, tuple[str, ...], str]
+"""One expression: sort key, token text, functions, and what signatures see of it."""
+
+Names = Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentState:
+    """What guards may ask of a piece.
+
+    Attributes:
+        label: label of the node; "" for a symbol, a string or several expressions.
+        count: how many expressions stand side by side.
+        type, key: the type of a constant, else "".
+    """
+
+    label: str
+    count: int
+    type: str = ""
+    key: str = ""
+
+
+state = lru_cache(maxsize=None)(FragmentState)
+
+
+class FragmentValue:
+    """One or more expressions side by side (languages/base.py, Value).
+
+    `items` are the expressions; `remake` gives the value anew after its placeholders were renamed,
+    for that can change the order of an unordered node.
+    """
+
+    __slots__ = ("functions", "gap", "items", "kind", "remake", "slots", "state", "text")
+
+    def __init__(
+        self,
+        items: Sequence[Item],
+        remake: Callable[[Names], "FragmentValue"],
+        *,
+        kind: str = "program",
+        state_: FragmentState | None = None,
+        slots: tuple[tuple[str, str, str], ...] = (),
+    ):
+        """Join the items."""
+        self.kind = kind
+        self.items = items
+        self.text: str
+        self.functions: tuple[str, ...]
+        self.state: Hashable
+        self.gap = ""
+        self.slots = slots
+        self.remake = remake
+        if len(items) == 1:
+            _, self.text, self.functions, sort = items[0]
+            self.state = state_ or state(sort[1:-1] if sort[0] in "([" else "", 1)
+        else:
+            self.text = " ".join([item[1] for item in items])
+            self.functions = tuple([name for item in items for name in item[2]])
+            self.state = state_ or state("", len(items))
+
+    def shift(self, names: Names) -> "FragmentValue":
+        """Return the value with placeholders renamed, one after the other."""
+        text = self.text
+        for old, _ in names:
+            if old in text:
+                return self.remake(names)
+        return self
+
+
+def placeholder_value(token: str) -> FragmentValue:
+    """Return the value of a constant said as a placeholder, such as NUMBER_0."""
+    type_ = placeholder_type(token)
+    if type_ is None:
+        raise ValueError(f"{token!r} is no placeholder")
+    return _placeholder(token, type_)
+
+
+def _placeholder(token: str, type_: SlotType) -> FragmentValue:
+    def remake(names: Names) -> FragmentValue:
+        return _placeholder(rename(token, names), type_)
+
+    # A private character of the engine stands for a placeholder of this type too.
+    key = sort_key(token) if len(token) > 1 else placeholder_key(type_.stem, token)
+    value = state("", 1, type_.name, type_.name)
+    slots = ((token, type_.name, ""),)
+    return FragmentValue(
+        ((key, token, (), type_.name),), remake, kind="value", state_=value, slots=slots
+    )
+
+
+def rename(token: str, names: Names) -> str:
+    """Return the token after the renamings, one after the other.
+
+    >>> rename("NUMBER_0", [("NUMBER_0", "NUMBER_1"), ("NUMBER_1", "NUMBER_2")])
+    'NUMBER_2'
+    """
+    for old, new in names:
+        if token == old:
+            token = new
+    return token
+
 
 BODY = "<body>"
 _LAMBDA = re.compile(r"\s*[\\λ]\s*\((?P<parameters>[^()]*)\)\s*(->|→)")
@@ -34,7 +144,7 @@ class SexprFragment:
     kind: str = "program"
     refused: Counter[Problem] = field(default_factory=Counter, repr=False)
 
-    def build(self, children: Children) -> Value | None:
+    def build(self, children: Children) -> FragmentValue | None:
         """Return the program, or None where a set would hold a thing twice or a node not fit.
 
         A node that does not fit its signature is among `refused`.
@@ -43,19 +153,19 @@ class SexprFragment:
         if items is None:
             return None
 
-        def remake(names: Names) -> Value:
+        def remake(names: Names) -> FragmentValue:
             renamed = self.build({name: value.shift(names) for name, value in children.items()})
             assert renamed is not None, "renaming keeps what is equal equal and sorts the same"
             return renamed
 
         if not self.parameters:
-            return Value(items, remake)
+            return FragmentValue(items, remake)
         slots = [
             (token, type_, self.fills[name])
             for name, _ in self.parameters
             for token, type_, _ in children[name].slots
         ]
-        return Value(items, remake, slots=tuple(slots))
+        return FragmentValue(items, remake, slots=tuple(slots))
 
 
 def compile_body(
@@ -70,7 +180,7 @@ def compile_body(
     if not expressions:
         raise _error("X043", "expected an expression, got an empty body", text, 0, len(text) or 1)
     _check_labels(expressions, declarations, text)
-    compiler = _Compiler(frozenset(holes) | {name for name, _ in parameters}, declarations)
+    compiler = _FragmentCompiler(frozenset(holes) | {name for name, _ in parameters}, declarations)
     plans = [compiler.plan(expression, "") for expression in expressions]
     fills = {name: compiler.fills.get(name, "") for name, _ in parameters}
     plan = _together(plans)
@@ -96,15 +206,15 @@ def _whole(plan: Plan, declarations: Declarations, refused: Counter[Problem]) ->
 
 def _split_lambda(text: str) -> tuple[tuple[tuple[str, SlotType], ...], str]:
     """Return the parameters of a lambda, and the body with spaces in place of the lambda."""
-    found = _LAMBDA.match(text)
-    if found is None:
+    lambda_match = _LAMBDA.match(text)
+    if lambda_match is None:
         if re.match(r"\s*[\\λ]", text):
             hint = r"write \(x : String, y : Number) -> (LABEL x y)"
             raise _error("X041", "expected a lambda", text, 0, len(text), hint)
         return (), text
     parameters = []
-    start = found.start("parameters")
-    for part in found["parameters"].split(","):
+    start = lambda_match.start("parameters")
+    for part in lambda_match["parameters"].split(","):
         match = _PARAMETER.fullmatch(part)
         if match is None:
             hint = "write a name, a colon and a type: x : String"
@@ -119,8 +229,8 @@ def _split_lambda(text: str) -> tuple[tuple[tuple[str, SlotType], ...], str]:
                 problem.code, problem.message, text, place, start + match.end("type"), problem.hint
             ) from None
         start += len(part) + 1
-    blank = re.sub(r"[^\n]", " ", found[0])
-    return tuple(parameters), blank + text[found.end() :]
+    blank = re.sub(r"[^\n]", " ", lambda_match[0])
+    return tuple(parameters), blank + text[lambda_match.end() :]
 
 
 def _error(
@@ -151,7 +261,7 @@ def _check_labels(expressions: Sequence[Expression], declarations: Declarations,
 
 
 @dataclass(slots=True)
-class _Compiler:
+class _FragmentCompiler:
     """Compiles expressions with the given names as holes.
 
     Attributes:
@@ -176,7 +286,7 @@ class _Compiler:
     def node(self, node: Node) -> Plan:
         name, place = label(node), label_index(node)
         start = 0 if place is None else place + 1
-        head = _Compiler(frozenset(), self.declarations)
+        head = _FragmentCompiler(frozenset(), self.declarations)
         before = [head.plan(item, name) for item in node.items[:start]]
         make = _node(node, self.declarations, _together(before), self.refused)
         inner = _together([self.plan(item, name) for item in node.items[start:]])
@@ -191,7 +301,7 @@ class _Compiler:
 def _hole(name: str) -> Plan:
     def plan(children: Children) -> Sequence[Item]:
         value = children[name]
-        assert isinstance(value, Value)
+        assert isinstance(value, FragmentValue)
         return value.items
 
     return plan
@@ -247,7 +357,7 @@ def _node(
         key = " ".join([key_opening, *[item[0] for item in items], closing])
         if node.prefix:
             return ((key, text, (), sort),)
-        own = _applied(items, name) if is_applied else name
+        own = _find_function(items, name) if is_applied else name
         functions: tuple[str, ...] = (own,) if own else ()
         for item in items:
             functions += item[2]
@@ -260,7 +370,7 @@ def _twice(items: Sequence[Item]) -> bool:
     return any(a[0] == b[0] for a, b in zip(items, items[1:], strict=False))
 
 
-def _applied(items: Sequence[Item], name: str) -> str:
+def _find_function(items: Sequence[Item], name: str) -> str:
     """Return the function that an `apply` node uses: its first item, where that is a symbol."""
     if items and items[0][3] == items[0][1]:
         return items[0][1]

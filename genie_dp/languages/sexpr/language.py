@@ -1,50 +1,82 @@
 """S-expressions behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.decoding import DecodingGrammar
+from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.sexpr import canonical as forms
-from genie_dp.languages.sexpr.ast import Expression
-from genie_dp.languages.sexpr.declarations import NONE, Declarations
-from genie_dp.languages.sexpr.fragment import SexprFragment, compile_body
-from genie_dp.languages.sexpr.reader import parse
-from genie_dp.languages.sexpr.render import from_tokens, render, tokens
-from genie_dp.languages.sexpr.types import SlotType, parse_type
-from genie_dp.languages.sexpr.values import Item, Names, State, Value, placeholder_value, rename
+from genie_dp.languages.sexpr.ast import Expression, SlotType, parse_type, placeholder_type
+from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
+from genie_dp.languages.sexpr.fragment import (
+    FragmentState,
+    FragmentValue,
+    Item,
+    Names,
+    SexprFragment,
+    compile_body,
+    placeholder_value,
+    rename,
+)
+from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, render, tokens
+from genie_dp.languages.types import Type
 
 
 class SExpressions:
     """The language "sexpr"; its library is the Declarations of a file `*.sexpr`, or None."""
 
     name = "sexpr"
-    has_skills = False
     kinds = frozenset({"program", "value"})
     attributes: Mapping[str, frozenset[str]] = dict.fromkeys(
-        kinds, frozenset(field.name for field in fields(State))
+        kinds, frozenset(field.name for field in fields(FragmentState))
     )
+
+    has_skills = False
+    library_suffix = ".sexpr"
+    reads_values = False
+    has_bare_words = True
+    can_ignore_order = True
+    sorts_any_part = True
+    learns_from_programs = True
+    can_simulate = False
+    says_parts = False
+    traits: frozenset[str] = frozenset()
+
+    def load_declarations(self, paths: Sequence[Path]) -> Declarations:
+        """Return the declarations of a file.
+
+        Raises:
+            GenieError: R020, there are several; X020 to X025, all its mistakes.
+        """
+        if len(paths) > 1:
+            message = f"expected one file of declarations, got {len(paths)}"
+            raise GenieError(Problem("R020", message, hint="put them into one .sexpr file"))
+        return load_declarations(paths[0]) if paths else NONE
+
+    def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> None:
+        """Return None: there is one token form."""
 
     def parse(self, text: str, *, file: str = "<program>") -> Expression:
         """Return the expression of a text, or raise GenieError."""
         return parse(text, file=file)
 
-    def check(self, program: Expression, library: Declarations | None) -> list[Problem]:
+    def check(self, program: Expression, library: Any) -> list[Problem]:
         """Return the nodes that do not fit their declared signatures."""
         return forms.check(program, library or NONE)
 
-    def canonical(self, program: Expression, library: Declarations | None = None) -> Expression:
+    def canonical(self, program: Expression, library: Any = None) -> Expression:
         """Return the program with the items of unordered nodes sorted."""
         return forms.canonical(program, library or NONE)
 
-    def tokens(self, program: Expression, library: Declarations | None = None) -> str:
+    def tokens(self, program: Expression, library: Any = None) -> str:
         """Return brackets, symbols and words separated by one space."""
         return tokens(program)
 
-    def from_tokens(self, text: str, *, places: bool = False) -> Expression:
+    def from_tokens(self, text: str, library: Any = None, *, places: bool = False) -> Expression:
         """Return the expression of a token form, or raise GenieError."""
         return from_tokens(text, places=places)
 
@@ -64,7 +96,7 @@ class SExpressions:
         self,
         text: str,
         holes: Mapping[str, str],
-        library: Declarations | None = None,
+        library: Any = None,
         *,
         whole: bool = False,
     ) -> SexprFragment:
@@ -74,14 +106,14 @@ class SExpressions:
         """
         return compile_body(text, holes, library or NONE, whole=whole)
 
-    def row(self, text: str, library: Declarations | None = None) -> Value:
+    def row(self, text: str, library: Any = None) -> FragmentValue:
         """Return the expressions of a row of a table."""
         fragment = compile_body(text, {}, library or NONE)
-        found = fragment.build({})
-        if found is None:
+        value = fragment.build({})
+        if value is None:
             problems = tuple(fragment.refused) or Problem("X032", f"{text!r} holds a thing twice")
             raise GenieError(problems)
-        return found
+        return value
 
     def body(self, text: str, holes: Mapping[str, str]) -> None:
         """Return None: bodies are read faster than trees are kept."""
@@ -95,17 +127,19 @@ class SExpressions:
         token = f"{type_.stem}_0"
         yield base.Constant(token, placeholder_value(token), type_.stem)
 
-    def gaps(self, fragment: base.Fragment, name: str, library: Any = None) -> Iterable[Value]:
+    def gaps(
+        self, fragment: base.Fragment, name: str, library: Any = None
+    ) -> Iterable[FragmentValue]:
         """Yield nothing: no function's output is passed to another in an S-expression."""
         return ()
 
-    def parameter(self, signature: Any, parameter: Any) -> Value:
+    def parameter(self, signature: Any, parameter: Any) -> FragmentValue:
         """Raise TypeError: a library of S-expressions has no parameters with phrases."""
         raise TypeError("S-expressions have no OUTPUT and no INPUT: use categories or tables")
 
     def program(self, value: base.Value) -> Expression:
         """Return the syntax tree of a value, or raise GenieError (X051) if it is no single one."""
-        assert isinstance(value, Value)
+        assert isinstance(value, FragmentValue)
         if len(value.items) != 1:
             message = f"a Python function takes one expression, got {len(value.items)}"
             hint = "call it on the node that holds them"
@@ -113,8 +147,8 @@ class SExpressions:
         return from_tokens(value.text)
 
     def value(
-        self, program: Expression, library: Declarations | None = None, *, whole: bool = False
-    ) -> Value:
+        self, program: Expression, library: Any = None, *, whole: bool = False
+    ) -> FragmentValue:
         """Return the value of a tree that a Python semantic function made.
 
         Raises:
@@ -124,9 +158,50 @@ class SExpressions:
             raise GenieError(problems)
         return _tree_value(program, library or NONE)
 
-    def decoding_grammar(
-        self, library: Declarations | None, *, texts: Iterable[str] = ()
-    ) -> DecodingGrammar:
+    def comparison(self, *, unordered: bool = False) -> ProgramComparison:
+        """Return how programs are compared."""
+        from genie_dp.languages.sexpr.canonical import SexprComparison
+
+        return SexprComparison(unordered=unordered)
+
+    def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
+        """Yield nothing: nodes have no parameters with types."""
+        return ()
+
+    # ------------------------------------------------------- what token forms tell, unparsed
+
+    def functions_in(self, text: str) -> tuple[str, ...]:
+        """Return the labels of a token form, or raise GenieError."""
+        return tuple(forms.functions(from_tokens(text)).elements())
+
+    def is_function_name(self, text: str) -> bool:
+        """Tell whether a text is one symbol."""
+        return " " not in text
+
+    def traits_in(self, text: str) -> frozenset[str]:
+        """Return nothing: what nodes do is not known."""
+        return frozenset()
+
+    def copied_part(self, text: str) -> str:
+        """Return all of it."""
+        return text
+
+    def placeholder_type(self, token: str) -> Type | None:
+        """Return the type that a placeholder stands for, or None for another token."""
+        slot = placeholder_type(token)
+        return slot.type if slot is not None else None
+
+    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
+        """Return quotes, or nothing inside of square brackets, whose words stand bare."""
+        return ("", "") if is_in_square(before.split()) else ('" ', ' "')
+
+    # -------------------------------------------------------------------------- decoding
+
+    def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
+        """Return the program, whose nodes the grammar learns."""
+        return (program,)
+
+    def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
         """Return which tokens may follow; nodes are those of `texts`, programs in token form.
 
         Raises:
@@ -137,14 +212,14 @@ class SExpressions:
         return SexprGrammar(library, texts=texts)
 
 
-def _tree_value(tree: Expression, declarations: Declarations) -> Value:
+def _tree_value(tree: Expression, declarations: Declarations) -> FragmentValue:
     tree = forms.canonical(tree, declarations)
     text = tokens(tree)
     functions = tuple(forms.functions(tree, declarations).elements())
     item: Item = (forms.sort_key(text), text, functions, forms.sort_of(tree))
 
-    def remake(names: Names) -> Value:
+    def remake(names: Names) -> FragmentValue:
         renamed = " ".join([rename(token, names) for token in text.split(" ")])
         return _tree_value(from_tokens(renamed), declarations)
 
-    return Value((item,), remake)
+    return FragmentValue((item,), remake)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from genie_dp.errors import Span
-from genie_dp.languages.thingtalk.types import Type
+from genie_dp.languages.types import Type
 
 SPAN = field(default=None, compare=False, repr=False, kw_only=True)
 # Of Aggregate, in which `field` is a name of its own.

@@ -2,7 +2,7 @@
 
 The parts of a body without queries, streams or actions of children (`p > v`, `attimer time = t`)
 are put together as trees, once for each choice of parameter and constant, and remembered. The rest
-is a nest of the operations of compose.py.
+is a nest of the operations of values.py.
 
 Whatever the children are, what is built is well-typed. A tree is type-checked once for each choice;
 an operation is once for each function and name. Children that make no well-typed program are
@@ -16,14 +16,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.thingtalk import ast, compose
-from genie_dp.languages.thingtalk.assign import is_numeric
-from genie_dp.languages.thingtalk.fills import fills as found_fills
+from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.lift import Lifter
-from genie_dp.languages.thingtalk.slots import slot_stem
+from genie_dp.languages.thingtalk.operators import is_numeric
+from genie_dp.languages.thingtalk.placeholders import fills as found_fills
 from genie_dp.languages.thingtalk.traverse import children, rewrite
 from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.thingtalk.types import Basic, Entity, Measure, Type
 from genie_dp.languages.thingtalk.values import (
     ActionValue,
     ConstantValue,
@@ -34,6 +32,7 @@ from genie_dp.languages.thingtalk.values import (
     SourceValue,
     StreamValue,
 )
+from genie_dp.languages.types import Basic, Entity, Measure, Type, slot_stem
 
 Children = Mapping[str, Any]
 Build = Callable[[Children], Any]
@@ -62,7 +61,7 @@ def compile_body(tree: ast.Lambda, holes: Mapping[str, str], lifter: Lifter) -> 
             stand around a child.
     """
     _check_kinds(tree.body, holes)
-    compiler = _Compiler(holes, dict(tree.parameters), lifter)
+    compiler = _BodyCompiler(holes, dict(tree.parameters), lifter)
     build = compiler.compile(tree.body)
     fills: dict[str, str] = {}
     for token, _, parameter in found_fills(lifter.library, _placeholders_as_slots(tree)):
@@ -125,7 +124,7 @@ def _kind(node: Any, lifter: Lifter) -> str:
             return "value"
 
 
-class _Compiler:
+class _BodyCompiler:
     """Compiles one body. `children` are names of children by kind, `holes` lambda parameters too.
 
     A body without children was type-checked as a text, or by the reader that made its tree.
@@ -163,11 +162,11 @@ class _Compiler:
             case ast.Edge(stream, predicate):
                 return self._edge(stream, predicate)
             case ast.Not(operand):
-                return _map(self.compile(operand), compose.negation)
+                return _map(self.compile(operand), values.negation)
             case ast.And(operands):
-                return self._fold(operands, compose.both)
+                return self._fold(operands, values.both)
             case ast.Or(operands):
-                return self._fold(operands, compose.disjunction)
+                return self._fold(operands, values.disjunction)
             case ast.Program((rule,)):
                 return self._rule(rule)
             case ast.Rule():
@@ -193,14 +192,14 @@ class _Compiler:
         if not names and function is None:
             value = self.lifter.lift(node, {})
             return lambda pieces: value
-        known: dict[tuple[str, ...], Any] = {}
+        built: dict[tuple[str, ...], Any] = {}
 
         def build(pieces: Children) -> Any:
             owner = function(pieces) if function else ""
             key = (owner, *[_name_of(pieces[name]) for name in names])
-            if key not in known:
-                known[key] = self._lifted(node, names, pieces, owner)
-            value = known[key]
+            if key not in built:
+                built[key] = self._lift_tree(node, names, pieces, owner)
+            value = built[key]
             if type(value) is Problem:
                 self._refuse(value)
                 return None
@@ -208,7 +207,7 @@ class _Compiler:
 
         return build
 
-    def _lifted(self, node: Any, names: tuple[str, ...], pieces: Children, owner: str) -> Any:
+    def _lift_tree(self, node: Any, names: tuple[str, ...], pieces: Children, owner: str) -> Any:
         """Return the piece of a tree with these children, or the type mistake that it would be."""
         opened = {name: pieces[name].gap for name in names if isinstance(pieces[name], GapValue)}
         named = {name: pieces[name] for name in names if name not in opened}
@@ -219,7 +218,7 @@ class _Compiler:
             return named[node.name]  # with its type, which a placeholder alone does not tell
         if self.children and (mistake := self._mistake(node, named, owner)):
             return mistake
-        tree = rewrite(node, lambda n: _substituted(n, named))
+        tree = rewrite(node, lambda n: _substitute(n, named))
         value = self.lifter.lift(tree, opened, owner)
         if value is not None:
             slots = tuple(found_fills(self.lifter.library, tree, owner))
@@ -230,8 +229,8 @@ class _Compiler:
         """Return the first type mistake of a tree with these children."""
         speakers = [name for name, p in named.items() if isinstance(p, ParameterValue)]
         for name, piece in named.items():
-            other = getattr(piece.state, "function", owner)
-            if other != owner:
+            function = getattr(piece.state, "function", owner)
+            if function != owner:
                 return _of_another(node, name, piece, owner, speakers[0] if speakers else "")
         fields = self.lifter.output_types(owner) if owner else {}
         sorts = [_sort_of(piece, fields) for piece in named.values()]
@@ -240,15 +239,15 @@ class _Compiler:
         key = (id(node), *sorts, *spoken)
         if key in self.fitting and not any(isinstance(part, ast.Call) for part in _walk(node)):
             return None
-        tree = rewrite(node, lambda n: _substituted(n, named, _as_token))
-        found = check(tree, self.lifter.library, parameters=self.types, fields=fields)
-        if not found:
+        tree = rewrite(node, lambda n: _substitute(n, named, _as_token))
+        problems = check(tree, self.lifter.library, parameters=self.types, fields=fields)
+        if not problems:
             self.fitting.add(key)
             return None
-        if found[0].code not in _OF_TYPES:
-            return found[0]
+        if problems[0].code not in _OF_TYPES:
+            return problems[0]
         typed = [name for name in named if self.children.get(name, "table") != "table"]
-        return replace(found[0], hint=_guard_on(typed, "type") or found[0].hint)
+        return replace(problems[0], hint=_guard_on(typed, "type") or problems[0].hint)
 
     def _condition(self, node: Any, owner: Callable[[Children], str]) -> Build:
         """Compile a predicate that speaks of the outputs of `owner`."""
@@ -274,8 +273,8 @@ class _Compiler:
             value = build(pieces)
             if isinstance(value, SourceValue):
                 return value.query
-            found: QueryValue | None = value
-            return found
+            query_value: QueryValue | None = value
+            return query_value
 
         return query
 
@@ -287,10 +286,10 @@ class _Compiler:
             value, test = inner(pieces), condition(pieces)
             if value is None or test is None:
                 return None
-            found = compose.filtered(value, test)
-            if found is None and test.state.function not in (*value.functions, ""):
+            query_value = values.filter_query(value, test)
+            if query_value is None and test.state.function not in (*value.functions, ""):
                 self._refuse(self._foreign_condition(predicate, test, value, query))
-            return found
+            return query_value
 
         return build
 
@@ -307,7 +306,7 @@ class _Compiler:
             message = "right of a join of children stands a child: q join r, o join r(o)"
             raise GenieError(Problem("G030", message, node.span))
         hole, right, argument = node.right, node.right.name, node.right.argument
-        near = _hole_name(node.left)
+        left_name = _hole_name(node.left)
 
         def build(pieces: Children) -> QueryValue | None:
             a, b = left(pieces), pieces[right]
@@ -316,17 +315,19 @@ class _Compiler:
             if argument is None:
                 may_commute = self.lifter.may_commute(a, b)
                 inner = self.lifter.inner(a, b, passes=False)
-                found = compose.joined(a, b, may_commute=may_commute, inner=inner)
-                if found is None and b.gap:
+                join = values.join_queries(a, b, may_commute=may_commute, inner=inner)
+                if join is None and b.gap:
                     self._refuse(_left_open(hole))
-                return found
-            if near != argument and self._is_foreign(hole, argument, pieces[argument], near, a):
+                return join
+            if left_name != argument and self._is_foreign(
+                hole, argument, pieces[argument], left_name, a
+            ):
                 return None
             output, key = _output(pieces[argument])
-            found = compose.joined(a, b, output, key, inner=self.lifter.inner(a, b))
-            if found is None and (b.gap != key or not key):
+            join = values.join_queries(a, b, output, key, inner=self.lifter.inner(a, b))
+            if join is None and (b.gap != key or not key):
                 self._refuse(_unfit_gap(hole, b, pieces[argument]))
-            return found
+            return join
 
         return build
 
@@ -335,30 +336,30 @@ class _Compiler:
 
         `before` are streams and queries, the last one first; `near` is the child that it is.
         """
-        values = [value for value in before if value is not None]
-        owners = (self.lifter.owner(value, piece.state.name) for value in values)
+        pieces = [value for value in before if value is not None]
+        owners = (self.lifter.owner(value, piece.state.name) for value in pieces)
         if next((owner for owner in owners if owner), "") == piece.state.function != "":
             return False
-        owner = values[0].state.function if values else ""
+        owner = pieces[0].state.function if pieces else ""
         self._refuse(_of_another(node, name, piece, owner, near))
         return True
 
     def _aggregate(self, node: ast.Aggregate) -> Build:
         inner, operator, name = self._query(node.query), node.operator, node.field
-        known: dict[tuple[str, ...], str | Problem] = {}
+        typed_names: dict[tuple[str, ...], str | Problem] = {}
 
         def build(pieces: Children) -> QueryValue | None:
             value = inner(pieces)
             if value is None or (name and not value.state.function):
                 return None
             if not name:
-                return compose.aggregated(value, operator, "")
-            field = self._typed(name, pieces, value, known, node)
-            return None if field is None else compose.aggregated(value, operator, field)
+                return values.aggregate(value, operator, "")
+            field = self._type_output(name, pieces, value, typed_names, node)
+            return None if field is None else values.aggregate(value, operator, field)
 
         return build
 
-    def _typed(
+    def _type_output(
         self,
         name: str,
         pieces: Children,
@@ -371,18 +372,18 @@ class _Compiler:
         `name` is that of the output or of a child. What is `known` is not checked again.
         """
         function = value.state.function
-        output, other = name, ""
+        output, owner = name, ""
         if name in self.outputs:
-            output, other = pieces[name].state.name, pieces[name].state.function
+            output, owner = pieces[name].state.name, pieces[name].state.function
         # That of the last function it is whatever the query is joined to.
-        key = (function, output, other, "" if other == function else value.left)
-        found = known.get(key)
-        if found is None:
-            found = known[key] = self._found_output(name, output, other, value, node)
-        if isinstance(found, Problem):
-            self._refuse(found)
+        key = (function, output, owner, "" if owner == function else value.left)
+        typed_name = known.get(key)
+        if typed_name is None:
+            typed_name = known[key] = self._found_output(name, output, owner, value, node)
+        if isinstance(typed_name, Problem):
+            self._refuse(typed_name)
             return None
-        return found
+        return typed_name
 
     def _found_output(
         self, name: str, output: str, other: str, value: Any, node: ast.Aggregate | ast.Monitor
@@ -397,7 +398,7 @@ class _Compiler:
             )
             hint = _guard_on([name, _hole_name(node.query)], "function") if other else None
             return Problem("T018" if is_monitor else "T016", message, node.span, hint)
-        typed = self.lifter.typed(owner, output)
+        typed = self.lifter.type_parameter(owner, output)
         parameter = self.lifter.signature(owner).parameter(output)
         if parameter is None or place in ("on new", "count") or is_numeric(parameter.type):
             return typed
@@ -415,9 +416,11 @@ class _Compiler:
             piece = pieces[output] if output in self.outputs else None
             name = output if piece is None else piece.state.name
             function = value.state.function
-            other = function if piece is None else piece.state.function
-            if function and (other != function or not self.lifter.has_output(function, name)):
-                of = f" of {other}" if other != function else ""
+            owner_function = function if piece is None else piece.state.function
+            if function and (
+                owner_function != function or not self.lifter.has_output(function, name)
+            ):
+                of = f" of {owner_function}" if owner_function != function else ""
                 message = f"expected an output of {function} after '.', got '{name}'{of}"
                 hint = _guard_on([output, _hole_name(node.query)], "function") if piece else None
                 self._refuse(Problem("T011", message, node.span, hint))
@@ -430,7 +433,7 @@ class _Compiler:
 
     def _monitor(self, node: ast.Monitor) -> Build:
         inner, on_new = self._query(node.query), node.on_new
-        known: dict[tuple[str, ...], str | Problem] = {}
+        typed_names: dict[tuple[str, ...], str | Problem] = {}
 
         def build(pieces: Children) -> StreamValue | None:
             value = inner(pieces)
@@ -440,12 +443,12 @@ class _Compiler:
                 message = "a template cannot monitor an aggregation"
                 self._refuse(Problem("G030", message, node.span))
                 return None
-            names = [self._typed(name, pieces, value, known, node) for name in on_new]
+            names = [self._type_output(name, pieces, value, typed_names, node) for name in on_new]
             typed = [name for name in names if name is not None]
-            found = self.lifter.monitored(value, typed) if len(typed) == len(names) else None
-            if found is None and not value.state.is_monitorable:
+            stream_value = self.lifter.monitor(value, typed) if len(typed) == len(names) else None
+            if stream_value is None and not value.state.is_monitorable:
                 self._refuse(self._not_monitorable(value, node))
-            return found
+            return stream_value
 
         return build
 
@@ -471,10 +474,10 @@ class _Compiler:
             test = condition(pieces)
             if value is None or test is None:
                 return None
-            found = compose.edge(value, test)
-            if found is None and test.state.function not in (*value.functions, ""):
+            edge_value = values.edge(value, test)
+            if edge_value is None and test.state.function not in (*value.functions, ""):
                 self._refuse(self._foreign_condition(predicate, test, value, stream))
-            return found
+            return edge_value
 
         return build
 
@@ -483,17 +486,17 @@ class _Compiler:
 
         def build(pieces: Children) -> PredicateValue | None:
             value = builds[0](pieces)
-            for other in builds[1:]:
+            for build_operand in builds[1:]:
                 if value is None:
                     return None
-                right = other(pieces)
+                right = build_operand(pieces)
                 if right is None:
                     return None
                 left, value = value, operation(value, right)
                 if value is None and "" != right.state.function != left.state.function != "":
                     self._refuse(self._foreign_condition(operands[-1], right, left, operands[0]))
-            found: PredicateValue | None = value
-            return found
+            negated: PredicateValue | None = value
+            return negated
 
         return build
 
@@ -501,10 +504,10 @@ class _Compiler:
 
     def _rule(self, node: ast.Rule) -> Build:
         stream = None if node.stream is None else self.compile(node.stream)
-        query = None if node.query is None else self._passed(node.query, node.stream)
+        query = None if node.query is None else self._compile_step(node.query, node.stream)
         action = None
         if not isinstance(node.action, ast.Notify):
-            action = self._passed(node.action, node.query, node.stream)
+            action = self._compile_step(node.action, node.query, node.stream)
 
         def build(pieces: Children) -> Any:
             s = stream(pieces) if stream else None
@@ -516,16 +519,16 @@ class _Compiler:
             a = action(pieces, q, s) if action else None
             if action and a is None:
                 return None
-            found = compose.rule(s, q, a)
-            if found is None:
+            rule = values.rule(s, q, a)
+            if rule is None:
                 for part, value in ((node.query, q), (node.action, a)):
                     if value is not None and value.gap:
                         self._refuse(_left_open(part))
-            return found
+            return rule
 
         return build
 
-    def _passed(self, node: Any, *before: Any) -> Callable[..., Any]:
+    def _compile_step(self, node: Any, *before: Any) -> Callable[..., Any]:
         """Compile a query or action of a rule, which may be a child with its gap filled.
 
         `before` are the parts whose outputs may be passed, the last one first. The result takes the
@@ -533,57 +536,63 @@ class _Compiler:
         """
         if not isinstance(node, ast.Hole) or node.argument is None:
             whole = self._query(node)
-            return lambda pieces, *values: whole(pieces)
+            return lambda pieces, *constants: whole(pieces)
         name, argument = node.name, node.argument
-        near = _hole_name(next((part for part in before if part is not None), None))
+        hole = _hole_name(next((part for part in before if part is not None), None))
 
-        def build(pieces: Children, *values: Any) -> Any:
-            value, given = pieces[name], pieces[argument]
-            if near != argument and self._is_foreign(node, argument, given, near, *values):
+        def build(pieces: Children, *constants: Any) -> Any:
+            value, passed_value = pieces[name], pieces[argument]
+            if hole != argument and self._is_foreign(
+                node, argument, passed_value, hole, *constants
+            ):
                 return None
-            output, key = _output(given)
+            output, key = _output(passed_value)
             if isinstance(value, ActionValue):
-                found: Any = compose.passed_to_action(value, output, key)
+                filled: Any = values.passed_to_action(value, output, key)
             else:
-                found = compose.passed_to_query(value, output, key)
-            if found is None and (value.gap != key or not key):
-                self._refuse(_unfit_gap(node, value, given))
-            return found
+                filled = values.passed_to_query(value, output, key)
+            if filled is None and (value.gap != key or not key):
+                self._refuse(_unfit_gap(node, value, passed_value))
+            return filled
 
         return build
 
     def _policy(self, node: ast.Policy) -> Build:
         names = tuple(sorted(set(_names(node.source)) & set(self.holes)))
         parts = [self._policy_part(part) for part in (node.query, node.action)]
-        known: dict[tuple[str, ...], str | Problem] = {}
+        sources: dict[tuple[str, ...], str | Problem] = {}
 
         def build(pieces: Children) -> Any:
             key = tuple([pieces[name].text for name in names])
-            if key not in known:
-                known[key] = self._source(node.source, {name: pieces[name] for name in names})
-            source = known[key]
+            if key not in sources:
+                sources[key] = self._source(node.source, {name: pieces[name] for name in names})
+            source = sources[key]
             if isinstance(source, Problem):
                 self._refuse(source)
                 return None
-            found = [part(pieces) if part else None for part in parts]
-            if any(part and value is None for part, value in zip(parts, found, strict=True)):
+            functions_read = [part(pieces) if part else None for part in parts]
+            if any(
+                part and value is None for part, value in zip(parts, functions_read, strict=True)
+            ):
                 return None
-            functions = tuple(f for value in found if value is not None for f in value[1])
-            query, action = (None if value is None else value[0] for value in found)
-            return compose.policy(source, query, action, functions)
+            functions = tuple(f for value in functions_read if value is not None for f in value[1])
+            query, action = (None if value is None else value[0] for value in functions_read)
+            return values.policy(source, query, action, functions)
 
         return build
 
     def _source(self, node: Any, named: Children) -> str | Problem:
         """Return the text of a policy's condition on the person, or the mistake that it is."""
-        tree = rewrite(node, lambda n: _substituted(n, named, _as_token))
-        if found := check(ast.Policy(tree, None, None), self.lifter.library, parameters=self.types):
+        tree = rewrite(node, lambda n: _substitute(n, named, _as_token))
+        if problems := check(
+            ast.Policy(tree, None, None), self.lifter.library, parameters=self.types
+        ):
             for name in named:
                 if self.children.get(name) == "value":
                     hint = f"a guard leaves them out: if {name}.type == 'Entity(tt:contact)'"
-                    return replace(found[0], hint=hint)
-            return found[0]
-        return self.lifter.source_predicate(rewrite(node, lambda n: _substituted(n, named)))
+                    return replace(problems[0], hint=hint)
+            return problems[0]
+        return self.lifter.source_predicate(rewrite(node, lambda n: _substitute(n, named)))
 
     def _policy_part(self, node: Any) -> Build | None:
         if node is None:
@@ -601,8 +610,8 @@ class _Compiler:
                 return None
             call = value.call if isinstance(value, QueryValue) else value.text
             clauses = value.clauses if isinstance(value, QueryValue) else ()
-            found = compose.as_policy_function(call, clauses)
-            return None if found is None else (found, value.functions)
+            policy_function = values.as_policy_function(call, clauses)
+            return None if policy_function is None else (policy_function, value.functions)
 
         return build
 
@@ -620,11 +629,11 @@ def _name_of(piece: Any) -> str:
 
 
 def _map(build: Build, operation: Callable[[Any], Any]) -> Build:
-    def mapped(pieces: Children) -> Any:
+    def apply_operation(pieces: Children) -> Any:
         value = build(pieces)
         return None if value is None else operation(value)
 
-    return mapped
+    return apply_operation
 
 
 def _owner(value: Any) -> str:
@@ -672,18 +681,18 @@ def _guard_on(names: Sequence[str], attribute: str) -> str | None:
     >>> _guard_on(["p", ""], "type"), _guard_on([], "type")
     ('a guard on p.type leaves them out', None)
     """
-    known = [name for name in names if name]
-    if len(known) > 1:
-        both = f"{known[0]}.{attribute} == {known[1]}.{attribute}"
+    known_names = [name for name in names if name]
+    if len(known_names) > 1:
+        both = f"{known_names[0]}.{attribute} == {known_names[1]}.{attribute}"
         return f"a guard leaves them out, such as if {both}"
-    return f"a guard on {known[0]}.{attribute} leaves them out" if known else None
+    return f"a guard on {known_names[0]}.{attribute} leaves them out" if known_names else None
 
 
 def _of_another(node: Any, name: str, piece: Any, owner: str, near: str) -> Problem:
     """Return the mistake of an output that belongs to another function than is spoken of."""
-    other, output = getattr(piece.state, "function", ""), getattr(piece.state, "name", "")
+    function, output = getattr(piece.state, "function", ""), getattr(piece.state, "name", "")
     of = f"an output of {owner}" if owner else "an output of what comes before"
-    message = f"expected {of} for '{name}', got '{output}' of {other}"
+    message = f"expected {of} for '{name}', got '{output}' of {function}"
     hint = _guard_on([name, near], "function") if near else None
     return Problem("T009", message, getattr(node, "span", None), hint)
 
@@ -715,7 +724,7 @@ def _output(value: Any) -> tuple[str, str]:
     return value.typed, value.state.key
 
 
-def _substituted(
+def _substitute(
     node: Any, pieces: Children, constant: Callable[[ConstantValue], ast.Value] = lambda c: c.node
 ) -> Any:
     match node:

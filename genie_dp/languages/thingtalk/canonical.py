@@ -19,6 +19,7 @@ A rule goes through RULES, small functions from rule to rule; `joins` puts queri
 from collections.abc import Callable
 from typing import assert_never
 
+from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import (
     Aggregate,
     And,
@@ -73,7 +74,6 @@ from genie_dp.languages.thingtalk.predicates import (
     passed_names,
     simplify,
 )
-from genie_dp.languages.thingtalk.signatures import Signatures
 
 __all__ = [
     "RULES",
@@ -116,12 +116,12 @@ def canonical_stream(stream: Stream, signatures: Signatures | None = None) -> St
     match stream:
         case Monitor(query, on_new):
             form = canonical_query(query, signatures)
-            return Monitor(form, _watched(on_new, form, signatures), span=stream.span)
+            return Monitor(form, _watched_names(on_new, form, signatures), span=stream.span)
         case StreamFilter(inner, predicate):
             if isinstance(inner, StreamJoin | StreamFilter):
                 return _stream_of_join(stream, signatures)
-            found = clauses(predicate, signatures)
-            return _filtered(canonical_stream(inner, signatures), found, signatures)
+            conditions = clauses(predicate, signatures)
+            return _filter_stream(canonical_stream(inner, signatures), conditions, signatures)
         case Edge(inner, predicate):
             return _edge(
                 canonical_stream(inner, signatures), clauses(predicate, signatures), signatures
@@ -183,14 +183,14 @@ def outer_filters_to_stream(rule: Rule, signatures: Signatures | None) -> Rule:
     outputs = [outputs_of(link.query, signatures) for link in links]
     moved = [
         condition.clause
-        for condition, found in zip(
+        for condition, condition_clauses in zip(
             conditions, resolve(conditions, outputs, signatures), strict=True
         )
-        if found.owners and not found.links
+        if condition_clauses.owners and not condition_clauses.links
     ]
     if not moved:
         return rule
-    stream = _filtered(stream, moved, signatures)
+    stream = _filter_stream(stream, moved, signatures)
     return Rule(stream, _without(query, moved, signatures), rule.action, span=rule.span)
 
 
@@ -199,12 +199,14 @@ def free_filters_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
     stream, query = rule.stream, rule.query
     if query is None or not isinstance(stream, StreamFilter):
         return rule
-    found = clauses(stream.predicate, signatures)
-    free = [c for c in found if not _names(c, signatures)]
+    stream_clauses = clauses(stream.predicate, signatures)
+    free = [c for c in stream_clauses if not _names(c, signatures)]
     if not free:
         return rule
-    kept = [c for c in found if c not in free]
-    inner = StreamFilter(stream.stream, conjunction(kept)) if kept else stream.stream
+    kept_clauses = [c for c in stream_clauses if c not in free]
+    inner = (
+        StreamFilter(stream.stream, conjunction(kept_clauses)) if kept_clauses else stream.stream
+    )
     # Filtered first, so that a clause of no name stands on the left-most function.
     return Rule(inner, Filter(query, conjunction(free)), rule.action, span=rule.span)
 
@@ -239,9 +241,11 @@ def _without(query: Query, moved: list[Clause], signatures: Signatures | None) -
     """Return the query without those clauses of its filters."""
     match query:
         case Filter(inner, predicate):
-            kept = [c for c in clauses(predicate, signatures) if c not in moved]
+            kept_clauses = [c for c in clauses(predicate, signatures) if c not in moved]
             form = _without(inner, moved, signatures)
-            return Filter(form, conjunction(kept), span=query.span) if kept else form
+            return (
+                Filter(form, conjunction(kept_clauses), span=query.span) if kept_clauses else form
+            )
         case Join(left, right, passing):
             left, right = (_without(q, moved, signatures) for q in (left, right))
             return Join(left, right, passing, span=query.span)
@@ -319,12 +323,12 @@ def _stream_of_join(stream: StreamJoin | StreamFilter, signatures: Signatures | 
             return StreamJoin(left, right, passing, span=stream.span)
         case StreamFilter(left, predicate):
             left = canonical_stream(left, signatures)
-            return _filtered(left, clauses(predicate, signatures), signatures)
+            return _filter_stream(left, clauses(predicate, signatures), signatures)
         case _:
             return canonical_stream(inner, signatures)
 
 
-def _watched(
+def _watched_names(
     on_new: tuple[str, ...], query: Query, signatures: Signatures | None
 ) -> tuple[str, ...]:
     """Return the names in alphabetical order; none if they are all outputs there are."""
@@ -335,27 +339,29 @@ def _watched(
     return () if outputs is not None and outputs <= names else tuple(sorted(names))
 
 
-def _filtered(stream: Stream, found: list[Clause], signatures: Signatures | None) -> Stream:
+def _filter_stream(
+    stream: Stream, conditions: list[Clause], signatures: Signatures | None
+) -> Stream:
     """Return a canonical stream with clauses that are moved inside as far as they may be."""
-    found = _not_implied(simplify(found), stream, signatures)
-    if not found:
+    conditions = _not_implied(simplify(conditions), stream, signatures)
+    if not conditions:
         return stream
     match stream:
-        case Edge(inner) if found == [()]:
-            return _filtered(inner, found, signatures)
+        case Edge(inner) if conditions == [()]:
+            return _filter_stream(inner, conditions, signatures)
         case StreamFilter(inner, predicate):
-            return _filtered(inner, [*clauses(predicate, signatures), *found], signatures)
+            return _filter_stream(inner, [*clauses(predicate, signatures), *conditions], signatures)
         case Monitor(query, on_new):
-            inside = [c for c in found if _may_move_into(stream, c, signatures)]
+            inside = [c for c in conditions if _may_move_into(stream, c, signatures)]
             if inside:
                 query = canonical_query(Filter(query, conjunction(inside)), signatures)
                 stream = Monitor(query, on_new, span=stream.span)
                 # The monitor may ensure more now, such as false.
-                found = [c for c in found if c not in inside]
-                return _filtered(stream, found, signatures)
+                conditions = [c for c in conditions if c not in inside]
+                return _filter_stream(stream, conditions, signatures)
         case _:
             pass
-    return StreamFilter(stream, conjunction(found)) if found else stream
+    return StreamFilter(stream, conjunction(conditions)) if conditions else stream
 
 
 def _may_move_into(monitor: Monitor, clause: Clause, signatures: Signatures | None) -> bool:
@@ -364,23 +370,23 @@ def _may_move_into(monitor: Monitor, clause: Clause, signatures: Signatures | No
     return not monitor.on_new or _names(clause, signatures) <= set(monitor.on_new)
 
 
-def _edge(stream: Stream, found: list[Clause], signatures: Signatures | None) -> Stream:
-    found = simplify(found)
-    if found == [()]:
-        return _filtered(stream, found, signatures)
-    found = _not_implied(found, stream, signatures)
-    if not found and isinstance(stream, Edge) and isinstance(stream.predicate, TrueP):
+def _edge(stream: Stream, conditions: list[Clause], signatures: Signatures | None) -> Stream:
+    conditions = simplify(conditions)
+    if conditions == [()]:
+        return _filter_stream(stream, conditions, signatures)
+    conditions = _not_implied(conditions, stream, signatures)
+    if not conditions and isinstance(stream, Edge) and isinstance(stream.predicate, TrueP):
         return stream
-    return Edge(stream, conjunction(found), span=stream.span)
+    return Edge(stream, conjunction(conditions), span=stream.span)
 
 
 def _not_implied(
     found: list[Clause], stream: Stream, signatures: Signatures | None
 ) -> list[Clause]:
-    known = _facts(stream, signatures)
-    if not known:
+    facts = _facts(stream, signatures)
+    if not facts:
         return found
-    return [c for c in found if not c or not any(k <= {key for key, _ in c} for k in known)]
+    return [c for c in found if not c or not any(k <= {key for key, _ in c} for k in facts)]
 
 
 def _facts(stream: Stream, signatures: Signatures | None) -> set[frozenset[Key]]:

@@ -4,14 +4,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from genie_dp.languages.base import Constant
+from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.bodies import Body
-from genie_dp.languages.thingtalk.keys import passing_key
-from genie_dp.languages.thingtalk.lift import Lifter
-from genie_dp.languages.thingtalk.signatures import Parameter, Signature
-from genie_dp.languages.thingtalk.slots import slot_stem
+from genie_dp.languages.thingtalk.lift import Lifter, passing_key
 from genie_dp.languages.thingtalk.traverse import children
-from genie_dp.languages.thingtalk.types import (
+from genie_dp.languages.thingtalk.values import (
+    ConstantState,
+    ConstantValue,
+    GapValue,
+    ParameterState,
+    ParameterValue,
+)
+from genie_dp.languages.types import (
     BOOLEAN,
     CURRENCY,
     DATE,
@@ -24,13 +29,7 @@ from genie_dp.languages.thingtalk.types import (
     Measure,
     Type,
     is_number,
-)
-from genie_dp.languages.thingtalk.values import (
-    ConstantState,
-    ConstantValue,
-    GapValue,
-    ParameterState,
-    ParameterValue,
+    slot_stem,
 )
 
 
@@ -49,7 +48,7 @@ def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Const
 
     >>> [c.words for c in constants(Enum(("on", "turned_off")))]
     ['on', 'turned off']
-    >>> from genie_dp.languages.thingtalk.types import NUMBER
+    >>> from genie_dp.languages.types import NUMBER
     >>> [c.words for c in constants(NUMBER)]
     ['NUMBER_0']
     """
@@ -58,7 +57,7 @@ def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Const
         places = _places(type_, library)
         for name in type_.values:
             value = ConstantValue(f"enum:{name}", state, ast.EnumValue(name))
-            for words in _spoken(name, places, library):
+            for words in _speak_enum(name, places, library):
                 yield Constant(words, value, "")
         return
     stem = slot_stem(type_)
@@ -79,18 +78,18 @@ def _places(type_: Enum, library: SpokenEnums | None) -> list[tuple[str, str]]:
     ]
 
 
-def _spoken(
+def _speak_enum(
     name: str, places: Sequence[tuple[str, str]], library: SpokenEnums | None
 ) -> tuple[str, ...]:
     """Return the ways to say an enum value: those of every parameter that has the type."""
     if library is None:
         return (name.replace("_", " "),)
-    found = {
+    phrases = {
         words: None
         for function, parameter in places
         for words in library.enum_phrases(function, parameter, name)
     }
-    return tuple(found) or (name.replace("_", " "),)
+    return tuple(phrases) or (name.replace("_", " "),)
 
 
 def gaps(body: Body, name: str, lifter: Lifter) -> Iterator[GapValue]:

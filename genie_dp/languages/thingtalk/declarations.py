@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from genie_dp.errors import Span
 from genie_dp.languages.thingtalk.ast import SPAN, Action, Program, Query, Stream
-from genie_dp.languages.thingtalk.types import Type
+from genie_dp.languages.types import Type
 
 
 @dataclass(frozen=True, slots=True)

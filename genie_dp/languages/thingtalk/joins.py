@@ -20,6 +20,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never
 
+from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import (
     Aggregate,
     Arg,
@@ -43,7 +44,6 @@ from genie_dp.languages.thingtalk.predicates import (
     sorted_args,
     value_names,
 )
-from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
 
 Names = frozenset[str]
@@ -101,11 +101,11 @@ def canonical_query(query: Query, signatures: Signatures | None = None) -> Query
         return canonical_call(query, signatures)
     links, conditions = flatten(query, signatures)
     if len(links) == 1:
-        return _filtered(links[0].query, simplify([c.clause for c in conditions]))
+        return _filter_query(links[0].query, simplify([c.clause for c in conditions]))
     outputs = [outputs_of(link.query, signatures) for link in links]
-    found = _simplified(resolve(conditions, outputs, signatures))
-    order = _order(links, outputs, found, signatures)
-    return _build(links, outputs, found, order, signatures)
+    resolved = _simplify_resolved(resolve(conditions, outputs, signatures))
+    order = _order(links, outputs, resolved, signatures)
+    return _build(links, outputs, resolved, order, signatures)
 
 
 # ------------------------------------------------------------------------------- take apart
@@ -188,9 +188,9 @@ def push(
         return query
     match query:
         case Call(selector, function, args):
-            given = {a.name for a in passing}
-            kept = tuple(a for a in args if a.name not in given)
-            return Call(selector, function, (*kept, *passing), span=query.span)
+            passed_names = {a.name for a in passing}
+            kept_args = tuple(a for a in args if a.name not in passed_names)
+            return Call(selector, function, (*kept_args, *passing), span=query.span)
         case Filter(inner, predicate):
             pushed = push(inner, passing, signatures)
             return pushed and Filter(pushed, predicate, span=query.span)
@@ -210,19 +210,19 @@ def push(
 def _push_into_join(
     query: Join, passing: tuple[Arg, ...], signatures: Signatures | None
 ) -> Query | None:
-    found = [takes(query.left, a.name, signatures) for a in passing]
-    if None in found:
+    is_left = [takes(query.left, a.name, signatures) for a in passing]
+    if None in is_left:
         return None
-    to_left = tuple(a for a, here in zip(passing, found, strict=True) if here)
+    to_left = tuple(a for a, here in zip(passing, is_left, strict=True) if here)
     taken = {a.name for a in query.passing}
     to_right = tuple(
-        a for a, here in zip(passing, found, strict=True) if not here and a.name not in taken
+        a for a, here in zip(passing, is_left, strict=True) if not here and a.name not in taken
     )
     hidden = outputs_of(query.left, signatures) if to_right else _NOTHING
     if hidden is None or any(n in hidden for a in to_right for n in value_names(a.value)):
         return None
-    left = push(query.left, to_left, signatures)
-    return left and Join(left, query.right, (*query.passing, *to_right), span=query.span)
+    new_left = push(query.left, to_left, signatures)
+    return new_left and Join(new_left, query.right, (*query.passing, *to_right), span=query.span)
 
 
 def takes(query: Query, name: str, signatures: Signatures | None) -> bool | None:
@@ -232,12 +232,12 @@ def takes(query: Query, name: str, signatures: Signatures | None) -> bool | None
     """
     match query:
         case Call(selector, function, args):
-            found = signatures and signatures.function(selector.class_name, function)
-            if not found:
+            signature = signatures and signatures.function(selector.class_name, function)
+            if not signature:
                 return None
-            parameter = found.parameter(name)
-            given = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
-            return parameter is not None and parameter.is_input and not given
+            parameter = signature.parameter(name)
+            has_value = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
+            return parameter is not None and parameter.is_input and not has_value
         case Filter(inner) | Aggregate(query=inner):
             return takes(inner, name, signatures)
         case Join(left, right, passing):
@@ -258,10 +258,10 @@ def outputs_of(query: Query, signatures: Signatures | None) -> Names | None:
     """Return the names that a query adds to the scope; None if they are not known."""
     match query:
         case Call(selector, function):
-            found = signatures and signatures.function(selector.class_name, function)
-            if not found:
+            signature = signatures and signatures.function(selector.class_name, function)
+            if not signature:
                 return None
-            return frozenset([p.name for p in found.parameters if p.direction == "out"])
+            return frozenset([p.name for p in signature.parameters if p.direction == "out"])
         case Filter(inner):
             return outputs_of(inner, signatures)
         case Join(left, right):
@@ -279,8 +279,8 @@ def free_names(query: Query, signatures: Signatures | None = None) -> Names:
     """Return the names that a query takes from the scope before it."""
     match query:
         case Call(selector, _, args):
-            found = [n for a in (*selector.attributes, *args) for n in value_names(a.value)]
-            return frozenset(found) if found else _NOTHING
+            names = [n for a in (*selector.attributes, *args) for n in value_names(a.value)]
+            return frozenset(names) if names else _NOTHING
         case Filter(inner, predicate):
             used = {*compared_names(predicate), *passed_names(predicate, signatures)}
             used -= outputs_of(inner, signatures) or _NOTHING
@@ -326,9 +326,9 @@ def _owners(name: str, place: Condition, outputs: list[Names | None]) -> tuple[i
     return ()
 
 
-def _simplified(found: Iterable[Resolved]) -> list[Resolved]:
-    kept = simplify([r.clause for r in found])
-    return [Resolved(c, tuple({n: o for key, _ in c for n, o in key[-1]}.items())) for c in kept]
+def _simplify_resolved(found: Iterable[Resolved]) -> list[Resolved]:
+    clauses = simplify([r.clause for r in found])
+    return [Resolved(c, tuple({n: o for key, _ in c for n, o in key[-1]}.items())) for c in clauses]
 
 
 def lasting_facts(query: Query, signatures: Signatures | None = None) -> set[frozenset[Key]]:
@@ -336,9 +336,11 @@ def lasting_facts(query: Query, signatures: Signatures | None = None) -> set[fro
     links, conditions = flatten(query, signatures)
     outputs = [outputs_of(link.query, signatures) for link in links]
     facts = set()
-    for condition, found in zip(conditions, resolve(conditions, outputs, signatures), strict=True):
+    for condition, resolved in zip(
+        conditions, resolve(conditions, outputs, signatures), strict=True
+    ):
         last = Condition((), condition.start, len(links) - 1)
-        if all(_owners(name, last, outputs) == owners for name, owners in found.owners):
+        if all(_owners(name, last, outputs) == owners for name, owners in resolved.owners):
             facts.add(frozenset(key for key, _ in condition.clause))
     return facts
 
@@ -382,17 +384,17 @@ def _must_precede(
     reads = [free_names(link.query, signatures) for link in links]
     before: list[set[int]] = [set() for _ in links]
     for right, theirs in enumerate(outputs):
-        for left in range(right):
-            ours = outputs[left]
+        for earlier in range(right):
+            ours = outputs[earlier]
             # A link that keeps its passing has to stay the right side of its join.
-            fixed = links[left].passing or links[right].passing
+            fixed = links[earlier].passing or links[right].passing
             if (
                 fixed
                 or ours is None
                 or theirs is None
-                or _clash(ours, reads[left], theirs, reads[right])
+                or _clash(ours, reads[earlier], theirs, reads[right])
             ):
-                before[right].add(left)
+                before[right].add(earlier)
     for clause in found:
         needed = clause.links
         for name, owners in clause.owners:
@@ -438,11 +440,11 @@ def _build(
         query, passing = links[index].query, links[index].passing
         if result is not None and not passing:
             query, passing = _lift(query, earlier, signatures)
-        query = _filtered(query, alone.get(number, ()))
+        query = _filter_query(query, alone.get(number, ()))
         if links[index].passing:  # a join itself: the clauses have a place inside
             query, passing = settle(query, passing, signatures)
         result = query if result is None else Join(result, query, sorted_args(passing))
-        result = _filtered(result, across.get(number, ()))
+        result = _filter_query(result, across.get(number, ()))
         names = outputs[index]
         earlier = None if earlier is None or names is None else earlier | names
     if result is None:
@@ -450,9 +452,9 @@ def _build(
     return result
 
 
-def _filtered(query: Query, found: Iterable[Clause]) -> Query:
-    found = tuple(found)
-    return Filter(query, conjunction(found), span=query.span) if found else query
+def _filter_query(query: Query, conditions: Iterable[Clause]) -> Query:
+    conditions = tuple(conditions)
+    return Filter(query, conjunction(conditions), span=query.span) if conditions else query
 
 
 def _lift(
@@ -468,8 +470,8 @@ def _lift(
             )
             if not passed:
                 return query, ()
-            kept = tuple(a for a in args if a not in passed)
-            return Call(selector, function, kept, span=query.span), passed
+            kept_args = tuple(a for a in args if a not in passed)
+            return Call(selector, function, kept_args, span=query.span), passed
         case Filter(inner, predicate):
             form, passed = _lift(inner, earlier, signatures)
             return Filter(form, predicate, span=query.span), passed

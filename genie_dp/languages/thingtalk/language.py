@@ -1,14 +1,16 @@
 """ThingTalk behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.decoding import DecodingGrammar
-from genie_dp.languages.thingtalk import anonymize, canonical, from_tokens, render, tokens
+from genie_dp.languages.base import DecodingGrammar, ProgramComparison
+from genie_dp.languages.library import Parameter, Signature, Signatures
+from genie_dp.languages.thingtalk import canonical, from_tokens, render, skim, tokens, traverse
 from genie_dp.languages.thingtalk import parser as texts
 from genie_dp.languages.thingtalk.ast import (
     BooleanValue,
@@ -20,11 +22,10 @@ from genie_dp.languages.thingtalk.ast import (
     Value,
     VarRef,
 )
-from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.thingtalk.types import Type
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
+from genie_dp.languages.types import Entity, Type, slot_type
 
 if TYPE_CHECKING:
     from genie_dp.languages.thingtalk.lift import Lifter
@@ -47,35 +48,50 @@ class ThingTalk:
     """
 
     name = "thingtalk"
-    has_skills = True
     kinds = KINDS
     attributes = ATTRIBUTES
+    has_skills = True
+    library_suffix = ""
+    reads_values = True
+    has_bare_words = False
+    can_ignore_order = False
+    sorts_any_part = False
+    learns_from_programs = False
+    can_simulate = True
+    says_parts = True
+    traits = skim.TRAITS
 
     def __init__(self, style: TokenStyle = STYLE):
         """Keep the style of the token form."""
         self.style = style
         self._lifters: tuple[Signatures, Lifter] | None = None
 
+    def load_declarations(self, paths: Sequence[Path]) -> NoReturn:
+        """Raise TypeError: its libraries are skills, which skills.load reads."""
+        raise TypeError("a library of ThingTalk is made of skills")
+
+    def in_style(self, *, types: bool, keywords: bool, canonical: bool) -> "ThingTalk":
+        """Return the language in another style of the token form."""
+        return ThingTalk(TokenStyle(types, keywords, canonical))
+
     def parse(self, text: str, *, file: str = "<program>") -> Program | Policy:
         """Return the program or policy of a text, or raise GenieError."""
         return texts.parse(text, file=file)
 
-    def check(self, program: Any, library: Signatures) -> list[Problem]:
+    def check(self, program: Any, library: Any) -> list[Problem]:
         """Return all type mistakes of a program or of a piece of one."""
         return check(program, library)
 
-    def canonical(
-        self, program: Program | Policy, library: Signatures | None = None
-    ) -> Program | Policy:
+    def canonical(self, program: Program | Policy, library: Any = None) -> Program | Policy:
         """Return the one program that stands for all with this meaning (Genie, section 2.4)."""
         return canonical.canonical(program, library)
 
-    def tokens(self, program: Program | Policy, library: Signatures | None = None) -> str:
+    def tokens(self, program: Program | Policy, library: Any = None) -> str:
         """Return the token form; without a library only a style without types can be written."""
         return tokens.tokens(program, library, self.style)
 
     def from_tokens(
-        self, text: str, library: Signatures | None = None, *, places: bool = False
+        self, text: str, library: Any = None, *, places: bool = False
     ) -> Program | Policy:
         """Return the program of a token form; the library is needed for positional arguments."""
         return from_tokens.from_tokens(text, style=self.style, signatures=library, places=places)
@@ -86,11 +102,11 @@ class ThingTalk:
 
     def functions(self, program: Program | Policy) -> Counter[str]:
         """Return how often each function is used, in program order."""
-        return anonymize.functions(program)
+        return traverse.functions(program)
 
     def anonymize(self, program: Program | Policy) -> Program | Policy:
         """Return the program with its literal values replaced by placeholders."""
-        return anonymize.anonymize(program)
+        return traverse.anonymize(program)
 
     def parse_type(self, text: str) -> Type:
         """Return the type of that name, or raise GenieError."""
@@ -102,7 +118,7 @@ class ThingTalk:
         self,
         text: str | Lambda,
         holes: Mapping[str, str],
-        library: Signatures | None = None,
+        library: Any = None,
         *,
         whole: bool = False,
     ) -> base.Fragment:
@@ -120,7 +136,7 @@ class ThingTalk:
                 raise GenieError(problems)
         return compile_body(tree, holes, self._lifter(library))
 
-    def row(self, text: str, library: Signatures | None = None) -> base.Value:
+    def row(self, text: str, library: Any = None) -> base.Value:
         """Return the value of a row of a table; a child of a table stands where values do."""
         tree = self.body(text, {})
         node: Any = tree.body
@@ -140,24 +156,22 @@ class ThingTalk:
         """Return the tree of a template body."""
         return _body(text, tuple(holes.items()))
 
-    def constants(self, type_: Type, library: Signatures | None = None) -> Iterable[base.Constant]:
+    def constants(self, type_: Type, library: Any = None) -> Iterable[base.Constant]:
         """Yield the ways to say a constant of a type: one placeholder, or the words of an enum."""
         from genie_dp.languages.thingtalk.constants import constants
 
         spoken: Any = library if hasattr(library, "enum_phrases") else None
         return constants(type_, spoken)
 
-    def gaps(
-        self, fragment: base.Fragment, name: str, library: Signatures | None = None
-    ) -> Iterable[base.Value]:
+    def gaps(self, fragment: base.Fragment, name: str, library: Any = None) -> Iterable[base.Value]:
         """Yield open placeholders for a parameter of a body, one for each key that may fill it."""
         from genie_dp.languages.thingtalk.bodies import Body
         from genie_dp.languages.thingtalk.constants import gaps
 
         if not isinstance(fragment, Body):
             raise TypeError(f"expected a body compiled by this language, got {fragment!r}")
-        found: Iterator[Any] = gaps(fragment, name, self._lifter(library))
-        return found
+        values: Iterator[Any] = gaps(fragment, name, self._lifter(library))
+        return values
 
     def parameter(self, signature: Signature, parameter: Parameter) -> base.Value:
         """Return the value that stands for a parameter of the library in template bodies."""
@@ -169,9 +183,7 @@ class ThingTalk:
         """Return the syntax tree of a value, for Python semantic functions."""
         return from_tokens.piece_from_tokens(value.text, value.kind)
 
-    def value(
-        self, program: Any, library: Signatures | None = None, *, whole: bool = False
-    ) -> base.Value:
+    def value(self, program: Any, library: Any = None, *, whole: bool = False) -> base.Value:
         """Return the value of a syntax tree that a Python semantic function made.
 
         Raises:
@@ -181,9 +193,53 @@ class ThingTalk:
             raise GenieError(problems)
         return cast("base.Value", self._lifter(library).lift(program, {}))
 
-    def decoding_grammar(
-        self, library: Signatures, *, texts: Iterable[str] = ()
-    ) -> DecodingGrammar:
+    def comparison(self, *, unordered: bool = False) -> ProgramComparison:
+        """Return how programs are compared."""
+        from genie_dp.languages.thingtalk.comparison import ThingTalkComparison
+
+        return ThingTalkComparison()
+
+    def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
+        """Yield what every placeholder of a program fills, in program order."""
+        from genie_dp.languages.thingtalk.placeholders import fills
+
+        return fills(library, program)
+
+    # ------------------------------------------------------- what token forms tell, unparsed
+
+    def functions_in(self, text: str) -> tuple[str, ...]:
+        """Return the functions of a token form, in program order."""
+        return skim.functions_in(text)
+
+    def is_function_name(self, text: str) -> bool:
+        """Tell whether a text is like "@com.gmail.inbox"."""
+        return skim.is_function_name(text)
+
+    def traits_in(self, text: str) -> frozenset[str]:
+        """Return the traits of a program in token form."""
+        return skim.traits_in(text)
+
+    def copied_part(self, text: str) -> str:
+        """Return a token form without its enums, "" where it has no text in quotes."""
+        return skim.copied_part(text)
+
+    def placeholder_type(self, token: str) -> Type | None:
+        """Return the type that a placeholder stands for, or None for another token."""
+        return slot_type(token)
+
+    def quotes(self, type_: Type, before: str) -> tuple[str, str]:
+        """Return the quotes of a text, with the kind of an entity."""
+        return '" ', f' " ^^{type_.kind}' if isinstance(type_, Entity) else ' "'
+
+    # -------------------------------------------------------------------------- decoding
+
+    def grammar_texts(self, program: str, utterance: str = "") -> Iterable[str]:
+        """Return the constants of a program that are not copied from its sentence."""
+        from genie_dp.languages.thingtalk.decoding.catalogue import constants_of
+
+        return constants_of(utterance, program)
+
+    def decoding_grammar(self, library: Any, *, texts: Iterable[str] = ()) -> DecodingGrammar:
         """Return which tokens may follow in programs over a library, in this style.
 
         Args:

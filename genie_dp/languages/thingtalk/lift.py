@@ -5,32 +5,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.thingtalk import ast, compose
-from genie_dp.languages.thingtalk.assign import CONTACT
+from genie_dp.languages.library import Parameter, Signature, Signatures
+from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
-from genie_dp.languages.thingtalk.fills import fills, qualified
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
-from genie_dp.languages.thingtalk.inner import SEVERAL, said_of_both
-from genie_dp.languages.thingtalk.keys import gap_keys, passing_key
+from genie_dp.languages.thingtalk.operators import CONTACT
+from genie_dp.languages.thingtalk.placeholders import fills, qualify
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
-from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
 from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
-from genie_dp.languages.thingtalk.types import (
-    ANY,
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    is_number,
-)
 from genie_dp.languages.thingtalk.values import (
     POLICY,
     PROGRAM,
@@ -50,6 +33,78 @@ from genie_dp.languages.thingtalk.values import (
     source_state,
     stream_state,
 )
+from genie_dp.languages.types import (
+    ANY,
+    BOOLEAN,
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    STRING,
+    TIME,
+    UNITS,
+    Array,
+    Basic,
+    Entity,
+    Enum,
+    Measure,
+    Type,
+    is_number,
+)
+
+SEVERAL = ""
+"""The name of what is said of several outputs at once, as PredicateState has it."""
+_NO_MATTER = re.compile(r"#|\b(?:an?|the)\b")
+
+
+def said_of_both(outer: Signature, inner: Iterable[Signature]) -> tuple[str, ...]:
+    """Return the outputs of `outer` whose phrases fit an output of one of `inner`, sorted.
+
+    SEVERAL is always among them: a guard does not see the parts of "posted by alice or liked".
+
+    >>> from genie_dp.languages.types import STRING
+    >>> def query(name, *outputs):
+    ...     return Signature("x", name, "query", outputs)
+    >>> by, written = ("by #",), ("written by #", "by #")
+    >>> tweets = query("tweets", Parameter("sender", "out", STRING, phrases=by),
+    ...                Parameter("text", "out", STRING, phrases=("text",)))
+    >>> said_of_both(tweets, [query("news", Parameter("author", "out", STRING, phrases=written))])
+    ('', 'sender')
+    """
+    taken: dict[str, list[Type]] = {}
+    for parameter in (p for signature in inner for p in signature.outputs):
+        for phrase in _phrases(parameter):
+            taken.setdefault(phrase, []).append(_element(parameter.type))
+    names = {SEVERAL}
+    for parameter in outer.outputs:
+        type_ = _element(parameter.type)
+        if any(
+            _alike(type_, taken_type)
+            for phrase in _phrases(parameter)
+            for taken_type in taken.get(phrase, ())
+        ):
+            names.add(parameter.name)
+    return tuple(sorted(names))
+
+
+def _phrases(parameter: Parameter) -> Iterator[str]:
+    """Yield what is said of a parameter, without articles; its name if it has no phrase."""
+    for phrase in parameter.phrases or (parameter.name.replace("_", " "),):
+        yield " ".join(_NO_MATTER.sub(" ", phrase).split())
+
+
+def _element(type_: Type) -> Type:
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_
+
+
+def _alike(one: Type, other: Type) -> bool:
+    """Tell whether some value of one type is said as one of the other is."""
+    if isinstance(one, Enum) and isinstance(other, Enum):
+        return bool(set(one.values) & set(other.values))
+    return str(one) == str(other)
+
 
 _PRIVATE = re.compile("[\ue000-\uf8ff]")  # synthesis writes placeholders as such characters
 Open = Mapping[str, str]
@@ -72,14 +127,14 @@ class Lifter:
     def signature(self, qualified: str, node: Any = None) -> Signature:
         """Return the function of that name, such as @com.gmail.inbox, or raise GenieError."""
         class_name, _, name = qualified.removeprefix("@").rpartition(".")
-        found = self.library.function(class_name, name)
-        if found is None:
+        signature = self.library.function(class_name, name)
+        if signature is None:
             hint = did_you_mean(class_name, self.library.class_names())
             if class_name in self.library.class_names():
                 hint = did_you_mean(name, self.library.function_names(class_name))
             span = getattr(node, "span", None)
             raise GenieError(Problem("T001", f"unknown function {qualified}", span, hint))
-        return found
+        return signature
 
     def may_commute(self, left: QueryValue, right: QueryValue) -> bool:
         """Tell whether two queries share no output name."""
@@ -101,7 +156,7 @@ class Lifter:
             self._inner[key] = said_of_both(self.signature(right.state.function), inner)
         return self._inner[key]
 
-    def monitored(self, query: QueryValue, on_new: Iterable[str]) -> StreamValue | None:
+    def monitor(self, query: QueryValue, on_new: Iterable[str]) -> StreamValue | None:
         """Return `monitor (query) on new [names]`; all outputs of one function are no restriction.
 
         `on_new` holds typed names, in any order.
@@ -109,7 +164,7 @@ class Lifter:
         names = tuple(sorted(set(on_new)))
         if not query.left and len(names) == len(self._outputs_of((query.state.function,))):
             names = ()
-        return compose.monitored(query, names)
+        return values.monitor(query, names)
 
     def _outputs_of(self, functions: tuple[str, ...]) -> frozenset[str]:
         if functions not in self._outputs:
@@ -141,7 +196,7 @@ class Lifter:
         node: Any = piece_from_tokens(_PRIVATE.sub("NUMBER_0", value.text), value.kind)
         while isinstance(node, ast.Monitor | ast.Edge):
             node = node.query if isinstance(node, ast.Monitor) else node.stream
-        calls = [qualified(call) for call in source_calls(node)]
+        calls = [qualify(call) for call in source_calls(node)]
         return next((f for f in reversed(calls) if self.has_output(f, name)), "")
 
     def gap_keys(self, parameter: Parameter) -> Iterator[str]:
@@ -173,7 +228,7 @@ class Lifter:
                 return self._program(node)
             case ast.Rule():
                 return self._program(ast.Program((node,)))
-            case ast.Call() if self.signature(qualified(node), node).kind == "action":
+            case ast.Call() if self.signature(qualify(node), node).kind == "action":
                 return self._action(self._canonical_action(node), opened)
             case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate():
                 rule = _only_rule(canonical(_as_program(query=node), self.library))
@@ -209,7 +264,7 @@ class Lifter:
         function = query.state.function
         if query.gap or not function:
             return None
-        typed = self.typed(function, output, node)
+        typed = self.type_parameter(function, output, node)
         parameter = self.signature(function).parameter(output)
         type_ = STRING if parameter is None else parameter.type
         is_numeric = is_number(type_)
@@ -241,7 +296,7 @@ class Lifter:
 
     def _program(self, node: ast.Program | ast.Policy) -> ProgramValue:
         form = canonical(node, self.library)
-        functions = tuple(qualified(f) for f in functions_used(form))
+        functions = tuple(qualify(f) for f in functions_used(form))
         state = POLICY if isinstance(form, ast.Policy) else PROGRAM
         text = tokens(form, self.library)
         return ProgramValue(text, functions, state, slots=tuple(fills(self.library, form)))
@@ -256,17 +311,19 @@ class Lifter:
                 if value is None:
                     return None
                 condition = self._clauses(predicate, value.state.function)
-                found = PredicateValue(condition, (), predicate_state(value.state.function))
-                found.functions = tuple(qualified(f) for f in functions_used(predicate))
-                return compose.filtered(value, found)
+                predicate_value = PredicateValue(
+                    condition, (), predicate_state(value.state.function)
+                )
+                predicate_value.functions = tuple(qualify(f) for f in functions_used(predicate))
+                return values.filter_query(value, predicate_value)
             case ast.Join(left, right, passing):
                 return self._join(left, right, passing, opened)
             case ast.Aggregate(operator, name, inner):
                 value = self.query(inner, opened)
                 if value is None:
                     return None
-                field = self.typed(value.state.function, name, node) if name else ""
-                return compose.aggregated(value, operator, field)
+                field = self.type_parameter(value.state.function, name, node) if name else ""
+                return values.aggregate(value, operator, field)
             case ast.Hole():
                 raise TypeError("a hole is no whole tree")
             case _:
@@ -280,18 +337,18 @@ class Lifter:
             return None
         may_commute = not passing and self.may_commute(a, b)
         inner = self.inner(a, b, passes=bool(passing))
-        value = compose.joined(a, b, may_commute=may_commute, inner=inner)
+        value = values.join_queries(a, b, may_commute=may_commute, inner=inner)
         if value is not None and passing:
             value.tail = "".join(
-                f" on {self.typed(b.state.function, arg.name, arg)}"
-                f" = {self.typed(a.state.function, arg.value.name, arg)}"
+                f" on {self.type_parameter(b.state.function, arg.name, arg)}"
+                f" = {self.type_parameter(a.state.function, arg.value.name, arg)}"
                 for arg in passing
                 if isinstance(arg.value, ast.VarRef)
             )
         return value
 
     def _call(self, call: ast.Call, opened: Open) -> QueryValue:
-        signature = self.signature(qualified(call), call)
+        signature = self.signature(qualify(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
         state = query_state(
             signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable,
@@ -303,7 +360,7 @@ class Lifter:
         )
 
     def _action(self, call: ast.Call, opened: Open) -> ActionValue:
-        signature = self.signature(qualified(call), call)
+        signature = self.signature(qualify(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
         state = ActionState(signature.qualified, signature.class_name)
         slots = tuple(fills(self.library, call))
@@ -313,15 +370,17 @@ class Lifter:
         self, call: ast.Call, signature: Signature, opened: Open
     ) -> tuple[str, str, str]:
         gap = gap_text = ""
-        kept = []
+        kept_words = []
         for arg in call.args:
             if isinstance(arg.value, ast.VarRef) and arg.value.name in opened:
                 gap = opened[arg.value.name]
-                gap_text = self.typed(signature.qualified, arg.name, arg)
+                gap_text = self.type_parameter(signature.qualified, arg.name, arg)
             else:
-                kept.append(arg)
+                kept_words.append(arg)
         writer = TokenWriter(self.library, STYLE)
-        writer.call(ast.Call(call.selector, call.function, tuple(kept), span=call.span), EMPTY)
+        writer.call(
+            ast.Call(call.selector, call.function, tuple(kept_words), span=call.span), EMPTY
+        )
         return " ".join(writer.out), gap, gap_text
 
     def stream(self, node: ast.Stream) -> StreamValue | None:
@@ -338,14 +397,14 @@ class Lifter:
                 value = self.query(query, {})
                 if value is None:
                     return None
-                names = [self.typed(value.state.function, name, node) for name in on_new]
-                return self.monitored(value, names)
+                names = [self.type_parameter(value.state.function, name, node) for name in on_new]
+                return self.monitor(value, names)
             case ast.Edge(inner, predicate):
                 stream = self.stream(inner)
                 if stream is None:
                     return None
                 condition = self.predicate(predicate, stream.state.function)
-                return None if condition is None else compose.edge(stream, condition)
+                return None if condition is None else values.edge(stream, condition)
             case _:
                 message = "this stream cannot stand in a template: filter inside of the monitor"
                 raise GenieError(Problem("G030", message, node.span))
@@ -355,7 +414,7 @@ class Lifter:
         form = canonical_predicate(node)
         if isinstance(form, ast.TrueP | ast.FalseP):
             return None
-        functions = tuple(qualified(f) for f in functions_used(form))
+        functions = tuple(qualify(f) for f in functions_used(form))
         state = predicate_state(function)
         if isinstance(form, ast.Atom):
             state = predicate_state(function, form.name, form.operator)
@@ -393,20 +452,20 @@ class Lifter:
             case ast.Atom(name, operator, value):
                 return (rank, name, operator, writer.value(value, fields), text)
             case ast.GetPredicate(call):
-                return (0 if rank == 2 else 1, qualified(call), "", text, text)
+                return (0 if rank == 2 else 1, qualify(call), "", text, text)
             case _:
                 raise TypeError(f"no comparison: {inner!r}")
 
     # ---------------------------------------------------------------------------- parameters
 
-    def typed(self, function: str, name: str, node: Any = None) -> str:
+    def type_parameter(self, function: str, name: str, node: Any = None) -> str:
         """Return a parameter as tokens write it, such as param:title:String."""
         parameter = self.signature(function, node).parameter(name)
         if parameter is None:
-            known = [p.name for p in self.signature(function).parameters]
+            names = [p.name for p in self.signature(function).parameters]
             message = f"{function} has no parameter {name!r}"
             span = getattr(node, "span", None)
-            raise GenieError(Problem("T003", message, span, did_you_mean(name, known)))
+            raise GenieError(Problem("T003", message, span, did_you_mean(name, names)))
         return f"param:{name}:{parameter.type}"
 
     def output_key(self, function: str, name: str) -> str:
@@ -453,3 +512,56 @@ def _only_rule(program: ast.Program | ast.Policy) -> ast.Rule:
     if not isinstance(program, ast.Program) or len(program.rules) != 1:
         raise TypeError("expected a program of one rule")
     return program.rules[0]
+
+
+# ------------------------------------------------------ which output may fill which input
+
+
+# Value lists of free text: whatever is said in words may be passed there, not links or ids.
+FREE_TEXT = frozenset({"tt:long_free_text", "tt:short_free_text", "tt:long_text", "tt:short_text"})
+
+
+def passing_key(parameter: Parameter) -> str:
+    """Return the key of an output: what it can be passed as; "" for what nobody passes.
+
+    Same type; for text the same value list, or without a list the same name, since names are used
+    alike across skills; numbers only by name. Pictures, links and ids are entities, so they never
+    go into text.
+
+    >>> from genie_dp.languages.types import Entity
+    >>> passing_key(Parameter("link", "out", Entity("tt:url")))
+    'Entity(tt:url)'
+    >>> passing_key(Parameter("title", "out", STRING, value_list="tt:news_headline"))
+    'String tt:news_headline'
+    """
+    match parameter.type:
+        case Enum() | Array():
+            return ""
+        case Measure(unit):
+            return f"Measure({UNITS.get(unit, unit)})"
+        case Entity(kind):
+            return f"Entity({kind})"
+        case Basic() as basic if basic == STRING:
+            return f"String {parameter.value_list or parameter.name}"
+        case Basic() as basic if basic == NUMBER:
+            return f"Number {parameter.value_list or parameter.name}"
+        case Basic() as basic:
+            return "" if basic == BOOLEAN else basic.name
+
+
+def gap_keys(parameter: Parameter, text_lists: tuple[str, ...]) -> Iterator[str]:
+    """Yield the keys that an input takes: its own, and those it accepts.
+
+    An input of free text that names no lists takes every one of the library, `text_lists`.
+    """
+    own = passing_key(parameter)
+    if not own:
+        return
+    keys = dict.fromkeys([own])
+    if parameter.type == STRING:
+        keys.update(dict.fromkeys(f"String {name}" for name in parameter.accepts))
+        if parameter.value_list in FREE_TEXT and not parameter.accepts:
+            keys.update(dict.fromkeys(f"String {name}" for name in text_lists))
+    else:
+        keys.update(dict.fromkeys(parameter.accepts))
+    yield from keys

@@ -1,4 +1,4 @@
-"""What values and comparisons mean: units, dates, text, arrays (for the reference interpreter)."""
+"""Which values fit where, and what comparisons of them mean: units, dates, text, arrays."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,9 @@ from decimal import Decimal
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import (
+    OPERATORS,
     ArrayValue,
     BooleanValue,
     ContextValue,
@@ -29,7 +31,22 @@ from genie_dp.languages.thingtalk.ast import (
     Value,
     VarRef,
 )
-from genie_dp.languages.thingtalk.types import UNITS
+from genie_dp.languages.types import (
+    ANY,
+    BOOLEAN,
+    CURRENCY,
+    DATE,
+    NUMBER,
+    STRING,
+    TIME,
+    UNITS,
+    Array,
+    Basic,
+    Entity,
+    Enum,
+    Measure,
+    Type,
+)
 
 _DAY = Decimal(86_400_000)
 # unit -> how many of the base unit of types.UNITS; month and year as in ThingTalk 1.x.
@@ -85,12 +102,12 @@ def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
         case EventValue():
             return lookup("$event", scope, value)
         case SlotValue(token, unit):
-            given = _given(moment.slots.get(token), f"the placeholder {token}", value)
-            return counted(given, unit) if unit else given
+            slot_value = _require(moment.slots.get(token), f"the placeholder {token}", value)
+            return attach_unit(slot_value, unit) if unit else slot_value
         case ContextValue(path):
-            return _given(moment.context.get(path), f"${'.'.join(('context', *path))}", value)
+            return _require(moment.context.get(path), f"${'.'.join(('context', *path))}", value)
         case Undefined():
-            return _given(None, "$?", value)
+            return _require(None, "$?", value)
         case DateNow():
             return _date(moment.now)
         case DateEdge(edge, unit):
@@ -98,17 +115,17 @@ def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
         case DateOffset(base, sign, duration):
             start = as_date(evaluate(base, scope, moment))
             length = as_duration(evaluate(duration, scope, moment))
-            return _date(_moved(start, length if sign == "+" else -length, value))
+            return _date(_move(start, length if sign == "+" else -length, value))
         case ArrayValue(items):
             return ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
         case _:
             return value
 
 
-def counted(value: Value, unit: str) -> Value:
+def attach_unit(value: Value, unit: str) -> Value:
     """Return as many of a unit as a number says; what is no number as it is.
 
-    >>> counted(NumberValue(Decimal(20)), "F")
+    >>> attach_unit(NumberValue(Decimal(20)), "F")
     MeasureValue(parts=((Decimal('20'), 'F'),))
     """
     if not isinstance(value, NumberValue):
@@ -119,14 +136,14 @@ def counted(value: Value, unit: str) -> Value:
 def lookup(name: str, scope: Mapping[str, Value], node: Any = None) -> Value:
     """Return the value of a name in scope, or raise GenieError C003."""
     if name not in scope:
-        known = ", ".join(sorted(scope)) or "none"
+        names = ", ".join(sorted(scope)) or "none"
         message = f"expected a name in scope, got {name!r}"
         span = getattr(node, "span", None)
-        raise GenieError(Problem("C003", message, span, f"names in scope: {known}"))
+        raise GenieError(Problem("C003", message, span, f"names in scope: {names}"))
     return scope[name]
 
 
-def _given(value: Value | None, what: str, node: Value) -> Value:
+def _require(value: Value | None, what: str, node: Value) -> Value:
     if value is None:
         hint = "fill it in before the program is simulated"
         raise GenieError(Problem("C005", f"expected a value for {what}", node.span, hint))
@@ -140,7 +157,7 @@ def _date(moment: datetime) -> DateValue:
     return DateValue(moment.isoformat())
 
 
-def _moved(start: datetime, length: timedelta, node: Value) -> datetime:
+def _move(start: datetime, length: timedelta, node: Value) -> datetime:
     try:
         return start + length
     except OverflowError:
@@ -333,16 +350,16 @@ def equal(left: Value, right: Value) -> bool:
     names = _names_of_places(left, right)
     if names is not None:
         return names[0].casefold() == names[1].casefold()
-    (kind, ours), (other, theirs) = comparable(left), comparable(right)
-    if kind == other == "entity":
+    (kind, ours), (their_kind, theirs) = comparable(left), comparable(right)
+    if kind == their_kind == "entity":
         if ours.value is not None and theirs.value is not None:
             return bool(ours.value == theirs.value)
         return _text(left).casefold() == _text(right).casefold()
-    if {kind, other} == {"entity", "text"}:
+    if {kind, their_kind} == {"entity", "text"}:
         return _text(left).casefold() == _text(right).casefold()
-    if kind == other == "array":
+    if kind == their_kind == "array":
         return len(ours) == len(theirs) and all(map(equal, ours, theirs))
-    if kind != other:
+    if kind != their_kind:
         raise _incomparable(f"two values of one kind ({kind})", right)
     return bool(ours == theirs)
 
@@ -377,10 +394,10 @@ _ORDERED = frozenset(("text", "number", "date", "time")) | frozenset(UNITS.value
 
 def _order(left: Value, right: Value) -> int:
     left, right = _alike(left, right)
-    (kind, ours), (other, theirs) = comparable(left), comparable(right)
-    if {kind, other} == {"entity", "text"}:
+    (kind, ours), (their_kind, theirs) = comparable(left), comparable(right)
+    if {kind, their_kind} == {"entity", "text"}:
         return _order(StringValue(_text(left)), StringValue(_text(right)))
-    if kind != other or (kind not in _ORDERED and not isinstance(left, CurrencyValue)):
+    if kind != their_kind or (kind not in _ORDERED and not isinstance(left, CurrencyValue)):
         raise _incomparable(f"a value that {kind} is less or more than", right)
     return int(ours > theirs) - int(ours < theirs)
 
@@ -418,3 +435,148 @@ def compare(left: Value, operator: str, right: Value) -> bool:
     (True, True)
     """
     return _TESTS[operator](left, right)
+
+
+CONTACT = Entity("tt:contact")
+
+# No library declares attributes of devices: these are those of ThingTalk 1.x.
+ATTRIBUTES: Mapping[str, Type] = {"all": BOOLEAN, "id": STRING, "name": STRING}
+
+_NAMES = frozenset({"tt:username", "tt:contact_name"})
+_CONVERSIONS: dict[str, frozenset[str]] = {
+    # target kind -> kinds that the run time converts to it
+    "tt:phone_number": _NAMES,
+    "tt:email_address": _NAMES,
+    "tt:contact": _NAMES,
+    "tt:url": frozenset({"tt:picture"}),
+}
+_BASIC_CONVERSIONS = frozenset({(DATE, TIME), (NUMBER, CURRENCY)})
+# What is compared with a date: a time with its time of day.
+_BASIC_COMPARISONS = frozenset({(TIME, DATE)})
+_ORDERED_BASICS = frozenset({STRING, NUMBER, DATE, TIME, CURRENCY})
+_TEXT_OPERATORS = frozenset({"=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of"})
+
+
+def is_assignable(
+    source: Type,
+    target: Type,
+    signatures: Signatures,
+    *,
+    lenient: bool = False,
+    is_compared: bool = False,
+) -> bool:
+    """Tell whether a value of type `source` may stand where `target` is wanted.
+
+    `lenient` lets text stand for an entity, as in call arguments and filters; `is_compared` lets a
+    time stand for a date, as on the right side of a comparison.
+    """
+    if source == target or ANY in (source, target):
+        return True
+    match target:
+        case Basic():
+            if isinstance(source, Entity):
+                return target == STRING
+            pair = (source, target)
+            return pair in _BASIC_CONVERSIONS or (is_compared and pair in _BASIC_COMPARISONS)
+        case Measure(unit):
+            return isinstance(source, Measure) and same_base(source.unit, unit)
+        case Enum():
+            return isinstance(source, Enum) and not enum_extras(source, target)
+        case Entity(kind):
+            if isinstance(source, Entity):
+                return is_entity_assignable(source.kind, kind, signatures)
+            return lenient and source == STRING
+        case Array(element):
+            return isinstance(source, Array) and is_assignable(
+                source.element, element, signatures, lenient=lenient, is_compared=is_compared
+            )
+        case _:
+            assert_never(target)
+
+
+def is_entity_assignable(kind: str, other: str, signatures: Signatures) -> bool:
+    """Tell whether an entity of `kind` may stand for one of `other`: a subtype, or converted."""
+    return signatures.is_entity_subtype(kind, other) or kind in _CONVERSIONS.get(other, ())
+
+
+def enum_extras(source: Enum, target: Enum) -> tuple[str, ...]:
+    """Return the names that `target` does not list; an empty list, or `*` in it, takes any.
+
+    >>> enum_extras(Enum(("on", "dim")), Enum(("on", "off")))
+    ('dim',)
+    """
+    if not target.values or "*" in target.values:
+        return ()
+    return tuple(name for name in source.values if name not in target.values)
+
+
+def same_base(unit: str, other: str) -> bool:
+    """Tell whether two units measure the same thing.
+
+    >>> same_base("ft", "km"), same_base("ft", "kg")
+    (True, False)
+    """
+    return UNITS.get(unit, unit) == UNITS.get(other, other)
+
+
+def is_numeric(type_: Type) -> bool:
+    """Tell whether values of the type can be summed.
+
+    >>> is_numeric(Measure("byte")), is_numeric(STRING)
+    (True, False)
+    """
+    return type_ in (NUMBER, CURRENCY, ANY) or isinstance(type_, Measure)
+
+
+def is_ordered(type_: Type) -> bool:
+    """Tell whether values of the type can be compared with < and >.
+
+    >>> is_ordered(DATE), is_ordered(Entity("tt:url"))
+    (True, False)
+    """
+    return type_ in _ORDERED_BASICS or isinstance(type_, Measure)
+
+
+def operand_type(operator: str, left: Type) -> Type | None:
+    """Return the type wanted on the right of an operator, or None where it has no overload.
+
+    >>> str(operand_type("contains", Array(STRING)))
+    'String'
+    >>> operand_type("=~", TIME) is None
+    True
+    """
+    if operator not in OPERATORS:
+        return None
+    if left == ANY:
+        return ANY
+    match operator:
+        case "==":
+            return left
+        case "contains":
+            return left.element if isinstance(left, Array) else None
+        case "in_array":
+            return Array(left)
+        case _ if operator in _TEXT_OPERATORS:
+            return STRING if left == STRING or isinstance(left, Entity) else None
+        case _:
+            return left if is_ordered(left) else None
+
+
+def is_identifier(name: str, left: Type, operator: str) -> bool:
+    """Tell whether a comparison is with what identifies a result, which no text is.
+
+    Elsewhere text may stand for an entity: people know it by its name.
+
+    >>> is_identifier("id", CONTACT, "=="), is_identifier("id", CONTACT, "=~")
+    (True, False)
+    """
+    return name == "id" and isinstance(left, Entity) and operator in ("==", "in_array")
+
+
+def operators_of(left: Type) -> tuple[str, ...]:
+    """Return the operators that take a value of the type on their left.
+
+    >>> operators_of(Basic("Location"))
+    ('==', 'in_array')
+    """
+    return tuple(o for o in OPERATORS if operand_type(o, left) is not None)

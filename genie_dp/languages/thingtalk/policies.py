@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from genie_dp.errors import GenieError
+from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import (
     Action,
     Aggregate,
@@ -50,7 +51,6 @@ from genie_dp.languages.thingtalk.predicates import (
     passed_names,
     value_names,
 )
-from genie_dp.languages.thingtalk.signatures import Signatures
 from genie_dp.languages.thingtalk.traverse import functions_used
 
 # A value of the event or of nobody, and values that cannot be compared (operators.py).
@@ -79,8 +79,8 @@ def allowed(
     >>> from genie_dp.languages.thingtalk.ast import EntityValue
     >>> from genie_dp.languages.thingtalk.parser import parse
     >>> from genie_dp.languages.thingtalk.render import render
-    >>> from genie_dp.languages.thingtalk.signatures import Parameter, Signature
-    >>> from genie_dp.languages.thingtalk.types import STRING
+    >>> from genie_dp.languages.library import Parameter, Signature
+    >>> from genie_dp.languages.types import STRING
     >>> class Mail:
     ...     def function(self, class_name, name):
     ...         return Signature(class_name, name, "query", (Parameter("label", "out", STRING),))
@@ -94,15 +94,17 @@ def allowed(
         return None
     rule = program.rules[0]
     try:
-        if not _decided(policy.source, {"source": source}, moment):
+        if not _decide(policy.source, {"source": source}, moment):
             return None
-        found = _restricted(rule, policy, signatures, moment)
+        restricted_rule = _restrict_rule(rule, policy, signatures, moment)
     except _Undecided:
         return None
-    return None if found is None else Program((found,), span=program.span)
+    return None if restricted_rule is None else Program((restricted_rule,), span=program.span)
 
 
-def _restricted(rule: Rule, policy: Policy, signatures: Signatures, moment: Moment) -> Rule | None:
+def _restrict_rule(
+    rule: Rule, policy: Policy, signatures: Signatures, moment: Moment
+) -> Rule | None:
     # Those inside of conditions, too: what they tell of their results is told by what remains.
     calls = [f for part in (rule.stream, rule.query) if part for f in functions_used(part)]
     if len(calls) > 1 or not _speaks_of(policy.action, rule.action):
@@ -118,20 +120,20 @@ def _restricted(rule: Rule, policy: Policy, signatures: Signatures, moment: Mome
         or not _names(policy.query, call)
     ):
         return None
-    found = signatures.function(call.selector.class_name, call.function)
-    outputs = frozenset(p.name for p in found.outputs) if found else frozenset()
-    condition = _specialized(policy.query.predicate, _inputs(call), outputs, moment)
+    signature = signatures.function(call.selector.class_name, call.function)
+    outputs = frozenset(p.name for p in signature.outputs) if signature else frozenset()
+    condition = _specialize(policy.query.predicate, _inputs(call), outputs, moment)
     rule = _filtered_at_call(rule, condition)
     if not isinstance(policy.action, PolicyFunction) or not isinstance(rule.action, Call):
         return rule
     inputs = _inputs(rule.action)
-    return _filtered(rule, _specialized(policy.action.predicate, inputs, frozenset(), moment))
+    return _filter_rule(rule, _specialize(policy.action.predicate, inputs, frozenset(), moment))
 
 
 def _action_alone(rule: Rule, policy: Policy, moment: Moment) -> Rule | None:
     if not isinstance(policy.action, PolicyFunction) or not isinstance(rule.action, Call):
         return None
-    return rule if _decided(policy.action.predicate, _inputs(rule.action), moment) else None
+    return rule if _decide(policy.action.predicate, _inputs(rule.action), moment) else None
 
 
 def _speaks_of(function: PolicyFunction | Hole | None, action: Action) -> bool:
@@ -163,15 +165,15 @@ def _inputs(call: Call) -> dict[str, Value]:
 # ------------------------------------------------------------------------------- conditions
 
 
-def _decided(predicate: Predicate, inputs: Mapping[str, Value], moment: Moment) -> bool:
+def _decide(predicate: Predicate, inputs: Mapping[str, Value], moment: Moment) -> bool:
     """Return the truth of a condition on constants."""
-    found = _specialized(predicate, inputs, frozenset(), moment)
-    if isinstance(found, TrueP | FalseP):
-        return isinstance(found, TrueP)
+    condition = _specialize(predicate, inputs, frozenset(), moment)
+    if isinstance(condition, TrueP | FalseP):
+        return isinstance(condition, TrueP)
     raise _Undecided
 
 
-def _specialized(
+def _specialize(
     predicate: Predicate, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
 ) -> Predicate:
     """Return a condition on outputs only: inputs are replaced by what they are given."""
@@ -202,8 +204,8 @@ def _specialized(
 def _atom(
     atom: Atom, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
 ) -> Predicate:
-    left = _given(VarRef(atom.name, span=atom.span), inputs, outputs)
-    right = _given(atom.value, inputs, outputs)
+    left = _resolve_input(VarRef(atom.name, span=atom.span), inputs, outputs)
+    right = _resolve_input(atom.value, inputs, outputs)
     if isinstance(left, VarRef):
         return Atom(left.name, atom.operator, right, span=atom.span)
     if isinstance(right, VarRef):
@@ -225,7 +227,7 @@ _FLIPPED = {
 }  # fmt: skip
 
 
-def _given(value: Value, inputs: Mapping[str, Value], outputs: frozenset[str]) -> Value:
+def _resolve_input(value: Value, inputs: Mapping[str, Value], outputs: frozenset[str]) -> Value:
     """Return what an input is given; other values and outputs as they are."""
     if isinstance(value, VarRef) and value.name in inputs:
         return inputs[value.name]
@@ -278,7 +280,7 @@ def _filtered_stream(stream: Stream, condition: Predicate) -> Stream:
             assert_never(stream)
 
 
-def _filtered(rule: Rule, condition: Predicate) -> Rule:
+def _filter_rule(rule: Rule, condition: Predicate) -> Rule:
     """Return the rule with a filter on all that its action sees."""
     if isinstance(condition, TrueP):
         return rule

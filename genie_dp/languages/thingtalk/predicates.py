@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import (
     And,
     Arg,
@@ -44,10 +45,8 @@ from genie_dp.languages.thingtalk.ast import (
     VarRef,
 )
 from genie_dp.languages.thingtalk.operators import FACTORS
-from genie_dp.languages.thingtalk.signatures import Signatures
-from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.languages.thingtalk.token_values import value_tokens
-from genie_dp.languages.thingtalk.types import UNIT_SYNONYMS
+from genie_dp.languages.thingtalk.tokens import value_tokens
+from genie_dp.languages.types import UNIT_SYNONYMS, is_slot
 
 Key = tuple[Any, ...]
 """(rank, parameter or function, operator, value): sorts `@f` < `not` < `param:`."""
@@ -99,7 +98,7 @@ def canonical_call(call: Call, signatures: Signatures | None = None) -> Call:
     """
     args = _canonical_values(call.args)
     if signatures is not None and any(isinstance(a.value, Undefined) for a in args):
-        required = _required(call, signatures)
+        required = _required_names(call, signatures)
         args = tuple(a for a in args if not (isinstance(a.value, Undefined) and a.name in required))
     args = sorted_args(args)
     selector = call.selector
@@ -127,7 +126,7 @@ def canonical_value(value: Value) -> Value:
             return MeasureValue(named, span=value.span)
         case SlotValue(token, unit) if unit in UNIT_SYNONYMS:
             return SlotValue(token, UNIT_SYNONYMS[unit], span=value.span)
-        case DateValue(iso) if (spelled := _spelled(iso)) != iso:
+        case DateValue(iso) if (spelled := _spell_time(iso)) != iso:
             return DateValue(spelled, span=value.span)
         case DateOffset(base, sign, duration):
             start, length = canonical_value(base), canonical_value(duration)
@@ -135,17 +134,17 @@ def canonical_value(value: Value) -> Value:
                 return value
             return DateOffset(start, sign, length, span=value.span)
         case ArrayValue(items):
-            found = tuple(map(canonical_value, items))
-            same = all(a is b for a, b in zip(found, items, strict=True))
-            return value if same else ArrayValue(found, span=value.span)
+            canonical_items = tuple(map(canonical_value, items))
+            is_unchanged = all(a is b for a, b in zip(canonical_items, items, strict=True))
+            return value if is_unchanged else ArrayValue(canonical_items, span=value.span)
         case _:
             return value
 
 
-def _spelled(iso: str) -> str:
+def _spell_time(iso: str) -> str:
     """Return a point in time as ISO 8601 spells it most plainly; midnight without a zone is a day.
 
-    >>> _spelled("2026-11-20T00:00"), _spelled("20261120T10+00:00")
+    >>> _spell_time("2026-11-20T00:00"), _spell_time("20261120T10+00:00")
     ('2026-11-20', '2026-11-20T10:00:00Z')
     """
     try:
@@ -160,10 +159,10 @@ def _spelled(iso: str) -> str:
 
 def _canonical_values(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
     """Return the arguments with canonical values; the same tuple if they are."""
-    found = [canonical_value(a.value) for a in args]
-    if all(value is a.value for a, value in zip(args, found, strict=True)):
+    values = [canonical_value(a.value) for a in args]
+    if all(value is a.value for a, value in zip(args, values, strict=True)):
         return args
-    return tuple(Arg(a.name, v, span=a.span) for a, v in zip(args, found, strict=True))
+    return tuple(Arg(a.name, v, span=a.span) for a, v in zip(args, values, strict=True))
 
 
 def sorted_args(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
@@ -177,11 +176,11 @@ def _arg_name(arg: Arg) -> str:
     return arg.name
 
 
-def _required(call: Call, signatures: Signatures) -> frozenset[str]:
-    found = signatures.function(call.selector.class_name, call.function)
-    if found is None:
+def _required_names(call: Call, signatures: Signatures) -> frozenset[str]:
+    signature = signatures.function(call.selector.class_name, call.function)
+    if signature is None:
         return frozenset()
-    return frozenset(p.name for p in found.parameters if p.is_required)
+    return frozenset(p.name for p in signature.parameters if p.is_required)
 
 
 # -------------------------------------------------------------------------- normal form
@@ -336,10 +335,10 @@ def _too_large(predicate: Predicate) -> GenieError:
 
 def _merge(left: Clause, right: Clause) -> Clause | None:
     """Return `left || right`; None if that is always true."""
-    found = {**dict(right), **dict(left)}
-    if any(complement(key) in found for key in found):
+    merged = {**dict(right), **dict(left)}
+    if any(complement(key) in merged for key in merged):
         return None
-    return tuple(sorted(found.items(), key=_key))
+    return tuple(sorted(merged.items(), key=_key))
 
 
 def complement(key: Key) -> Key:
@@ -367,21 +366,21 @@ def simplify(found: list[Clause]) -> list[Clause]:
     keys = {frozenset(map(_key, clause)) for clause in found}
     if any(complement(key) in literals for key in literals):
         keys = _without_refuted(keys)
-    kept: list[frozenset[Key]] = []
+    kept_clauses: list[frozenset[Key]] = []
     for mine in sorted(keys, key=len):
-        if not any(other <= mine for other in kept):
-            kept.append(mine)
-    return [tuple((k, literals[k]) for k in mine) for mine in sorted(map(sorted, kept))]
+        if not any(smaller <= mine for smaller in kept_clauses):
+            kept_clauses.append(mine)
+    return [tuple((k, literals[k]) for k in mine) for mine in sorted(map(sorted, kept_clauses))]
 
 
 def _without_refuted(keys: set[frozenset[Key]]) -> set[frozenset[Key]]:
-    while (found := _refuted(keys)) is not None:
-        clause, key = found
+    while (refuted := _find_refuted(keys)) is not None:
+        clause, key = refuted
         keys = (keys - {clause}) | {clause - {key}}
     return keys
 
 
-def _refuted(keys: set[frozenset[Key]]) -> tuple[frozenset[Key], Key] | None:
+def _find_refuted(keys: set[frozenset[Key]]) -> tuple[frozenset[Key], Key] | None:
     """Return a clause and a literal that falls away in it, or None."""
     holding: dict[Key, list[frozenset[Key]]] = {}
     for clause in keys:
@@ -389,8 +388,8 @@ def _refuted(keys: set[frozenset[Key]]) -> tuple[frozenset[Key], Key] | None:
             holding.setdefault(key, []).append(clause)
     for mine in sorted(keys, key=lambda clause: (len(clause), sorted(clause))):
         for key in sorted(mine):
-            rest, other = mine - {key}, complement(key)
-            if any(clause - {other} <= rest for clause in holding.get(other, ())):
+            rest, opposite = mine - {key}, complement(key)
+            if any(clause - {opposite} <= rest for clause in holding.get(opposite, ())):
                 return mine, key
     return None
 
@@ -484,8 +483,8 @@ def passed_names(predicate: Predicate, signatures: Signatures | None = None) -> 
         case GetPredicate(call, inner):
             for arg in (*call.selector.attributes, *call.args):
                 yield from value_names(arg.value)
-            found = signatures and signatures.function(call.selector.class_name, call.function)
-            own = {p.name for p in found.outputs} if found else ()
+            signature = signatures and signatures.function(call.selector.class_name, call.function)
+            own = {p.name for p in signature.outputs} if signature else ()
             yield from (name for name in passed_names(inner, signatures) if name not in own)
         case TrueP() | FalseP():
             return

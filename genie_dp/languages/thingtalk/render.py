@@ -15,8 +15,8 @@ from genie_dp.languages.thingtalk.declarations import (
     FunctionDecl,
     ImportDecl,
 )
-from genie_dp.languages.thingtalk.token_values import number_token
-from genie_dp.languages.thingtalk.types import Array, Basic, Entity, Enum, Measure, Type
+from genie_dp.languages.thingtalk.tokens import number_token
+from genie_dp.languages.types import Array, Basic, Entity, Enum, Measure, Type
 
 Node = (
     ast.Program
@@ -298,8 +298,8 @@ def _value(value: ast.Value) -> str:
         case ast.CurrencyValue(amount, code):
             return f"makeCurrency({number_token(amount)}, {code})"
         case ast.EntityValue(text, kind, display):
-            shown = "" if display is None else f"({quote(display)})"
-            return f"{'null' if text is None else quote(text)}^^{kind}{shown}"
+            display_text = "" if display is None else f"({quote(display)})"
+            return f"{'null' if text is None else quote(text)}^^{kind}{display_text}"
         case ast.ArrayValue(items):
             return f"[{', '.join(_value(item) for item in items)}]"
         case ast.SlotValue(token, unit):
@@ -307,10 +307,10 @@ def _value(value: ast.Value) -> str:
         case ast.VarRef(name):
             return name
         case _:
-            return _situated(value)
+            return _situation(value)
 
 
-def _situated(
+def _situation(
     value: ast.Undefined
     | ast.EventValue
     | ast.ContextValue

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from genie_dp.languages.thingtalk.signatures import Parameter
-from genie_dp.languages.thingtalk.types import ANY, NUMBER, Type
+from genie_dp.languages.library import Parameter
+from genie_dp.languages.types import ANY, NUMBER, Type
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
     """Names in scope; an open scope may hold others that are not known (holes, unknown functions).
 
-    >>> from genie_dp.languages.thingtalk.types import STRING
+    >>> from genie_dp.languages.types import STRING
     >>> str(Scope({"title": STRING}).get("title")), Scope({}).get("title")
     ('String', None)
     """
@@ -21,8 +21,8 @@ class Scope:
 
     def get(self, name: str) -> Type | None:
         """Return the type of a name, Any where the scope is open, else None."""
-        known = self.types.get(name)
-        return ANY if known is None and self.is_open else known
+        type_ = self.types.get(name)
+        return ANY if type_ is None and self.is_open else type_
 
     def under(self, right: "Scope") -> "Scope":
         """Return both scopes as one; a name in both is the right one's (Genie, section 2.3)."""

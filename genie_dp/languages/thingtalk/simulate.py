@@ -72,7 +72,7 @@ from genie_dp.languages.thingtalk.operators import (
     lookup,
     utc,
 )
-from genie_dp.languages.thingtalk.token_values import value_tokens
+from genie_dp.languages.thingtalk.tokens import value_tokens
 
 Row = Mapping[str, Value]
 Rows = list[dict[str, Value]]
@@ -169,23 +169,23 @@ def _run(rule: Rule, world: World) -> Iterator[Effect]:
 def _act(action: Action, scope: Row, world: World, step: int) -> Effect:
     match action:
         case Notify():
-            shown = {name: value for name, value in scope.items() if name != "$event"}
-            return Effect(step, "notify", _sorted(shown))
+            shown_values = {name: value for name, value in scope.items() if name != "$event"}
+            return Effect(step, "notify", _sort_row(shown_values))
         case Call():
-            device = _given(action.selector.attributes, scope, world.moments[step])
-            arguments = _given(action.args, scope, world.moments[step])
-            return Effect(step, _name(action), _sorted(arguments), _sorted(device))
+            device = _evaluate_args(action.selector.attributes, scope, world.moments[step])
+            arguments = _evaluate_args(action.args, scope, world.moments[step])
+            return Effect(step, _name(action), _sort_row(arguments), _sort_row(device))
         case Hole():
             raise _no_hole(action)
         case _:
             assert_never(action)
 
 
-def _sorted(values: Row) -> tuple[tuple[str, Value], ...]:
+def _sort_row(values: Row) -> tuple[tuple[str, Value], ...]:
     return tuple(sorted(values.items(), key=lambda item: item[0]))
 
 
-def _given(args: tuple[Arg, ...], scope: Row, moment: Moment) -> dict[str, Value]:
+def _evaluate_args(args: tuple[Arg, ...], scope: Row, moment: Moment) -> dict[str, Value]:
     return {
         arg.name: evaluate(arg.value, scope, moment)
         for arg in args
@@ -231,15 +231,15 @@ def _answer(call: Call, world: World, step: int, scope: Row, passed: Row) -> Row
         hint = did_you_mean(_name(call), world.tables) or "give a table of its results"
         raise GenieError(Problem("C002", f"expected a table for {_name(call)}", call.span, hint))
     moment = world.moments[step]
-    given = {**_given(call.args, scope, moment), **passed}
-    device = _given(call.selector.attributes, scope, moment)
-    given |= {f"@{name}": value for name, value in device.items()}
-    asked = {name: value for name, value in given.items() if name in table.inputs}
+    inputs = {**_evaluate_args(call.args, scope, moment), **passed}
+    device = _evaluate_args(call.selector.attributes, scope, moment)
+    inputs |= {f"@{name}": value for name, value in device.items()}
+    asked_inputs = {name: value for name, value in inputs.items() if name in table.inputs}
     snapshot = table.snapshots[min(step, len(table.snapshots) - 1)]
     return [
         {name: value for name, value in row.items() if name not in table.inputs}
         for row in snapshot
-        if all(equal(lookup(name, row, call), value) for name, value in asked.items())
+        if all(equal(lookup(name, row, call), value) for name, value in asked_inputs.items())
     ]
 
 
@@ -247,11 +247,11 @@ def _join(query: Join, world: World, step: int, scope: Row, passed: Row) -> Rows
     to_left = {n: v for n, v in passed.items() if _takes(query.left, n, world)}
     to_right = {n: v for n, v in passed.items() if n not in to_left}
     results = []
-    for left in _rows(query.left, world, step, scope, to_left):
-        seen = {**scope, **left}
-        given = {**to_right, **_given(query.passing, seen, world.moments[step])}
-        for right in _rows(query.right, world, step, seen, given):
-            results.append({**left, **right})
+    for left_row in _rows(query.left, world, step, scope, to_left):
+        seen = {**scope, **left_row}
+        inputs = {**to_right, **_evaluate_args(query.passing, seen, world.moments[step])}
+        for right in _rows(query.right, world, step, seen, inputs):
+            results.append({**left_row, **right})
     return results
 
 
@@ -260,8 +260,8 @@ def _takes(query: Query, name: str, world: World) -> bool:
     match query:
         case Call(args=args):
             table = world.tables.get(_name(query))
-            given = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
-            return table is not None and name in table.inputs and not given
+            has_value = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
+            return table is not None and name in table.inputs and not has_value
         case Filter(inner) | Aggregate(query=inner):
             return _takes(inner, name, world)
         case Join(left, right, passing):
@@ -352,7 +352,11 @@ def _events(stream: Stream | None, world: World) -> list[Rows]:
                     {**event, **row}
                     for event in events
                     for row in _rows(
-                        query, world, step, event, _given(passing, event, world.moments[step])
+                        query,
+                        world,
+                        step,
+                        event,
+                        _evaluate_args(passing, event, world.moments[step]),
                     )
                 ]
                 for step, events in enumerate(_events(inner, world))
@@ -365,34 +369,34 @@ def _events(stream: Stream | None, world: World) -> list[Rows]:
 
 def _event(row: Row) -> dict[str, Value]:
     """Return a row as an event: `$event` is its text."""
-    text = ", ".join(f"{name}: {value_tokens(value, str)}" for name, value in _sorted(row))
+    text = ", ".join(f"{name}: {value_tokens(value, str)}" for name, value in _sort_row(row))
     return {**row, "$event": StringValue(text)}
 
 
 def _changes(stream: Monitor, world: World) -> list[Rows]:
-    found: list[Rows] = []
-    known: set[tuple[tuple[str, Value], ...]] = set()
+    changes: list[Rows] = []
+    last_keys: set[tuple[tuple[str, Value], ...]] = set()
     for step in range(len(world.moments)):
         rows = _rows(stream.query, world, step, {}, {})
-        keys = [_sorted(_watched(row, stream)) for row in rows]
-        new = [row for row, key in zip(rows, keys, strict=True) if key not in known]
-        found.append([_event(row) for row in new])
-        known = set(keys)
-    return found
+        keys = [_sort_row(_watched_values(row, stream)) for row in rows]
+        new = [row for row, key in zip(rows, keys, strict=True) if key not in last_keys]
+        changes.append([_event(row) for row in new])
+        last_keys = set(keys)
+    return changes
 
 
-def _watched(row: Row, stream: Monitor) -> Row:
+def _watched_values(row: Row, stream: Monitor) -> Row:
     return {n: lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
 
 
 def _edges(steps: list[Rows], predicate: Predicate, world: World) -> list[Rows]:
-    found: list[Rows] = []
+    edges: list[Rows] = []
     before = False
     for step, events in enumerate(steps):
         true = [event for event in events if holds(predicate, event, world, step)]
-        found.append([] if before else true)
+        edges.append([] if before else true)
         before = bool(true) if events else before
-    return found
+    return edges
 
 
 def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
@@ -400,20 +404,20 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
     last = world.moments[step - 1].now if step else now - timedelta.resolution
     match timer:
         case AtTimer(time):
-            given = evaluate(time, {}, world.moments[step])
-            times = given.items if isinstance(given, ArrayValue) else (given,)
+            value = evaluate(time, {}, world.moments[step])
+            times = value.items if isinstance(value, ArrayValue) else (value,)
             return any(_is_past(each, last, now, timer) for each in times)
         case Timer(base, interval):
             start = as_date(evaluate(base, {}, world.moments[0]))
-            given = evaluate(interval, {}, world.moments[0])
+            value = evaluate(interval, {}, world.moments[0])
             # A clock has no less than its resolution.
-            every = max(as_duration(given), timedelta.resolution)
-            if comparable(given)[1] <= 0:
-                message = f"expected an interval of more than nothing, got {given}"
+            length = max(as_duration(value), timedelta.resolution)
+            if comparable(value)[1] <= 0:
+                message = f"expected an interval of more than nothing, got {value}"
                 hint = "write how long it takes from one time to the next, such as 1h"
                 raise GenieError(Problem("C004", message, timer.span, hint))
             now, last = utc(now), utc(last)
-            latest = start + (now - start) // every * every
+            latest = start + (now - start) // length * length
             return start <= now and last < latest
         case _:
             assert_never(timer)
@@ -421,8 +425,8 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
 
 def _is_past(value: Value, last: datetime, now: datetime, timer: AtTimer) -> bool:
     """Tell whether a time of day lies after the last moment and not after this one."""
-    at = as_time(value)
-    if at is None:
+    moment = as_time(value)
+    if moment is None:
         raise GenieError(Problem("C004", f"expected a time, got {value}", timer.span))
-    today = now.replace(hour=at.hour, minute=at.minute, second=at.second, microsecond=0)
+    today = now.replace(hour=moment.hour, minute=moment.minute, second=moment.second, microsecond=0)
     return any(last < day <= now for day in (today, today - timedelta(days=1)))

@@ -32,31 +32,45 @@ them and `_` for those absent; parts of a measure are then joined by `plus` so t
 stay apart. A join's `on` names its parameters in both styles: its right side may be several calls.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import lru_cache
 from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.languages.thingtalk.assign import CONTACT
+from genie_dp.languages.library import Signature, Signatures
 from genie_dp.languages.thingtalk.ast import (
     Aggregate,
     And,
     Arg,
+    ArrayValue,
     Atom,
     AtTimer,
     BooleanValue,
     Call,
+    ContextValue,
+    CurrencyValue,
+    DateEdge,
+    DateNow,
+    DateOffset,
+    DateValue,
     Edge,
     EntityValue,
+    EnumValue,
+    EventValue,
     FalseP,
     Filter,
     GetPredicate,
     Hole,
     Join,
+    LocationValue,
+    MeasureValue,
     Monitor,
     Not,
     Notify,
+    NumberValue,
     Or,
     Policy,
     PolicyFunction,
@@ -68,17 +82,214 @@ from genie_dp.languages.thingtalk.ast import (
     Stream,
     StreamFilter,
     StreamJoin,
+    StringValue,
     Timer,
+    TimeValue,
     TrueP,
+    Undefined,
     Value,
     VarRef,
 )
+from genie_dp.languages.thingtalk.operators import CONTACT
 from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
-from genie_dp.languages.thingtalk.signatures import Signature, Signatures
-from genie_dp.languages.thingtalk.slots import slot_type
-from genie_dp.languages.thingtalk.token_values import value_tokens
 from genie_dp.languages.thingtalk.traverse import source_calls
-from genie_dp.languages.thingtalk.types import ANY, BOOLEAN, STRING, Entity, Type
+from genie_dp.languages.types import ANY, BOOLEAN, STRING, Entity, Type, slot_type
+
+MOST_DIGITS = 100  # of a number: more take a page to write
+EARTH = "latitudes are from -90 to 90, longitudes from -180 to 180"
+PLACES = frozenset({"home", "work", "current_location"})
+
+_WORDS: dict[type, str] = {DateNow: "now", Undefined: "undefined", EventValue: "event"}
+_ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
+_UNESCAPES = {"\\": "\\", "s": " ", "t": "\t", "n": "\n", "r": "\r", '"': '"', "e": ""}
+# Half of a character (\ud83d) is no escape: no text holds one.
+_ESCAPED = re.compile(r'\\(u(?!d[89a-f])[0-9a-f]{4}|[\\strne"])')
+_TO_ESCAPE = re.compile(r"[\\\s\x1c-\x1f\x85]")
+
+
+def escape_word(word: str) -> str:
+    r"""Return a word as one token: no white space in it, never empty, never a quote.
+
+    >>> escape_word('"'), escape_word(""), escape_word("a b"), escape_word("C:\\x")
+    ('\\"', '\\e', 'a\\sb', 'C:\\\\x')
+    """
+    if word == '"':
+        return '\\"'
+    if not word:
+        return "\\e"
+    return _TO_ESCAPE.sub(_escape, word)
+
+
+def _escape(match: re.Match[str]) -> str:
+    character = match.group()
+    return _ESCAPES.get(character) or f"\\u{ord(character):04x}"
+
+
+def unescape_word(token: str) -> str:
+    r"""Return the word of a token.
+
+    >>> unescape_word("a\\sb"), unescape_word("\\e"), unescape_word("plain")
+    ('a b', '', 'plain')
+    """
+    return _ESCAPED.sub(_unescape, token) if "\\" in token else token
+
+
+def _unescape(match: re.Match[str]) -> str:
+    code = match.group(1)
+    return chr(int(code[1:], 16)) if len(code) == 5 else _UNESCAPES[code]
+
+
+def quote_words(text: str) -> str:
+    r"""Return free text as tokens: words between quote tokens.
+
+    >>> quote_words("two words"), quote_words(""), quote_words('say " hi')
+    ('" two words "', '""', '" say \\" hi "')
+    """
+    if not text:
+        return '""'
+    if text.isalnum():
+        return f'" {text} "'
+    return f'" {" ".join(map(escape_word, text.split(" ")))} "'
+
+
+def unquote_words(words: list[str]) -> str:
+    """Return the text of the words between two quote tokens."""
+    return " ".join(map(unescape_word, words))
+
+
+@lru_cache(maxsize=4096)
+def number_token(value: Decimal) -> str:
+    """Return a number as one token; equal numbers are equal tokens.
+
+    >>> number_token(Decimal("5.0")), number_token(Decimal("1E+3")), number_token(Decimal("-0"))
+    ('5', '1000', '0')
+    """
+    text = f"{value:f}"
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text
+
+
+def is_on_earth(latitude: Decimal, longitude: Decimal) -> bool:
+    """Tell whether there is a place of that latitude and longitude.
+
+    >>> is_on_earth(Decimal("37.4"), Decimal("-122.1")), is_on_earth(Decimal(91), Decimal(0))
+    (True, False)
+    """
+    return abs(latitude) <= 90 and abs(longitude) <= 180
+
+
+def value_tokens(value: Value, variable: Callable[[str], str], *, glue: str = " ") -> str:
+    """Return a value in token form.
+
+    Args:
+        value: the value.
+        variable: gives the token of a name in scope.
+        glue: what stands between the parts of a measure.
+    """
+    match value:
+        case VarRef(name):
+            return variable(name)
+        case ArrayValue(items):
+            inner = " , ".join(value_tokens(item, variable) for item in items)
+            return f"[ {inner} ]" if items else "[ ]"
+        case DateOffset(base, sign, duration):
+            start = value_tokens(base, variable)
+            return f"{start} {sign} {value_tokens(duration, variable, glue=glue)}"
+        case MeasureValue(parts):
+            return glue.join(f"{number_token(number)} unit:{unit}" for number, unit in parts)
+        case _:
+            return literal_tokens(value)
+
+
+Literal = (
+    StringValue
+    | NumberValue
+    | BooleanValue
+    | EnumValue
+    | CurrencyValue
+    | DateValue
+    | DateNow
+    | DateEdge
+    | TimeValue
+    | LocationValue
+    | ContextValue
+    | EntityValue
+    | Undefined
+    | EventValue
+    | SlotValue
+)
+
+
+def literal_tokens(value: Literal) -> str:
+    """Return a value that has no value inside it in token form.
+
+    >>> literal_tokens(EntityValue("alice", "tt:contact", "alice smith"))
+    '" alice smith " ^^tt:contact id:alice'
+    """
+    match value:
+        case StringValue(text):
+            return quote_words(text)
+        case SlotValue(token, unit):
+            return f"{token} unit:{unit}" if unit else token
+        case NumberValue(number):
+            return number_token(number)
+        case EnumValue(name):
+            return f"enum:{name}"
+        case EntityValue():
+            return _entity(value)
+        case DateEdge(edge, unit):
+            return f"{edge} unit:{unit}"
+        case BooleanValue(truth):
+            return "true" if truth else "false"
+        case DateNow() | Undefined() | EventValue():
+            return _WORDS[type(value)]
+        case ContextValue():
+            return _context(value)
+        case CurrencyValue() | DateValue() | TimeValue() | LocationValue():
+            return _compact(value)
+        case _:
+            assert_never(value)
+
+
+def _compact(value: CurrencyValue | DateValue | TimeValue | LocationValue) -> str:
+    match value:
+        case CurrencyValue(amount, code):
+            return f"currency:{number_token(amount)}:{code}"
+        case DateValue(iso):
+            return f"date:{escape_word(iso)}"
+        case TimeValue(hour, minute, second):
+            return f"time:{hour}:{minute:02d}:{second:02d}"
+        case LocationValue():
+            return _place(value)
+        case _:
+            assert_never(value)
+
+
+def _place(value: LocationValue) -> str:
+    if value.latitude is None or value.longitude is None:
+        return f"location: {quote_words(value.display or '')}"
+    place = f"{number_token(value.latitude)}:{number_token(value.longitude)}"
+    return (
+        f"location:{place}" if value.display is None else f"{quote_words(value.display)} at:{place}"
+    )
+
+
+def _entity(value: EntityValue) -> str:
+    if value.display is None:
+        words = "null" if value.value is None else quote_words(value.value)
+        return f"{words} ^^{value.kind}"
+    if value.value is None:
+        return f"null {quote_words(value.display)} ^^{value.kind}"
+    return f"{quote_words(value.display)} ^^{value.kind} id:{escape_word(value.value)}"
+
+
+def _context(value: ContextValue) -> str:
+    match value.path:
+        case ("location", place) if place in PLACES:
+            return f"location:{place}"
+        case path:
+            return f"context:{'.'.join(path)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,25 +336,18 @@ def tokens(
     return " ".join(writer.out)
 
 
-def query_tokens(query: Query, signatures: Signatures, style: TokenStyle = STYLE) -> str:
-    """Return the token form of a query on its own."""
-    writer = TokenWriter(signatures, style)
-    writer.query(query, EMPTY)
-    return " ".join(writer.out)
-
-
 def _style_problem(style: TokenStyle) -> Problem:
-    wanted = "types" if style.types else "positions"
+    style_name = "types" if style.types else "positions"
     option = "types=False" if style.types else "keywords=True"
     return Problem(
         "T040",
-        f"expected a skill library to print the {wanted} of parameters, got none",
+        f"expected a skill library to print the {style_name} of parameters, got none",
         hint=f"give the library, or the style TokenStyle({option})",
     )
 
 
 @lru_cache(maxsize=65536)
-def _typed(prefix: str, name: str, type_: Type) -> str:
+def _typed_token(prefix: str, name: str, type_: Type) -> str:
     return f"{prefix}:{name}:{type_}"
 
 
@@ -229,8 +433,8 @@ class TokenWriter:
                 self.out.append(f"attimer time = {self.value(time, EMPTY)}")
                 return EMPTY
             case Timer(base, interval):
-                start, every = self.value(base, EMPTY), self.value(interval, EMPTY)
-                self.out.append(f"timer base = {start} , interval = {every}")
+                start, period = self.value(base, EMPTY), self.value(interval, EMPTY)
+                self.out.append(f"timer base = {start} , interval = {period}")
                 return EMPTY
             case Monitor():
                 return self.monitor(stream)
@@ -338,10 +542,10 @@ class TokenWriter:
 
     def attributes(self, attributes: tuple[Arg, ...], scope: Scope) -> None:
         """Write the attributes of a device."""
-        for arg in self.sorted(attributes):
+        for arg in self.sort_args(attributes):
             name = f"attribute:{arg.name}"
             if self.style.types:
-                name = _typed("attribute", arg.name, _attribute_type(arg, scope))
+                name = _typed_token("attribute", arg.name, _attribute_type(arg, scope))
             self.out.append(f"{name} = {self.value(arg.value, scope)}")
 
     def arguments(self, args: tuple[Arg, ...], inputs: Scope, scope: Scope) -> None:
@@ -356,19 +560,19 @@ class TokenWriter:
 
     def positions(self, args: tuple[Arg, ...], signature: Signature, scope: Scope) -> None:
         """Write arguments by their place in the signature."""
-        given = {arg.name: arg.value for arg in args}
+        values = {arg.name: arg.value for arg in args}
         for parameter in signature.inputs:
-            value = given.pop(parameter.name, None)
+            value = values.pop(parameter.name, None)
             self.out.append("_" if value is None else self.value(value, scope))
-        if given:
-            raise _unknown_name(next(iter(given)), signature.qualified, args[0].span)
+        if values:
+            raise _unknown_name(next(iter(values)), signature.qualified, args[0].span)
 
     def passing(self, passing: tuple[Arg, ...], right: Query, left: Scope) -> None:
         """Write the `on` of a join."""
         if not passing:
             return
         inputs = self.inputs_of(right)
-        for arg in self.sorted(passing):
+        for arg in self.sort_args(passing):
             name = self.name(arg.name, inputs, arg.span)
             self.out.append(f"on {name} = {self.value(arg.value, left)}")
 
@@ -376,14 +580,16 @@ class TokenWriter:
         """Return the inputs of a query's calls: of one name, the left-most without a value."""
         named = free = EMPTY
         for call in source_calls(query):
-            found = self.signature(call.selector.class_name, call.function, call.span)
-            if found is not None:
-                given = {arg.name for arg in call.args}
-                named = scope_of(found.inputs).under(named)
-                free = scope_of(p for p in found.inputs if p.name not in given).under(free)
+            signature = self.signature(call.selector.class_name, call.function, call.span)
+            if signature is not None:
+                given_names = {arg.name for arg in call.args}
+                named = scope_of(signature.inputs).under(named)
+                free = scope_of(p for p in signature.inputs if p.name not in given_names).under(
+                    free
+                )
         return named.under(free)
 
-    def sorted(self, args: tuple[Arg, ...]) -> Iterable[Arg]:
+    def sort_args(self, args: tuple[Arg, ...]) -> Iterable[Arg]:
         """Return arguments in the order of the style."""
         return sorted(args, key=_name) if self.style.canonical and len(args) > 1 else args
 
@@ -406,8 +612,8 @@ class TokenWriter:
         """Write a comparison or what it may stand for."""
         match atom:
             case Atom(name, operator, value):
-                left = self.name(name, fields, atom.span)
-                self.out.append(f"{left} {operator} {self.value(value, scope)}")
+                left_name = self.name(name, fields, atom.span)
+                self.out.append(f"{left_name} {operator} {self.value(value, scope)}")
             case TrueP():
                 self.out.append("true")
             case FalseP():
@@ -439,17 +645,17 @@ class TokenWriter:
         type_ = scope.get(name)
         if type_ is None:
             raise _unknown_name(name, "this place", span)
-        return _typed("param", name, type_)
+        return _typed_token("param", name, type_)
 
     def signature(self, class_name: str, function: str, span: Span | None) -> Signature | None:
         """Return the signature, or None where the style does without."""
         if self.signatures is None:
             return None
-        found = self.signatures.function(class_name, function)
-        if found is None and (self.style.types or not self.style.keywords):
+        signature = self.signatures.function(class_name, function)
+        if signature is None and (self.style.types or not self.style.keywords):
             message = f"expected a function of the library, got '@{class_name}.{function}'"
             raise GenieError(Problem("T003", message, span, _CHECK_FIRST))
-        return found
+        return signature
 
 
 _CHECK_FIRST = "check the program first: genie-dp program check"

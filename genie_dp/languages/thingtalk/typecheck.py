@@ -13,18 +13,31 @@ Codes:
 | T024 edge of a unit that is not of time | T025 list of mixed types | T026 unknown placeholder |
 | T027 unknown value of the context | T028 unknown aggregation |
 
-Rows of tables have the next one (`language.row`), classes T030 to T039 (`typecheck_classes`),
-`tokens` T040 to T042.
+Rows of tables have the next one (`language.row`), `tokens` T040 to T042. Those of classes, that are
+seen without the rest of the library (T022, too):
+
+| T030 declared twice | T031 parameter declared twice | T033 action monitorable or list |
+| T032 action with outputs (a warning: ThingTalk 1.11 reads them) | T035 poll_interval |
+| T034 parameter whose name stands for something else in programs |
+| T036 annotation of the wrong type or given twice | T039 enum value listed twice |
+| T037 facet imported twice or where it has no place | T038 class or function extends itself |
+
+And those of programs again:
 
 | T043 unknown attribute of a device | T044 one that is no constant | T045 interval of nothing |
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from functools import partial
 from typing import assert_never
 
-from genie_dp.errors import Problem, with_article
-from genie_dp.languages.thingtalk.assign import CONTACT, is_numeric
+from genie_dp.errors import Problem, Span, did_you_mean, nearest, with_article
+from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk.ast import (
+    OPERATORS,
     Action,
     Aggregate,
     And,
@@ -32,17 +45,30 @@ from genie_dp.languages.thingtalk.ast import (
     ArrayValue,
     Atom,
     AtTimer,
+    BooleanValue,
     Call,
+    ContextValue,
+    CurrencyValue,
+    DateEdge,
+    DateNow,
+    DateOffset,
+    DateValue,
     Edge,
+    EntityValue,
+    EnumValue,
+    EventValue,
     FalseP,
     Filter,
     GetPredicate,
     Hole,
     Join,
     Lambda,
+    LocationValue,
+    MeasureValue,
     Monitor,
     Not,
     Notify,
+    NumberValue,
     Or,
     Policy,
     PolicyFunction,
@@ -51,27 +77,740 @@ from genie_dp.languages.thingtalk.ast import (
     Projection,
     Query,
     Rule,
+    SlotValue,
     Stream,
     StreamFilter,
     StreamJoin,
+    StringValue,
     Timer,
+    TimeValue,
     TrueP,
+    Undefined,
     Value,
+    VarRef,
+)
+from genie_dp.languages.thingtalk.declarations import (
+    Annotation,
+    ClassDef,
+    EntityDecl,
+    FunctionDecl,
+    ImportDecl,
+    ParamDecl,
+)
+from genie_dp.languages.thingtalk.operators import (
+    ATTRIBUTES,
+    CONTACT,
+    FACTORS,
+    enum_extras,
+    is_assignable,
+    is_identifier,
+    is_numeric,
+    operand_type,
+    operators_of,
+    same_base,
 )
 from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
-from genie_dp.languages.thingtalk.signatures import Signatures
+from genie_dp.languages.thingtalk.tokens import number_token
+from genie_dp.languages.thingtalk.transform import named_value
 from genie_dp.languages.thingtalk.traverse import source_calls
-from genie_dp.languages.thingtalk.typecheck_calls import arguments, check_call, check_predicate
-from genie_dp.languages.thingtalk.typecheck_report import (
-    Report,
-    find_class,
-    find_function,
-    listed,
-    name_hint,
-)
-from genie_dp.languages.thingtalk.typecheck_values import expect, expect_interval, type_of
-from genie_dp.languages.thingtalk.types import DATE, TIME, Array, Type
 from genie_dp.languages.thingtalk.unread import UNREAD
+from genie_dp.languages.types import (
+    ANY,
+    BOOLEAN,
+    CURRENCY,
+    DATE,
+    LOCATION,
+    NUMBER,
+    STRING,
+    TIME,
+    UNITS,
+    Array,
+    Entity,
+    Enum,
+    Measure,
+    Type,
+    slot_type,
+)
+
+MOST_NAMES = 6  # of a list in a hint: a line of text
+
+
+@dataclass(slots=True)
+class Report:
+    """Collects mistakes.
+
+    Attributes:
+        signatures: the skill library.
+        problems: the mistakes so far.
+        has_event: whether `$event` means something at this place.
+        parameters: names of lambdas' parameters, which stand for constants.
+    """
+
+    signatures: Signatures
+    problems: list[Problem] = field(default_factory=list)
+    has_event: bool = True
+    parameters: set[str] = field(default_factory=set)
+
+    def add(self, code: str, message: str, span: Span | None, hint: str | None = None) -> None:
+        """Add a mistake."""
+        self.problems.append(Problem(code, message, span, hint))
+
+    @contextmanager
+    def no_event(self) -> Iterator[None]:
+        """Hold that nothing has happened yet, as inside of what makes events."""
+        before, self.has_event = self.has_event, False
+        yield
+        self.has_event = before
+
+
+def list_names(names: Iterable[str], *, none: str = "none") -> str:
+    """Return the first names of a list as text.
+
+    >>> list_names(["a", "b"]), list_names([])
+    ('a, b', 'none')
+    """
+    all_names = list(names)
+    more = ", .." if len(all_names) > MOST_NAMES else ""
+    return ", ".join(all_names[:MOST_NAMES]) + more if all_names else none
+
+
+def name_hint(name: str, known: Sequence[str], what: str) -> str:
+    """Return the nearest of the known names, or the list of them.
+
+    >>> name_hint("sendr", ["sender", "date"], "outputs"), name_hint("x", ["date"], "outputs")
+    ("did you mean 'sender'?", 'outputs: date')
+    """
+    return did_you_mean(name, known) or f"{what}: {list_names(known)}"
+
+
+def function_of(call: Call, report: Report) -> Signature | None:
+    """Return the signature of a call's function; report it where there is none."""
+    return find_function(call.selector.class_name, call.function, call.span, report)
+
+
+def find_function(
+    class_name: str, function: str, span: Span | None, report: Report
+) -> Signature | None:
+    """Return the signature of a function; report it where there is none."""
+    signature = report.signatures.function(class_name, function)
+    if signature is not None:
+        return signature
+    if not find_class(class_name, function, span, report):
+        return None
+    function_names = report.signatures.function_names(class_name)
+    hint = did_you_mean(function, function_names)
+    if hint is None:
+        hint = (
+            _elsewhere(function, report)
+            or f"functions of @{class_name}: {list_names(function_names)}"
+        )
+    report.add(
+        "T003", f"expected a function of @{class_name}, got '@{class_name}.{function}'", span, hint
+    )
+    return None
+
+
+def find_class(class_name: str, function: str | None, span: Span | None, report: Report) -> bool:
+    """Tell whether the library has a class; report it where it has none."""
+    class_names = report.signatures.class_names()
+    if class_name in class_names:
+        return True
+    suggestions = [f"@{name}" for name in nearest(class_name, class_names)[:2]]
+    hint = f"did you mean {' or '.join(suggestions)}?" if suggestions else None
+    if hint is None and function is not None:
+        hint = _elsewhere(function, report)
+    report.add(
+        "T001",
+        f"expected a class of the library, got '@{class_name}'",
+        span,
+        hint or f"classes: {list_names('@' + name for name in sorted(class_names))}",
+    )
+    return False
+
+
+def _elsewhere(function: str, report: Report) -> str | None:
+    """Return where the library has a function of that name."""
+    signatures = report.signatures
+    classes = [c for c in sorted(signatures.class_names()) if signatures.function(c, function)]
+    if not classes:
+        return None
+    return f"there is {list_names(f'@{name}.{function}' for name in classes)}"
+
+
+DURATION = Measure("ms")
+
+_FIXED: dict[type, Type] = {
+    StringValue: STRING,
+    NumberValue: NUMBER,
+    BooleanValue: BOOLEAN,
+    CurrencyValue: CURRENCY,
+    DateValue: DATE,
+    DateNow: DATE,
+    TimeValue: TIME,
+    LocationValue: LOCATION,
+    Undefined: ANY,
+}
+CONTEXT: dict[tuple[str, ...], Type] = {
+    ("location", "home"): LOCATION,
+    ("location", "work"): LOCATION,
+    ("location", "current_location"): LOCATION,
+    ("time", "morning"): TIME,
+    ("time", "evening"): TIME,
+}
+_EXAMPLES: dict[Type, str] = {
+    STRING: '"some text"',
+    NUMBER: "5",
+    BOOLEAN: "true or false",
+    CURRENCY: "makeCurrency(5, usd)",
+    DATE: "makeDate(2026, 11, 20) or start_of(week)",
+    TIME: "makeTime(8, 30)",
+    LOCATION: "$context.location.home or makeLocation(37.4, -122.1)",
+}
+
+
+def expect(
+    value: Value,
+    expected: Type,
+    what: str,
+    scope: Scope,
+    report: Report,
+    *,
+    lenient: bool = True,
+    is_compared: bool = False,
+) -> None:
+    """Report a value that does not fit.
+
+    Args:
+        value: the value.
+        expected: the type wanted.
+        what: what the value is for, as the message names it.
+        scope: the names that the value may refer to.
+        report: where mistakes go.
+        lenient: whether text may stand for an entity.
+        is_compared: whether a time may stand for a date, which is compared by its time of day.
+    """
+    fits = partial(
+        is_assignable, signatures=report.signatures, lenient=lenient, is_compared=is_compared
+    )
+    if isinstance(value, ArrayValue) and isinstance(expected, Array):
+        before = len(report.problems)
+        type_of(value, scope, report, expected)
+        if len(report.problems) > before:
+            return
+        # Each by itself: text and a link are texts together, but a link is no contact.
+        for item in value.items:
+            expect(
+                item, expected.element, what, scope, report,
+                lenient=lenient, is_compared=is_compared,
+            )  # fmt: skip
+        return
+    actual = type_of(value, scope, report, expected)
+    if fits(actual, expected):
+        return
+    if isinstance(value, VarRef):
+        fitting = [name for name, type_ in scope.types.items() if fits(type_, expected)]
+        _wrong_variable(value, actual, expected, what, fitting, report)
+    elif isinstance(value, EnumValue) and isinstance(expected, Enum):
+        _wrong_enum(value, expected, what, report)
+    else:
+        report.add(
+            "T002",
+            f"expected {expected} for '{what}', got {_describe_value(value, actual)}",
+            value.span,
+            _value_hint(value, actual, expected, what),
+        )
+
+
+def expect_interval(value: Value, scope: Scope, report: Report) -> None:
+    """Report the value of a timer's interval where it is no duration, or none that ever ends."""
+    before = len(report.problems)
+    expect(value, DURATION, "interval", scope, report)
+    if len(report.problems) > before or not isinstance(value, MeasureValue):
+        return
+    if sum(number * FACTORS[unit] for number, unit in value.parts) <= 0:
+        report.add(
+            "T045",
+            "expected an interval of more than nothing, "
+            f"got {' + '.join(f'{number_token(n)}{unit}' for n, unit in value.parts)}",
+            value.span,
+            "write how long it takes from one time to the next, such as 1h",
+        )
+
+
+def type_of(value: Value, scope: Scope, report: Report, expected: Type = ANY) -> Type:
+    """Return the type of a value, Any where a mistake inside of it was reported.
+
+    What is `expected` says what may have been meant.
+    """
+    match value:
+        case VarRef():
+            return _variable(value, scope, report, expected)
+        case EnumValue(name):
+            return Enum((name,))
+        case EntityValue():
+            return Entity(value.kind)
+        case MeasureValue():
+            return _measure(value, report)
+        case DateEdge():
+            return _date_edge(value, report)
+        case DateOffset(base, _, duration):
+            expect(base, DATE, "date", scope, report)
+            expect(duration, DURATION, "duration", scope, report)
+            return DATE
+        case ContextValue():
+            return _context(value, report)
+        case ArrayValue():
+            element = expected.element if isinstance(expected, Array) else ANY
+            return _array(value, scope, report, element)
+        case EventValue():
+            if not report.has_event:
+                hint = "it is text of what a stream brings, or in an action of a query's result"
+                report.add("T020", "expected a stream or a query before $event", value.span, hint)
+            return STRING
+        case SlotValue():
+            return _slot(value, report)
+        case _:
+            return _fixed_type(value)
+
+
+_FixedValue = (
+    StringValue
+    | NumberValue
+    | BooleanValue
+    | CurrencyValue
+    | DateValue
+    | DateNow
+    | TimeValue
+    | LocationValue
+    | Undefined
+)
+
+
+def _fixed_type(value: _FixedValue) -> Type:
+    return _FIXED[type(value)]
+
+
+def _variable(value: VarRef, scope: Scope, report: Report, expected: Type) -> Type:
+    type_ = scope.get(value.name)
+    if type_ is not None:
+        return type_
+    hint = _bare_enum(value, scope, expected) if isinstance(expected, Enum) else None
+    if hint is None:
+        hint = name_hint(value.name, sorted(scope.types), "outputs in scope")
+    report.add("T009", f"expected an output in scope, got '{value.name}'", value.span, hint)
+    return ANY
+
+
+def _bare_enum(value: VarRef, scope: Scope, expected: Enum) -> str | None:
+    """Return how to write a name as a value of an enum; None if it is more like an output."""
+    values = [name for name in expected.values if name != "*"]
+    suggestion = nearest(value.name, [*values, *scope.types])
+    if suggestion and suggestion[0] not in values:
+        return None
+    if not enum_extras(Enum((value.name,)), expected):
+        return f"write enum({value.name})"
+    if suggestion:
+        return f"did you mean enum({suggestion[0]})?"
+    return f"values: {list_names(f'enum({name})' for name in values)}"
+
+
+def _measure(value: MeasureValue, report: Report) -> Type:
+    units = [unit for _, unit in value.parts]
+    unknown = [unit for unit in units if unit not in UNITS]
+    for unit in unknown:
+        unknown_unit(unit, value, report)
+    if unknown or not units:
+        return ANY
+    foreign_unit = next((unit for unit in units if not same_base(unit, units[0])), None)
+    if foreign_unit is not None:
+        report.add(
+            "T023",
+            f"expected units of one kind in a sum, got '{units[0]}' and '{foreign_unit}'",
+            value.span,
+            f"units that go with {units[0]}: {_units_like(units[0])}",
+        )
+        return ANY
+    return Measure(units[0])
+
+
+def unknown_unit(unit: str, node: MeasureValue | DateEdge, report: Report) -> None:
+    """Report a unit that is none."""
+    message = f"expected a unit of measure, got '{unit}'"
+    report.add("T022", message, node.span, name_hint(unit, list(UNITS), "units"))
+
+
+def _date_edge(value: DateEdge, report: Report) -> Type:
+    if value.unit not in UNITS:
+        unknown_unit(value.unit, value, report)
+    elif not same_base(value.unit, "ms"):
+        message = f"expected a unit of time for '{value.edge}', got '{value.unit}'"
+        report.add("T024", message, value.span, f"units of time: {_units_like('ms')}")
+    return DATE
+
+
+def _context(value: ContextValue, report: Report) -> Type:
+    type_ = CONTEXT.get(value.path)
+    if type_ is not None:
+        return type_
+    paths = [f"$context.{'.'.join(path)}" for path in CONTEXT]
+    name = f"$context.{'.'.join(value.path)}"
+    report.add(
+        "T027",
+        f"expected a value of the context, got '{name}'",
+        value.span,
+        name_hint(name, paths, "values of the context"),
+    )
+    return ANY
+
+
+def _array(value: ArrayValue, scope: Scope, report: Report, expected: Type) -> Type:
+    element: Type = ANY
+    for item in value.items:
+        type_ = type_of(item, scope, report, expected)
+        both = unite_types(element, type_, report.signatures)
+        if both is None:
+            report.add(
+                "T025",
+                f"expected values of one type in a list, got {element} and {type_}",
+                item.span,
+                f"make all of them {element}",
+            )
+            return ANY
+        element = both
+    return Array(element)
+
+
+def unite_types(element: Type, other: Type, signatures: Signatures) -> Type | None:
+    """Return the type that takes the values of both, or None."""
+    if isinstance(element, Enum) and isinstance(other, Enum):
+        return Enum((*element.values, *other.values))
+    if element == ANY or is_assignable(element, other, signatures):
+        return other
+    return element if is_assignable(other, element, signatures) else None
+
+
+def _slot(value: SlotValue, report: Report) -> Type:
+    type_ = slot_type(value.token)
+    if type_ is None:
+        hint = "placeholders: NUMBER_0, QUOTED_STRING_0, DATE_0, GENERIC_ENTITY_com.x:song_0, .."
+        report.add("T026", f"expected a placeholder, got '{value.token}'", value.span, hint)
+        return ANY
+    if isinstance(type_, Measure) and type_.unit not in UNITS:
+        message = f"expected a unit of measure in '{value.token}', got '{type_.unit}'"
+        report.add("T022", message, value.span, name_hint(type_.unit, list(UNITS), "units"))
+        return ANY
+    return Measure(value.unit) if value.unit else type_
+
+
+# ------------------------------------------------------------------------------- what is wrong
+
+
+def _wrong_variable(
+    value: VarRef,
+    actual: Type,
+    expected: Type,
+    what: str,
+    fitting: list[str],
+    report: Report,
+) -> None:
+    hint = f"outputs of that type: {list_names(sorted(fitting))}"
+    if isinstance(expected, Enum) and not enum_extras(Enum((value.name,)), expected):
+        hint = f"write enum({value.name}) for the value; {hint}"
+    report.add(
+        "T010",
+        f"expected {expected} for '{what}', got '{value.name}' of type {actual}",
+        value.span,
+        hint,
+    )
+
+
+def _wrong_enum(value: EnumValue, expected: Enum, what: str, report: Report) -> None:
+    report.add(
+        "T008",
+        f"expected one of {list_names(expected.values)} for '{what}', got '{value.name}'",
+        value.span,
+        name_hint(value.name, expected.values, "values"),
+    )
+
+
+def _describe_value(value: Value, type_: Type) -> str:
+    """Return the type of a value as a message names it: placeholders with their token."""
+    if isinstance(value, SlotValue):
+        return f"{value.token} of type {type_}"
+    if isinstance(value, EnumValue):
+        return f"the enum value '{value.name}'"
+    return str(type_)
+
+
+def _value_hint(value: Value, actual: Type, expected: Type, what: str) -> str | None:
+    start = what if " " in what else f"{what} ="  # a comparison names its operator
+    match expected:
+        case Measure(unit):
+            if isinstance(value, NumberValue):
+                return f"add a unit: {value.value}{unit}"
+            return f"units that fit: {_units_like(unit)}"
+        case Enum(values):
+            if isinstance(value, StringValue) and not enum_extras(Enum((value.text,)), expected):
+                return f"write {start} enum({value.text})"
+            return f"write enum({values[0]})" if values else "write enum(name)"
+        case Entity(kind) if isinstance(value, StringValue):
+            # Where text may stand for an entity, it never comes here.
+            text = f'"{value.text}"'
+            return f"write {text}^^{kind}, or ask for the name: id =~ {text}"
+        case Entity(kind):
+            return f'write "name"^^{kind}'
+        case Array(element):
+            if is_text_like(actual, element):
+                return f"put it in a list: {start} [..]"
+            return f"write a list of {element}: [.., ..]"
+        case _:
+            return _basic_hint(value, expected, start)
+
+
+def is_text_like(actual: Type, element: Type) -> bool:
+    """Tell whether a value is of an array's element type, so that only the brackets are missing.
+
+    >>> is_text_like(STRING, Entity("tt:hashtag")), is_text_like(NUMBER, STRING)
+    (True, False)
+    """
+    return actual == element or (actual == STRING and isinstance(element, Entity))
+
+
+def _basic_hint(value: Value, expected: Type, start: str) -> str | None:
+    if isinstance(value, StringValue):
+        if expected == NUMBER and _is_number(value.text):
+            return f"drop the quotes: {start} {value.text}"
+        if expected == BOOLEAN and value.text in ("true", "false"):
+            return f"drop the quotes: {start} {value.text}"
+    if expected == NUMBER and isinstance(value, MeasureValue) and value.parts:
+        return f"drop the unit: {start} {value.parts[0][0]}"
+    example = _EXAMPLES.get(expected)
+    return f"write a value such as {example}" if example else None
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return Decimal(text).is_finite()
+    except InvalidOperation:
+        return False
+
+
+def _units_like(unit: str) -> str:
+    return ", ".join(candidate for candidate in UNITS if same_base(candidate, unit))
+
+
+def check_call(call: Call, kind: str, scope: Scope, report: Report) -> Scope:
+    """Report the mistakes of a call that stands where a query or an action is wanted.
+
+    Returns its outputs; an open scope where they are not known.
+    """
+    signature = function_of(call, report)
+    _attributes(call.selector.attributes, scope, report)
+    if signature is None:
+        for arg in call.args:
+            type_of(arg.value, scope, report)
+        return OPEN
+    arguments(call.args, [signature], scope, report)
+    if signature.kind != kind:
+        _wrong_kind(call, signature, kind, report)
+        return OPEN
+    return scope_of(signature.outputs)
+
+
+def _wrong_kind(call: Call, signature: Signature, kind: str, report: Report) -> None:
+    is_query = signature.kind == "query"
+    report.add(
+        "T004",
+        f"expected {with_article(kind)}, got the {signature.kind} '{signature.qualified}'",
+        call.span,
+        f"show its results: => {signature.qualified}(..) => notify"
+        if is_query
+        else f"actions stand last: => {signature.qualified}(..)",
+    )
+
+
+def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> None:
+    given_names: set[str] = set()
+    for arg in attributes:
+        if arg.name in given_names:
+            _given_twice(arg, report)
+        given_names.add(arg.name)
+        if arg.name in ATTRIBUTES:
+            expect(arg.value, ATTRIBUTES[arg.name], arg.name, scope, report)
+            _known_beforehand(arg, scope, report)
+        else:
+            type_of(arg.value, scope, report)
+            hint = name_hint(arg.name, list(ATTRIBUTES), "attributes")
+            message = f"expected an attribute of a device, got '{arg.name}'"
+            report.add("T043", message, arg.span, hint)
+
+
+def _known_beforehand(arg: Arg, scope: Scope, report: Report) -> None:
+    """Report an attribute whose value is only known when the program runs.
+
+    Which device is meant is looked up once, before anything happens.
+    """
+    match arg.value:
+        case VarRef(name) if name in scope.types and name not in report.parameters:
+            got = f"the output '{name}'"
+        case EventValue():
+            got = "$event"
+        case _:
+            return
+    report.add(
+        "T044",
+        f"expected a constant for '{arg.name}' of a device, got {got}",
+        arg.value.span,
+        f'say which device is meant: {arg.name} = "bedroom"',
+    )
+
+
+def arguments(
+    args: Iterable[Arg],
+    signatures: Sequence[Signature],
+    scope: Scope,
+    report: Report,
+    given: Iterable[tuple[int, str]] = (),
+) -> None:
+    """Report the mistakes of arguments.
+
+    Args:
+        args: the arguments.
+        signatures: the functions that may take them; of two that can, the first one does.
+        scope: the names that values may refer to.
+        report: where mistakes go.
+        given: (place in `signatures`, input) that have their value already.
+    """
+    taken = set(given)
+    for arg in args:
+        takers = [i for i, s in enumerate(signatures) if _input(s, arg.name) is not None]
+        free = [i for i in takers if (i, arg.name) not in taken]
+        parameter = _input(signatures[free[0]], arg.name) if free else None
+        if parameter is not None:
+            taken.add((free[0], arg.name))
+            expect(arg.value, parameter.type, arg.name, scope, report)
+            continue
+        if takers:
+            _given_twice(arg, report)
+        else:
+            _no_input(arg, signatures, report)
+        type_of(arg.value, scope, report)
+
+
+def _input(signature: Signature, name: str) -> Parameter | None:
+    parameter = signature.parameter(name)
+    return parameter if parameter is not None and parameter.is_input else None
+
+
+def _given_twice(arg: Arg, report: Report) -> None:
+    message = f"expected one value for '{arg.name}', got another"
+    report.add("T007", message, arg.span, "keep one of them")
+
+
+def _no_input(arg: Arg, signatures: Sequence[Signature], report: Report) -> None:
+    names = " or ".join(s.qualified for s in signatures)
+    if any(s.parameter(arg.name) is not None for s in signatures):
+        report.add(
+            "T006",
+            f"expected an input of {names}, got its output '{arg.name}'",
+            arg.span,
+            f"to select results by it, filter: ({signatures[-1].qualified}()) filter {arg.name} ..",
+        )
+        return
+    input_names = list(dict.fromkeys(p.name for s in signatures for p in s.inputs))
+    report.add(
+        "T005",
+        f"expected an input of {names}, got '{arg.name}'",
+        arg.span,
+        name_hint(arg.name, input_names, "inputs"),
+    )
+
+
+# ---------------------------------------------------------------------------------- predicates
+
+
+def check_predicate(
+    predicate: Predicate,
+    fields: Scope,
+    outer: Scope,
+    report: Report,
+    *,
+    what: str = "an output of the query",
+) -> None:
+    """Report the mistakes of a predicate on those fields.
+
+    Args:
+        predicate: the predicate.
+        fields: what it may compare.
+        outer: what values may refer to besides.
+        report: where mistakes go.
+        what: what the fields are, as the message names one.
+    """
+    match predicate:
+        case TrueP() | FalseP():
+            return
+        case Not(operand):
+            check_predicate(operand, fields, outer, report, what=what)
+        case And(operands) | Or(operands):
+            for operand in operands:
+                check_predicate(operand, fields, outer, report, what=what)
+        case Atom():
+            _atom(predicate, fields, outer.under(fields), report, what)
+        case GetPredicate(call, inner):
+            _get_predicate(call, inner, outer.under(fields), report)
+        case _:
+            assert_never(predicate)
+
+
+def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, text: str) -> None:
+    left_type = fields.get(atom.name)
+    if left_type is None:
+        report.add(
+            "T011",
+            f"expected {text}, got '{atom.name}'",
+            atom.span,
+            name_hint(atom.name, sorted(fields.types), "known here"),
+        )
+        type_of(atom.value, scope, report)
+        return
+    right = operand_type(atom.operator, left_type)
+    if right is not None:
+        lenient = not is_identifier(atom.name, left_type, atom.operator)
+        text = f"{atom.name} {atom.operator}"
+        expect(atom.value, right, text, scope, report, lenient=lenient, is_compared=True)
+        return
+    type_of(atom.value, scope, report)
+    if atom.operator not in OPERATORS:
+        hint = name_hint(atom.operator, OPERATORS, "operators")
+    elif atom.operator == "contains" and left_type == STRING:
+        hint = f"text holds text: {atom.name} =~ .."
+    else:
+        hint = f"operators on {left_type}: {list_names(operators_of(left_type))}"
+    report.add(
+        "T012",
+        f"expected an operator on {left_type} for '{atom.name}', got '{atom.operator}'",
+        atom.span,
+        hint,
+    )
+
+
+def _get_predicate(call: Call, inner: Predicate, scope: Scope, report: Report) -> None:
+    signature = function_of(call, report)
+    if signature is None:
+        check_predicate(inner, OPEN, scope, report)
+        return
+    _attributes(call.selector.attributes, scope, report)
+    arguments(call.args, [signature], scope, report)
+    if signature.kind != "query":
+        report.add(
+            "T013",
+            f"expected a query before '{{', got the action '{signature.qualified}'",
+            call.span,
+            "only the results of queries can be tested",
+        )
+        return
+    check_predicate(inner, scope_of(signature.outputs), scope, report)
+
 
 Checkable = (
     Program | Policy | Rule | Lambda | Query | Stream | Action | Predicate | Projection | Value
@@ -247,17 +986,17 @@ def _policy_function(
         # A policy speaks of what is given as much as of what comes back (TACL, Genie 6.2).
         fields = scope_of(signature.parameters) if signature is not None else OPEN
         if signature is not None and signature.kind != kind:
-            wanted = f"{with_article(kind)} {'last' if kind == 'action' else 'first'}"
+            expected = f"{with_article(kind)} {'last' if kind == 'action' else 'first'}"
             report.add(
                 "T004",
-                f"expected {wanted}, got the {signature.kind} '{signature.qualified}'",
+                f"expected {expected}, got the {signature.kind} '{signature.qualified}'",
                 function.span,
                 f"now => {signature.qualified} => notify"
                 if signature.kind == "query"
                 else f"now => {signature.qualified}",
             )
-    what = "a parameter of the function"
-    check_predicate(function.predicate, fields, outer, report, what=what)
+    subject = "a parameter of the function"
+    check_predicate(function.predicate, fields, outer, report, what=subject)
 
 
 # -------------------------------------------------------------------------------------- streams
@@ -266,9 +1005,9 @@ def _policy_function(
 def _stream(stream: Stream, outer: Scope, report: Report) -> Scope:
     match stream:
         case AtTimer(time):
-            several = isinstance(time, ArrayValue) and time.items
+            is_array = isinstance(time, ArrayValue) and time.items
             with report.no_event():
-                expect(time, Array(TIME) if several else TIME, "time", outer, report)
+                expect(time, Array(TIME) if is_array else TIME, "time", outer, report)
             return EMPTY
         case Timer(base, interval):
             with report.no_event():
@@ -319,14 +1058,14 @@ def _monitorable(call: Call, report: Report) -> None:
     others = [
         name
         for name in report.signatures.function_names(class_name)
-        if (other := report.signatures.function(class_name, name)) and other.is_monitorable
+        if (function := report.signatures.function(class_name, name)) and function.is_monitorable
     ]
     report.add(
         "T014",
         f"expected a query that can be monitored, got '{signature.qualified}'",
         call.span,
         f"ask at times: timer(base=now, interval=1h) => ..; monitorable in its class: "
-        f"{listed(others)}",
+        f"{list_names(others)}",
     )
 
 
@@ -368,27 +1107,29 @@ def _query(query: Query, outer: Scope, report: Report) -> Scope:
 def _passing(passing: tuple[Arg, ...], right: Query, left: Scope, report: Report) -> None:
     """Check `on x = y`: x an input on the right that has no value yet, y an output of the left."""
     calls = list(source_calls(right))
-    found = [report.signatures.function(c.selector.class_name, c.function) for c in calls]
-    signatures = [signature for signature in found if signature is not None]
+    known_signatures = [
+        report.signatures.function(c.selector.class_name, c.function) for c in calls
+    ]
+    signatures = [signature for signature in known_signatures if signature is not None]
     if len(signatures) < len(calls) or not calls:
         for arg in passing:
             type_of(arg.value, left, report)
         return
-    arguments(passing, signatures, left, report, _given(calls, right))
+    arguments(passing, signatures, left, report, _given_inputs(calls, right))
 
 
-def _given(calls: Sequence[Call], query: Query) -> set[tuple[int, str]]:
+def _given_inputs(calls: Sequence[Call], query: Query) -> set[tuple[int, str]]:
     """Return the inputs of calls, by their place, that have a value or get one by a join inside.
 
     What such a join passes counts as given in all calls of its right side.
     """
-    given = {(i, arg.name) for i, call in enumerate(calls) for arg in call.args}
+    given_inputs = {(i, arg.name) for i, call in enumerate(calls) for arg in call.args}
     while isinstance(query, Filter | Aggregate):
         query = query.query
     if isinstance(query, Join):
         first = len(list(source_calls(query.left)))
-        given |= {(i, arg.name) for arg in query.passing for i in range(first, len(calls))}
-    return given
+        given_inputs |= {(i, arg.name) for arg in query.passing for i in range(first, len(calls))}
+    return given_inputs
 
 
 def _aggregate(query: Aggregate, outer: Scope, report: Report) -> Scope:
@@ -421,4 +1162,255 @@ def _aggregate(query: Aggregate, outer: Scope, report: Report) -> Scope:
 
 def _numeric_outputs(scope: Scope) -> str:
     numeric = sorted(name for name, type_ in scope.types.items() if is_numeric(type_))
-    return f"outputs with numbers: {listed(numeric)}"
+    return f"outputs with numbers: {list_names(numeric)}"
+
+
+# What begins no comparison, and what is a value wherever one may stand (grammar.lark).
+_NEVER_COMPARED = frozenset({"false", "not", "true"})
+_NEVER_PASSED = frozenset({"false", "now", "null", "true"})
+_TEXTS = frozenset({"doc", "url", "string_values", "confirmation", "confirmation_remote"})
+_BOOLEANS = frozenset({"additive", "unique", "easily_understood", "hard_understand"})
+_FACETS = ("loader", "config")
+
+
+def check_class(definition: ClassDef) -> list[Problem]:
+    """Return the mistakes of a class, in the order of the text; some are warnings.
+
+    >>> from genie_dp.languages.types import STRING
+    >>> beep = FunctionDecl("action", "beep", (ParamDecl("sound", "out", STRING),))
+    >>> [p.code for p in check_class(ClassDef("org.bell", functions=(beep, beep)))]
+    ['T032', 'T030', 'T032']
+    """
+    return list(_class(definition))
+
+
+def _class(definition: ClassDef) -> Iterator[Problem]:
+    if definition.name in definition.extends:
+        yield _problem(
+            "T038",
+            f"expected another class after 'extends', got '@{definition.name}' itself",
+            definition.span,
+        )
+    yield from _annotations(definition.annotations)
+    yield from _imports(definition)
+    yield from _entities(definition.entities)
+    yield from _functions(definition.functions)
+
+
+def _problem(code: str, message: str, span: Span | None, hint: str | None = None) -> Problem:
+    return Problem(code, message, span, hint)
+
+
+def _entities(entities: Iterable[EntityDecl]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for declaration in entities:
+        if declaration.name in seen:
+            yield _again("T030", "entity type", declaration.name, declaration.span)
+        seen.add(declaration.name)
+
+
+def _again(code: str, what: str, name: str, span: Span | None) -> Problem:
+    hint = "keep one of them" if code == "T036" else "rename one of them"
+    return _problem(code, f"expected a new {what}, got '{name}' again", span, hint)
+
+
+# ------------------------------------------------------------------------------------ imports
+
+
+def _imports(definition: ClassDef) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for declaration in definition.imports:
+        for facet in declaration.facets:
+            if facet in seen:
+                yield _again("T037", "facet", facet, declaration.span)
+            seen.add(facet)
+            if definition.is_abstract and facet in _FACETS:
+                yield _abstract_import(declaration, facet)
+
+
+def _abstract_import(declaration: ImportDecl, facet: str) -> Problem:
+    return _problem(
+        "T037",
+        f"expected no {facet} in an abstract class, got '{facet}' from '@{declaration.module}'",
+        declaration.span,
+        f"import the {facet} in the classes that extend this one",
+    )
+
+
+# ---------------------------------------------------------------------------------- functions
+
+
+def _functions(functions: tuple[FunctionDecl, ...]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for function in functions:
+        if function.name in seen:
+            yield _again("T030", "function", function.name, function.span)
+        seen.add(function.name)
+        yield from _function(function)
+
+
+def _function(function: FunctionDecl) -> Iterator[Problem]:
+    if function.name in function.extends:
+        message = f"expected another function after 'extends', got '{function.name}' itself"
+        yield _problem("T038", message, function.span)
+    if function.kind == "action":
+        yield from _action(function)
+    seen: set[str] = set()
+    for param in function.params:
+        if param.name in seen:
+            yield _again("T031", "parameter", param.name, param.span)
+        seen.add(param.name)
+        yield from _name(param)
+        yield from _type(param.type, param)
+        yield from _annotations(param.annotations)
+    yield from _annotations(function.annotations)
+    yield from _poll_interval(function)
+
+
+def _action(function: FunctionDecl) -> Iterator[Problem]:
+    for word, is_set in (
+        ("monitorable", function.is_monitorable),
+        ("list", function.is_list),
+    ):
+        if is_set:
+            yield _problem(
+                "T033",
+                f"expected a query after '{word}', got the action '{function.name}'",
+                function.span,
+                f"drop '{word}', or declare a query",
+            )
+    for param in function.params:
+        if param.direction == "out":
+            yield Problem(
+                "T032",
+                f"expected only inputs in the action '{function.name}', got its output"
+                f" '{param.name}'",
+                param.span,
+                "programs cannot use it: drop it, or declare a query",
+                severity="warning",
+            )
+
+
+def _name(param: ParamDecl) -> Iterator[Problem]:
+    """Report a name that programs cannot say: it would be read as another thing."""
+    is_value = param.name in _NEVER_PASSED or named_value(param.name) is not None
+    if param.name in _NEVER_COMPARED or (param.direction == "out" and is_value):
+        yield _problem(
+            "T034",
+            f"expected a name for '{param.name}' that means nothing else in programs",
+            param.span,
+            f"call it {param.name}_value, or the like",
+        )
+
+
+def _type(type_: Type, param: ParamDecl) -> Iterator[Problem]:
+    match type_:
+        case Array(element):
+            yield from _type(element, param)
+        case Measure(unit) if unit not in UNITS:
+            message = f"expected a unit of measure for '{param.name}', got '{unit}'"
+            yield _problem("T022", message, param.span, name_hint(unit, list(UNITS), "units"))
+        case Enum(values):
+            for value in sorted({v for v in values if values.count(v) > 1}):
+                yield _again("T039", f"value for '{param.name}'", value, param.span)
+        case _:
+            return
+
+
+# -------------------------------------------------------------------------------- annotations
+
+
+def _poll_interval(function: FunctionDecl) -> Iterator[Problem]:
+    for annotation in function.annotations:
+        if annotation.name != "poll_interval":
+            continue
+        if function.kind != "query" or not function.is_monitorable:
+            subject = (
+                "an action" if function.kind == "action" else "a query that is not monitorable"
+            )
+            yield _problem(
+                "T035",
+                f"expected no poll_interval on {subject}, got one on '{function.name}'",
+                annotation.span or function.span,
+                "declare it 'monitorable query', or drop the annotation",
+            )
+        value = annotation.value
+        if not isinstance(value, MeasureValue) or not _is_duration(value):
+            yield _problem(
+                "T035",
+                f"expected a duration for 'poll_interval', got {_show_value(value)}",
+                annotation.span or function.span,
+                "write a time with its unit, such as #[poll_interval=10min]",
+            )
+
+
+def _is_duration(value: MeasureValue) -> bool:
+    return all(same_base(unit, "ms") for _, unit in value.parts)
+
+
+def _annotations(annotations: tuple[Annotation, ...]) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for annotation in annotations:
+        if annotation.name in seen:
+            yield _again("T036", "annotation", annotation.name, annotation.span)
+        seen.add(annotation.name)
+        expected = _expect_annotation(annotation)
+        if expected is not None and not expected[1](annotation.value):
+            value = _show_value(annotation.value)
+            yield _problem(
+                "T036",
+                f"expected {expected[0]} for '{annotation.name}', got {value}",
+                annotation.span,
+                f"write #{'_' if annotation.natural else ''}[{annotation.name}={expected[2]}]",
+            )
+
+
+def _expect_annotation(annotation: Annotation) -> tuple[str, Callable[[object], bool], str] | None:
+    """Return what the value of a known annotation must be: in words, as a test, an example."""
+    if annotation.name in _TEXTS:
+        return "a text", _is_text, '".."'
+    if annotation.name in _BOOLEANS:
+        return "true or false", _is_boolean, "true"
+    if annotation.name == "formatted":
+        return "a list", _is_list, "[..]"
+    if annotation.name == "accepts":
+        return "a text or a list of texts", _is_texts, '["tt:song_title"]'
+    if annotation.name == "enum":
+        return "a table", _is_table, '{name="words"}'
+    return None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_boolean(value: object) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, tuple)
+
+
+def _is_texts(value: object) -> bool:
+    return _is_text(value) or (isinstance(value, tuple) and all(map(_is_text, value)))
+
+
+def _is_table(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _show_value(value: object) -> str:
+    match value:
+        case MeasureValue():
+            return "".join(f"{number}{unit}" for number, unit in value.parts)
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return f'the text "{value}"'
+        case tuple():
+            return "a list"
+        case dict():
+            return "a table"
+        case _:
+            return str(value)

@@ -1,22 +1,121 @@
 """The reader with Duckling: what the grammar knows, and the dates that it does not."""
 
 import importlib.util
+import json
+import logging
 import re
+import selectors
+import subprocess
+import sys
+import threading
 from bisect import bisect_left
-from collections.abc import Iterator
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from time import monotonic
+from typing import IO, Any
 
-from genie_dp.augment.written.dates import MONTHS
+from genie_dp.augment.written import MONTHS
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.parser.reading.choose import chosen
-from genie_dp.parser.reading.days import recurs
-from genie_dp.parser.reading.duckling_process import DucklingProcess
-from genie_dp.parser.reading.grammar_reader import GrammarReader, checked_sentence, read_choices
+from genie_dp.languages.types import is_slot
+from genie_dp.parser.reading.dates import recurs
+from genie_dp.parser.reading.grammar_reader import (
+    GrammarReader,
+    checked_sentence,
+    read_choices,
+    take_longest,
+)
+from genie_dp.parser.reading.numbers import SMALL
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.reading import LOCALE, Candidate, Locale, Reading
-from genie_dp.parser.reading.sentence import Sentence, words_of
+from genie_dp.parser.reading.sentence import TextTokens, words_of
+
+LOG = logging.getLogger(__name__)
+# Seconds until the process answers for the first time: it loads 66 MB.
+_START = 20.0
+
+
+class DucklingProcess:
+    """A process that reads times; killed when it is late, started again when it is asked next.
+
+    Attributes:
+        deadline: seconds for an answer.
+        late: how often it was killed.
+    """
+
+    def __init__(self, *, deadline: float = 1.0):
+        """Start nothing yet."""
+        self.deadline = deadline
+        self.late = 0
+        self._process: subprocess.Popen[str] | None = None
+        self._lock = threading.Lock()
+
+    def ask(self, texts: Sequence[str], now: datetime) -> list[list[dict[str, Any]]] | None:
+        """Return what Duckling finds in each text, None if it took too long or died."""
+        if not texts:
+            return []
+        seconds = int(now.replace(tzinfo=UTC).timestamp())
+        request = json.dumps({"texts": list(texts), "time": seconds}) + "\n"
+        with self._lock:
+            process, seconds_left = self._running()
+            stdin, stdout = process.stdin, process.stdout
+            assert stdin is not None
+            assert stdout is not None
+            try:
+                stdin.write(request)
+                stdin.flush()
+            except BrokenPipeError:
+                self._stop()
+                return None
+            line = _line(stdout, seconds_left)
+            if not line:
+                self.late += 1
+                self._stop()
+                LOG.warning("Duckling gave no answer in %.1f s: read without it", seconds_left)
+                return None
+        answers: list[list[dict[str, Any]]] = json.loads(line)
+        return answers
+
+    def close(self) -> None:
+        """End the process."""
+        with self._lock:
+            self._stop()
+
+    def _running(self) -> tuple[subprocess.Popen[str], float]:
+        if self._process is not None and self._process.poll() is None:
+            return self._process, self.deadline
+        self._stop()
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "genie_dp.parser.reading.duckling_worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+        )
+        return self._process, self.deadline + _START
+
+    def _stop(self) -> None:
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        process.wait()
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(BrokenPipeError):  # what was not written is not wanted any more
+                    pipe.close()
+
+
+def _line(stdout: IO[str], seconds: float) -> str:
+    """Return the next line, or what came of it until time was up."""
+    end = monotonic() + seconds
+    with selectors.DefaultSelector() as selector:
+        selector.register(stdout, selectors.EVENT_READ)
+        # A worker writes a line at once, so that it is whole when there is anything.
+        if selector.select(max(0.0, end - monotonic())):
+            return stdout.readline()
+    return ""
+
 
 # Words around which Duckling is asked; it reads times into many others ("do", "sun", "the one").
 _TRIGGERS = words_of(
@@ -33,6 +132,7 @@ _CLOCK = re.compile(r"\d{1,2}(?::\d\d)?(?:am|pm)|\d{1,2}:\d\d")
 _CLOCK_WORDS = words_of("am pm noon midnight o'clock morning afternoon evening night in the at")
 _RANGES = words_of("between from to and until till - – through by since every each")
 # Duckling takes the place of the person for UTC, and would move the time there.
+_SPELLED = frozenset((*SMALL, "half", "quarter", "past"))
 _ZONES = words_of("utc gmt bst cet cest est edt cst cdt mst mdt pst pdt ist jst")
 _COUNTED = frozenset(("days", "weeks", "months", "years", "hours", "minutes"))
 _ALONE = [[month] for month in MONTHS]
@@ -83,64 +183,60 @@ class DucklingReader:
         """End Duckling's process."""
         self.process.close()
 
-    def _more(self, s: Sentence, now: datetime, known: list[Candidate]) -> Iterator[Candidate]:
+    def _more(self, s: TextTokens, now: datetime, known: list[Candidate]) -> Iterator[Candidate]:
         """Yield the times that are longer than those of the grammar."""
         spans = windows(s)
-        answers = self.process.ask([masked(s, span) for span in spans], now)
-        for (first, end), found in zip(spans, answers or (), strict=False):
-            for entity in found:
+        answers = self.process.ask([mask_slots(s, span) for span in spans], now)
+        for (first, end), entities in zip(spans, answers or (), strict=False):
+            for entity in entities:
                 candidate = _candidate(s, entity, s.starts[first], s.ends[end - 1])
-                if candidate is None or not _is_whole(s, candidate) or _recurs(s, candidate):
+                # "5 yesterday" of "$5 yesterday" does not begin where a token does.
+                if (
+                    candidate is None
+                    or candidate.start not in s.starts
+                    or candidate.end not in s.ends
+                    or recurs(s, bisect_left(s.starts, candidate.start))
+                ):
                     continue
                 if not _is_known(candidate, known) and not _is_several(candidate, known):
                     yield candidate
 
 
-def _is_whole(s: Sentence, one: Candidate) -> bool:
-    """Tell whether a time begins and ends where tokens do: "5 yesterday" of "$5 yesterday" not."""
-    return one.start in s.starts and one.end in s.ends
-
-
-def _recurs(s: Sentence, one: Candidate) -> bool:
-    """Tell whether "every" stands before a time: then it is no date."""
-    return recurs(s, bisect_left(s.starts, one.start))
-
-
-def windows(s: Sentence) -> tuple[tuple[int, int], ...]:
+def windows(s: TextTokens) -> tuple[tuple[int, int], ...]:
     """Return the places (first, end) of a sentence that Duckling is asked for.
 
     None holds more than four triggers, and there are no more than eight.
     """
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     triggers = 0
-    for at, word in enumerate(s.words):
+    for i, word in enumerate(s.words):
         s.work[0] += 1
         if word not in _TRIGGERS and _CLOCK.fullmatch(word) is None:
             continue
-        first, end = max(0, at - _AROUND), min(len(s.words), at + _AROUND + 1)
-        if found and first < found[-1][1] and triggers < _MOST_PHRASES:
-            found[-1] = (found[-1][0], end)
+        first, end = max(0, i - _AROUND), min(len(s.words), i + _AROUND + 1)
+        if spans and first < spans[-1][1] and triggers < _MOST_PHRASES:
+            spans[-1] = (spans[-1][0], end)
             triggers += 1
             continue
-        first = max(first, found[-1][1] if found else 0)
+        first = max(first, spans[-1][1] if spans else 0)
         triggers = 1
         if first < end:
-            found.append((first, end))
-    return tuple(found[:_MOST_WINDOWS])
+            spans.append((first, end))
+    return tuple(spans[:_MOST_WINDOWS])
 
 
-def masked(s: Sentence, span: tuple[int, int]) -> str:
+def mask_slots(s: TextTokens, span: tuple[int, int]) -> str:
     """Return the text of a window; placeholders become letters, for their digits are no numbers."""
     start = s.starts[span[0]]
     text = s.text[start : s.ends[span[1] - 1]]
-    for at in range(*span):
-        if is_slot(s.words[at]):
-            begin, end = s.starts[at] - start, s.ends[at] - start
+    for i in range(*span):
+        if is_slot(s.words[i]):
+            begin, end = s.starts[i] - start, s.ends[i] - start
             text = text[:begin] + "x" * (end - begin) + text[end:]
     return text
 
 
-def _candidate(s: Sentence, entity: dict[str, Any], offset: int, last: int) -> Candidate | None:
+def _candidate(s: TextTokens, entity: dict[str, Any], offset: int, last: int) -> Candidate | None:
     value = entity["value"]
     start, end = offset + entity["start"], offset + entity["end"]
     words = s.text[start:end].casefold().split()
@@ -163,29 +259,29 @@ def _candidate(s: Sentence, entity: dict[str, Any], offset: int, last: int) -> C
     except ValueError:  # a year that no calendar has
         return None
     if value["grain"] in ("hour", "minute", "second"):
-        if all(w in _CLOCK_WORDS or w[:1].isdigit() or _is_spelled(w) for w in words):
+        if all(w in _CLOCK_WORDS or w[:1].isdigit() or w in _SPELLED for w in words):
             text = f"time:{then.hour}:{then.minute:02d}:{then.second:02d}"
             return Candidate(start, end, "TIME", text)
         return Candidate(start, end, "DATE", f"date:{then.isoformat()}")
     return Candidate(start, end, "DATE", f"date:{then.date().isoformat()}")
 
 
-def _is_spelled(word: str) -> bool:
-    from genie_dp.parser.reading.numbers import SMALL
-
-    return word in SMALL or word in ("half", "quarter", "past")
-
-
-def _is_several(one: Candidate, known: list[Candidate]) -> bool:
+def _is_several(candidate: Candidate, known: list[Candidate]) -> bool:
     """Tell whether a candidate swallows two times of day: "5 pm at 5 pm"."""
-    inside = [k for k in known if k.stem == "TIME" and one.start <= k.start and k.end <= one.end]
-    return len(chosen([k for k in inside if not k.is_weak])) > 1
+    inside = [
+        k
+        for k in known
+        if k.stem == "TIME" and candidate.start <= k.start and k.end <= candidate.end
+    ]
+    return len(take_longest([k for k in inside if not k.is_weak])) > 1
 
 
-def _is_known(one: Candidate, known: list[Candidate]) -> bool:
+def _is_known(candidate: Candidate, known: list[Candidate]) -> bool:
     """Tell whether the grammar has a value that covers, or reaches beyond, a candidate."""
     return any(
-        k.start < one.end and one.start < k.end and k.end - k.start >= one.end - one.start
+        k.start < candidate.end
+        and candidate.start < k.end
+        and k.end - k.start >= candidate.end - candidate.start
         for k in known
-        if not k.is_weak or (k.start, k.end) == (one.start, one.end)
+        if not k.is_weak or (k.start, k.end) == (candidate.start, candidate.end)
     )

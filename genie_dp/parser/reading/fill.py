@@ -1,15 +1,132 @@
-"""Programs with the values of a sentence in them, ready to be shown, checked and executed."""
+"""Programs with the values of a sentence in them; names are looked up in lists."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
-from genie_dp.languages.thingtalk.fill import fill as filled_tree
-from genie_dp.languages.thingtalk.fill import placeholders
-from genie_dp.parser.reading.names import Name, Names
+from genie_dp.languages.library import Library
+from genie_dp.languages.thingtalk.ast import EntityValue
+from genie_dp.languages.thingtalk.placeholders import fill as filled_tree
+from genie_dp.languages.thingtalk.placeholders import placeholders
+from genie_dp.languages.thingtalk.traverse import rewrite
+from genie_dp.languages.types import Entity, slot_stem
 from genie_dp.parser.reading.reading import ReadValue
+from genie_dp.skills.model import SkillLibrary
+from genie_dp.skills.words import tokenize
+
+How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
+# Of 100, in rapidfuzz's ratio: "beetles" is 85.7 to "beatles", "beatls" 92.3.
+THRESHOLD = 85.0
+_MARGIN = 3.0
+_ARTICLES = frozenset(("the", "a", "an", "my", "our"))
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """An entity that was said by name.
+
+    Attributes:
+        kind: its type, such as "com.spotify:song".
+        said: the words.
+        value: the value of the list, or the words where none was found.
+        how: "exact", "normalised" (but for case, articles and punctuation), "nearest" (but for a
+            slip), "unknown" (the list has none that is near, or two), "unlisted" (the type has no
+            list, as anything may be one).
+    """
+
+    kind: str
+    said: str
+    value: str
+    how: How
+
+
+@dataclass(frozen=True)
+class EntityNames:
+    """The names that a library's lists have.
+
+    Attributes:
+        library: the skills.
+        threshold: how alike a name must be to one of a list, of 100.
+    """
+
+    library: SkillLibrary
+    threshold: float = THRESHOLD
+    _lists: dict[str, tuple[dict[str, str], dict[str, str]] | None] = field(default_factory=dict)
+
+    def find(self, kind: str, said: str) -> Name:
+        """Return what an entity's name stands for."""
+        listed = self._list(kind)
+        if listed is None:
+            return Name(kind, said, said, "unlisted")
+        exact, normal = listed
+        if said in exact:
+            return Name(kind, said, said, "exact")
+        key = normalise(said)
+        if key in normal:
+            return Name(kind, said, normal[key], "normalised")
+        nearest = self._near(key, tuple(normal))
+        if len(nearest) == 1:
+            return Name(kind, said, normal[nearest[0]], "nearest")
+        return Name(kind, said, said, "unknown")
+
+    def resolve(self, program: Any) -> tuple[Any, tuple[Name, ...]]:
+        """Return a program with the values of the lists, and every name that was looked up."""
+        looked_up: list[Name] = []
+
+        def replace_name(node: Any) -> Any:
+            if not isinstance(node, EntityValue) or node.value is None or node.display is not None:
+                return node
+            if node.kind.startswith("tt:") and self._list(node.kind) is None:
+                return node
+            # Who types an address means that one, not another that a list has for examples.
+            if not str(slot_stem(Entity(node.kind))).startswith("GENERIC_ENTITY"):
+                return node
+            name = self.find(node.kind, node.value)
+            looked_up.append(name)
+            return replace(node, value=name.value) if name.value != node.value else node
+
+        return rewrite(program, replace_name), tuple(looked_up)
+
+    def _list(self, kind: str) -> tuple[dict[str, str], dict[str, str]] | None:
+        if kind not in self._lists:
+            values = [v for name in self._kinds(kind) for v in self.library.values(name)]
+            normal: dict[str, str] = {}
+            for value in values:
+                normal.setdefault(normalise(value), value)
+            self._lists[kind] = (dict.fromkeys(values, ""), normal) if values else None
+        return self._lists[kind]
+
+    def _kinds(self, kind: str) -> list[str]:
+        """Return a type and those that it extends."""
+        kinds = [kind]
+        for name in kinds:
+            declared = self.library.entity_types.get(name)
+            kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
+        return kinds
+
+    def _near(self, name: str, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the name that is nearest, or two of which neither is clearly nearer."""
+        from rapidfuzz import fuzz, process
+
+        matches = process.extract(
+            name, names, scorer=fuzz.ratio, limit=2, score_cutoff=self.threshold
+        )
+        if len(matches) > 1 and matches[0][1] - matches[1][1] >= _MARGIN:
+            matches = matches[:1]
+        return tuple(match[0] for match in matches)
+
+
+def normalise(name: str) -> str:
+    """Return a name without case, articles and punctuation.
+
+    >>> normalise("The Beatles!"), normalise("the")
+    ('beatles', 'the')
+    """
+    words = [token for token in tokenize(name.casefold()) if any(c.isalnum() for c in token)]
+    short = [word for word in words if word not in _ARTICLES]
+    return " ".join(short or words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +144,7 @@ class Filled:
     names: tuple[Name, ...] = ()
 
     @property
-    def unresolved(self) -> tuple[Name, ...]:
+    def unknown_names(self) -> tuple[Name, ...]:
         """Return the names that no list has; they stand in the program as they were said."""
         return tuple(name for name in self.names if name.how == "unknown")
 
@@ -37,8 +154,8 @@ def fill(
     values: Mapping[str, ReadValue],
     *,
     language: Language,
-    library: Any = None,
-    names: Names | None = None,
+    library: Library | None = None,
+    names: EntityNames | None = None,
 ) -> Filled:
     """Return a predicted program with the values of its sentence.
 
@@ -53,21 +170,21 @@ def fill(
         GenieError: I010, a placeholder has no value; I011, values of another language; or what
             the language says of a program that it cannot read.
     """
-    if language.name != "thingtalk":
+    if not language.reads_values:
         message = f"expected a program in thingtalk, got one in {language.name}"
         raise GenieError(Problem("I011", message, hint="dates and measures are ThingTalk's"))
-    said = {token: (read.value, _words(read)) for token, read in values.items()}
-    tree = filled_tree(language.from_tokens(program), said)
-    left = placeholders(tree)
-    if left:
-        known = ", ".join(values) or "none"
-        message = f"the program has {left[0]}, which stands for no value of the sentence"
-        raise GenieError(Problem("I010", message, hint=f"the sentence has: {known}"))
-    found: tuple[Name, ...] = ()
+    replacements = {token: (read.value, _words(read)) for token, read in values.items()}
+    tree = filled_tree(language.from_tokens(program), replacements)
+    unfilled = placeholders(tree)
+    if unfilled:
+        available = ", ".join(values) or "none"
+        message = f"the program has {unfilled[0]}, which stands for no value of the sentence"
+        raise GenieError(Problem("I010", message, hint=f"the sentence has: {available}"))
+    looked_up: tuple[Name, ...] = ()
     if names is not None:
-        tree, found = names.resolved(tree)
+        tree, looked_up = names.resolve(tree)
     tree = language.canonical(tree, library)
-    return Filled(tree, language.tokens(tree, library), found)
+    return Filled(tree, language.tokens(tree, library), looked_up)
 
 
 def _words(read: ReadValue) -> str:

@@ -3,15 +3,12 @@
 import importlib.util
 from collections.abc import Iterator, Sequence
 from datetime import datetime
+from itertools import combinations, product
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.parser.reading.choose import by_context, choices
-from genie_dp.parser.reading.clock import times
-from genie_dp.parser.reading.days import days
+from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
-from genie_dp.parser.reading.measures import measures
-from genie_dp.parser.reading.moments import moments
-from genie_dp.parser.reading.money import money
+from genie_dp.parser.reading.measures import measures, money
 from genie_dp.parser.reading.numbers import number_at, numbers
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.places import places
@@ -24,8 +21,106 @@ from genie_dp.parser.reading.reading import (
     Reading,
     ReadValue,
 )
-from genie_dp.parser.reading.sentence import Sentence, sentence
+from genie_dp.parser.reading.sentence import TextTokens, sentence, words_of
 from genie_dp.skills.words import token_places, tokenize
+
+# Of equally long candidates the first of these.
+_ORDER = (
+    "QUOTED_STRING", "EMAIL_ADDRESS", "URL", "PATH_NAME", "PHONE_NUMBER", "USERNAME", "HASHTAG",
+    "DATE", "TIME", "CURRENCY", "DURATION", "MEASURE", "LOCATION", "NUMBER",
+)  # fmt: skip
+_RANK = {stem: rank for rank, stem in enumerate(_ORDER)}
+_WEIGHED = words_of(
+    """
+    weigh weighs weight weighing heavy heavier lighter lift lifting lose lost gain gained lb lbs
+    flour sugar potatoes apples meat chicken beef
+    """
+)
+_MOST_DOUBTFUL = 16  # of these no more than three are read otherwise at a time: 696 ways
+
+Options = tuple[tuple[Candidate, ...], ...]
+
+
+def rank(candidate: Candidate) -> tuple[int, int, int]:
+    """Return the key by which candidates are taken."""
+    stem = "MEASURE" if candidate.stem.startswith("MEASURE_") else candidate.stem
+    return candidate.start - candidate.end, candidate.start, _RANK[stem]
+
+
+def take_longest(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates that do not overlap, the longest taken first, in the order of the text."""
+    taken: list[Candidate] = []
+    used: set[int] = set()
+    for candidate in sorted(candidates, key=rank):
+        places = range(candidate.start, candidate.end)
+        if used.isdisjoint(places):
+            used.update(places)
+            taken.append(candidate)
+    return sorted(taken)
+
+
+def by_context(candidates: Sequence[Candidate], words: Sequence[str]) -> list[Candidate]:
+    """Return the candidates without money that is weighed."""
+    if _WEIGHED.isdisjoint(words):
+        return list(candidates)
+    weights = {(c.start, c.end) for c in candidates if c.stem == "MEASURE_kg"}
+    return [
+        c._replace(is_weak=True) if c.stem == "CURRENCY" and (c.start, c.end) in weights else c
+        for c in candidates
+    ]
+
+
+def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int, list[Candidate]]]:
+    """Yield (doubt, what to take) of up to so many ways to read, the likeliest first."""
+    first = take_longest([c for c in candidates if not c.is_weak])
+    yield 0, first
+    if most <= 1:
+        return
+    sites = [_options(candidate, candidates) for candidate in first]
+    sites += [((), (weak,)) for weak in _free_weak(candidates, first)]
+    doubtful = [i for i, options in enumerate(sites) if len(options) > 1][:_MOST_DOUBTFUL]
+    seen = {tuple(first)}
+    for doubt in (1, 2, 3):
+        for picked in combinations(doubtful, doubt):
+            others = [sites[i][1:] if i in picked else sites[i][:1] for i in range(len(sites))]
+            for parts in product(*others):
+                taken = tuple(sorted(c for part in parts for c in part))
+                if taken in seen or _overlaps(taken):
+                    continue
+                seen.add(taken)
+                yield doubt, list(taken)
+                if len(seen) >= most:
+                    return
+
+
+def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
+    """Return what may be taken in place of a candidate, itself first."""
+    inside = [
+        c
+        for c in candidates
+        if candidate.start <= c.start and c.end <= candidate.end and c != candidate
+    ]
+    equal = [c for c in inside if (c.start, c.end) == (candidate.start, candidate.end)]
+    smaller = [c for c in inside if (c.start, c.end) != (candidate.start, candidate.end)]
+    options: list[tuple[Candidate, ...]] = [(candidate,)]
+    if candidate.stem in ("DATE", "TIME", "MEASURE_m", "DURATION"):
+        parts = take_longest([c for c in smaller if not c.is_weak])
+        if parts:
+            options.append(tuple(parts))
+    options += [(c,) for c in sorted(equal, key=rank)]
+    options += [(c,) for c in smaller if c.stem != candidate.stem and candidate.stem == "DATE"]
+    if candidate.is_soft:
+        options.append(())
+    return tuple(dict.fromkeys(options))
+
+
+def _free_weak(candidates: Sequence[Candidate], taken: Sequence[Candidate]) -> list[Candidate]:
+    weak = [c for c in candidates if c.is_weak]
+    return [c for c in weak if all(c.end <= t.start or t.end <= c.start for t in taken)]
+
+
+def _overlaps(taken: Sequence[Candidate]) -> bool:
+    return any(a.end > b.start for a, b in zip(taken, taken[1:], strict=False))
 
 
 class GrammarReader:
@@ -56,21 +151,21 @@ class GrammarReader:
         s = checked_sentence(text, locale)
         return read_choices(s, list(self.candidates(s, now)), most=most, phrases=self.phrases)
 
-    def candidates(self, s: Sentence, now: datetime) -> Iterator[Candidate]:
+    def candidates(self, s: TextTokens, now: datetime) -> Iterator[Candidate]:
         """Yield all that may be a value."""
-        found = with_scales(s, tuple(number_at(s, at) for at in range(len(s.words))))
+        token_numbers = with_scales(s, tuple(number_at(s, i) for i in range(len(s.words))))
         yield from marks(s)
-        yield from numbers(s, found)
-        yield from measures(s, found)
-        yield from money(s, found)
-        yield from ranges(s, found, now.date())  # first, for of equal ones the first counts
-        yield from times(s, found)
-        yield from moments(s, found, now)
-        yield from days(s, found, now)
+        yield from numbers(s, token_numbers)
+        yield from measures(s, token_numbers)
+        yield from money(s, token_numbers)
+        yield from ranges(s, token_numbers, now.date())  # first, for of equal ones the first counts
+        yield from times(s, token_numbers)
+        yield from moments(s, token_numbers, now)
+        yield from days(s, token_numbers, now)
         yield from places(s)
 
 
-def checked_sentence(text: str, locale: Locale) -> Sentence:
+def checked_sentence(text: str, locale: Locale) -> TextTokens:
     """Return a text cut into tokens, or raise GenieError I002 if it is too long."""
     if len(text) > MOST_CHARACTERS:
         message = f"expected at most {MOST_CHARACTERS:,} characters, got {len(text):,}"
@@ -79,14 +174,14 @@ def checked_sentence(text: str, locale: Locale) -> Sentence:
 
 
 def read_choices(
-    s: Sentence, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
+    s: TextTokens, candidates: Sequence[Candidate], *, most: int, phrases: Phrases = NO_PHRASES
 ) -> tuple[Reading, ...]:
     """Return the readings that the candidates allow."""
-    fitting = phrases.weakened(by_context(candidates, s.words), s)
+    fitting = phrases.weaken(by_context(candidates, s.words), s)
     return tuple(_reading(s, taken, doubt) for doubt, taken in choices(fitting, most=most))
 
 
-def _reading(s: Sentence, taken: Sequence[Candidate], doubt: int) -> Reading:
+def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
     tokens: list[str] = []
     values: dict[str, ReadValue] = {}
     names = _Names({word for word, masked in zip(s.words, s.masked, strict=True) if masked})
@@ -95,13 +190,17 @@ def _reading(s: Sentence, taken: Sequence[Candidate], doubt: int) -> Reading:
     for token, begin, end in token_places(s.text):
         start = max(begin, last)
         while waiting and waiting[-1].start < end:
-            one = waiting.pop()
-            tokens.extend(tokenize(s.text[start : one.start]) if start < one.start else ())
-            name = names.next(one.stem)
-            tokens.extend((name, *one.after.split()))
-            text = s.text[one.start : one.end]
-            values[name] = ReadValue(one.type, one.value, text, (one.start, one.end))
-            start = last = max(start, one.end)
+            candidate = waiting.pop()
+            tokens.extend(
+                tokenize(s.text[start : candidate.start]) if start < candidate.start else ()
+            )
+            name = names.next(candidate.stem)
+            tokens.extend((name, *candidate.after.split()))
+            text = s.text[candidate.start : candidate.end]
+            values[name] = ReadValue(
+                candidate.type, candidate.value, text, (candidate.start, candidate.end)
+            )
+            start = last = max(start, candidate.end)
         if start == begin and end > last:
             tokens.append(token)
         elif start < end:

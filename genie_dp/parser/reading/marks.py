@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from genie_dp.languages.thingtalk.token_values import quoted
+from genie_dp.languages.thingtalk.tokens import quote_words
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import Sentence
+from genie_dp.parser.reading.sentence import TextTokens
 
 _QUOTES = re.compile(
     r'(?<!\w)"([^"\n]{1,500})"|“([^“”\n]{1,500})”|«([^«»\n]{1,500})»'
@@ -44,13 +44,13 @@ _LIKE_A_PHONE = re.compile(r"\d[\d ().-]{5,}\d")
 _NANP = frozenset(("US", "CA"))
 
 
-def marks(s: Sentence) -> Iterator[Candidate]:
+def marks(s: TextTokens) -> Iterator[Candidate]:
     """Yield the candidates that are told by their shape."""
     yield from _quotes(s)
-    for at, word in enumerate(s.words):
-        if s.masked[at] or (at and s.text[s.starts[at] - 1] in "@#/\\"):
+    for i, word in enumerate(s.words):
+        if s.masked[i] or (i and s.text[s.starts[i] - 1] in "@#/\\"):
             continue
-        yield from _at(s, at, word)
+        yield from _shapes_at(s, i, word)
     yield from _phones(s)
 
 
@@ -60,10 +60,10 @@ def entity(text: str, kind: str) -> str:
     >>> entity("bob", "tt:username")
     '" bob " ^^tt:username'
     """
-    return f"{quoted(text)} ^^{kind}"
+    return f"{quote_words(text)} ^^{kind}"
 
 
-def _quotes(s: Sentence) -> Iterator[Candidate]:
+def _quotes(s: TextTokens) -> Iterator[Candidate]:
     for match in _QUOTES.finditer(s.text):
         text = " ".join(next(group for group in match.groups() if group is not None).split())
         is_masked = any(
@@ -72,13 +72,15 @@ def _quotes(s: Sentence) -> Iterator[Candidate]:
             if masked
         )
         if text and not is_masked:
-            yield Candidate(match.start(), match.end(), "QUOTED_STRING", quoted(text))
+            yield Candidate(match.start(), match.end(), "QUOTED_STRING", quote_words(text))
 
 
-def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
+def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
     start = s.starts[at]
     first = word[:1]
-    if first == "@" and (match := _mail_around(s, at)) is not None:
+    # "o'brien@example.com" is cut before the sign.
+    is_behind = at > 0 and s.ends[at - 1] == start
+    if first == "@" and is_behind and (match := _MAIL.match(s.text, s.starts[at - 1])) is not None:
         value = entity(match[0], "tt:email_address")
         yield Candidate(match.start(), match.end(), "EMAIL_ADDRESS", value)
     elif first == "@" and (match := _NAME.match(s.text, start)) is not None:
@@ -89,7 +91,7 @@ def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
         value = entity(match[0], "tt:email_address")
         yield Candidate(start, match.end(), "EMAIL_ADDRESS", value)
     elif ("." in word or "/" in word) and (match := _LINK.match(s.text, start)) is not None:
-        text = _trimmed(match[0])
+        text = _trim_link(match[0])
         if len(text) > 4 and "/" in f"{text}/".partition("@")[0]:  # no part of an address
             yield Candidate(start, start + len(text), "URL", entity(text, "tt:url"))
     if (first in "~./" or "." in word or _follows(s, at)) and (
@@ -102,12 +104,7 @@ def _at(s: Sentence, at: int, word: str) -> Iterator[Candidate]:
             yield Candidate(start, start + len(text), "PATH_NAME", entity(text, "tt:path_name"))
 
 
-def _mail_around(s: Sentence, at: int) -> re.Match[str] | None:
-    """Return the match of "o'brien@example.com" at its second token, "@example.com"."""
-    return _MAIL.match(s.text, s.starts[at - 1]) if at and s.ends[at - 1] == s.starts[at] else None
-
-
-def _trimmed(link: str) -> str:
+def _trim_link(link: str) -> str:
     """Return a link without the punctuation after it; a bracket that it opened is its own."""
     while link[-1:] in tuple(_AFTER_LINK):
         if link[-1] == ")" and link.count("(") >= link.count(")"):
@@ -116,17 +113,17 @@ def _trimmed(link: str) -> str:
     return link
 
 
-def _follows(s: Sentence, at: int) -> bool:
+def _follows(s: TextTokens, at: int) -> bool:
     """Tell whether "/" or ":" stands right after a token: "docs/a.pdf"."""
     end = s.ends[at]
     return s.text[end : end + 1] in ("/", ":") and s.text[end + 1 : end + 2].strip() != ""
 
 
-def _is_alone(s: Sentence, start: int) -> bool:
+def _is_alone(s: TextTokens, start: int) -> bool:
     return start == 0 or not (s.text[start - 1].isalnum() or s.text[start - 1] in "@/._-")
 
 
-def _phones(s: Sentence) -> Iterator[Candidate]:
+def _phones(s: TextTokens) -> Iterator[Candidate]:
     if _LIKE_A_PHONE.search(s.text) is None:
         return
     is_nanp = s.locale.region in _NANP
@@ -141,7 +138,7 @@ def _phones(s: Sentence) -> Iterator[Candidate]:
         yield from _international(s)
 
 
-def _international(s: Sentence) -> Iterator[Candidate]:
+def _international(s: TextTokens) -> Iterator[Candidate]:
     import phonenumbers
 
     for match in phonenumbers.PhoneNumberMatcher(

@@ -1,4 +1,4 @@
-"""Measures: "6 feet 3 inches", "5 foot 10", "20 c", "half an hour", "5gb"."""
+"""Measures and money: "6 feet 3 inches", "20 c", "half an hour", "$5", "5 euros and 20 cents"."""
 
 import re
 from collections.abc import Iterator
@@ -6,16 +6,14 @@ from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 
-from genie_dp.augment.written.measures import TABLE
-from genie_dp.augment.written.numerals import plain
-from genie_dp.languages.thingtalk.slots import slot_stem
-from genie_dp.languages.thingtalk.types import UNITS, Measure
-from genie_dp.parser.reading.numbers import SMALL, Number, digits
+from genie_dp.augment.written_numbers import CURRENCIES, UNITS_BY_BASE, plain_digits
+from genie_dp.languages.types import Measure, slot_stem
+from genie_dp.parser.reading.numbers import SCALES, SMALL, Number, digits, short_number
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import Sentence, words_of
+from genie_dp.parser.reading.sentence import TextTokens, words_of
 
 # Words for units beside those that augmentation writes.
-_ALSO = {
+_UNIT_WORDS = {
     "ms": "millis msec msecs millisecs", "s": "sec secs s", "min": "mins min",
     "h": "hr hrs h", "week": "wk wks weeks", "year": "yr yrs", "mon": "mos", "day": "days",
     "km": "kms kilometre kilometres", "m": "metre metres mtrs", "cm": "cms centimetre centimetres",
@@ -83,24 +81,24 @@ class Amount(NamedTuple):
 @cache
 def unit_phrases() -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
     """Return first word -> (words of a unit, its name), the longest first."""
-    found: dict[tuple[str, ...], str] = {}
-    for unit in (unit for units in TABLE.values() for unit in units):
+    unit_names: dict[tuple[str, ...], str] = {}
+    for unit in (unit for units in UNITS_BY_BASE.values() for unit in units):
         names = (
             unit.singular,
             unit.plural,
             *unit.also,
             *unit.short,
-            *_ALSO.get(unit.name, "").split(),
+            *_UNIT_WORDS.get(unit.name, "").split(),
         )
         for name in (*names, *_PHRASES.get(unit.name, ())):
-            found.setdefault(tuple(name.replace("/", " / ").split()), unit.name)
+            unit_names.setdefault(tuple(name.replace("/", " / ").split()), unit.name)
     by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
-    for words, unit_name in sorted(found.items(), key=lambda item: -len(item[0])):
+    for words, unit_name in sorted(unit_names.items(), key=lambda item: -len(item[0])):
         by_first.setdefault(words[0], []).append((words, unit_name))
     return {first: tuple(phrases) for first, phrases in by_first.items()}
 
 
-def unit_at(s: Sentence, at: int) -> tuple[str, int] | None:
+def unit_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     """Return (unit, next place) of the longest name of a unit that begins at a token, or None."""
     for words, unit in unit_phrases().get(s.word(at), ()):
         if s.has(at, *words):
@@ -110,19 +108,19 @@ def unit_at(s: Sentence, at: int) -> tuple[str, int] | None:
     return None
 
 
-def amount_at(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Amount | None:
+def amount_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Amount | None:
     """Return a number with its unit that begins at a token, "5 km", "5km", or None."""
-    number = found[at] if at < len(found) else None
+    number = numbers[at] if at < len(numbers) else None
     if number is not None:
         number = _fraction(s, at) or number
         unit = unit_at(s, number.end)
         if unit is None or not _is_unit(s, number, unit[0]):
             return None
         return Amount(number.value, *unit)
-    return _attached(s, at)
+    return _amount_in_token(s, at)
 
 
-def _fraction(s: Sentence, at: int) -> Number | None:
+def _fraction(s: TextTokens, at: int) -> Number | None:
     """Return the half of "1/2 mile", "1/2 an hour", "3/4 of a mile", or None."""
     below = {"2": 2, "3": 3, "4": 4, "8": 8}.get(s.word(at + 2))
     above = digits(s.word(at))
@@ -132,18 +130,18 @@ def _fraction(s: Sentence, at: int) -> Number | None:
     return Number(round(above / below, 9), end + (s.word(end) in ("a", "an")))
 
 
-def _is_unit(s: Sentence, number: Number, unit: str) -> bool:
+def _is_unit(s: TextTokens, number: Number, unit: str) -> bool:
     name = s.word(number.end)
     if unit == "in" and name == "in":
         return s.word(number.end + 1) in _AFTER_INCHES and not number.is_said
     return not (number.is_said and name in _ONLY_DIGITS)
 
 
-def _attached(s: Sentence, at: int) -> Amount | None:
+def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
     """Return "5km", "5-minute", "20°c"; of "five-minute" the number is in words."""
     word = s.word(at)
     if word[:1].isalpha():
-        return _hyphened(s, at, word)
+        return _hyphen_amount(s, at, word)
     match = _ATTACHED.fullmatch(word)
     value = digits(match[1]) if match is not None else None
     if match is None or value is None or (match[2] == "s" and _is_decade(s, at)):
@@ -161,7 +159,7 @@ def _attached(s: Sentence, at: int) -> Amount | None:
     return None
 
 
-def _is_decade(s: Sentence, at: int) -> bool:
+def _is_decade(s: TextTokens, at: int) -> bool:
     """Tell whether "1990s" is no duration, nor is the "90s" of "the 90s"."""
     number = s.word(at)[:-1]
     return number.endswith("0") and (
@@ -169,16 +167,16 @@ def _is_decade(s: Sentence, at: int) -> bool:
     )
 
 
-def _hyphened(s: Sentence, at: int, word: str) -> Amount | None:
+def _hyphen_amount(s: TextTokens, at: int, word: str) -> Amount | None:
     if "-" not in word:
         return None
 
-    said, _, name = word.rpartition("-")
-    if said not in SMALL:
+    number_word, _, name = word.rpartition("-")
+    if number_word not in SMALL:
         return None
     for words, unit in unit_phrases().get(name, ()):
         if len(words) == 1 and name not in _ONLY_DIGITS:
-            return Amount(Decimal(SMALL[said]), unit, at + 1)
+            return Amount(Decimal(SMALL[number_word]), unit, at + 1)
     return None
 
 
@@ -193,41 +191,41 @@ def stem_of(unit: str) -> str:
     return stem
 
 
-def measures(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def measures(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
     """Yield the candidates that are measures."""
-    for at in range(len(s.words)):
-        amount = amount_at(s, at, found)
+    for i in range(len(s.words)):
+        amount = amount_at(s, i, numbers)
         if amount is not None:
-            yield from _with_smaller(s, at, amount, found)
-        elif s.word(at) in ("a", "an") and (one := _one_and(s, at, found)) is not None:
-            yield from _with_smaller(s, at, one, found)
-        elif s.word(at) in ("a", "an", "half", "half-hour", "quarter", "three", "1", "one"):
-            yield from _idiom(s, at)
-        if s.word(at)[:1].isdigit():
-            yield from _feet(s, at)
+            yield from _with_smaller(s, i, amount, numbers)
+        elif s.word(i) in ("a", "an") and (single := _one_and(s, i, numbers)) is not None:
+            yield from _with_smaller(s, i, single, numbers)
+        elif s.word(i) in ("a", "an", "half", "half-hour", "quarter", "three", "1", "one"):
+            yield from _idiom(s, i)
+        if s.word(i)[:1].isdigit():
+            yield from _feet(s, i)
 
 
-def _one_and(s: Sentence, at: int, found: tuple[Number | None, ...]) -> Amount | None:
+def _one_and(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Amount | None:
     """Return the hour of "an hour and 15 minutes"."""
     unit = unit_at(s, at + 1)
     if unit is None or s.word(at + 1) in _ONLY_DIGITS:
         return None
     place = unit[1] + (s.word(unit[1]) == "and")
-    smaller = amount_at(s, place, found)
+    smaller = amount_at(s, place, numbers)
     if smaller is None or (unit[0], smaller.unit) not in _PAIRS:
         return None
     return Amount(Decimal(1), *unit)
 
 
 def _value(amount: Amount) -> str:
-    return f"{plain(amount.value)} unit:{amount.unit}"
+    return f"{plain_digits(amount.value)} unit:{amount.unit}"
 
 
 def _with_smaller(
-    s: Sentence, at: int, amount: Amount, found: tuple[Number | None, ...]
+    s: TextTokens, at: int, amount: Amount, numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield "6 feet 3 inches", "2 hours and a half", "5 foot 10", else the amount alone."""
-    after = amount_at(s, amount.end, found) if _is_written(s, amount, "m") else None
+    after = amount_at(s, amount.end, numbers) if _is_written(s, amount, "m") else None
     if after is not None and _is_written(s, after, "s"):
         amount = amount._replace(unit="min")
     end, parts, last = amount.end, [_value(amount)], amount
@@ -235,15 +233,15 @@ def _with_smaller(
     for _ in range(3):
         # "between 50 minutes and 5 seconds" are two.
         following = end + (s.word(end) == "," or (s.word(end) == "and" and not is_range))
-        smaller = amount_at(s, following, found)
+        smaller = amount_at(s, following, numbers)
         if smaller is not None and last.unit == "h" and _is_written(s, smaller, "m"):
             smaller = smaller._replace(unit="min")
         if smaller is None or (last.unit, smaller.unit) not in _PAIRS:
             break
         parts.append(_value(smaller))
         end, last = smaller.end, smaller
-    if len(parts) == 1 and (inches := _inches(s, amount, found)) is not None:
-        value = f"{parts[0]} {plain(inches.value)} unit:in"
+    if len(parts) == 1 and (inches := _inches(s, amount, numbers)) is not None:
+        value = f"{parts[0]} {plain_digits(inches.value)} unit:in"
         yield s.candidate(at, inches.end, "MEASURE_m", value)
     if len(parts) == 1 and s.has(end, "and", "a", "half") and unit_at(s, end + 3) is None:
         half = amount._replace(value=amount.value + Decimal("0.5"))
@@ -267,20 +265,20 @@ def _with_smaller(
     yield s.candidate(at, end, stem_of(amount.unit), " ".join(parts), soft=soft, weak=weak)
 
 
-def _is_written(s: Sentence, amount: Amount, sign: str) -> bool:
+def _is_written(s: TextTokens, amount: Amount, sign: str) -> bool:
     """Tell whether a sign is the unit: "m" are minutes after hours and before seconds."""
     return s.word(amount.end - 1).lstrip("+-.,0123456789") == sign
 
 
-def _inches(s: Sentence, feet: Amount, found: tuple[Number | None, ...]) -> Number | None:
+def _inches(s: TextTokens, feet: Amount, numbers: tuple[Number | None, ...]) -> Number | None:
     """Return the 10 of "5 foot 10"."""
-    number = found[feet.end] if feet.end < len(found) else None
+    number = numbers[feet.end] if feet.end < len(numbers) else None
     if number is None or number.value >= 12 or feet.unit != "ft":
         return None
-    return number if amount_at(s, feet.end, found) is None else None
+    return number if amount_at(s, feet.end, numbers) is None else None
 
 
-def _feet(s: Sentence, at: int) -> Iterator[Candidate]:
+def _feet(s: TextTokens, at: int) -> Iterator[Candidate]:
     """Yield 6'3" and 6' 3"."""
     match = _FEET.fullmatch(s.word(at))
     if match is not None:
@@ -290,16 +288,16 @@ def _feet(s: Sentence, at: int) -> Iterator[Candidate]:
         feet, inches = digits(s.word(at)), digits(s.word(at + 2))
         if feet is not None and inches is not None and inches < 12:
             end = at + 3 + (s.word(at + 3) in ('"', "″", "”"))
-            value = f"{plain(feet)} unit:ft {plain(inches)} unit:in"
+            value = f"{plain_digits(feet)} unit:ft {plain_digits(inches)} unit:in"
             yield s.candidate(at, end, "MEASURE_m", value)
 
 
-def _idiom(s: Sentence, at: int) -> Iterator[Candidate]:
+def _idiom(s: TextTokens, at: int) -> Iterator[Candidate]:
     """Yield "an hour", "half an hour", "an hour and a half", "a quarter of an hour"."""
     word = s.word(at)
     if s.word(at - 1) in ("a", "an", "half") and word in ("half", "an", "a"):
         return  # begun before
-    halved = _halved(s, at)
+    halved = _half_of(s, at)
     if halved is not None:
         yield halved
         return
@@ -330,7 +328,7 @@ def _idiom(s: Sentence, at: int) -> Iterator[Candidate]:
 _HALF_MORE = {"h": "90 unit:min", "day": "36 unit:h", "year": "18 unit:mon", "min": "90 unit:s"}
 
 
-def _halved(s: Sentence, at: int) -> Candidate | None:
+def _half_of(s: TextTokens, at: int) -> Candidate | None:
     """Return "half an hour", "a half hour", "half-hour"."""
     place = at
     if s.word(place) in ("a", "an") and s.word(place + 1) in ("half", "half-hour"):
@@ -349,6 +347,201 @@ def _halved(s: Sentence, at: int) -> Candidate | None:
     return s.candidate(at, end, stem_of(name), value, soft=place == at + 1)
 
 
-def base_of(unit: str) -> str:
-    """Return the base unit that a unit is converted to."""
-    return UNITS.get(unit, unit)
+_SIGNS = {"$": "", "€": "eur", "£": "gbp", "¥": "jpy", "₹": "inr", "₩": "krw"}
+_SIGNED = re.compile(r"([$€£])([-+]?\d.*)")
+# What stands right before the "$" of other countries.
+_DOLLARS = {"us": "usd", "c": "cad", "ca": "cad", "a": "aud", "au": "aud", "nz": "nzd"}
+_CENTS = {
+    ("cents",): "", ("cent",): "", ("¢",): "", ("euro", "cents"): "eur", ("euro", "cent"): "eur",
+    ("pence",): "gbp", ("penny",): "gbp", ("pennies",): "usd",
+}  # fmt: skip
+_CURRENCY_WORDS = {
+    "usd": "dollars dollar buck bucks $ usd", "eur": "euros euro € eur",
+    "gbp": "£ quid gbp sterling",
+    "jpy": "¥ yens yen", "inr": "rupees rupee ₹ rs", "chf": "franc francs", "mxn": "peso pesos",
+    "krw": "won ₩", "sek": "krona kronor", "nok": "", "cny": "rmb",
+}  # fmt: skip
+# Words that are rarely money by themselves.
+_RARE = frozenset(("won", "real", "rand", "rs", "cad", "all", "chf", "try", "c"))
+
+
+@cache
+def currency_names() -> dict[str, tuple[tuple[tuple[str, ...], str], ...]]:
+    """Return first word -> (words of a currency, its code), the longest first."""
+    codes: dict[tuple[str, ...], str] = {}
+    for currency in CURRENCIES:
+        words = (
+            currency.singular,
+            currency.plural,
+            *currency.also,
+            currency.code,
+            *_CURRENCY_WORDS.get(currency.code, "").split(),
+        )
+        for name in words:
+            codes.setdefault(tuple(name.split()), currency.code)
+    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    for phrase, code in sorted(codes.items(), key=lambda item: -len(item[0])):
+        by_first.setdefault(phrase[0], []).append((phrase, code))
+    return {first: tuple(phrases) for first, phrases in by_first.items()}
+
+
+_CODES = frozenset(currency.code for currency in CURRENCIES)
+
+
+def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
+    """Return (code, next place) of the longest name of a currency at a token, or None."""
+    for phrase, code in currency_names().get(s.word(at), ()):
+        if s.has(at, *phrase):
+            dollar = phrase in (("dollars",), ("dollar",), ("$",))
+            return (s.locale.currency if dollar else code), at + len(phrase)
+    return None
+
+
+def money(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield the candidates that are amounts of money."""
+    for i in range(len(s.words)):
+        number = numbers[i]
+        if number is not None:
+            yield from _with_name(s, i, number, numbers)
+        else:
+            yield from _with_sign(s, i, numbers)
+        if number is None and s.word(i) in ("a", "an", "one", "1", "half"):
+            yield from _one_currency(s, i, numbers)
+
+
+def money_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Candidate | None:
+    """Return the amount of money that begins at a token, or None."""
+    number = numbers[at] if at < len(numbers) else None
+    amounts = _with_sign(s, at, numbers) if number is None else _with_name(s, at, number, numbers)
+    return next(iter(amounts), None)
+
+
+def _money_candidate(
+    s: TextTokens,
+    at: int,
+    end: int,
+    amount: Decimal,
+    code: str,
+    *,
+    soft: bool = False,
+    weak: bool = False,
+) -> Candidate:
+    value = f"currency:{plain_digits(amount)}:{code}"
+    return s.candidate(at, end, "CURRENCY", value, soft=soft, weak=weak)
+
+
+def _with_name(
+    s: TextTokens, at: int, number: Number, numbers: tuple[Number | None, ...]
+) -> Iterator[Candidate]:
+    """Yield "5 dollars (and 20 cents)", "50 cents"."""
+    currency = currency_at(s, number.end)
+    cents = cents_at(s, number.end)
+    if currency is not None and (cents is None or cents[1] <= currency[1]):
+        code, end = currency
+        amount = number.value
+        extra = _cents_after(s, end, code, numbers) or _bare_cents(s, end, numbers)
+        if extra is not None:
+            amount, end = amount + extra[0], extra[1]
+        soft = s.word(number.end) in _RARE and end == number.end + 1
+        if not (soft and number.is_said and number.value == 1):
+            yield _money_candidate(s, at, end, amount, code, soft=soft)
+        return
+    if cents is not None:
+        code, end = cents
+        yield _money_candidate(s, at, end, number.value / 100, code or s.locale.currency)
+
+
+def cents_at(s: TextTokens, at: int) -> tuple[str, int] | None:
+    """Return (code or "", next place) of the name of a hundredth at a token, or None."""
+    for words in ((s.word(at), s.word(at + 1)), (s.word(at),)):
+        if words in _CENTS:
+            return _CENTS[words], at + len(words)
+    return None
+
+
+def _cents_after(
+    s: TextTokens, end: int, code: str, numbers: tuple[Number | None, ...]
+) -> tuple[Decimal, int] | None:
+    """Return (amount, next place) of "and 20 cents"."""
+    i = end + (s.word(end) == "and")
+    number = numbers[i] if i < len(numbers) else None
+    cents = cents_at(s, number.end) if number is not None and number.value < 100 else None
+    if number is None or cents is None or cents[0] not in ("", code):
+        return None
+    return number.value / 100, cents[1]
+
+
+def _bare_cents(
+    s: TextTokens, end: int, numbers: tuple[Number | None, ...]
+) -> tuple[Decimal, int] | None:
+    """Return (amount, next place) of the "fifty" of "three bucks fifty", at an end alone."""
+    number = numbers[end] if end < len(numbers) else None
+    if number is None or number.value % 1 or not 10 <= number.value < 100:
+        return None
+    return (number.value / 100, number.end) if s.word(number.end) in ("", ".", "!", "?") else None
+
+
+def _with_sign(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield "$5", "$ 5", "$1.5k", "$2 million", "eur 5"."""
+    word = s.word(at)
+    if word in ("-", *_DOLLARS) and s.starts[at + 1 : at + 2] == (s.ends[at],):
+        yield from _with_prefix(s, at, numbers)
+        return
+    match = _SIGNED.fullmatch(word)
+    if match is not None:
+        amount = digits(match[2])
+        if amount is None:
+            amount = short_number(match[2])
+        code, end = _SIGNS[match[1]] or s.locale.currency, at + 1
+        if amount is not None:
+            scale = SCALES.get(s.word(end), 1)
+            extra = _cents_after(s, end, code, numbers)
+            if extra is not None:
+                yield _money_candidate(s, at, extra[1], amount + extra[0], code)
+                return
+            end += scale > 1
+            named = currency_at(s, end)  # "$1 usd"
+            end = named[1] if named is not None and named[0] == code else end
+            yield _money_candidate(s, at, end, amount * scale, code)
+    elif word in _SIGNS or word in _CODES:
+        following = numbers[at + 1] if at + 1 < len(numbers) else None
+        if following is not None and not (word in _RARE and following.is_said):
+            code = _SIGNS.get(word, word) or s.locale.currency
+            yield _money_candidate(s, at, following.end, following.value, code, soft=word in _RARE)
+
+
+def _with_prefix(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield "-$5", "C$5": what stands right before the sign says more."""
+    word, sign = s.word(at), s.word(at + 1)[:1]
+    is_inside = at > 0 and s.ends[at - 1] == s.starts[at]
+    if is_inside or sign not in _SIGNS or (word != "-" and sign != "$"):
+        return
+    if word in ("a", "c") and s.text[s.starts[at]] == word:
+        return  # "a$5 tip"
+    for candidate in _with_sign(s, at + 1, numbers):
+        _, amount, code = candidate.value.split(":")
+        if word == "-":
+            amount = plain_digits(-Decimal(amount))
+        else:
+            code = _DOLLARS[word]
+        start = s.starts[at]
+        yield candidate._replace(start=start, value=f"currency:{amount}:{code}")
+
+
+def _one_currency(
+    s: TextTokens, at: int, numbers: tuple[Number | None, ...]
+) -> Iterator[Candidate]:
+    """Yield "a dollar", "a buck fifty", "a dollar and fifty cents", "half a dollar"."""
+    is_half = s.word(at) == "half"
+    place = at + 1 + (is_half and s.word(at + 1) in ("a", "an"))
+    currency = currency_at(s, place)
+    if currency is None or s.word(place) in _RARE | {"pound", "quid"}:
+        return
+    if is_half or s.word(at - 1) == "half":
+        if is_half and place > at + 1:
+            yield _money_candidate(s, at, currency[1], Decimal("0.5"), currency[0])
+        return
+    code, end = currency
+    extra = _cents_after(s, end, code, numbers) or _bare_cents(s, end, numbers)
+    amount, end = (1 + extra[0], extra[1]) if extra is not None else (Decimal(1), end)
+    yield _money_candidate(s, at, end, amount, code, soft=extra is None)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import NamedTuple
 
-from genie_dp.augment.written.numerals import cardinal, ordinal, plain
+from genie_dp.augment.written_numbers import cardinal, ordinal, plain_digits
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import Sentence, words_of
+from genie_dp.parser.reading.sentence import TextTokens, words_of
 
 SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SIZES = SCALES | {"hundred": 100, "dozen": 12}
@@ -75,32 +75,32 @@ def digits(token: str) -> Decimal | None:
     return -value if sign == "-" else value
 
 
-def number_at(s: Sentence, at: int) -> Number | None:
+def number_at(s: TextTokens, at: int) -> Number | None:
     """Return the longest number that begins at a token, or None."""
     word = s.word(at)
     if word in ("minus", "negative"):
-        found = _unsigned(s, at + 1)
-        return found._replace(value=-found.value) if found is not None else None
-    return _unsigned(s, at)
+        number = _without_sign(s, at + 1)
+        return number._replace(value=-number.value) if number is not None else None
+    return _without_sign(s, at)
 
 
-def _unsigned(s: Sentence, at: int) -> Number | None:
+def _without_sign(s: TextTokens, at: int) -> Number | None:
     word = s.word(at)
     if word in ("a", "an", "half"):
         idiom = _idiom(s, at, word)
         return _with_fraction(s, idiom) if idiom is not None else None
     value = digits(word)
     if value is not None:
-        return _with_fraction(s, _scaled(s, Number(value, at + 1)))
+        return _with_fraction(s, _scale(s, Number(value, at + 1)))
     if word in SMALL:
-        return _with_fraction(s, _dozens(s, _spoken(s, at)))
+        return _with_fraction(s, _dozens(s, _number_in_words(s, at)))
     match = _FRACTION.fullmatch(word)
     if match is not None:
         return Number(Decimal(match[1] or 0) + _FRACTIONS[match[2]], at + 1)
     return None
 
 
-def _idiom(s: Sentence, at: int, first: str) -> Number | None:
+def _idiom(s: TextTokens, at: int, first: str) -> Number | None:
     """Return "a hundred (and five)", "a dozen", "half a dozen", "half a million"."""
     following = s.word(at + 1)
     if first == "half":
@@ -111,31 +111,31 @@ def _idiom(s: Sentence, at: int, first: str) -> Number | None:
     if following == "dozen":
         return Number(Decimal(12), at + 2, True)
     if following == "hundred" or following in SCALES:
-        return _spoken(s, at)
+        return _number_in_words(s, at)
     return None
 
 
-def _spoken(s: Sentence, at: int) -> Number:
+def _number_in_words(s: TextTokens, at: int) -> Number:
     """Return a number in words; "a" counts as one."""
-    total, most, end = 0, 10**15, at
+    total, largest, end = 0, 10**15, at
     while (group := _below_thousand(s, end if end == at else _after_and(s, end))) is not None:
         value, after = group
         scale = SCALES.get(s.word(after), 1)
-        if scale >= most or (scale == 1 and total and value >= 1000):
+        if scale >= largest or (scale == 1 and total and value >= 1000):
             break
         total += value * scale
-        most, end = scale, after + (scale > 1)
+        largest, end = scale, after + (scale > 1)
         if scale == 1:
             break
-    found = Number(Decimal(total), end, True)
-    return _point(s, found)
+    number = Number(Decimal(total), end, True)
+    return _point(s, number)
 
 
-def _after_and(s: Sentence, at: int) -> int:
+def _after_and(s: TextTokens, at: int) -> int:
     return at + 1 if s.word(at) == "and" else at
 
 
-def _below_thousand(s: Sentence, at: int) -> tuple[int, int] | None:
+def _below_thousand(s: TextTokens, at: int) -> tuple[int, int] | None:
     """Return (value, next place) of up to "nine hundred and ninety nine"."""
     word = s.word(at)
     if word in ("a", "an"):
@@ -143,10 +143,10 @@ def _below_thousand(s: Sentence, at: int) -> tuple[int, int] | None:
             return None
         small = (1, at + 1)
     else:
-        found = _below_hundred(s, at)
-        if found is None:
+        below_hundred = _below_hundred(s, at)
+        if below_hundred is None:
             return None
-        small = found
+        small = below_hundred
     value, end = small
     if s.word(end) != "hundred":
         return value, end
@@ -156,7 +156,7 @@ def _below_thousand(s: Sentence, at: int) -> tuple[int, int] | None:
     return value * 100 + rest[0], rest[1]
 
 
-def _below_hundred(s: Sentence, at: int) -> tuple[int, int] | None:
+def _below_hundred(s: TextTokens, at: int) -> tuple[int, int] | None:
     word = s.word(at)
     value = SMALL.get(word)
     if value is None:
@@ -165,7 +165,7 @@ def _below_hundred(s: Sentence, at: int) -> tuple[int, int] | None:
     return (value + ones, at + 2) if 0 < ones < 10 else (value, at + 1)
 
 
-def _point(s: Sentence, whole: Number) -> Number:
+def _point(s: TextTokens, whole: Number) -> Number:
     """Return "two point five" and "two point five million" as one number."""
     if s.word(whole.end) != "point":
         return whole
@@ -179,34 +179,34 @@ def _point(s: Sentence, whole: Number) -> Number:
     return Number((whole.value + Decimal(f"0.{behind}")) * scale, end + (scale > 1), True)
 
 
-def _scaled(s: Sentence, found: Number) -> Number:
+def _scale(s: TextTokens, number: Number) -> Number:
     """Return "2.5 million", "3 dozen"."""
-    scale = SCALES.get(s.word(found.end))
-    if scale is None and s.word(found.end) == "hundred":
+    scale = SCALES.get(s.word(number.end))
+    if scale is None and s.word(number.end) == "hundred":
         scale = 100
-    if scale is not None and abs(found.value) * scale < _MOST:
-        return Number(found.value * scale, found.end + 1)
-    return _dozens(s, found)
+    if scale is not None and abs(number.value) * scale < _MOST:
+        return Number(number.value * scale, number.end + 1)
+    return _dozens(s, number)
 
 
-def _dozens(s: Sentence, found: Number) -> Number:
-    if s.word(found.end) == "dozen":
-        return Number(found.value * 12, found.end + 1, found.is_said)
-    return found
+def _dozens(s: TextTokens, number: Number) -> Number:
+    if s.word(number.end) == "dozen":
+        return Number(number.value * 12, number.end + 1, number.is_said)
+    return number
 
 
-def _with_fraction(s: Sentence, found: Number) -> Number:
+def _with_fraction(s: TextTokens, number: Number) -> Number:
     """Return "two and a half (million)", "two million and a half", "2 1/2" as one number."""
-    value, end, said = found
+    value, end, is_said = number
     if s.has(end, "and", "a") and s.word(end + 2) in ("half", "quarter"):
         size = _SIZES.get(s.word(end - 1), 1)
-        more = Number(value + _HALVES[s.word(end + 2)] * size, end + 3, said)
-        return _scaled(s, more) if size == 1 else more
+        more = Number(value + _HALVES[s.word(end + 2)] * size, end + 3, is_said)
+        return _scale(s, more) if size == 1 else more
     if s.word(end) in _FRACTIONS and value == value.to_integral_value():
-        return Number(value + _FRACTIONS[s.word(end)], end + 1, said)
+        return Number(value + _FRACTIONS[s.word(end)], end + 1, is_said)
     if s.has(end + 1, "/") and s.word(end) in ("1", "3") and s.word(end + 2) in ("2", "4"):
-        return Number(value + Decimal(s.word(end)) / Decimal(s.word(end + 2)), end + 3, said)
-    return found
+        return Number(value + Decimal(s.word(end)) / Decimal(s.word(end + 2)), end + 3, is_said)
+    return number
 
 
 def short_number(token: str) -> Decimal | None:
@@ -219,31 +219,31 @@ def short_number(token: str) -> Decimal | None:
     return Decimal(match[1]) * _SUFFIXES[match[2]] if match is not None else None
 
 
-def numbers(s: Sentence, found: tuple[Number | None, ...]) -> Iterator[Candidate]:
-    """Yield the candidates that are numbers; `found` has the number that begins at each token."""
-    for at, number in enumerate(found):
-        word = s.word(at)
-        if number is not None and word in _TENS and ORDINALS.get(s.word(at + 1), 99) < 10:
-            yield from _ordinal(s, at)
+def numbers(s: TextTokens, token_numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+    """Yield the candidates that are numbers; `token_numbers` are those that begin at each token."""
+    for i, number in enumerate(token_numbers):
+        word = s.word(i)
+        if number is not None and word in _TENS and ORDINALS.get(s.word(i + 1), 99) < 10:
+            yield from _ordinal(s, i)
         elif number is not None:
-            yield from _plain(s, at, number)
-            year = _year(s, at) if number.is_said else None
+            yield from _plain(s, i, number)
+            year = _year(s, i) if number.is_said else None
             if year is not None:
-                yield s.candidate(at, at + 2 + (year[1] - at - 2), "NUMBER", str(year[0]))
+                yield s.candidate(i, i + 2 + (year[1] - i - 2), "NUMBER", str(year[0]))
         elif (short := short_number(word)) is not None:
-            yield s.candidate(at, at + 1, "NUMBER", plain(short), weak=word in _NAMES)
+            yield s.candidate(i, i + 1, "NUMBER", plain_digits(short), weak=word in _NAMES)
         elif (match := ORDINAL.fullmatch(word)) is not None:
-            yield s.candidate(at, at + 1, "NUMBER", match[1].lstrip("0") or "0")
+            yield s.candidate(i, i + 1, "NUMBER", match[1].lstrip("0") or "0")
         elif (match := PERCENT.fullmatch(word)) is not None:
             share = digits(match[1])
             if share is not None:
-                yield s.candidate(at, at + 1, "NUMBER", plain(share), after="percent")
+                yield s.candidate(i, i + 1, "NUMBER", plain_digits(share), after="percent")
         else:
-            yield from _ordinal(s, at)
+            yield from _ordinal(s, i)
 
 
-def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
-    text = plain(
+def _plain(s: TextTokens, at: int, number: Number) -> Iterator[Candidate]:
+    text = plain_digits(
         number.value.quantize(Decimal("1e-9")) if "E" in str(number.value) else number.value
     )
     is_one = s.word(at) == "one" and number.end == at + 1
@@ -269,12 +269,12 @@ def _plain(s: Sentence, at: int, number: Number) -> Iterator[Candidate]:
     )
 
 
-def _is_people(s: Sentence, at: int) -> bool:
+def _is_people(s: TextTokens, at: int) -> bool:
     """Tell whether "of us" follows: "the two of us"."""
     return s.word(at) == "of" and s.word(at + 1) in ("us", "them", "you", "these", "those")
 
 
-def _year(s: Sentence, at: int) -> tuple[int, int] | None:
+def _year(s: TextTokens, at: int) -> tuple[int, int] | None:
     """Return (year, next place) of "nineteen eighty four", "twenty twenty five"."""
     first = SMALL.get(s.word(at), 0)
     if not 13 <= first <= 20:
@@ -285,7 +285,7 @@ def _year(s: Sentence, at: int) -> tuple[int, int] | None:
     return first * 100 + rest[0], rest[1]
 
 
-def ordinal_at(s: Sentence, at: int) -> tuple[int, int] | None:
+def ordinal_at(s: TextTokens, at: int) -> tuple[int, int] | None:
     """Return (place in a row, next place) of "3rd", "third", "twenty first", or None."""
     word = s.word(at)
     match = ORDINAL.fullmatch(word)
@@ -300,8 +300,8 @@ def ordinal_at(s: Sentence, at: int) -> tuple[int, int] | None:
     return None
 
 
-def _ordinal(s: Sentence, at: int) -> Iterator[Candidate]:
+def _ordinal(s: TextTokens, at: int) -> Iterator[Candidate]:
     """Yield "third", "twenty first" as candidates that are words unless a caller asks for more."""
-    found = ordinal_at(s, at)
-    if found is not None:
-        yield s.candidate(at, found[1], "NUMBER", str(found[0]), weak=True)
+    position = ordinal_at(s, at)
+    if position is not None:
+        yield s.candidate(at, position[1], "NUMBER", str(position[0]), weak=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from genie_dp.parser.reading.reading import Candidate, Reading
-from genie_dp.parser.reading.sentence import Sentence, words_of
+from genie_dp.parser.reading.sentence import TextTokens, words_of
 from genie_dp.skills.words import tokenize
 
 # Words that stand around anything.
@@ -36,12 +36,12 @@ class Phrases:
     before: frozenset[Pair] = frozenset()
     after: frozenset[Pair] = frozenset()
 
-    def weakened(self, candidates: Sequence[Candidate], s: Sentence) -> list[Candidate]:
+    def weaken(self, candidates: Sequence[Candidate], s: TextTokens) -> list[Candidate]:
         """Return the candidates; those of a known phrase only for callers who ask for more."""
         if not self.before and not self.after:
             return list(candidates)
-        starts = {start: at for at, start in enumerate(s.starts)}
-        ends = {end: at for at, end in enumerate(s.ends)}
+        starts = {start: i for i, start in enumerate(s.starts)}
+        ends = {end: i for i, end in enumerate(s.ends)}
         return [
             c._replace(is_weak=True)
             if c.is_soft and not c.is_weak and self._has(c, s, starts, ends)
@@ -49,7 +49,9 @@ class Phrases:
             for c in candidates
         ]
 
-    def _has(self, c: Candidate, s: Sentence, starts: dict[int, int], ends: dict[int, int]) -> bool:
+    def _has(
+        self, c: Candidate, s: TextTokens, starts: dict[int, int], ends: dict[int, int]
+    ) -> bool:
         if c.start not in starts or c.end not in ends:
             return False
         first, last = starts[c.start], ends[c.end]
@@ -85,20 +87,20 @@ def learn(rows: Iterable[tuple[str, Reading, Reading]], *, least: int = 2) -> Ph
     """
     before: Counter[Pair] = Counter()
     after: Counter[Pair] = Counter()
-    said: Counter[Pair] = Counter()
+    value_counts: Counter[Pair] = Counter()
     for text, first, right in rows:
-        kept = {value.span for value in right.values.values()}
+        right_spans = {value.span for value in right.values.values()}
         for value in first.values.values():
             start, end = value.span
             words = " ".join(tokenize(value.text))
-            left = (tokenize(text[:start]) or ("",))[-1]
+            preceding = (tokenize(text[:start]) or ("",))[-1]
             following = (tokenize(text[end:]) or ("",))[0]
-            if value.span in kept:
-                said.update(((left, words), (words, following)))
+            if value.span in right_spans:
+                value_counts.update(((preceding, words), (words, following)))
                 continue
-            before[left, words] += left not in _ANYWHERE and left != ""
+            before[preceding, words] += preceding not in _ANYWHERE and preceding != ""
             after[words, following] += following not in _ANYWHERE and following != ""
     return Phrases(
-        frozenset(p for p, n in before.items() if n >= least and not said[p]),
-        frozenset(p for p, n in after.items() if n >= least and not said[p]),
+        frozenset(p for p, n in before.items() if n >= least and not value_counts[p]),
+        frozenset(p for p, n in after.items() if n >= least and not value_counts[p]),
     )

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from genie_dp.augment.lists import shipped, shipped_rows
-from genie_dp.augment.written.places import HERE
+from genie_dp.augment.values import shipped_list, shipped_rows
+from genie_dp.augment.written import HERE
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import Sentence, words_of
+from genie_dp.parser.reading.sentence import TextTokens, words_of
 
 DATA = Path(__file__).parent / "data"
 # Weights of the list. Larger cities are known by their name alone; if it is a person's as well,
@@ -33,7 +33,7 @@ _SHORT = {"new york": "new york city", "nyc": "new york city", "washington dc": 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ListedPlace:
     """A place of the list: its value in programs, and how many thousand people live there."""
 
     value: str
@@ -41,22 +41,24 @@ class Place:
 
 
 @cache
-def gazetteer() -> tuple[dict[str, Place], dict[str, int]]:
+def gazetteer() -> tuple[dict[str, ListedPlace], dict[str, int]]:
     """Return the places by name, and for each first word the most words of a name."""
-    found: dict[str, Place] = {}
+    by_name: dict[str, ListedPlace] = {}
     longest: dict[str, int] = {}
     for row in shipped_rows("city"):
         if row.place is None:
             continue
         latitude, longitude = row.place
-        found.setdefault(row.value, Place(f'" {row.value} " at:{latitude}:{longitude}', row.weight))
+        by_name.setdefault(
+            row.value, ListedPlace(f'" {row.value} " at:{latitude}:{longitude}', row.weight)
+        )
         words = row.value.split(" ")
         longest[words[0]] = max(longest.get(words[0], 0), min(len(words), _MOST_WORDS))
-    short = {name.replace(" . ", " "): name for name in found if name.startswith("st . ")}
+    short = {name.replace(" . ", " "): name for name in by_name if name.startswith("st . ")}
     for name, full in (*_SHORT.items(), *short.items()):
-        found.setdefault(name, found[full])
+        by_name.setdefault(name, by_name[full])
         longest[name.split()[0]] = max(longest.get(name.split()[0], 0), len(name.split()))
-    return found, longest
+    return by_name, longest
 
 
 @cache
@@ -69,23 +71,23 @@ def stop_words() -> frozenset[str]:
 _OWN = {tuple(name.split()): value for name, value in HERE}
 
 
-def places(s: Sentence) -> Iterator[Candidate]:
+def places(s: TextTokens) -> Iterator[Candidate]:
     """Yield the candidates that are places."""
-    found, longest = gazetteer()
+    by_name, longest = gazetteer()
     words_ = tuple(word if word.isascii() else without_accents(word) for word in s.words)
-    for at, word in enumerate(words_):
-        most = longest.get(word, 0)
-        for length in range(min(most, len(s.words) - at), 0, -1):
-            name = " ".join(words_[at : at + length])
-            place = found.get(name)
+    for i, word in enumerate(words_):
+        length_limit = longest.get(word, 0)
+        for length in range(min(length_limit, len(s.words) - i), 0, -1):
+            name = " ".join(words_[i : i + length])
+            place = by_name.get(name)
             if place is not None:
-                if name in stop_words() and s.word(at - 1) in _OF_THINGS:
+                if name in stop_words() and s.word(i - 1) in _OF_THINGS:
                     break
-                yield _candidate(s, at, length, name, place)
+                yield _candidate(s, i, length, name, place)
                 break
         for words, value in _OWN.items():
-            if s.has(at, *words):
-                yield s.candidate(at, at + len(words), "LOCATION", value, weak=True)
+            if s.has(i, *words):
+                yield s.candidate(i, i + len(words), "LOCATION", value, weak=True)
 
 
 def without_accents(word: str) -> str:
@@ -98,7 +100,7 @@ def without_accents(word: str) -> str:
     return "".join(c for c in letters if not unicodedata.combining(c))
 
 
-def _candidate(s: Sentence, at: int, length: int, name: str, place: Place) -> Candidate:
+def _candidate(s: TextTokens, at: int, length: int, name: str, place: ListedPlace) -> Candidate:
     before = s.word(at - 1)
     is_part = s.word(at + length) in _AFTER_NAME
     if is_part or name in stop_words() or (name in _regions() and place.size < _KNOWN_REGION):
@@ -113,9 +115,9 @@ def _candidate(s: Sentence, at: int, length: int, name: str, place: Place) -> Ca
 @cache
 def _regions() -> frozenset[str]:
     """Return the names of states and countries, of which small cities far away have some."""
-    return frozenset((*shipped("us_state").texts, *shipped("country").texts))
+    return frozenset((*shipped_list("us_state").texts, *shipped_list("country").texts))
 
 
 @cache
 def _people() -> frozenset[str]:
-    return frozenset(shipped("person_first_name").texts)
+    return frozenset(shipped_list("person_first_name").texts)

@@ -4,17 +4,22 @@ The same reader makes them that will read what people type, so that the parser l
 reader does, its habits included.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from decimal import Decimal
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
-from genie_dp.languages.thingtalk.fills import fills
-from genie_dp.languages.thingtalk.slots import is_slot
-from genie_dp.parser.reading.constants import Literal, key_of, literals
+from genie_dp.languages.library import Library
+from genie_dp.languages.thingtalk.ast import EntityValue, StringValue
+from genie_dp.languages.thingtalk.operators import comparable
+from genie_dp.languages.thingtalk.placeholders import constant
+from genie_dp.languages.types import is_slot
 from genie_dp.parser.reading.phrases import Phrases, learn
 from genie_dp.parser.reading.reading import (
     LOCALE,
@@ -26,6 +31,99 @@ from genie_dp.parser.reading.reading import (
 )
 from genie_dp.records import Example, Slot
 from genie_dp.skills.words import tokenize
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+# With six places behind the point it has 27 of the 28 digits of a context.
+_MOST = Decimal(10) ** 21
+_COMPACT = ("currency:", "date:", "time:", "location:")
+
+
+class Literal(NamedTuple):
+    """A constant of a program: the tokens from `start` to before `end`.
+
+    `text` are these tokens, `key` is equal for constants of one meaning. `is_text` tells words
+    between quotes, entities included.
+    """
+
+    start: int
+    end: int
+    key: object
+    is_text: bool
+    text: str
+
+
+def literals(program: Sequence[str]) -> tuple[Literal, ...]:
+    """Return the constants of a program, in its order.
+
+    >>> program = '@c.f param:a:T > 5 unit:km and param:b:S == " x y "'
+    >>> [constant[:2] for constant in literals(program.split(" "))]
+    [(3, 5), (8, 12)]
+    """
+    constants: list[Literal] = []
+    i = 0
+    while i < len(program):
+        end, is_text = _end(program, i)
+        if end > i:
+            text = " ".join(program[i:end])
+            constants.append(Literal(i, end, key_of(text), is_text, text))
+        i = max(end, i + 1)
+    return tuple(constants)
+
+
+def _end(program: Sequence[str], at: int) -> tuple[int, bool]:
+    """Return the place after the constant that begins at a token, and whether it is a text."""
+    token = program[at]
+    if token == '"':
+        end = at + 1
+        while end < len(program) and program[end] != '"':
+            end += 1
+        end += 1
+        if end < len(program) and program[end].startswith(("^^", "at:")):
+            is_place = program[end].startswith("at:")
+            end += 1
+            if end < len(program) and program[end].startswith("id:"):
+                end += 1
+            return end, not is_place
+        return end, True
+    if token.startswith(_COMPACT):
+        return at + 1, False
+    if not _NUMBER.fullmatch(token):
+        return at, False
+    end = at + 1
+    while end < len(program) and program[end].startswith("unit:"):
+        end += 1
+        if end + 1 < len(program) and program[end + 1].startswith("unit:"):
+            end += _NUMBER.fullmatch(program[end]) is not None
+    return end, False
+
+
+@lru_cache(maxsize=65536)
+def key_of(text: str) -> object:
+    """Return what is equal for constants of one meaning.
+
+    >>> key_of("90 unit:min") == key_of("1.5 unit:h"), key_of("5") == key_of("5 unit:min")
+    (True, False)
+    """
+    try:
+        value = constant(text)
+    except GenieError:
+        return text
+    match value:
+        case StringValue(words):
+            return "text", words.casefold()
+        case EntityValue(words_, kind, _):
+            return kind, (words_ or "").casefold().lstrip("@#")
+        case _:
+            pass
+    try:
+        kind, amount = comparable(value)
+    except (GenieError, ValueError):
+        return text
+    # To six places; an amount of more digits than a context has is as it is.
+    if isinstance(amount, Decimal) and abs(amount) < _MOST:
+        return kind, round(amount, 6)
+    return kind, amount
+
 
 Places = Mapping[str, tuple[tuple[int, int], ...]]
 """Placeholder -> where in the program, in tokens, its value stands."""
@@ -68,7 +166,7 @@ class Preparer:
 
     reader: Reader
     language: Language
-    library: Any
+    library: Library | None
     now: datetime
     locale: Locale = LOCALE
     fixed: frozenset[str] = frozenset()
@@ -83,47 +181,53 @@ class Preparer:
     def prepare(self, row: Example) -> Prepared | Left:
         """Return the row in the parser's form, or the reason to leave it out.
 
-        Rows that have all their placeholders come back as they are. Rows of other languages than
-        ThingTalk do, too: their values are words.
+        Rows that have all their placeholders come back as they are. Rows of other languages do,
+        too.
         """
-        made = self._prepare(row) if row.language == "thingtalk" else Prepared(row)
-        self.counts["prepared" if isinstance(made, Prepared) else made.reason] += 1
-        return made
+        result = self._prepare(row) if self.language.name == row.language else Prepared(row)
+        self.counts["prepared" if isinstance(result, Prepared) else result.reason] += 1
+        return result
 
     def _prepare(self, row: Example) -> Prepared | Left:
-        found = self._agreed(row)
-        if isinstance(found, Left):
-            return found
-        reading, places = found
+        agreement = self._find_agreement(row)
+        if isinstance(agreement, Left):
+            return agreement
+        reading, places = agreement
         try:
-            return Prepared(self._made(row, reading, places), reading.doubt)
+            return Prepared(self._make_row(row, reading, places), reading.doubt)
         except GenieError as error:
             return Left(row, "not a program", error.problems[0].message)
 
     def right_reading(self, row: Example) -> Reading | None:
         """Return the likeliest reading of a row that its program agrees with, or None."""
-        found = self._agreed(row)
-        return None if isinstance(found, Left) else found[0]
+        agreement = self._find_agreement(row)
+        return None if isinstance(agreement, Left) else agreement[0]
 
-    def _agreed(self, row: Example) -> tuple[Reading, Places] | Left:
+    def _find_agreement(self, row: Example) -> tuple[Reading, Places] | Left:
         """Return the likeliest reading that agrees with the program, and where its values stand."""
         if len(row.utterance) > MOST_CHARACTERS:
             return Left(row, "too long a sentence", f"{len(row.utterance):,} characters")
         program = tuple(row.program.split(" "))
-        found = literals(program)
-        said = tuple(one for one in found if not one.is_text and one.key not in self._keys)
+        constants = literals(program)
+        said_constants = tuple(
+            literal
+            for literal in constants
+            if not literal.is_text and literal.key not in self._keys
+        )
         problem: Left | None = None
-        for reading in self._readings(row, is_plain=not said):
-            places = _match(reading.values, program, found)
+        for reading in self._readings(row, is_plain=not said_constants):
+            places = _match(reading.values, program, constants)
             if isinstance(places, str):
                 problem = problem or Left(row, "value not in program", places)
                 continue
             covered = {span for spans in places.values() for span in spans}
-            unread = [one for one in said if (one.start, one.end) not in covered]
+            unread = [
+                literal for literal in said_constants if (literal.start, literal.end) not in covered
+            ]
             if not unread or row.source == "synthetic":
                 return reading, places
-            one = unread[0]
-            detail = " ".join(program[one.start : one.end])
+            literal = unread[0]
+            detail = " ".join(program[literal.start : literal.end])
             problem = problem or Left(row, "value not read", detail)
         assert problem is not None
         return problem
@@ -137,26 +241,26 @@ class Preparer:
                 row.utterance, now=self.now, locale=self.locale, most=self.most
             )[1:]
 
-    def _made(self, row: Example, reading: Reading, places: Places) -> Example:
+    def _make_row(self, row: Example, reading: Reading, places: Places) -> Example:
         if not places:
             return replace(row, utterance=reading.utterance)
         names = _in_order(reading.tokens)
         starts = {start: (end, token) for token, spans in places.items() for start, end in spans}
-        program, tokens, at = row.program.split(" "), list[str](), 0
-        while at < len(program):
-            end, token = starts.get(at, (at + 1, program[at]))
+        program, tokens, i = row.program.split(" "), list[str](), 0
+        while i < len(program):
+            end, token = starts.get(i, (i + 1, program[i]))
             tokens.append(names.get(token, token))
-            at = end
+            i = end
         tree = self.language.canonical(self.language.from_tokens(" ".join(tokens)), self.library)
         text = self.language.tokens(tree, self.library)
         utterance = " ".join(names.get(token, token) for token in reading.tokens)
         return replace(row, utterance=utterance, program=text, slots=self._slots(row, names, tree))
 
     def _slots(self, row: Example, names: Mapping[str, str], tree: Any) -> dict[str, Slot]:
-        known = {names.get(token, token): slot for token, slot in row.slots.items()}
-        for token, type_, parameter in fills(self.library, tree):
-            known.setdefault(token, Slot(type_, parameter))
-        return known
+        slots = {names.get(token, token): slot for token, slot in row.slots.items()}
+        for token, type_, parameter in self.language.fills(tree, self.library):
+            slots.setdefault(token, Slot(type_, parameter))
+        return slots
 
 
 def fixed_constants(rows: Iterable[Example]) -> frozenset[str]:
@@ -166,31 +270,31 @@ def fixed_constants(rows: Iterable[Example]) -> frozenset[str]:
         rows: synthesized rows with placeholders.
     """
     return frozenset(
-        one.text
+        literal.text
         for row in rows
-        for one in literals(tuple(row.program.split(" ")))
-        if not one.is_text
+        for literal in literals(tuple(row.program.split(" ")))
+        if not literal.is_text
     )
 
 
 def _match(
-    values: Mapping[str, ReadValue], program: tuple[str, ...], found: tuple[Literal, ...]
+    values: Mapping[str, ReadValue], program: tuple[str, ...], constants: tuple[Literal, ...]
 ) -> dict[str, tuple[tuple[int, int], ...]] | str:
     """Return where in the program each value stands, or what stands nowhere."""
     places: dict[str, tuple[tuple[int, int], ...]] = {}
     used: set[tuple[int, int]] = set()
     for token, value in values.items():
         key = key_of(value.value)
-        equal = [(one.start, one.end) for one in found if one.key == key]
+        equal = [(literal.start, literal.end) for literal in constants if literal.key == key]
         free = [span for span in equal if span not in used]
-        spans = free[:1] or _in_text(value, program, found, used)
+        spans = free[:1] or _in_text(value, program, constants, used)
         if not spans:
             return f"{token} ({value.text})"
         places[token] = tuple(spans)
         used.update(spans)
     for token, value in values.items():
         key = key_of(value.value)
-        more = [(one.start, one.end) for one in found if one.key == key]
+        more = [(literal.start, literal.end) for literal in constants if literal.key == key]
         extra = [span for span in more if span not in used]
         used.update(extra)
         places[token] += tuple(extra)
@@ -200,18 +304,18 @@ def _match(
 def _in_text(
     value: ReadValue,
     program: tuple[str, ...],
-    found: tuple[Literal, ...],
+    constants: tuple[Literal, ...],
     used: set[tuple[int, int]],
 ) -> list[tuple[int, int]]:
     """Return where the words of a value stand inside of a text of the program."""
     words = tokenize(value.text)
-    for one in found:
-        if not one.is_text or (one.start, one.end) in used:
+    for literal in constants:
+        if not literal.is_text or (literal.start, literal.end) in used:
             continue
-        for at in range(one.start + 1, one.end - len(words)):
-            span = (at, at + len(words))
+        for i in range(literal.start + 1, literal.end - len(words)):
+            span = (i, i + len(words))
             is_free = all(end <= span[0] or span[1] <= start for start, end in used)
-            if program[at : at + len(words)] == words and is_free:
+            if program[i : i + len(words)] == words and is_free:
                 return [span]
     return []
 

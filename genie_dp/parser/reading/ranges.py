@@ -4,14 +4,19 @@ from bisect import bisect_left
 from collections.abc import Iterator
 from datetime import date, timedelta
 
-from genie_dp.augment.written.numerals import plain
-from genie_dp.parser.reading.clock import bare_end, guessed, is_after_bare, time_at
-from genie_dp.parser.reading.days import day_at, day_number
-from genie_dp.parser.reading.measures import amount_at, stem_of
-from genie_dp.parser.reading.money import cents_at, money_at
+from genie_dp.augment.written_numbers import plain_digits
+from genie_dp.parser.reading.dates import (
+    bare_end,
+    day_at,
+    day_number,
+    guess_time,
+    is_after_bare,
+    time_at,
+)
+from genie_dp.parser.reading.measures import amount_at, cents_at, money_at, stem_of
 from genie_dp.parser.reading.numbers import SCALES, Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
-from genie_dp.parser.reading.sentence import MONTH_NAMES, Sentence
+from genie_dp.parser.reading.sentence import MONTH_NAMES, TextTokens
 
 _LINKS = {"between": ("and",), "from": ("to", "until", "till", "through", "-", "–")}
 _BARE_LINKS = ("to", "through", "-", "–")
@@ -19,107 +24,109 @@ _ANY = frozenset(("and", "or", "until", "till", *_BARE_LINKS))
 _OF_TIMES = (*_BARE_LINKS, "until", "till")
 
 
-def with_scales(s: Sentence, found: tuple[Number | None, ...]) -> tuple[Number | None, ...]:
+def with_scales(s: TextTokens, numbers: tuple[Number | None, ...]) -> tuple[Number | None, ...]:
     """Return the numbers; the 1 of "1 to 2 million" is a million."""
     if SCALES.keys().isdisjoint(s.words):
-        return found
+        return numbers
     return tuple(
-        _scaled(s, at, number, found) if number is not None else None
-        for at, number in enumerate(found)
+        _take_scale(s, i, number, numbers) if number is not None else None
+        for i, number in enumerate(numbers)
     )
 
 
-def _scaled(s: Sentence, at: int, number: Number, found: tuple[Number | None, ...]) -> Number:
+def _take_scale(
+    s: TextTokens, at: int, number: Number, numbers: tuple[Number | None, ...]
+) -> Number:
     links = (*_LINKS.get(s.word(at - 1), _BARE_LINKS), "or")
-    last = found[number.end + 1] if number.end + 1 < len(found) else None
+    last = numbers[number.end + 1] if number.end + 1 < len(numbers) else None
     if last is None or s.word(number.end) not in links or s.word(number.end - 1) in SCALES:
         return number
     value = number.value * SCALES.get(s.word(last.end - 1), 1)
     return number._replace(value=value) if value < last.value else number
 
 
-def ranges(s: Sentence, found: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
+def ranges(s: TextTokens, numbers: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
     """Yield candidates for the end of a range that borrows its unit from the other end."""
     if _ANY.isdisjoint(s.words):
         return
-    for at in range(len(s.words)):
-        links = _LINKS.get(s.word(at - 1), _BARE_LINKS)
-        number = found[at]
+    for i in range(len(s.words)):
+        links = _LINKS.get(s.word(i - 1), _BARE_LINKS)
+        number = numbers[i]
         if number is not None:
             link = number.end
             if s.word(link) in links and link + 1 < len(s.words):
-                yield from _first(s, at, number, link + 1, found)
-            if s.word(at - 1) == "at" and s.word(link) in ("and", "or"):
-                yield from _also(s, at, number, link + 1, found)
+                yield from _first(s, i, number, link + 1, numbers)
+            if s.word(i - 1) == "at" and s.word(link) in ("and", "or"):
+                yield from _also(s, i, number, link + 1, numbers)
         else:
-            yield from _second_day(s, at, links, found, today)
-        yield from _first_day(s, at, links, found, today)
-        yield from _last(s, at, links, found)
+            yield from _second_day(s, i, links, numbers, today)
+        yield from _first_day(s, i, links, numbers, today)
+        yield from _last(s, i, links, numbers)
 
 
 def _first(
-    s: Sentence, at: int, number: Number, other: int, found: tuple[Number | None, ...]
+    s: TextTokens, at: int, number: Number, other: int, numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield what a bare number is, by what follows the link."""
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
-    time = time_at(s, other, found)
+    time = time_at(s, other, numbers)
     if time is not None and is_hour and not time.is_part:
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
         return
-    second = found[other]
+    second = numbers[other]
     if second is not None and is_hour and s.word(at - 1) in _LINKS:
         yield from _bare_hours(s, at, number, other, second)
-    amount = amount_at(s, other, found)
+    amount = amount_at(s, other, numbers)
     if amount is not None:
-        value = f"{plain(number.value)} unit:{amount.unit}"
+        value = f"{plain_digits(number.value)} unit:{amount.unit}"
         yield s.candidate(at, number.end, stem_of(amount.unit), value)
-    money = money_at(s, other, found)
+    money = money_at(s, other, numbers)
     if money is not None:
         is_cents = second is not None and cents_at(s, second.end) is not None
         share = number.value / 100 if is_cents else number.value
         code = money.value.rpartition(":")[2]
-        yield s.candidate(at, number.end, "CURRENCY", f"currency:{plain(share)}:{code}")
+        yield s.candidate(at, number.end, "CURRENCY", f"currency:{plain_digits(share)}:{code}")
 
 
 def _also(
-    s: Sentence, at: int, number: Number, other: int, found: tuple[Number | None, ...]
+    s: TextTokens, at: int, number: Number, other: int, numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield the 8 of "at 8 and 9 pm"."""
-    time = time_at(s, other, found) if other < len(s.words) else None
+    time = time_at(s, other, numbers) if other < len(s.words) else None
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
     if time is not None and is_hour and not time.is_part and time.half_is_known:
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
 
 
 def _last(
-    s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...]
+    s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield the bare end of "from 11 am to 1", "between $5 and 10", "5 km - 10"."""
-    time = time_at(s, at, found)
+    time = time_at(s, at, numbers)
     if time is not None and not time.is_part:
         if s.word(time.end) in (*links, *_OF_TIMES) and time.end + 1 < len(s.words):
-            last = bare_end(s, time.end + 1, found, time)
+            last = bare_end(s, time.end + 1, numbers, time)
             yield from () if last is None else (last,)
         return
-    amount, money = amount_at(s, at, found), money_at(s, at, found)
+    amount, money = amount_at(s, at, numbers), money_at(s, at, numbers)
     end = amount.end if amount is not None else 0
     if money is not None and not money.is_soft:
         end = bisect_left(s.ends, money.end) + 1
     is_range = s.word(at - 1) in _LINKS or s.word(end) in ("-", "–")
-    number = found[end + 1] if 0 < end < len(found) - 1 else None
+    number = numbers[end + 1] if 0 < end < len(numbers) - 1 else None
     if number is None or not is_range or s.word(end) not in links:
         return
     if not is_after_bare(s, number.end):
         return
     if money is not None and cents_at(s, end - 1) is None:
-        value = f"currency:{plain(number.value)}:{money.value.rpartition(':')[2]}"
+        value = f"currency:{plain_digits(number.value)}:{money.value.rpartition(':')[2]}"
         yield s.candidate(end + 1, number.end, "CURRENCY", value)
     elif amount is not None:
-        value = f"{plain(number.value)} unit:{amount.unit}"
+        value = f"{plain_digits(number.value)} unit:{amount.unit}"
         yield s.candidate(end + 1, number.end, stem_of(amount.unit), value)
 
 
-def _hour(s: Sentence, at: int, number: Number, other: int) -> Iterator[Candidate]:
+def _hour(s: TextTokens, at: int, number: Number, other: int) -> Iterator[Candidate]:
     """Yield the hour that is next before the other time: 11 of "11 to 1 pm" is before noon."""
     hours = (int(number.value) % 12, int(number.value) % 12 + 12)
     hour = min(hours, key=lambda h: (other - h * 60) % (24 * 60) or 24 * 60)
@@ -127,29 +134,29 @@ def _hour(s: Sentence, at: int, number: Number, other: int) -> Iterator[Candidat
 
 
 def _bare_hours(
-    s: Sentence, at: int, number: Number, other: int, second: Number
+    s: TextTokens, at: int, number: Number, other: int, second: Number
 ) -> Iterator[Candidate]:
     """Yield both ends of "from 9 to 5" as times, for callers who ask for other readings."""
     if second.value % 1 or not 1 <= second.value <= 12:
         return
-    for place, one in ((at, number), (other, second)):
-        time = guessed(int(one.value), 0, one.end)
+    for place, hour in ((at, number), (other, second)):
+        time = guess_time(int(hour.value), 0, hour.end)
         if time is not None:
-            yield s.candidate(place, one.end, "TIME", time.value, weak=True)
+            yield s.candidate(place, hour.end, "TIME", time.value, weak=True)
 
 
 def _second_day(
-    s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...], today: date
+    s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...], today: date
 ) -> Iterator[Candidate]:
     """Yield the 5 of "from march 3 to 5"."""
     try:
-        day = day_at(s, at, found, today)
+        day = day_at(s, at, numbers, today)
     except (ValueError, OverflowError):
         return
     if day is None or s.word(day.end) not in links or day.end + 1 >= len(s.words):
         return
     is_range = s.word(at - 1) in _LINKS or s.word(day.end) in ("-", "–")
-    number = found[day.end + 1] if is_range else None
+    number = numbers[day.end + 1] if is_range else None
     place = day.end + 1 + (s.word(day.end + 1) == "the")
     named = ordinal_at(s, place) if s.word(place)[:1].isdigit() else None
     last, end = (int(number.value), number.end) if number is not None else named or (0, 0)
@@ -161,22 +168,22 @@ def _second_day(
 
 
 def _first_day(
-    s: Sentence, at: int, links: tuple[str, ...], found: tuple[Number | None, ...], today: date
+    s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...], today: date
 ) -> Iterator[Candidate]:
     """Yield the 3rd of "from the 3rd to the 5th of may", the 3 of "3-5 may"."""
     the = s.word(at) == "the"
     number = day_number(s, at + the)
     if number is None or s.word(number[1]) not in links or number[1] + 1 >= len(s.words):
         return
-    other = number[1] + 1
+    second = number[1] + 1
     try:
-        last = day_at(s, other, found, today)
+        last = day_at(s, second, numbers, today)
         first = _before(last.day, number[0]) if last is not None else None
     except (ValueError, OverflowError):
         return
     if last is None or first is None:
         return
-    is_month = not MONTH_NAMES.isdisjoint(s.words[other + 1 : last.end])
+    is_month = not MONTH_NAMES.isdisjoint(s.words[second + 1 : last.end])
     if is_month or (the and s.word(at - 1) in _LINKS):
         yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.thingtalk.slots import slot_type
+from genie_dp.languages.types import slot_type
 
 # Of a text: who types more has pasted something, and looking for values in it takes seconds.
 MOST_CHARACTERS = 4000

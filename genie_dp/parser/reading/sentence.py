@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from genie_dp.augment.written.dates import MONTHS, SHORT_MONTHS
-from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.augment.written import MONTHS, SHORT_MONTHS
+from genie_dp.languages.types import is_slot
 from genie_dp.parser.reading.reading import Candidate, Locale
 from genie_dp.skills.words import token_places
 
@@ -55,7 +55,7 @@ def clean(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class TextTokens:
     """A text with its tokens.
 
     Attributes:
@@ -99,12 +99,12 @@ class Sentence:
         return Candidate(self.starts[first], self.ends[end - 1], stem, value, weak, soft, after)
 
 
-def sentence(text: str, locale: Locale) -> Sentence:
+def sentence(text: str, locale: Locale) -> TextTokens:
     """Return a text cut into tokens."""
     text = clean(text)
-    places = tuple(_opened(_pointed(tuple(_dated(tuple(token_places(text)))))))
+    places = tuple(_split_ranges(_join_points(tuple(_split_dates(tuple(token_places(text)))))))
     words = tuple(token for token, _, _ in places)
-    return Sentence(
+    return TextTokens(
         text,
         words,
         tuple(start for _, start, _ in places),
@@ -114,7 +114,7 @@ def sentence(text: str, locale: Locale) -> Sentence:
     )
 
 
-def _dated(tokens: tuple[Token, ...]) -> Iterator[Token]:
+def _split_dates(tokens: tuple[Token, ...]) -> Iterator[Token]:
     """Yield the tokens with "2027-05-06" and "10:00" for "2027-05-06T10:00" (ISO 8601)."""
     rest = iter(enumerate(tokens))
     for index, (token, start, end) in rest:
@@ -130,25 +130,25 @@ def _dated(tokens: tuple[Token, ...]) -> Iterator[Token]:
         next(rest)
 
 
-def _pointed(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+def _join_points(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     """Return the tokens with "0.5" for ".5", "$0.5" for "$.5"."""
-    found: list[Token] = []
+    joined: list[Token] = []
     for token, start, end in tokens:
-        if _BEHIND.fullmatch(token) and found and found[-1][0] == "." and found[-1][2] == start:
-            point = found.pop()
-            if found and found[-1][2] == point[1] and found[-1][0] in (*_SIGNS, "-", "+"):
-                sign, begin, _ = found.pop()
-                found.append((f"{sign}0.{token}", begin, end))
+        if _BEHIND.fullmatch(token) and joined and joined[-1][0] == "." and joined[-1][2] == start:
+            point = joined.pop()
+            if joined and joined[-1][2] == point[1] and joined[-1][0] in (*_SIGNS, "-", "+"):
+                sign, begin, _ = joined.pop()
+                joined.append((f"{sign}0.{token}", begin, end))
                 continue
-            if not found or found[-1][2] < point[1]:
-                found.append((f"0.{token}", point[1], end))
+            if not joined or joined[-1][2] < point[1]:
+                joined.append((f"0.{token}", point[1], end))
                 continue
-            found.append(point)  # the full stop of a word
-        found.append((token, start, end))
-    return tuple(found)
+            joined.append(point)  # the full stop of a word
+        joined.append((token, start, end))
+    return tuple(joined)
 
 
-def _opened(tokens: tuple[Token, ...]) -> Iterator[Token]:
+def _split_ranges(tokens: tuple[Token, ...]) -> Iterator[Token]:
     """Yield the tokens with ranges taken apart: "2-4pm", "5-10" before a unit, "5%-10%"."""
     for index, (token, start, end) in enumerate(tokens):
         before, _, last = tokens[index - 1] if index else ("", 0, -1)

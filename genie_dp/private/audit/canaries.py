@@ -7,19 +7,21 @@ claimed of 20 copies together is next to nothing (`claims.Claim.of_copies`).
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.private.audit.config import CanaryConfig
 from genie_dp.private.source import PrivateRow
 from genie_dp.rng import stream
+from genie_dp.run.files import check_output, for_owner_alone, open_bytes
+from genie_dp.run.stage import Output, Result
 
 SCHEMA = "genie-dp.canaries/1"
-TEMPLATE = "My ID is {digits:6}"
 # More candidates take hours, and memory of 8 bytes each.
 MOST = 20_000_000
 # A hundred short words, so that three of them make a million candidates.
@@ -37,16 +39,16 @@ _SLOT = re.compile(r"\{(digits:[1-9]|word)\}")
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class CanaryTemplate:
     """A text with slots: `{digits:6}` for so many digits, `{word}` for one of 100 words.
 
     Attributes:
         text: the template.
 
-    >>> template = Template("My ID is {digits:2} !")
+    >>> template = CanaryTemplate("My ID is {digits:2} !")
     >>> template.size, template.fill(7)
     (100, 'My ID is 07 !')
-    >>> Template("{word} {word} {word}").size
+    >>> CanaryTemplate("{word} {word} {word}").size
     1000000
     """
 
@@ -57,7 +59,7 @@ class Template:
         rest = _SLOT.sub("", self.text)
         if not self.slots or "{" in rest or "}" in rest:
             message = f"expected a template with slots {{digits:N}} or {{word}}, got {self.text!r}"
-            raise GenieError(Problem("N051", message, hint=f"such as {TEMPLATE!r}"))
+            raise GenieError(Problem("N051", message, hint=f"such as {CanaryConfig().template!r}"))
         if not 2 <= self.size <= MOST:
             message = f"a template of {self.size:,} candidates; all of them are ranked"
             raise GenieError(Problem("N051", message, hint=f"at most {MOST:,}: fewer slots"))
@@ -84,24 +86,24 @@ class Template:
     def number(self, text: str) -> int | None:
         """Return the number of a candidate, None for another text.
 
-        >>> template = Template("{word} {digits:1}")
+        >>> template = CanaryTemplate("{word} {digits:1}")
         >>> template.number(template.fill(123)), template.number("x 1")
         (123, None)
         """
         plain = " ".join(self.text.split())
         first, *rest = map(re.escape, re.split(r"\{[^}]*\}", plain))
-        slots = zip(map(_spelled, self.slots), rest, strict=True)
-        found = re.fullmatch(first + "".join(f"({slot}){part}" for slot, part in slots), text)
-        if found is None:
+        slots = zip(map(_pattern_of, self.slots), rest, strict=True)
+        match = re.fullmatch(first + "".join(f"({slot}){part}" for slot, part in slots), text)
+        if match is None:
             return None
         number = 0
-        for slot, said in zip(self.slots, found.groups(), strict=True):
-            digit = WORDS.index(said) if slot == "word" else int(said)
+        for slot, value in zip(self.slots, match.groups(), strict=True):
+            digit = WORDS.index(value) if slot == "word" else int(value)
             number = number * _values(slot) + digit
         return number
 
 
-def _spelled(slot: str) -> str:
+def _pattern_of(slot: str) -> str:
     """Return the pattern of a slot's values; none begins another, so that slots may touch."""
     return "|".join(WORDS) if slot == "word" else f"[0-9]{{{slot[-1]}}}"
 
@@ -123,7 +125,7 @@ class Canaries:
         seed: they were drawn with.
     """
 
-    template: Template
+    template: CanaryTemplate
     numbers: tuple[int, ...]
     repeats: int = 20
     program: str | None = None
@@ -147,7 +149,7 @@ class Canaries:
 
 
 def new_canaries(
-    template: Template,
+    template: CanaryTemplate,
     *,
     count: int = 200,
     repeats: int = 1,
@@ -177,7 +179,7 @@ def load_canaries(path: Path) -> Canaries:
         facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         if facts["schema"] != SCHEMA:
             raise ValueError(f"the schema {facts['schema']!r}")
-        found = canaries_of(facts["template"], facts["texts"])
+        canaries = canaries_of(facts["template"], facts["texts"])
         repeats, seed = int(facts["repeats"]), int(facts["seed"])
         program, fields = facts["program"], dict(facts["fields"])
         if repeats < 1 or not isinstance(program, str | None):
@@ -186,7 +188,7 @@ def load_canaries(path: Path) -> Canaries:
         message = f"expected canaries in {path}, got: {error}"
         hint = "name a file that genie-dp private canaries wrote with --record"
         raise GenieError(Problem("N052", message, hint=hint)) from None
-    return Canaries(found.template, found.numbers, repeats, program, fields, seed)
+    return Canaries(canaries.template, canaries.numbers, repeats, program, fields, seed)
 
 
 def canaries_of(template: str, texts: Sequence[str], *, repeats: int = 20) -> Canaries:
@@ -195,17 +197,116 @@ def canaries_of(template: str, texts: Sequence[str], *, repeats: int = 20) -> Ca
     Raises:
         ValueError: a text is no candidate of the template, or there are none.
     """
-    made = Template(template)
-    numbers = [made.number(" ".join(str(text).split())) for text in texts]
+    whole = CanaryTemplate(template)
+    numbers = [whole.number(" ".join(str(text).split())) for text in texts]
     if not numbers or None in numbers or len(set(numbers)) < len(numbers):
         raise ValueError(f"texts that are not all different ones of {template!r}")
-    return Canaries(made, tuple(number for number in numbers if number is not None), repeats)
+    return Canaries(whole, tuple(number for number in numbers if number is not None), repeats)
 
 
-def places(lines: int, canaries: Canaries) -> dict[int, list[int]]:
+def place_canaries(lines: int, canaries: Canaries) -> dict[int, list[int]]:
     """Return before which line which canaries come, by their place in `numbers`, at random."""
     rng = stream(canaries.seed, "canaries", "places")
-    found: dict[int, list[int]] = {}
-    for _, one in product(range(canaries.repeats), range(len(canaries.numbers))):
-        found.setdefault(rng.randint(0, lines), []).append(one)
-    return found
+    before: dict[int, list[int]] = {}
+    for _, place in product(range(canaries.repeats), range(len(canaries.numbers))):
+        before.setdefault(rng.randint(0, lines), []).append(place)
+    return before
+
+
+# ------------------------------------------------------------------------------------ the stage
+
+
+@dataclass(frozen=True, slots=True)
+class CanaryResult(Result):
+    """Canaries that were put into a training text.
+
+    Attributes:
+        output: the rows with the canaries among them.
+        record: what they are, for an audit.
+        canaries: the same.
+    """
+
+    output: str
+    record: Path
+    canaries: Canaries = field(repr=False)
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        count = len(self.canaries.numbers)
+        rows = count * self.canaries.repeats
+        yield f"{rows:,} rows of {count:,} canaries -> {self.output}, {self.record}"
+
+
+def run(
+    config: CanaryConfig,
+    rows: Path,
+    output: Output,
+    *,
+    record: Path,
+    seed: int,
+    fields: Mapping[str, str] | None = None,
+) -> CanaryResult:
+    """Put canaries into a training text, JSONL or lines of a .txt, at places drawn by chance.
+
+    Args:
+        config: which canaries.
+        rows: the training text.
+        output: the file of the same with canaries.
+        record: the file of what they are.
+        seed: of canaries and places; who knows it knows the canaries.
+        fields: further fields of each canary's row.
+
+    Raises:
+        GenieError: a file is named twice or exists (Y022), the rows are of another format (N052),
+            the template is none or has too few candidates (N051).
+    """
+    for path in (Path(output.target), record):
+        check_output(str(path))
+        names = [name.resolve() for name in (rows, Path(output.target), record)]
+        if names.count(path.resolve()) > 1:
+            raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another name"))
+        if path.exists() and not output.overwrite:
+            hint = "give another name, or --overwrite"
+            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
+    if rows.suffix not in (".jsonl", ".json", ".txt"):
+        message = f"expected JSONL or a .txt, got {rows.name}"
+        raise GenieError(Problem("N052", message, hint="genie-dp convert makes JSONL of others"))
+    canaries = new_canaries(
+        CanaryTemplate(config.template),
+        count=config.count,
+        repeats=config.repeats,
+        program=config.program,
+        fields=dict(fields or {}),
+        seed=seed,
+    )
+    with for_owner_alone():
+        # The record comes first: rows without it would hold canaries that nobody knows of.
+        partial = record.with_name(f".{record.name}.partial")
+        canaries.save(partial)
+        partial.replace(record)
+        with open_bytes(output.target) as out:
+            _merge_lines(rows, canaries, out)
+    return CanaryResult(output.target, record, canaries)
+
+
+def _merge_lines(rows: Path, canaries: Canaries, out: BinaryIO) -> None:
+    """Write the lines of a file with canaries between them; no line is read, or changed."""
+    with rows.open("rb") as lines:
+        count = sum(1 for _ in lines)
+    places = place_canaries(count, canaries)
+    is_text = rows.suffix == ".txt"
+    new_lines = [_line_of(row.utterance, canaries, is_text=is_text) for row in canaries.rows]
+    with rows.open("rb") as lines:
+        for number, line in enumerate(lines):
+            out.writelines(new_lines[place] for place in places.get(number, ()))
+            out.write(line if line.endswith(b"\n") else line + b"\n")
+    out.writelines(new_lines[place] for place in places.get(count, ()))
+
+
+def _line_of(text: str, canaries: Canaries, *, is_text: bool) -> bytes:
+    if is_text:
+        return text.encode() + b"\n"
+    row = {"utterance": text}
+    if canaries.program is not None:
+        row["program"] = canaries.program
+    return json.dumps({**row, **canaries.fields}, ensure_ascii=False).encode() + b"\n"

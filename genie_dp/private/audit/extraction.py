@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import xxhash
 
-from genie_dp.private.audit.statistics import LEVEL, share
+from genie_dp.private.audit.statistics import LEVEL, share_with_interval
 
 Words = Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
-class Copied:
+class CopiedPiece:
     """The longest piece of a text that is training text; it shows nothing.
 
     Attributes:
@@ -41,7 +41,7 @@ class TrainingText:
     Takes 16 bytes a run beside the rows themselves.
 
     >>> text = TrainingText([("a", "b", "c", "d"), ("x", "b", "c")], 2)
-    >>> text.copied(("z", "b", "c", "d")).words, text.copied(("d", "c")).words
+    >>> text.longest_copy(("z", "b", "c", "d")).words, text.longest_copy(("d", "c")).words
     (3, 0)
     """
 
@@ -60,23 +60,23 @@ class TrainingText:
         firsts = np.repeat(np.cumsum([0, *counts[:-1]]), counts) if self.rows else np.zeros(0)
         self._places = (np.arange(len(keys)) - firsts).astype(np.int64)[order]
 
-    def copied(self, text: Words) -> Copied:
+    def longest_copy(self, text: Words) -> CopiedPiece:
         """Return the longest piece of a text that is training text.
 
         Of equal ones a whole row, else the first.
         """
-        best = Copied(0)
+        best = CopiedPiece(0)
         for start, key in enumerate(_hashes(text, self.n)):
-            for row, place in self._known(key):
+            for row, place in self._find(key):
                 if len(text) - start < best.words + best.is_whole:
                     return best
-                length = _common(text, start, self.rows[row], place)
+                length = _count_common(text, start, self.rows[row], place)
                 is_whole = length == len(self.rows[row])
                 if length >= self.n and (length, is_whole) > (best.words, best.is_whole):
-                    best = Copied(length, start, row, is_whole)
+                    best = CopiedPiece(length, start, row, is_whole)
         return best
 
-    def _known(self, key: int) -> Iterator[tuple[int, int]]:
+    def _find(self, key: int) -> Iterator[tuple[int, int]]:
         first, last = (
             int(np.searchsorted(self._keys, np.uint64(key), side=side))
             for side in ("left", "right")
@@ -91,19 +91,19 @@ def _hashes(words: Words, n: int) -> Iterator[int]:
         yield xxhash.xxh3_64_intdigest(" ".join(words[start : start + n]).encode())
 
 
-def _common(one: Words, start: int, other: Words, place: int) -> int:
+def _count_common(text: Words, start: int, row: Words, place: int) -> int:
     length = 0
     while (
-        start + length < len(one)
-        and place + length < len(other)
-        and one[start + length] == other[place + length]
+        start + length < len(text)
+        and place + length < len(row)
+        and text[start + length] == row[place + length]
     ):
         length += 1
     return length
 
 
 @dataclass(slots=True)
-class Extracted:
+class Extraction:
     """What was found in samples so far.
 
     Attributes:
@@ -112,12 +112,12 @@ class Extracted:
         texts: the pieces themselves, the longest ones; private text.
     """
 
-    pieces: list[Copied] = field(default_factory=list)
+    pieces: list[CopiedPiece] = field(default_factory=list)
     samples: int = 0
     texts: list[tuple[str, ...]] = field(default_factory=list, repr=False)
 
 
-def extracted(samples: Iterable[Words], text: TrainingText, *, keep: int = 0) -> Extracted:
+def find_copies(samples: Iterable[Words], text: TrainingText, *, keep: int = 0) -> Extraction:
     """Return what samples have of a training text.
 
     Args:
@@ -125,40 +125,42 @@ def extracted(samples: Iterable[Words], text: TrainingText, *, keep: int = 0) ->
         text: what the model was trained on.
         keep: how many of the pieces to keep as text, the longest ones, none twice.
     """
-    found = Extracted()
-    kept: dict[tuple[str, ...], None] = {}
+    copies = Extraction()
+    texts: dict[tuple[str, ...], None] = {}
     for sample in samples:
-        found.samples += 1
-        one = text.copied(sample)
-        if one.words:
-            found.pieces.append(one)
+        copies.samples += 1
+        piece = text.longest_copy(sample)
+        if piece.words:
+            copies.pieces.append(piece)
             if keep:
-                kept[tuple(sample[one.start : one.start + one.words])] = None
-    found.texts = sorted(kept, key=lambda words: (-len(words), words))[:keep]
-    return found
+                texts[tuple(sample[piece.start : piece.start + piece.words])] = None
+    copies.texts = sorted(texts, key=lambda words: (-len(words), words))[:keep]
+    return copies
 
 
-def described(
-    found: Extracted, text: TrainingText, others: Sequence[Words] = (), *, level: float = LEVEL
+def describe_extraction(
+    copies: Extraction, text: TrainingText, others: Sequence[Words] = (), *, level: float = LEVEL
 ) -> dict[str, Any]:
     """Return the figures of what was extracted, for JSON.
 
     Args:
-        found: of the samples.
+        copies: in the samples.
         text: the training text.
         others: rows that were not trained on; how many of them have such pieces is what language
             alone explains.
         level: of the intervals.
     """
-    told: dict[str, Any] = {
+    figures: dict[str, Any] = {
         "words": text.n,
-        "samples": found.samples,
-        "copied": share(len(found.pieces), found.samples, level=level),
-        "whole_rows": share(sum(one.is_whole for one in found.pieces), found.samples, level=level),
-        "longest": max((one.words for one in found.pieces), default=0),
-        "training_rows": len({one.row for one in found.pieces}),
+        "samples": copies.samples,
+        "copied": share_with_interval(len(copies.pieces), copies.samples, level=level),
+        "whole_rows": share_with_interval(
+            sum(piece.is_whole for piece in copies.pieces), copies.samples, level=level
+        ),
+        "longest": max((piece.words for piece in copies.pieces), default=0),
+        "training_rows": len({piece.row for piece in copies.pieces}),
     }
     if others:
-        hits = sum(text.copied(row).words > 0 for row in others)
-        told["copied_by_chance"] = share(hits, len(others), level=level)
-    return told
+        hits = sum(text.longest_copy(row).words > 0 for row in others)
+        figures["copied_by_chance"] = share_with_interval(hits, len(others), level=level)
+    return figures

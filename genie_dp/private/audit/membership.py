@@ -2,17 +2,133 @@
 
 By perplexity ("Provably Confidential Language Modelling", section 5.1 and appendix A.5, after
 Carlini et al. 2021); calibrated by a reference model (Carlini et al. 2021, section 5.2; Watson et
-al. 2022); and by shadow models (`lira`). All scores are higher for rows that seem to be members.
+al. 2022); and by likelihood ratios with shadow models (LiRA; Carlini et al. 2022). All scores are
+higher for rows that seem to be members.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from genie_dp.private.audit.statistics import LEVEL, Floats, resampled, share
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.audit.statistics import (
+    LEVEL,
+    Floats,
+    bootstrap,
+    share_with_interval,
+    threshold_at,
+)
+from genie_dp.private.crt.rows import is_private, separate_mask
+from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.rng import child_seed
+from genie_dp.run.files import UNREADABLE, unreadable
+
+# Fewer rows of a side prove nothing.
+LEAST = 10
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Sides:
+    """Rows of both sides, each different row once, none on both.
+
+    Attributes:
+        members, others: the rows.
+        left: rows that were left out, by why.
+    """
+
+    members: tuple[PrivateRow, ...] = field(repr=False)
+    others: tuple[PrivateRow, ...] = field(repr=False)
+    left: Mapping[str, int]
+
+    def __repr__(self) -> str:
+        return f"Sides(left={self.left!r}, ..)"
+
+
+def read_rows(path: Path, language: str, *, private_only: bool = False) -> list[PrivateRow]:
+    """Return the rows of a file: lines of a .txt, else those of `PrivateSource`.
+
+    Args:
+        path: JSONL, TSV by its suffix, or .txt.
+        language: of the programs.
+        private_only: whether rows that are marked public are left out.
+
+    Raises:
+        GenieError: those of `PrivateSource.open`, told without text.
+    """
+    if ".txt" in path.suffixes[-2:]:
+        # What is no UTF-8 is replaced: a message about it would show the line.
+        text = _bytes(path).decode("utf-8-sig", errors="replace")
+        lines = (" ".join(line.split()) for line in text.splitlines())
+        return [PrivateRow(separate_mask(line)) for line in lines if line]
+    where = is_private if private_only else None
+    read = PrivateSource.open(path, language=language, where=where)
+    return [
+        PrivateRow(separate_mask(row.utterance), row.program)
+        for unit in read.units
+        for row in unit
+        if row.utterance.strip()
+    ]
+
+
+def _bytes(path: Path) -> bytes:
+    import smart_open
+
+    try:
+        with smart_open.open(path, "rb") as file:
+            content: bytes = file.read()
+    except UNREADABLE as error:
+        raise GenieError(unreadable(str(path), error, code="Q001")) from None
+    return content
+
+
+def sides_of(
+    members: Sequence[PrivateRow], others: Sequence[PrivateRow], *, with_programs: bool = False
+) -> Sides:
+    """Return rows that can be told apart.
+
+    A row that comes several times is left out: guarantees are for one of it, and what is said often
+    is likelier, so that neither side may keep more of it. So is a row that is on both sides.
+
+    Args:
+        members: rows that were trained on.
+        others: rows that were not.
+        with_programs: whether rows with one utterance and two programs are different ones.
+
+    Raises:
+        GenieError: too few are left of a side (N058).
+    """
+
+    def key(row: PrivateRow) -> tuple[str, str | None]:
+        return row.utterance, row.program if with_programs else None
+
+    rows = {key(row): row for row in members}
+    counts, counts_there = Counter(map(key, members)), Counter(map(key, others))
+    there = {key(row): row for row in others}
+    once = [name for name, count in counts.items() if count == 1]
+    chosen = tuple(rows[name] for name in once if name not in there)
+    left = {
+        "members that come several times": len(counts) - len(once),
+        "others that come several times": sum(count > 1 for count in counts_there.values()),
+        "rows on both sides": len(once) - len(chosen),
+    }
+    rest = tuple(
+        row for name, row in there.items() if counts_there[name] == 1 and name not in counts
+    )
+    if min(len(chosen), len(rest)) < LEAST:
+        message = f"expected {LEAST} different rows of each side or more, that are on one side only"
+        hint = "members were trained on, each once; the others are like them and were not"
+        raise GenieError(Problem("N058", message, hint=hint))
+    return Sides(chosen, rest, left)
+
+
+def count_sides(sides: Sides) -> dict[str, Any]:
+    """Return how many rows there are, for JSON."""
+    return {"members": len(sides.members), "others": len(sides.others), "left": dict(sides.left)}
+
 
 RATES = (0.1, 0.01, 0.001)
 
@@ -33,19 +149,19 @@ class Attack:
     group: int = 1
 
 
-def by_perplexity(losses: Sequence[float], words: Sequence[int]) -> Floats:
+def score_by_perplexity(losses: Sequence[float], words: Sequence[int]) -> Floats:
     """Return scores of rows: the log-perplexity per word, with the other sign."""
-    found: Floats = -np.asarray(losses, float) / np.asarray(words, float)
-    return found
+    scores: Floats = -np.asarray(losses, float) / np.asarray(words, float)
+    return scores
 
 
-def by_reference(losses: Sequence[float], reference: Sequence[float]) -> Floats:
+def score_by_reference(losses: Sequence[float], reference: Sequence[float]) -> Floats:
     """Return scores of rows: how much likelier they are than for a model without them, in nats."""
-    found: Floats = np.asarray(reference, float) - np.asarray(losses, float)
-    return found
+    scores: Floats = np.asarray(reference, float) - np.asarray(losses, float)
+    return scores
 
 
-def grouped(attack: Attack, size: int, *, seed: int = 0) -> Attack | None:
+def group_rows(attack: Attack, size: int, *, seed: int = 0) -> Attack | None:
     """Return the attack on groups, None where there are fewer than two of a side.
 
     The score of a group is the mean of its rows' (the paper sums perplexities). Groups share no
@@ -78,37 +194,28 @@ def advantage(members: Floats, others: Floats) -> float:
 
     So it is no larger than it should be: by itself the best of many thresholds always is.
     """
-    found = []
+    advantages = []
     for first, second in ((0, 1), (1, 0)):
-        threshold = _best(members[first::2], others[first::2])
+        threshold = _best_threshold(members[first::2], others[first::2])
         a, b = members[second::2], others[second::2]
-        found.append(float((a >= threshold).mean() - (b >= threshold).mean()))
-    return sum(found) / 2
+        advantages.append(float((a >= threshold).mean() - (b >= threshold).mean()))
+    return sum(advantages) / 2
 
 
-def _best(members: Floats, others: Floats) -> float:
-    every = np.unique(np.concatenate([members, others]))
-    missed = np.searchsorted(np.sort(members), every, side="left") / len(members)
-    kept = np.searchsorted(np.sort(others), every, side="left") / len(others)
-    return between(every, int(np.argmax(kept - missed)))
+def _best_threshold(members: Floats, others: Floats) -> float:
+    thresholds = np.unique(np.concatenate([members, others]))
+    missed = np.searchsorted(np.sort(members), thresholds, side="left") / len(members)
+    passed = np.searchsorted(np.sort(others), thresholds, side="left") / len(others)
+    return threshold_at(thresholds, int(np.argmax(passed - missed)))
 
 
-def between(ordered: Floats, place: int) -> float:
-    """Return a threshold between a score and the next lower one, nearer to neither.
-
-    >>> between(np.array([1.0, 2.0]), 1), between(np.array([1.0, 2.0]), 0)
-    (1.5, 1.0)
-    """
-    return float(ordered[max(0, place - 1) : place + 1].mean())
-
-
-def right_by_rank(members: Floats, others: Floats, *, seed: int = 0) -> tuple[int, int]:
+def guess_by_rank(members: Floats, others: Floats, *, seed: int = 0) -> tuple[int, int]:
     """Return right guesses, and all, when the half with the highest scores is taken for members.
 
     The paper's attack: rows are ranked by perplexity. As many rows of each side as the smaller has,
     so that a guess by chance is right half the time; of equal scores, chance decides.
 
-    >>> right_by_rank(np.array([3.0, 4.0]), np.array([1.0, 2.0]))
+    >>> guess_by_rank(np.array([3.0, 4.0]), np.array([1.0, 2.0]))
     (4, 4)
     """
     rng = np.random.default_rng(child_seed(seed, "audit", "rank"))
@@ -119,29 +226,29 @@ def right_by_rank(members: Floats, others: Floats, *, seed: int = 0) -> tuple[in
     return 2 * right, 2 * many
 
 
-def rate_at(members: Floats, others: Floats, most: float) -> tuple[int, int]:
+def rate_at(members: Floats, others: Floats, limit: float) -> tuple[int, int]:
     """Return members that are found, and all, where at most a share of the others is taken for one.
 
     >>> rate_at(np.array([3.0, 1.0]), np.array([2.0, 0.0]), 0.4)
     (1, 2)
     """
-    allowed = int(most * len(others))
+    allowed = int(limit * len(others))
     ordered = np.sort(others)[::-1]
     return int((members > ordered[allowed]).sum()), len(members)
 
 
-def described(attack: Attack, *, seed: int = 0, level: float = LEVEL) -> dict[str, Any]:
+def describe_attack(attack: Attack, *, seed: int = 0, level: float = LEVEL) -> dict[str, Any]:
     """Return the figures of an attack with their intervals, for JSON."""
     members, others = attack.members, attack.others
-    right, of = right_by_rank(members, others, seed=seed)
+    right, of = guess_by_rank(members, others, seed=seed)
     # A wrong guess on one side is one on the other: half of them are independent.
-    accuracy = share(right // 2, of // 2, level=level)
+    accuracy = share_with_interval(right // 2, of // 2, level=level)
     name = f"{attack.name} {attack.group}"
     pair = [members, others]
     rates = {
-        f"{most:g}": share(*rate_at(members, others, most), level=level)
-        for most in RATES
-        if most * len(others) >= 1
+        f"{limit:g}": share_with_interval(*rate_at(members, others, limit), level=level)
+        for limit in RATES
+        if limit * len(others) >= 1
     }
     return {
         "attack": attack.name,
@@ -150,7 +257,7 @@ def described(attack: Attack, *, seed: int = 0, level: float = LEVEL) -> dict[st
         "others": len(others),
         "accuracy": accuracy,
         "advantage": _advantage(pair, name, seed, level),
-        "auc": resampled(pair, auc, name=f"{name} auc", seed=seed, level=level),
+        "auc": bootstrap(pair, auc, name=f"{name} auc", seed=seed, level=level),
         "true_positive_rate_at": rates,
     }
 
@@ -158,11 +265,11 @@ def described(attack: Attack, *, seed: int = 0, level: float = LEVEL) -> dict[st
 def _advantage(pair: Sequence[Floats], name: str, seed: int, level: float) -> dict[str, float]:
     """Return the advantage over rows in random order; which half a row is in must be chance."""
     rng = np.random.default_rng(child_seed(seed, "audit", "order"))
-    mixed = [rng.permutation(one) for one in pair]
-    return resampled(mixed, advantage, name=f"{name} advantage", seed=seed, level=level, draws=300)
+    mixed = [rng.permutation(scores) for scores in pair]
+    return bootstrap(mixed, advantage, name=f"{name} advantage", seed=seed, level=level, draws=300)
 
 
-def attacks_of(
+def attack_rows(
     losses: tuple[Sequence[float], Sequence[float]],
     words: tuple[Sequence[int], Sequence[int]],
     references: Mapping[str, tuple[Sequence[float], Sequence[float]]],
@@ -181,15 +288,63 @@ def attacks_of(
         seed: of the groups.
         more: attacks that were made elsewhere, such as by shadow models.
     """
-    found = [_attack("perplexity", (by_perplexity(losses[i], words[i]) for i in (0, 1)))]
-    for name, other in references.items():
-        sides = (by_reference(losses[i], other[i]) for i in (0, 1))
-        found.append(_attack(f"reference {name}", sides))
-    found.extend(more)
-    together = (grouped(one, group, seed=seed) for one in found)
-    return [*found, *(one for one in together if one is not None)]
+    members, others = (score_by_perplexity(losses[i], words[i]) for i in (0, 1))
+    attacks = [Attack("perplexity", members, others)]
+    for name, reference in references.items():
+        members, others = (score_by_reference(losses[i], reference[i]) for i in (0, 1))
+        attacks.append(Attack(f"reference {name}", members, others))
+    attacks.extend(more)
+    groups = (group_rows(attack, group, seed=seed) for attack in attacks)
+    return [*attacks, *(attack for attack in groups if attack is not None)]
 
 
-def _attack(name: str, sides: Iterable[Floats]) -> Attack:
-    members, others = sides
-    return Attack(name, members, others)
+_LEAST = 1e-6
+
+
+def score_by_shadows(
+    losses: Sequence[float], shadows: Floats, learned: Floats
+) -> tuple[Floats, bool]:
+    """Return scores of rows, and whether shadows that learned from them were used.
+
+    Args:
+        losses: (N,) under the audited model.
+        shadows: (S, N) under each shadow model.
+        learned: (S, N) 1 where a shadow learned from the row, else 0.
+
+    Raises:
+        GenieError: a row is in all shadows, or there are fewer than two shadows (N055).
+    """
+    inside = learned.astype(bool)
+    if len(shadows) < 2 or inside.all(0).any():
+        message = "expected two shadow models or more, and for each row one that has not seen it"
+        raise GenieError(Problem("N055", message, hint="train shadows on other halves of the rows"))
+    here = np.asarray(losses, float)
+    out_mean, out_deviation = _fit_shadows(shadows, ~inside)
+    if not inside.any(0).all():
+        # One-sided: how far below what models without the row say.
+        return (out_mean - here) / (out_deviation or 1.0), False
+    in_mean, in_deviation = _fit_shadows(shadows, inside)
+    # With one shadow a row, a side says nothing of deviations: the other's stands for it.
+    in_deviation, out_deviation = in_deviation or out_deviation, out_deviation or in_deviation
+    if not in_deviation:
+        in_deviation = out_deviation = 1.0
+    return _log_density(here, in_mean, in_deviation) - _log_density(
+        here, out_mean, out_deviation
+    ), True
+
+
+def _fit_shadows(shadows: Floats, chosen: Floats) -> tuple[Floats, float]:
+    """Return the mean of each row over chosen shadows, and the deviation over all rows.
+
+    The deviation is 0 where no row has two of them to tell it by.
+    """
+    counts = chosen.sum(0)
+    mean = np.where(chosen, shadows, 0.0).sum(0) / counts
+    squares = np.where(chosen, (shadows - mean) ** 2, 0.0).sum()
+    free = float((counts - 1).sum())
+    return mean, max(_LEAST, float(np.sqrt(squares / free))) if free else 0.0
+
+
+def _log_density(x: Floats, mean: Floats, deviation: float) -> Floats:
+    density: Floats = -0.5 * ((x - mean) / deviation) ** 2 - np.log(deviation)
+    return density

@@ -1,4 +1,4 @@
-"""What attacks prove, beside what is claimed; a bound above the claim refutes it.
+"""What is claimed of a model, and what attacks prove; a bound above the claim refutes it.
 
 An attack that finds nothing says nothing, unless it would have found something. So two more figures
 stand beside each bound: the largest claim that it could have refuted if the attack had made no
@@ -6,25 +6,147 @@ mistake, and what it proves of a model that was trained as this one, but without
 audit passes a model where it refutes the claim for that one and not for this one.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
+from pathlib import Path
 from typing import Any, Literal
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.audit.claims import Claim
-from genie_dp.private.audit.epsilon import (
+from genie_dp.private.audit.config import About
+from genie_dp.private.audit.exposure import Exposure, bound_by_ranks, most_by_ranks
+from genie_dp.private.audit.membership import Attack
+from genie_dp.private.audit.statistics import (
     METHODS,
     Method,
-    bounds,
+    bound_epsilon,
     most_by_errors,
     most_by_guesses,
 )
-from genie_dp.private.audit.exposure import Exposure, group_bound, most_of_canaries
-from genie_dp.private.audit.membership import Attack
+
+SPENT, STATEMENT, MANIFEST = "spent.json", "confidentiality.json", "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A guarantee: adding or removing one row changes nothing by more than (epsilon, delta).
+
+    Attributes:
+        epsilon, delta: of one row.
+        unit: what the guarantee was given for.
+        source: where it was read.
+        about: which statement it is.
+    """
+
+    epsilon: float
+    delta: float
+    unit: str = "utterance"
+    source: str = "--claim"
+    about: About = "rows"
+
+    @property
+    def is_any(self) -> bool:
+        """Return whether anything is claimed at all."""
+        return math.isfinite(self.epsilon) and self.delta < 1
+
+    @property
+    def of_row(self) -> "Claim":
+        """Return what it says of one row.
+
+        Of a unit of several rows, one row more is that unit exchanged for another: it taken away,
+        and the other added (group privacy of two).
+        """
+        if self.unit == "utterance" or not self.is_any:
+            return self
+        return self.of_copies(2)
+
+    def of_copies(self, count: int) -> "Claim":
+        """Return what it says of several equal rows together (Dwork and Roth, 2014, section 2.3).
+
+        Of a secret drawn at random it says nothing then: redaction misses all its copies or none,
+        so that their epsilons are more than added up.
+
+        >>> Claim(1.0, 0.0).of_copies(20).epsilon
+        20.0
+        """
+        is_drawn = self.about == "bayesian" and count > 1
+        # Beyond 700 floats hold no more.
+        if count * self.epsilon > 700 or not self.is_any or is_drawn:
+            return Claim(math.inf, 1.0, self.unit, self.source, self.about)
+        factor = sum(math.exp(i * self.epsilon) for i in range(count))
+        delta = min(1.0, factor * self.delta)
+        return Claim(count * self.epsilon, delta, self.unit, self.source, self.about)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields for JSON, where infinity has no number."""
+        return {**asdict(self), "epsilon": self.epsilon if self.is_any else None}
+
+
+def claim_of(folder: Path, about: About = "rows") -> Claim | None:
+    """Return what a folder claims, None where it says nothing.
+
+    Of rows: spent.json of a generator, or the manifest of a parser. Of secrets: what the file
+    confidentiality.json of `genie-dp private train crt` says of them; of those drawn at random, to
+    somebody who knows which: epsilon of one that was missed, with delta of one that was drawn.
+
+    Raises:
+        GenieError: its files say nothing of secrets, or cannot be read (N057).
+    """
+    statement = folder / STATEMENT
+    if about != "rows":
+        facts = _read_facts(statement)
+        part = {"unit": "utterance", **_statement_of(facts, about, statement)}
+        if about == "bayesian":
+            # The amplified epsilon is for who does not know the secret (definition 4); attacks look
+            # for one that they know, and may see that it is of a sort that is always missed.
+            part["epsilon"] = _statement_of(facts, "secret", statement).get("epsilon")
+        return replace(_claim_from(part, statement), about=about)
+    if (folder / SPENT).exists():
+        return _claim_from(_read_facts(folder / SPENT), folder / SPENT)
+    if (folder / MANIFEST).exists():
+        spent = _read_facts(folder / MANIFEST).get("spent")
+        return None if spent is None else _claim_from(spent, folder / MANIFEST)
+    return None
+
+
+def has_public_rows(folder: Path) -> bool:
+    """Tell whether a model has a statement of confidentiality: only its private rows have one."""
+    return (folder / STATEMENT).exists()
+
+
+def _statement_of(facts: Mapping[str, Any], about: str, path: Path) -> Mapping[str, Any]:
+    found = facts.get(about)
+    if not isinstance(found, dict):
+        raise _broken_claim(path, f"nothing of {about}")
+    return found
+
+
+def _read_facts(path: Path) -> Mapping[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _broken_claim(path, str(error)) from None
+    if not isinstance(found, dict):
+        raise _broken_claim(path, "no map")
+    return found
+
+
+def _claim_from(facts: Mapping[str, Any], path: Path) -> Claim:
+    try:
+        return Claim(float(facts["epsilon"]), float(facts["delta"]), str(facts["unit"]), path.name)
+    except (KeyError, TypeError, ValueError) as error:
+        raise _broken_claim(path, f"no guarantee ({error})") from None
+
+
+def _broken_claim(path: Path, what: str) -> GenieError:
+    hint = "name what is claimed with --claim EPSILON and --delta"
+    return GenieError(Problem("N057", f"expected a guarantee in {path}, got: {what}", hint=hint))
+
 
 Verdict = Literal["refuted", "passed", "inconclusive"]
-_MOST: dict[Method, Callable[[int, int, float, float], float]] = {
+_MOST: dict[Method, Callable[..., float]] = {
     "error rates": most_by_errors,
     "one run": most_by_guesses,
 }
@@ -33,7 +155,7 @@ _LARGEST, _STEPS = 50.0, 30
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class ProvenBound:
     """One lower bound of epsilon beside the claim for as many rows.
 
     Attributes:
@@ -66,8 +188,8 @@ class Proved:
     @property
     def finds_leaks(self) -> bool:
         """Return whether it refutes the claim for the unprotected model."""
-        theirs, claimed = self.unprotected, self.claimed
-        return theirs is not None and claimed is not None and theirs > claimed
+        weak, claimed = self.unprotected, self.claimed
+        return weak is not None and claimed is not None and weak > claimed
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON."""
@@ -78,7 +200,7 @@ class Proved:
         return {name: getattr(self, name) for name in names}
 
 
-def proved(
+def prove_bounds(
     attacks: Sequence[Attack],
     exposures: Sequence[Exposure],
     claim: Claim | None,
@@ -87,7 +209,7 @@ def proved(
     level: float = 0.95,
     seed: int = 0,
     unprotected: tuple[Sequence[Attack], Sequence[Exposure]] | None = None,
-) -> list[Proved]:
+) -> list[ProvenBound]:
     """Return all bounds; with the chance `level` none of them is above the true epsilon.
 
     So each has its part of what is left of 1 (Bonferroni).
@@ -101,60 +223,60 @@ def proved(
         seed: of the halves.
         unprotected: the same attacks and exposures for a model without protection.
     """
-    single = [one for one in attacks if one.group == 1]
+    single = [attack for attack in attacks if attack.group == 1]
     alpha = (1 - level) / max(1, len(METHODS) * len(single) + bool(exposures))
-    some = claim if claim is not None and claim.is_any else None
-    found = [
-        *(bound for one in single for bound in _of_rows(one, some, alpha, seed)),
-        *([_of_canaries(exposures, some, copies, alpha)] if exposures else ()),
+    stated = claim if claim is not None and claim.is_any else None
+    bounds = [
+        *(bound for attack in single for bound in _bound_rows(attack, stated, alpha, seed)),
+        *([_bound_canaries(exposures, stated, copies, alpha)] if exposures else ()),
     ]
     if unprotected is None:
-        return found
-    theirs = proved(*unprotected, claim, copies=copies, level=level, seed=seed)
+        return bounds
+    beside = prove_bounds(*unprotected, claim, copies=copies, level=level, seed=seed)
     return [
-        replace(one, unprotected=other.epsilon) for one, other in zip(found, theirs, strict=True)
+        replace(bound, unprotected=weak.epsilon) for bound, weak in zip(bounds, beside, strict=True)
     ]
 
 
-def _of_rows(attack: Attack, claim: Claim | None, alpha: float, seed: int) -> list[Proved]:
+def _bound_rows(attack: Attack, claim: Claim | None, alpha: float, seed: int) -> list[ProvenBound]:
     row = claim.of_row if claim else None
     sizes = len(attack.members), len(attack.others)
     delta = row.delta if row else 0.0
     return [
-        Proved(
+        ProvenBound(
             attack.name,
             bound.method,
             bound.epsilon,
             1,
             _epsilon(row),
             bound.counts,
-            _refutable(partial(_most_of_rows, bound.method, sizes, alpha), claim, 1),
+            _largest_refutable(partial(_MOST[bound.method], *sizes, alpha=alpha), claim, 1),
         )
-        for bound in bounds(attack.members, attack.others, delta=delta, alpha=alpha, seed=seed)
+        for bound in bound_epsilon(
+            attack.members, attack.others, delta=delta, alpha=alpha, seed=seed
+        )
     ]
 
 
-def _most_of_rows(method: Method, sizes: tuple[int, int], alpha: float, delta: float) -> float:
-    return _MOST[method](*sizes, delta, alpha)
-
-
-def _of_canaries(
+def _bound_canaries(
     exposures: Sequence[Exposure], claim: Claim | None, copies: int, alpha: float
-) -> Proved:
+) -> ProvenBound:
     together = claim.of_row.of_copies(copies) if claim else None
     count, size = len(exposures), exposures[0].size
-    return Proved(
+    return ProvenBound(
         "exposure",
         "ranks",
-        group_bound(exposures, together.delta if together else 0.0, alpha=alpha),
+        bound_by_ranks(exposures, together.delta if together else 0.0, alpha=alpha),
         copies,
         _epsilon(together),
         {"canaries": count},
-        _refutable(partial(most_of_canaries, count, size, alpha=alpha), claim, copies),
+        _largest_refutable(partial(most_by_ranks, count, size, alpha=alpha), claim, copies),
     )
 
 
-def _refutable(most: Callable[[float], float], claim: Claim | None, copies: int) -> float | None:
+def _largest_refutable(
+    most: Callable[[float], float], claim: Claim | None, copies: int
+) -> float | None:
     """Return the largest epsilon of a row that can be refuted, None where nothing is claimed.
 
     What is claimed of several rows rises with epsilon, and so does its delta, which the bound
@@ -184,40 +306,40 @@ def _epsilon(claim: Claim | None) -> float | None:
     return claim.epsilon if claim is not None and claim.is_any else None
 
 
-def largest_refutable(found: Sequence[Proved]) -> float | None:
+def largest_refutable(bounds: Sequence[ProvenBound]) -> float | None:
     """Return the largest claim that some bound could have refuted, None where none is claimed."""
-    return max((one.refutable for one in found if one.refutable is not None), default=None)
+    return max((bound.refutable for bound in bounds if bound.refutable is not None), default=None)
 
 
-def verdict_of(found: Sequence[Proved], claim: Claim | None) -> tuple[Verdict | None, str]:
+def verdict_of(bounds: Sequence[ProvenBound], claim: Claim | None) -> tuple[Verdict | None, str]:
     """Return the verdict and its reason; None where nothing is claimed.
 
     Args:
-        found: the bounds, as `proved` gives them.
+        bounds: as `proved` gives them.
         claim: of the model.
     """
     if claim is None or not claim.is_any:
         return None, "nothing is claimed"
-    if any(one.refutes for one in found):
+    if any(bound.refutes for bound in bounds):
         return "refuted", "a lower bound of epsilon is above what is claimed"
-    if not found:
+    if not bounds:
         return "inconclusive", "no bound was set beside the claim: no rows, and no canaries"
-    most = largest_refutable(found) or 0.0
-    if most <= claim.epsilon:
-        claims = f"a claim above {most:.3g}" if most else "any claim"
+    limit = largest_refutable(bounds) or 0.0
+    if limit <= claim.epsilon:
+        claims = f"a claim above {limit:.3g}" if limit else "any claim"
         reason = f"with so many rows and canaries no attack can refute {claims}"
         return "inconclusive", f"{reason}; {claim.epsilon:.4g} is claimed"
-    if any(one.finds_leaks for one in found):
+    if any(bound.finds_leaks for bound in bounds):
         reason = "the attacks refute the claim for the unprotected model, and not for this one"
         return "passed", reason
-    if all(one.unprotected is None for one in found):
+    if all(bound.unprotected is None for bound in bounds):
         reason = "no bound is above the claim, but nothing shows that these attacks find a leak: "
         return "inconclusive", reason + "that takes an unprotected model"
     reason = "the attacks are too weak to refute the claim even for the unprotected model"
     return "inconclusive", reason
 
 
-def check(found: Sequence[Proved], claim: Claim | None) -> None:
+def refuse_claim(bounds: Sequence[ProvenBound], claim: Claim | None) -> None:
     """Refuse a claim that a bound refutes.
 
     Raises:
@@ -228,17 +350,18 @@ def check(found: Sequence[Proved], claim: Claim | None) -> None:
     problems = [
         Problem(
             "N060",
-            f"the model leaks more than is claimed: epsilon is at least {one.epsilon:.3g} "
-            f"({one.attack}, {one.method}), {one.claimed:.3g} is claimed for {_rows(one.copies)} "
+            f"the model leaks more than is claimed: "
+            f"epsilon is at least {bound.epsilon:.3g} ({bound.attack}, {bound.method}), "
+            f"{bound.claimed:.3g} is claimed for {_name_rows(bound.copies)} "
             f"by {claim.source}",
             hint="the claim is wrong, or members and others differ in more than membership",
         )
-        for one in found
-        if one.refutes
+        for bound in bounds
+        if bound.refutes
     ]
     if problems:
         raise GenieError(problems)
 
 
-def _rows(copies: int) -> str:
+def _name_rows(copies: int) -> str:
     return "a row" if copies == 1 else f"{copies} equal rows"

@@ -3,15 +3,27 @@
 A secret x is (epsilon, delta)-confidential if a model trained on the text with x can hardly be told
 from one trained on the text with <MASK> in its place (definition 2). The functions are the paper's
 propositions 5 to 7 and theorem 8; they take the guarantee of the training behind the redaction.
-That guarantee is about *replacing* a row, which is not what adding or removing one costs: see
-`replacement`.
+
+That guarantee is about *replacing* a row: a secret by <MASK>, in a row that stays. Budgets speak of
+adding or removing one unit. Confidentiality compares two texts with as many rows, one of which
+differs (definition 2), so that a step of DP-SGD moves by up to two clipping norms. The paper puts
+the epsilon of adding or removing into its theorem; that is too little for DP-SGD with Poisson
+sampling, so `guarantee_of_replacing` gives another one.
 """
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+
+from genie_dp.private.ledger.accounting import DEFAULT, GRID, Accountant, epsilon_of
+from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian, dp_accounting
 
 _LARGEST_EXPONENT = 700.0
+# Where replacing costs more than this by the simple bound, distributions take gigabytes.
+_LARGEST = 200.0
+# Of these there are distributions of the losses between a pair.
+_PAIRS = (PoissonGaussian, Gaussian)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +46,19 @@ class Guarantee:
 NOTHING_LEAKS = Guarantee(0.0, 0.0)
 
 
-def of_secret(training: Guarantee, *, is_redacted: bool) -> Guarantee:
+def guarantee_of_secret(training: Guarantee, *, is_redacted: bool) -> Guarantee:
     """Return the confidentiality of one secret behind redaction (proposition 5, first part).
 
     A secret that the policy found is replaced in both worlds alike: nothing of it is left, so delta
     is 0, too (the paper keeps delta, which is more than is needed).
 
-    >>> of_secret(Guarantee(2.0, 1e-5), is_redacted=False)
+    >>> guarantee_of_secret(Guarantee(2.0, 1e-5), is_redacted=False)
     Guarantee(epsilon=2.0, delta=1e-05)
     """
     return NOTHING_LEAKS if is_redacted else training
 
 
-def of_group(secrets: Iterable[tuple[float, bool]], delta: float) -> Guarantee:
+def guarantee_of_group(secrets: Iterable[tuple[float, bool]], delta: float) -> Guarantee:
     """Return the group confidentiality of secrets behind redaction (proposition 5, second part).
 
     Epsilons of those that the policy missed add up; with k of them, delta is k e^epsilon delta.
@@ -55,33 +67,33 @@ def of_group(secrets: Iterable[tuple[float, bool]], delta: float) -> Guarantee:
         secrets: (epsilon of the secret, whether it was redacted) of each.
         delta: of the training.
 
-    >>> found = of_group([(0.5, False), (1.0, True), (0.25, False)], 1e-6)
-    >>> found.epsilon, round(found.delta / 1e-6, 6)  # 2 e^0.75
+    >>> secret = guarantee_of_group([(0.5, False), (1.0, True), (0.25, False)], 1e-6)
+    >>> secret.epsilon, round(secret.delta / 1e-6, 6)  # 2 e^0.75
     (0.75, 4.234)
     """
-    left = [epsilon for epsilon, is_redacted in secrets if not is_redacted]
-    epsilon = math.fsum(left)
-    return Guarantee(epsilon, _scaled(len(left), epsilon, delta))
+    epsilons = [epsilon for epsilon, is_redacted in secrets if not is_redacted]
+    epsilon = math.fsum(epsilons)
+    return Guarantee(epsilon, _scale_delta(len(epsilons), epsilon, delta))
 
 
-def bayesian(training: Guarantee, gamma: float) -> Guarantee:
+def bayesian_guarantee(training: Guarantee, gamma: float) -> Guarantee:
     """Return the Bayesian confidentiality behind redaction (proposition 6).
 
     It is (log(1 + gamma (e^epsilon - 1)), gamma delta) for a secret drawn from a distribution of
     which the policy misses the share gamma.
 
-    >>> found = bayesian(Guarantee(1.0, 1e-5), 0.1)
-    >>> round(found.epsilon, 4), found.delta
+    >>> secret = bayesian_guarantee(Guarantee(1.0, 1e-5), 0.1)
+    >>> round(secret.epsilon, 4), secret.delta
     (0.1586, 1.0000000000000002e-06)
     """
     check_share("gamma", gamma)
-    return Guarantee(amplified(training.epsilon, gamma), gamma * training.delta)
+    return Guarantee(amplify_epsilon(training.epsilon, gamma), gamma * training.delta)
 
 
-def amplified(epsilon: float, gamma: float) -> float:
+def amplify_epsilon(epsilon: float, gamma: float) -> float:
     """Return log(1 + gamma (e^epsilon - 1)), also where e^epsilon overflows.
 
-    >>> amplified(3.0, 1.0), amplified(3.0, 0.0)
+    >>> amplify_epsilon(3.0, 1.0), amplify_epsilon(3.0, 0.0)
     (3.0, 0.0)
     """
     if gamma == 0 or epsilon == 0:
@@ -97,7 +109,9 @@ def amplified(epsilon: float, gamma: float) -> float:
     return min(epsilon, math.log1p(gamma * math.expm1(epsilon)))
 
 
-def after_deduplication(secrets: Sequence[tuple[str, float, bool]], delta: float) -> Guarantee:
+def guarantee_after_deduplication(
+    secrets: Sequence[tuple[str, float, bool]], delta: float
+) -> Guarantee:
     """Return the group confidentiality behind deduplication and redaction (propositions 5 and 7).
 
     Later occurrences of a data point are <MASK> in both worlds, so that each secret counts once.
@@ -107,7 +121,7 @@ def after_deduplication(secrets: Sequence[tuple[str, float, bool]], delta: float
         secrets: (name of the data point, epsilon, whether it was redacted) of each occurrence.
         delta: of the training.
 
-    >>> after_deduplication([("a", 1.0, False), ("a", 1.0, False)], 1e-6).epsilon
+    >>> guarantee_after_deduplication([("a", 1.0, False), ("a", 1.0, False)], 1e-6).epsilon
     1.0
     """
     unique: dict[str, tuple[float, bool]] = {}
@@ -115,10 +129,12 @@ def after_deduplication(secrets: Sequence[tuple[str, float, bool]], delta: float
         before = unique.get(name, (0.0, True))
         here = (0.0 if is_redacted else epsilon, is_redacted)
         unique[name] = (max(before[0], here[0]), before[1] and is_redacted)
-    return of_group(unique.values(), delta)
+    return guarantee_of_group(unique.values(), delta)
 
 
-def of_missed_secret(training: Guarantee, *, is_redacted: bool, is_private: bool) -> Guarantee:
+def guarantee_of_missed_secret(
+    training: Guarantee, *, is_redacted: bool, is_private: bool
+) -> Guarantee:
     """Return the confidentiality of one secret under CRT (theorem 8, first part).
 
     Args:
@@ -127,7 +143,7 @@ def of_missed_secret(training: Guarantee, *, is_redacted: bool, is_private: bool
         is_private: whether its row is in the private part: it has a <MASK>, or the conservative
             policy found something. A secret that both missed is learned without noise.
 
-    >>> of_missed_secret(Guarantee(2.0, 1e-5), is_redacted=False, is_private=False)
+    >>> guarantee_of_missed_secret(Guarantee(2.0, 1e-5), is_redacted=False, is_private=False)
     Guarantee(epsilon=inf, delta=0.0)
     """
     if is_redacted:
@@ -135,7 +151,7 @@ def of_missed_secret(training: Guarantee, *, is_redacted: bool, is_private: bool
     return training if is_private else Guarantee(math.inf, 0.0)
 
 
-def of_unique_group(training: Guarantee, unique: int, missed: float) -> Guarantee:
+def guarantee_of_unique_group(training: Guarantee, unique: int, missed: float) -> Guarantee:
     """Return the confidentiality of a group of secrets under CRT (theorem 8, second part).
 
     With the share g of m unique secrets missed, it is (g m epsilon, g m e^(g m epsilon) delta). The
@@ -146,16 +162,16 @@ def of_unique_group(training: Guarantee, unique: int, missed: float) -> Guarante
         unique: how many different secrets there are, m.
         missed: the share that the policy missed.
 
-    >>> of_unique_group(Guarantee(0.5, 1e-6), 20, 0.1).epsilon
+    >>> guarantee_of_unique_group(Guarantee(0.5, 1e-6), 20, 0.1).epsilon
     1.0
     """
     check_share("the share that is missed", missed)
     count = missed * unique
     epsilon = count * training.epsilon if count else 0.0
-    return Guarantee(epsilon, _scaled(count, epsilon, training.delta))
+    return Guarantee(epsilon, _scale_delta(count, epsilon, training.delta))
 
 
-def of_crt(training: Guarantee, gamma: float, missed_by_both: float) -> Guarantee:
+def guarantee_of_crt(training: Guarantee, gamma: float, missed_by_both: float) -> Guarantee:
     """Return the Bayesian confidentiality of CRT (theorem 8, third part).
 
     It is (log(1 + gamma (e^epsilon - 1)), gamma delta + delta_2).
@@ -165,13 +181,13 @@ def of_crt(training: Guarantee, gamma: float, missed_by_both: float) -> Guarante
         gamma: share of secrets that the policy misses.
         missed_by_both: delta_2, the share of secrets whose row is in the public part.
 
-    >>> found = of_crt(Guarantee(1.0, 1e-5), 0.1, 0.001)
-    >>> round(found.epsilon, 4), round(found.delta, 6)
+    >>> secret = guarantee_of_crt(Guarantee(1.0, 1e-5), 0.1, 0.001)
+    >>> round(secret.epsilon, 4), round(secret.delta, 6)
     (0.1586, 0.001001)
     """
     check_share("delta_2", missed_by_both)
-    found = bayesian(training, gamma)
-    return Guarantee(found.epsilon, found.delta + missed_by_both)
+    bayesian = bayesian_guarantee(training, gamma)
+    return Guarantee(bayesian.epsilon, bayesian.delta + missed_by_both)
 
 
 def check_share(name: str, value: float) -> None:
@@ -180,9 +196,62 @@ def check_share(name: str, value: float) -> None:
         raise ValueError(f"expected {name} in [0, 1], got {value}")
 
 
-def _scaled(count: float, epsilon: float, delta: float) -> float:
+def _scale_delta(count: float, epsilon: float, delta: float) -> float:
     """Return count e^epsilon delta; infinite where e^epsilon is too large for a float."""
     if not count or not delta:
         return 0.0
     exponent = epsilon + math.log(count) + math.log(delta)
     return math.exp(exponent) if exponent < _LARGEST_EXPONENT else math.inf
+
+
+def guarantee_of_replacing(
+    mechanisms: Sequence[Mechanism], delta: float, accountant: Accountant = DEFAULT
+) -> Guarantee:
+    """Return the guarantee for replacing one unit of what mechanisms did, at a delta.
+
+    It is the better of two bounds: privacy loss distributions of the pair (Zhu, Dong and Wang,
+    2022), where there are such for all mechanisms; and removing the one and adding the other,
+    (2 epsilon, (1 + e^epsilon) delta), for which epsilon is looked up at a smaller delta.
+
+    >>> guarantee_of_replacing((), 1e-6).epsilon
+    0.0
+    """
+    if not mechanisms:
+        return Guarantee(0.0, 0.0)
+    epsilon = _bound_by_both(mechanisms, delta, accountant)
+    if epsilon <= _LARGEST and all(isinstance(m, _PAIRS) for m in mechanisms):
+        epsilon = min(epsilon, _bound_by_pairs(mechanisms, delta))
+    return Guarantee(epsilon, delta)
+
+
+def _bound_by_both(mechanisms: Sequence[Mechanism], delta: float, accountant: Accountant) -> float:
+    """Return 2 epsilon where (1 + e^epsilon) d = delta, and epsilon is that of adding at d.
+
+    Epsilon falls as d grows, so what is found by halving is at a d that is small enough.
+    """
+    if delta == 0:
+        return 2 * epsilon_of(mechanisms, 0.0, accountant)
+    epsilon = epsilon_of(mechanisms, delta, accountant)
+    if epsilon > _LARGEST:
+        return math.inf
+    for _ in range(60):
+        smaller = delta / (1 + math.exp(epsilon))
+        needed = epsilon_of(mechanisms, smaller, accountant)
+        if needed <= epsilon:
+            return 2 * epsilon
+        if needed > _LARGEST:
+            break
+        # A little above, so that it ends: the next one is at a delta that is smaller still.
+        epsilon = needed * (1 + 1e-3)
+    return math.inf
+
+
+def _bound_by_pairs(mechanisms: Sequence[Mechanism], delta: float) -> float:
+    """Return epsilon by the losses between two neighbours with as many units."""
+    dp = dp_accounting()
+    accountant = import_module("dp_accounting.pld").PLDAccountant(
+        neighboring_relation=dp.NeighboringRelation.REPLACE_ONE, value_discretization_interval=GRID
+    )
+    for mechanism in sorted(mechanisms, key=repr):
+        accountant.compose(mechanism.event())
+    return float(accountant.get_epsilon(delta))

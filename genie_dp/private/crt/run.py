@@ -1,229 +1,414 @@
-"""Algorithm 1: epochs of plain steps on the public part, and of noisy ones on the private part."""
+"""Confidentially redacted training as a stage: read both parts, pay, train, deliver."""
 
+import json
+import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
+from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.checkpoint import Checkpoint
-from genie_dp.private.crt.settings import OptimizerName, PublicSettings
-from genie_dp.private.generators.pretraining import EncodedBatches
-from genie_dp.private.generators.sequences import Encoded
-from genie_dp.private.ledger.guard import Units
-from genie_dp.private.training.checkpoint import load_newest, save_once
-from genie_dp.private.training.run import PrivateRun, Spend
-from genie_dp.private.training.settings import DPSettings
+from genie_dp.languages import get_language
+from genie_dp.models.device import prepare_torch
+from genie_dp.private.crt.alternating import AlternatingRun, SelectiveRun, stretches
+from genie_dp.private.crt.config import (
+    NOTHING,
+    PAID,
+    Course,
+    CrtConfig,
+    check_selective,
+    count_private_steps,
+    describe_limits,
+    plan_private_steps,
+    selective_mechanism,
+)
+from genie_dp.private.crt.rows import (
+    MASK,
+    MethodRows,
+    measured_redaction,
+    read_method_rows,
+    refuse_budget,
+)
+from genie_dp.private.crt.statements import Record, Redaction, Statement, keep_record, statement_of
+from genie_dp.private.generators.generator import Generator, new_generator, save_generator
+from genie_dp.private.generators.models import RecurrentLM
+from genie_dp.private.generators.plans import TrainingPlan, load_plan, save_plan
+from genie_dp.private.generators.rows import label_public_rows, read_public_rows
+from genie_dp.private.generators.stages import (
+    RUN,
+    STAGES,
+    LabelledRow,
+    Stage,
+    StageName,
+    encode_row,
+)
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import Payer, Units, ledger_to_spend, paid_by, refuse_private
+from genie_dp.private.ledger.mechanisms import Mechanism
+from genie_dp.private.ledger.once import check_run_name, name_run
+from genie_dp.private.training.run import digest_of_weights, train_alone
 from genie_dp.records import Spent
-from genie_dp.rng import child_seed
+from genie_dp.run.files import sha256_of
+from genie_dp.run.stage import Output, Result, write_over
+from genie_dp.run.work import GENERATOR, Work, begin_work, put_in_place, refuse_output
 
-Listen = Callable[[Mapping[str, Any]], None]
-_OF_PUBLIC, _OF_PRIVATE = "public.", "private."
+Listen = Callable[[StageName, Mapping[str, Any]], None]
+Spend = Callable[[Sequence[Mechanism]], Spent]
+STATEMENT = "confidentiality.json"
 
 
-class AlternatingRun:
-    """Steps of both parts in their order. Without one of them it is plain training, or DP-SGD.
+@dataclass(frozen=True, slots=True)
+class CrtResult(Result):
+    """A generator that was trained on redacted rows.
 
-    A minibatch is of one part alone: if it held rows of both, every step would need the noise
-    (appendix A.6, 6).
+    Attributes:
+        output: its folder.
+        method: by which it was trained.
+        plan: its private steps; None without any.
+        spent: all that was spent of its rows' budget so far.
+        budget, statement: what was promised, and what follows for secrets; None for a baseline.
+        seconds: how long all took.
     """
 
-    def __init__(
-        self,
-        model: Any,
-        public: Sequence[Encoded],
-        private: Units[Sequence[Encoded]],
-        *,
-        epochs: int,
-        plain: PublicSettings,
-        noisy: DPSettings | None,
-        listen: Listen | None = None,
-    ):
-        """Check the engine, and prepare; nothing is looked at.
+    output: str
+    method: str
+    plan: TrainingPlan | None
+    spent: Spent
+    budget: Budget | None
+    statement: Statement | None
+    seconds: float
 
-        Args:
-            model: has `loss(batch)`, (B,) nats; its weights are what the run starts from.
-            public: encoded rows; none for DP-SGD alone.
-            private: encoded rows by unit.
-            epochs: how often both parts are gone through.
-            plain: how public steps are taken.
-            noisy: how private steps are; its steps are those of all epochs. None for no such steps.
-            listen: is told the step, and losses of public batches.
-
-        Raises:
-            GenieError: the engine cannot be used with the model (Q020 to Q025).
-        """
-        if epochs < 1 or (noisy is not None and noisy.steps % epochs):
-            raise ValueError("expected at least one epoch, and as many private steps in each")
-        self.model, self.plain, self.noisy, self.listen = model, plain, noisy, listen
-        self.epochs = epochs
-        self.trained = {n: p for n, p in model.named_parameters() if p.requires_grad}
-        self.batches = EncodedBatches(public, size=plain.batch, seed=plain.seed) if public else None
-        self.optimizer = optimizer_of(plain.optimizer, list(self.trained.values()))
-        self.private = None if noisy is None else self._private_run(model, private, noisy)
-        if self.private is not None and plain.optimizer == "sgd":
-            plain_sgd = optimizer_of("sgd", list(self.trained.values()))
-            self.private.optimizer.original_optimizer = plain_sgd
-        self.number = 0
-
-    def _private_run(
-        self, model: Any, private: Units[Sequence[Encoded]], noisy: DPSettings
-    ) -> PrivateRun:
-        return PrivateRun(model, private, noisy)
-
-    @property
-    def public_each(self) -> int:
-        """Return the public batches of an epoch; rows that fill no batch wait for another one."""
-        return 0 if self.batches is None else int(self.batches.per_epoch)
-
-    @property
-    def private_each(self) -> int:
-        """Return the private steps of an epoch: such that a unit is drawn once on average."""
-        return 0 if self.noisy is None else self.noisy.steps // self.epochs
-
-    @property
-    def steps(self) -> int:
-        """Return the steps of the whole run."""
-        return self.epochs * (self.public_each + self.private_each)
-
-    def is_public(self, number: int) -> bool:
-        """Tell whether step `number` is one on public rows: the first of each epoch are."""
-        return number % (self.public_each + self.private_each) < self.public_each
-
-    def pay(self, spend: Spend) -> Spent | None:
-        """Record all private steps; None where there are none."""
-        return None if self.private is None else self.private.pay(spend)
-
-    def step(self) -> float | None:
-        """Take the next step; return the loss per token where it was on public rows."""
-        loss = None
-        if self.is_public(self.number):
-            loss = self._public_step()
-        else:
-            assert self.private is not None
-            self.private.step(self.private.draw())
-        self.number += 1
-        return loss
-
-    def train(self, folder: Path | None = None, *, checkpoint_every: int = 100) -> None:
-        """Take the steps that are left; checkpoints go into the folder."""
-        while self.number < self.steps:
-            loss = self.step()
-            last = self.number == self.steps
-            if folder is not None and (last or self.number % checkpoint_every == 0):
-                self.save(folder)
-            if self.listen:
-                told = {} if loss is None else {"loss": loss}
-                self.listen({"step": self.number, "steps": self.steps, **told})
-        self.model.eval()
-
-    def _public_step(self) -> float:
-        """Take one step of plain gradient descent on a batch of public rows."""
-        assert self.batches is not None
-        epoch, place = divmod(self.number, self.public_each + self.private_each)
-        done = epoch * self.public_each + place
-        batch, scored = self.batches.take(done)
-        trained = list(self.trained.values())
-        for p in trained:
-            p.grad = None
-        self.model.train()
-        with torch.random.fork_rng(devices=_devices(trained[0].device)):
-            torch.manual_seed(child_seed(self.plain.seed, "public step", done) % 2**63)
-            loss = self.model.loss(batch.to(trained[0].device)).sum() / scored
-            loss.backward()
-        self.descend((done + 0.5) / (self.epochs * self.public_each))
-        return float(loss.detach())
-
-    def descend(self, progress: float) -> None:
-        """Take a plain step along the gradients that are there, after a share of the run."""
-        trained = list(self.trained.values())
-        if self.plain.clip:
-            torch.nn.utils.clip_grad_norm_(trained, self.plain.clip)
-        for options in self.optimizer.param_groups:
-            options["lr"] = self.plain.rate_at(progress)
-        self.optimizer.step()
-        for p in trained:
-            p.grad = None
-
-    def save(self, folder: Path) -> None:
-        """Write a checkpoint: weights and both optimizers; no random state (see training)."""
-        facts = {"step": self.number, "settings": self._settings()}
-        save_once(folder, Checkpoint(dict(self._tensors()), facts))
-
-    def _settings(self) -> dict[str, Any]:
-        return {
-            "epochs": self.epochs,
-            "public": asdict(self.plain),
-            "public rows": 0 if self.batches is None else len(self.batches.rows),
-            "private": None if self.noisy is None else self.noisy.as_dict(),
-        }
-
-    def _optimizers(self) -> dict[str, Any]:
-        found = {_OF_PUBLIC: self.optimizer}
-        if self.private is not None:
-            found[_OF_PRIVATE] = self.private.optimizer.original_optimizer
-        return found
-
-    def _tensors(self) -> Iterator[tuple[str, torch.Tensor]]:
-        for name, p in self.trained.items():
-            yield f"model.{name}", p.detach().clone()
-        for prefix, optimizer in self._optimizers().items():
-            for i, state in optimizer.state_dict()["state"].items():
-                tensors = ((n, x) for n, x in state.items() if isinstance(x, torch.Tensor))
-                yield from ((f"{prefix}{i}.{name}", x) for name, x in tensors)
-
-    def resume(self, folder: Path) -> None:
-        """Go on from the newest checkpoint of a folder, if there is one.
-
-        Raises:
-            GenieError: it is of another run (O005) or not the newest (Q031), or it cannot be read
-                (M003).
-        """
-        found = load_newest(folder)
-        if found is None:
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        noise = ""
+        if self.plan is not None:
+            steps = " + ".join(f"{count:,}" for count in self.plan.steps.values())
+            noise = f"{steps} steps, noise multiplier {self.plan.noise_multiplier:g} "
+        yield f"{noise}-> {self.output} ({self.seconds:.0f} s)"
+        if self.budget is None or self.statement is None:
+            yield f"no guarantee: {self.method} is a baseline"
             return
-        weights = found.part("model.")
-        same = {n: x.shape for n, x in weights.items()} == {
-            n: p.shape for n, p in self.trained.items()
-        }
-        if not same or found.facts["settings"] != self._settings():
-            message = f"the checkpoint in {folder} is of another run: other settings, or rows"
-            hint = "give the options and rows of the first start; another run is paid again"
-            raise GenieError(Problem("O005", message, hint=hint))
-        with torch.no_grad():
-            for name, value in weights.items():
-                self.trained[name].copy_(value)
-        for prefix, optimizer in self._optimizers().items():
-            _restore(optimizer, found.part(prefix))
-        self.number = int(found.facts["step"])
-        if self.private is not None:
-            whole, place = divmod(self.number, self.public_each + self.private_each)
-            done = whole * self.private_each + max(0, place - self.public_each)
-            self.private.steps = done
-
-    def close(self) -> None:
-        """Take hooks off the model."""
-        if self.private is not None:
-            self.private.close()
+        budget = self.budget
+        yield (
+            f"spent so far: epsilon {self.spent.epsilon:.4g} of {budget.epsilon:g} at delta "
+            f"{budget.delta:g}, unit {budget.unit}, {budget.accountant}"
+        )
+        yield from self.statement.lines()
 
 
-def _restore(optimizer: Any, tensors: Mapping[str, torch.Tensor]) -> None:
-    states: dict[int, dict[str, torch.Tensor]] = {}
-    for name, x in tensors.items():
-        number, _, key = name.partition(".")
-        states.setdefault(int(number), {})[key] = x
-    groups = optimizer.state_dict()["param_groups"]
-    optimizer.load_state_dict({"state": states, "param_groups": groups})
+def run(
+    config: CrtConfig,
+    rows: Path,
+    output: Output,
+    *,
+    ledger: Path | None = None,
+    report: Path | None = None,
+    said_apart: bool = False,
+    public: Sequence[str] = (),
+    original: Path | None = None,
+    device: str = "cpu",
+    threads: int = 1,
+    progress: bool | None = None,
+) -> CrtResult:
+    """Train a generator on redacted rows, with noise on the private part alone.
+
+    What it costs is recorded in the ledger before the first noisy step, and what follows for
+    secrets beside it.
+
+    Args:
+        config: how.
+        rows: as `genie-dp private redact` wrote them.
+        output: the folder of the generator.
+        ledger: of the rows, if it is not beside them.
+        report: measured shares of secrets that redaction misses, instead of those of the config.
+        said_apart: whether the owner says that no unit's rows were made from another's.
+        public: files of more public rows.
+        original: for s-dp, the rows before redaction.
+        device, threads: of torch.
+        progress: whether to show on stderr how far it is; None for on a terminal.
+
+    Raises:
+        GenieError: s-dp with another model (O009), a baseline on rows that have a budget (O010),
+            shares that are none (O001, O011), no ledger (B022), rows that were not redacted by the
+            budget's unit (O016, O017), the output is there (Y022) or no generator (H009); those of
+            `fit`, `read_method_rows` and `plan_private_steps`.
+    """
+    started = time.monotonic()
+    if config.method == "s-dp":
+        check_selective(is_recurrent=config.model == "lstm", kind=config.kind)
+    language = get_language(config.language)
+    beside = ledger_to_spend(rows, ledger)
+    book = redaction = None
+    if config.is_paid:
+        book = Ledger.open(beside)
+        redaction = measured_redaction(
+            config, rows, book.budget, report=report, said_apart=said_apart
+        )
+    else:
+        for file in (rows, *([original] if original else [])):
+            refuse_budget(file, config.method)
+    refuse_private(public, rows, code="H008")
+    more = tuple(
+        row
+        for name in public
+        for row in label_public_rows(read_public_rows(name, language), language)
+    )
+    target, work_folder = Path(output.target), output.work
+    refuse_output(target, work_folder, GENERATOR, resume=output.resume, overwrite=output.overwrite)
+    settings = {
+        "version": __version__,
+        "rows": str(rows.resolve()),
+        "original": str(original.resolve()) if original else None,
+        "ledger": str(book.path) if book else None,
+        "redaction": redaction.as_dict() if redaction else None,
+        "public": [sha256_of(name) for name in public],
+        **config.shared_settings(),
+    }
+    with begin_work(work_folder, settings, resume=output.resume) as work:
+        course = config.course(_plan(config, book, work_folder))
+        budget = None if book is None else book.budget
+        learned, vocabulary = read_method_rows(
+            config, rows, language, budget, more, original=original, said_apart=said_apart
+        )
+        prepare_torch(device, threads)
+        generator = new_generator(
+            config.kind, language, vocabulary, config.model_settings(), words=(MASK,),
+            seed=config.seed,
+        )  # fmt: skip
+        for model in generator.models.values():
+            model.to(device)
+        payer = None
+        if book is not None and redaction is not None:
+            payer = _payer(config, book, redaction, work_folder, work)
+        spent = fit(
+            generator,
+            learned,
+            course,
+            spend=payer,
+            folder=work_folder,
+            listen=lambda stage, event: write_over(
+                f"{stage}: step {event['step']:,} of {event['steps']:,}", show=progress
+            ),
+        )
+        write_over("", show=progress)
+        statement = None
+        if book is not None and redaction is not None:
+            limits = describe_limits(config.method, redaction.apart)
+            spent = replace(spent, not_covered=(*limits, *spent.not_covered))
+            statement = statement_of(Ledger.open(book.path))
+        facts = _describe(config, course, payer)
+        _deliver(generator, spent, facts, statement, target, work_folder)
+    seconds = time.monotonic() - started
+    return CrtResult(output.target, config.method, course.plan, spent, budget, statement, seconds)
 
 
-def optimizer_of(name: OptimizerName, trained: Sequence[Any]) -> Any:
-    """Return an optimizer; its learning rate is set at each step."""
-    if name == "sgd":
-        return torch.optim.SGD(list(trained), lr=0.0)
-    return torch.optim.AdamW(list(trained), lr=0.0, weight_decay=0.0, fused=True)
+def _plan(config: CrtConfig, ledger: Ledger | None, work: Path) -> TrainingPlan | None:
+    """Return the private steps, which fit into the budget; a resumed run does the same."""
+    if config.method == "s-dp":
+        steps = count_private_steps(config.kind, config.epoch_counts, config.rate)
+        return TrainingPlan(config.noise_multiplier or 1.0, config.rate, config.batch, steps)
+    if ledger is None:
+        return None
+    plan = load_plan(work)
+    if plan is not None:
+        return plan
+    budget = ledger.budget
+    plan = plan_private_steps(
+        config.kind,
+        config.epoch_counts,
+        config.rate,
+        config.batch,
+        epsilon=config.epsilon or budget.epsilon,
+        delta=budget.delta,
+        before=ledger.mechanisms if config.rest else (),
+        accountant=budget.accountant,
+    )
+    ledger.check_fits(plan.mechanisms)
+    save_plan(plan, work)
+    return plan
 
 
-def _devices(device: torch.device) -> list[int]:
-    return [device.index or 0] if device.type == "cuda" else []
+def _payer(
+    config: CrtConfig, ledger: Ledger, redaction: Redaction, folder: Path, work: Work
+) -> Payer:
+    """Return what records the confidentiality of a run, and then its spend."""
+    folders = [folder / stage.name for stage in STAGES[config.kind]]
+    entry = Record(name_run(*folders), redaction)
+
+    def record_first() -> None:
+        check_run_name(entry.run, *folders)
+        keep_record(ledger.path, entry)
+
+    purpose = f"{config.kind} by {config.method}{entry.mark}"
+    return Payer(ledger, purpose, entry.run, first=record_first, then=work.keep)
+
+
+def _describe(config: CrtConfig, course: Course, payer: Payer | None) -> dict[str, Any]:
+    """Return public numbers of the training, for configuration and card."""
+    facts: dict[str, Any] = {
+        "version": __version__,
+        "method": config.method,
+        "epochs": list(course.epochs),
+        "public steps": asdict(course.plain),
+        "model": config.model,
+    }
+    plan = course.plan
+    if plan is None:
+        return facts
+    facts |= {
+        "noise multiplier": plan.noise_multiplier,
+        "sampling rate": plan.rate,
+        "steps": dict(plan.steps),
+        "training": asdict(course.training),
+    }
+    if payer is not None:
+        facts[RUN] = payer.run
+    if config.method == "s-dp":
+        settings = course.training.for_stage(plan, "utterance")
+        together = selective_mechanism(settings, course.states).noise_multiplier
+        facts["noise multiplier of states and gradients, if nothing is missed"] = together
+    return facts
+
+
+def _deliver(
+    generator: Generator,
+    spent: Spent,
+    facts: Mapping[str, Any],
+    statement: Statement | None,
+    target: Path,
+    work: Path,
+) -> None:
+    """Write the folder beside its name and rename it when it is complete."""
+    folder = work / target.name
+    shutil.rmtree(folder, ignore_errors=True)
+    save_generator(generator, folder, spent=spent, facts=facts)
+    if statement is not None:
+        text = json.dumps(statement.as_dict(), indent=1, ensure_ascii=False)
+        (folder / STATEMENT).write_text(text + "\n", encoding="utf-8")
+    put_in_place(folder, target, work)
+
+
+# -------------------------------------------------------------------------- stages of a generator
+
+
+def fit(
+    generator: Generator,
+    rows: MethodRows,
+    course: Course,
+    *,
+    spend: Spend | None = None,
+    folder: Path | None = None,
+    listen: Listen | None = None,
+) -> Spent:
+    """Train a generator in place, and return what was spent: nothing is promised of a baseline.
+
+    Engines of all stages are checked and checkpoints looked for, then the whole plan is recorded at
+    once, and only then is the first gradient of a private row taken.
+
+    Args:
+        generator: its models are trained in place.
+        rows: as `arrange_rows` gives them.
+        course: what is done.
+        spend: the `Payer` of the rows' ledger; needed for the methods of `PAID`.
+        folder: where checkpoints go, and where an interrupted run goes on from.
+        listen: is told the stage, steps, and losses of public rows.
+
+    Raises:
+        GenieError: the engine cannot be used (Q020 to Q025), there is nothing to learn from (O008),
+            the rows of a baseline have a budget (O010), s-dp has another model than an LSTM (O009),
+            a checkpoint is of another run (O005) or not the newest (Q031), another process trains
+            there (Q032), the budget does not suffice, or the run has released other weights
+            (B032); those of `paid_by`.
+    """
+    if (course.method in PAID) != (spend is not None):
+        raise ValueError(f"expected a ledger for {PAID}, and only for them: {course.method}")
+    pay = None if spend is None else paid_by(rows.private, spend)
+    if pay is None and rows.private.file is not None:
+        refuse_budget(rows.private.file, course.method)
+    runs: dict[StageName, AlternatingRun] = {}
+    spent = NOTHING
+    with ExitStack() as stack:
+        if folder is not None:
+            for stage in STAGES[generator.kind]:
+                stack.enter_context(train_alone(folder / stage.name))
+        for number, stage in enumerate(STAGES[generator.kind]):
+            runs[stage.name] = _new_run(generator, rows, course, stage, number, listen)
+            stack.callback(runs[stage.name].close)
+            if folder is not None:
+                runs[stage.name].resume(folder / stage.name)
+        for stage_run in runs.values():
+            guarantee = stage_run.pay(_whole_plan_payer(course.plan, pay))
+            if guarantee is not None and course.method in PAID:
+                spent = guarantee
+        for name, stage_run in runs.items():
+            stage_run.train(
+                folder and folder / name, checkpoint_every=course.training.checkpoint_every
+            )
+    if pay is not None:
+        pay.close(digest_of_weights(generator.models.values()))
+    return spent
+
+
+def _whole_plan_payer(plan: TrainingPlan | None, spend: Spend | None) -> Spend:
+    """Return what records the whole plan, whichever stage asks; the same run is recorded once."""
+    if plan is None or spend is None:
+        return lambda mechanisms: NOTHING
+    return lambda mechanisms: spend(plan.mechanisms)
+
+
+def _new_run(
+    generator: Generator,
+    rows: MethodRows,
+    course: Course,
+    stage: Stage,
+    number: int,
+    listen: Listen | None,
+) -> AlternatingRun:
+    model, name = generator.models[stage.name], stage.name
+    of_stage = None if listen is None else partial(listen, name)
+    noisy = None if course.plan is None else course.training.for_stage(course.plan, name)
+    if course.method == "s-dp":
+        return _selective(generator, rows, course, noisy, of_stage)
+
+    def read(row: LabelledRow) -> Any:
+        return encode_row(stage, row, generator.tokenizer, longest=model.longest)
+
+    wants_program = name == "program" or stage.prompt == "program"
+    public = [
+        read(row) for row in rows.public if row.utterance and (row.program or not wants_program)
+    ]
+    # `fit` pays for all stages.
+    private = Units(
+        [read(row) for row in unit if row.utterance and (row.program or not wants_program)]
+        for unit in rows.private
+    )
+    if not public and noisy is None:
+        message = f"expected rows to learn from for the stage {name}, got none"
+        raise GenieError(Problem("O008", message, hint="two-stage needs rows with programs"))
+    return AlternatingRun(
+        model,
+        public,
+        private,
+        epochs=course.epochs[number],
+        plain=course.plain,
+        noisy=noisy,
+        listen=of_stage,
+    )
+
+
+def _selective(
+    generator: Generator, rows: MethodRows, course: Course, noisy: Any, listen: Any
+) -> SelectiveRun:
+    model = generator.models["utterance"]
+    check_selective(is_recurrent=isinstance(model, RecurrentLM), kind=generator.kind)
+    marked = [
+        (stretches(words, generator.tokenizer, longest=model.longest),) for words in rows.words
+    ]
+    return SelectiveRun(
+        model, marked, plain=course.plain, noisy=noisy, states=course.states, listen=listen
+    )

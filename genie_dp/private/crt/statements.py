@@ -13,21 +13,30 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.crt.accounting import Guarantee, of_crt, of_unique_group
-from genie_dp.private.crt.marked import Apart
-from genie_dp.private.crt.replacement import replacing
+from genie_dp.private.crt.accounting import (
+    Guarantee,
+    guarantee_of_crt,
+    guarantee_of_replacing,
+    guarantee_of_unique_group,
+)
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.budget import Unit
 from genie_dp.private.ledger.chain import digest
-from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private.ledger.files import hold_lock, replace_durably
 
 FORMAT = "genie-dp confidentiality 1"
+# How it is known that no unit's rows were changed because of another's: by the manifest of
+# redaction, where alike rows of a unit may have been compared ("near"), or by the owner's word.
+Apart = Literal["recorded", "near", "said"]
+_REPORT = ("gamma", "missed_by_both")
+# Of the intervals, as statements say.
+LEVEL = 0.95
 # At a larger delta, what is looked up is worth little, and accountants refuse 1.
 _MOST_DELTA = 0.1
 # Of the hash of a redacted text.
@@ -73,6 +82,55 @@ UNMEASURED = MissRate(1.0, 1.0, 1.0, "nowhere: nothing is claimed of the policy"
 NOTHING_PUBLIC = MissRate(0.0, 0.0, 0.0, "no row is public")
 
 
+def parse_share(text: str, where: str) -> MissRate:
+    """Return a share, or a share with its interval, as it is given on a command line.
+
+    Raises:
+        GenieError: it is none (O001).
+
+    >>> parse_share("0.1,0.05,0.2", "20 rows").high
+    0.2
+    """
+    try:
+        numbers = [float(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    match numbers:
+        case [share]:
+            # Without an interval nothing is known of how sure it is: a number that was decided.
+            return MissRate(share, share, share, where)
+        case [share, low, high]:
+            return MissRate(share, low, high, where)
+    message = f"expected a share, or share,low,high, got {text!r}"
+    raise GenieError(Problem("O001", message, hint="such as 0.1,0.06,0.15"))
+
+
+def read_shares(report: Path) -> tuple[MissRate, MissRate]:
+    """Return gamma and delta_2 of a report of `genie-dp private policies`.
+
+    Raises:
+        GenieError: they are not in it, or have narrower intervals (O011); a share is none (O001).
+    """
+    try:
+        facts = json.loads(report.read_text(encoding="utf-8"))
+        gamma, both = (_read_share(facts[name]) for name in _REPORT)
+        if facts.get("level", LEVEL) < LEVEL:
+            raise ValueError(f"intervals of {facts['level']:.0%}, not {LEVEL:.0%}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        message = f"expected the shares {' and '.join(_REPORT)} in {report}, got: {error}"
+        hint = 'each as {"estimate": .., "low": .., "high": .., "measured_on": ".."}'
+        raise GenieError(Problem("O011", message, hint=hint)) from None
+    return gamma, both
+
+
+def _read_share(facts: Any) -> MissRate:
+    if not isinstance(facts, dict):
+        raise ValueError(f"a share without bounds: {facts!r}")
+    where = str(facts.get("measured_on") or f"{facts['of']} labelled secrets")
+    estimate: Any = facts.get("estimate", facts.get("value"))
+    return MissRate(estimate, facts["low"], facts["high"], where)
+
+
 @dataclass(frozen=True, slots=True)
 class Redaction:
     """One redacted text, and how well it was redacted.
@@ -96,11 +154,11 @@ class Redaction:
         return self.apart in ("recorded", "said")
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the fields for JSON, as `_record` reads them."""
-        found = asdict(self)
+        """Return the fields for JSON, as `_read_record` reads them."""
+        fields = asdict(self)
         if self.apart is None:  # the hashes of such records were made without
-            del found["apart"]
-        return found
+            del fields["apart"]
+        return fields
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,23 +213,29 @@ class Statement:
         """Return the statement in plain words."""
         rows, secrets = _OF_UNIT[self.unit]
         return (
-            f"{rows} more or less: {_told(self.rows)}",
-            f"{secrets} that redaction missed, or <MASK>: {_told(self.secret)}",
+            f"{rows} more or less: {_in_words(self.rows)}",
+            f"{secrets} that redaction missed, or <MASK>: {_in_words(self.secret)}",
             f"a secret like those of which redaction misses {self.gamma:g} ({self._sureness}): "
-            f"{_told(self.bayesian)}",
+            f"{_in_words(self.bayesian)}",
             *(
-                f"measured: misses {_interval(one.gamma)}; in public rows "
-                f"{_interval(one.missed_by_both)}"
-                for one in self.redactions
+                f"measured: misses {_interval(redaction.gamma)}; in public rows "
+                f"{_interval(redaction.missed_by_both)}"
+                for redaction in self.redactions
             ),
             *dict.fromkeys(
-                _LIMITS[one.apart] for one in self.redactions if one.apart != "recorded"
+                _LIMITS[redaction.apart]
+                for redaction in self.redactions
+                if redaction.apart != "recorded"
             ),
         )
 
     @property
     def _sureness(self) -> str:
-        rates = [rate for one in self.redactions for rate in (one.gamma, one.missed_by_both)]
+        rates = [
+            rate
+            for redaction in self.redactions
+            for rate in (redaction.gamma, redaction.missed_by_both)
+        ]
         if not all(rate.has_interval for rate in rates):
             return "as given, without an interval"
         return "at most, 95 %" if len(self.redactions) < 2 else "at most, 95 % for each text"
@@ -214,8 +278,8 @@ class GroupStatement:
         cases = ((self.missed, self.together), (self.secrets, self.all_missed))
         return tuple(
             f"{self.secrets:,} secrets of private rows together, if redaction missed {count:,}: "
-            f"{_told(found)}"
-            for count, found in dict(cases).items()
+            f"{_in_words(guarantee)}"
+            for count, guarantee in dict(cases).items()
         )
 
 
@@ -225,9 +289,9 @@ def group_of(statement: Statement, secrets: int) -> GroupStatement:
     Epsilon and delta of one missed secret are those for replacing a row. The number that is missed
     is a whole one: the upper end of gamma's interval, rounded up.
 
-    >>> one = Guarantee(0.5, 1e-6)
-    >>> found = group_of(Statement(one, one, one, one, 0.15, 0.0, ()), 10)
-    >>> found.missed, found.together.epsilon, found.all_missed.epsilon
+    >>> each = Guarantee(0.5, 1e-6)
+    >>> group = group_of(Statement(each, each, each, each, 0.15, 0.0, ()), 10)
+    >>> group.missed, group.together.epsilon, group.all_missed.epsilon
     (2, 1.0, 5.0)
     """
     # Of 20 secrets 0.15 are 3, though 20 * 0.15 may be a little more as a float.
@@ -235,15 +299,15 @@ def group_of(statement: Statement, secrets: int) -> GroupStatement:
     return GroupStatement(
         secrets,
         missed,
-        of_unique_group(statement.secret, secrets, missed / secrets),
-        of_unique_group(statement.secret, secrets, 1.0),
+        guarantee_of_unique_group(statement.secret, secrets, missed / secrets),
+        guarantee_of_unique_group(statement.secret, secrets, 1.0),
     )
 
 
-def _told(one: Guarantee) -> str:
-    if not one.delta < 1:
+def _in_words(guarantee: Guarantee) -> str:
+    if not guarantee.delta < 1:
         return "nothing, for delta would be 1 or more"
-    return f"epsilon {one.epsilon:.4g}, delta {one.delta:.3g}"
+    return f"epsilon {guarantee.epsilon:.4g}, delta {guarantee.delta:.3g}"
 
 
 def _interval(rate: MissRate) -> str:
@@ -270,11 +334,11 @@ def id_of(rows: Path) -> str:
     Raises:
         GenieError: the key is broken (O015).
     """
-    found = hmac.new(_key_of(rows), digestmod=hashlib.sha256)
+    digest_of_rows = hmac.new(_key_of(rows), digestmod=hashlib.sha256)
     with rows.open("rb") as file:
         while block := file.read(1 << 20):
-            found.update(block)
-    return found.hexdigest()[:32]
+            digest_of_rows.update(block)
+    return digest_of_rows.hexdigest()[:32]
 
 
 def _key_of(rows: Path) -> bytes:
@@ -314,20 +378,20 @@ def _keep_new_key(path: Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def record(ledger: Path, one: Record) -> None:
+def keep_record(ledger: Path, record: Record) -> None:
     """Write a record, synced, before its run is paid; one that is there stays.
 
     Raises:
         GenieError: the run has another record (O002), or the file is none (O003).
     """
     path = book_of(ledger)
-    with locked(path.with_name(f".{path.stem}.lock")):
-        known = {found.run: found for found in read_records(ledger)}
-        if known.setdefault(one.run, one) != one:
-            message = f"run {one.run} is recorded with another redaction, or another share"
+    with hold_lock(path.with_name(f".{path.stem}.lock")):
+        records = {earlier.run: earlier for earlier in read_records(ledger)}
+        if records.setdefault(record.run, record) != record:
+            message = f"run {record.run} is recorded with another redaction, or another share"
             hint = "resume with the rows and shares of the first start"
             raise GenieError(Problem("O002", message, hint=hint))
-        facts = {"format": FORMAT, "records": [found.as_dict() for found in known.values()]}
+        facts = {"format": FORMAT, "records": [each.as_dict() for each in records.values()]}
         replace_durably(path, json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -335,7 +399,7 @@ def read_records(ledger: Path) -> tuple[Record, ...]:
     """Return the records beside a ledger; none where there is no file.
 
     Raises:
-        GenieError: the file is none that `record` wrote (O003).
+        GenieError: the file is none that `keep_record` wrote (O003).
     """
     path = book_of(ledger)
     if not path.exists():
@@ -344,16 +408,16 @@ def read_records(ledger: Path) -> tuple[Record, ...]:
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts["format"] != FORMAT:
             raise ValueError("another format")
-        return tuple(_record(found) for found in facts["records"])
+        return tuple(_read_record(entry) for entry in facts["records"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         message = f"expected records of confidentiality in {path}, got: {error}"
         raise GenieError(Problem("O003", message, hint="restore it from a copy")) from error
 
 
-def _record(facts: Mapping[str, Any]) -> Record:
-    found = facts["redaction"]
-    rates = {name: MissRate(**found[name]) for name in ("gamma", "missed_by_both")}
-    return Record(facts["run"], Redaction(found["id"], **rates, apart=found.get("apart")))
+def _read_record(facts: Mapping[str, Any]) -> Record:
+    fields = facts["redaction"]
+    rates = {name: MissRate(**fields[name]) for name in ("gamma", "missed_by_both")}
+    return Record(facts["run"], Redaction(fields["id"], **rates, apart=fields.get("apart")))
 
 
 def statement_of(ledger: Ledger) -> Statement:
@@ -371,15 +435,17 @@ def statement_of(ledger: Ledger) -> Statement:
     redactions = _redactions(ledger)
     budget = ledger.budget
     rows = Guarantee(ledger.epsilon_with(), budget.delta if ledger.entries else 0.0)
-    secret = replacing(ledger.mechanisms, budget.delta, budget.accountant)
+    secret = guarantee_of_replacing(ledger.mechanisms, budget.delta, budget.accountant)
     is_all = all(_MARK.search(entry.purpose) for entry in ledger.entries)
-    is_all = is_all and all(one.is_amplified for one in redactions)
-    gamma = _sum([one.gamma.high for one in redactions]) if is_all else 1.0
-    expected = _sum([one.gamma.estimate for one in redactions]) if is_all else 1.0
-    both = _sum([one.missed_by_both.high for one in redactions])
-    likely = _sum([one.missed_by_both.estimate for one in redactions])
-    if any(one.apart is None for one in redactions):
-        rows, secret = (Guarantee(one.epsilon, 1.0) for one in (rows, secret))
+    is_all = is_all and all(redaction.is_amplified for redaction in redactions)
+    gammas = [redaction.gamma for redaction in redactions]
+    shares_of_both = [redaction.missed_by_both for redaction in redactions]
+    gamma = min(1.0, sum(rate.high for rate in gammas)) if is_all else 1.0
+    expected = min(1.0, sum(rate.estimate for rate in gammas)) if is_all else 1.0
+    both = min(1.0, sum(rate.high for rate in shares_of_both))
+    likely = min(1.0, sum(rate.estimate for rate in shares_of_both))
+    if any(redaction.apart is None for redaction in redactions):
+        rows, secret = Guarantee(rows.epsilon, 1.0), Guarantee(secret.epsilon, 1.0)
         both = likely = 1.0
     return Statement(
         rows,
@@ -402,34 +468,37 @@ def bayesian_of(ledger: Ledger, gamma: float, missed_by_both: float) -> Guarante
     delta, budget = ledger.budget.delta, ledger.budget
     if gamma == 0 or not ledger.mechanisms:
         return Guarantee(0.0, missed_by_both)
-    training = replacing(ledger.mechanisms, min(delta / gamma, _MOST_DELTA), budget.accountant)
-    return of_crt(training, gamma, missed_by_both)
+    training = guarantee_of_replacing(
+        ledger.mechanisms, min(delta / gamma, _MOST_DELTA), budget.accountant
+    )
+    return guarantee_of_crt(training, gamma, missed_by_both)
 
 
 def _redactions(ledger: Ledger) -> tuple[Redaction, ...]:
     """Return the redactions of a ledger's runs, each once unless its shares differ."""
-    records = {one.run: one for one in read_records(ledger.path)}
-    found: dict[str, Redaction] = {}
+    records = {record.run: record for record in read_records(ledger.path)}
+    redactions: dict[str, Redaction] = {}
     for entry in ledger.entries:
         if not _MARK.search(entry.purpose):
             continue
-        one = records.get(entry.run)
-        if one is None or not entry.purpose.endswith(one.mark):
+        record = records.get(entry.run)
+        if record is None or not entry.purpose.endswith(record.mark):
             message = f"the record of confidentiality of run {entry.run} was changed or removed"
             hint = f"restore {book_of(ledger.path).name} from a copy"
             raise GenieError(Problem("O004", message, hint=hint))
         # Shares that were measured anew, of the same text: the larger ones count.
-        known = found.get(one.redaction.id)
-        found[one.redaction.id] = _worse(known, one.redaction) if known else one.redaction
-    return tuple(found.values())
+        redaction = record.redaction
+        earlier = redactions.get(redaction.id)
+        redactions[redaction.id] = _worse(earlier, redaction) if earlier else redaction
+    return tuple(redactions.values())
 
 
-def _worse(one: Redaction, other: Redaction) -> Redaction:
+def _worse(left: Redaction, right: Redaction) -> Redaction:
     return Redaction(
-        one.id,
-        _larger(one.gamma, other.gamma),
-        _larger(one.missed_by_both, other.missed_by_both),
-        min(one.apart, other.apart, key=_SURENESS.index),
+        left.id,
+        _larger(left.gamma, right.gamma),
+        _larger(left.missed_by_both, right.missed_by_both),
+        min(left.apart, right.apart, key=_SURENESS.index),
     )
 
 
@@ -442,9 +511,5 @@ def _larger(*rates: MissRate) -> MissRate:
 
     A run without public rows measured nothing: it cannot stand for one that had them.
     """
-    known = [rate for rate in rates if rate not in (UNMEASURED, NOTHING_PUBLIC)]
-    return max(known or rates, key=lambda rate: (rate.high, rate.estimate))
-
-
-def _sum(shares: Sequence[float]) -> float:
-    return min(1.0, sum(shares))
+    measured = [rate for rate in rates if rate not in (UNMEASURED, NOTHING_PUBLIC)]
+    return max(measured or rates, key=lambda rate: (rate.high, rate.estimate))

@@ -11,14 +11,17 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.records import Example
 
@@ -33,7 +36,7 @@ _TOKEN = re.compile(r"[@\w.:-]+|[^\s\w]")
 class Embedding(Protocol):
     """Places rows. It depends on public things alone: never on private rows."""
 
-    def fitted(self, public: Sequence[Example]) -> "Embedding":
+    def fit(self, public: Sequence[Example]) -> "Embedding":
         """Return the embedding with what it learns of public rows: the first candidates."""
         ...
 
@@ -53,13 +56,13 @@ def unit_length(vectors: NDArray[np.floating[Any]]) -> Vectors:
     [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-    found = np.zeros(vectors.shape, np.float32)
-    divided = np.divide(vectors, lengths, out=found, where=lengths > 0, casting="same_kind")
+    zeros = np.zeros(vectors.shape, np.float32)
+    divided = np.divide(vectors, lengths, out=zeros, where=lengths > 0, casting="same_kind")
     return cast("Vectors", divided)
 
 
 @dataclass(frozen=True, slots=True)
-class _Hashed:
+class _HashedFeatures:
     """What both hashed embeddings have: features, counted, weighted by rarity, hashed with signs.
 
     A feature's weight is 1 + ln(times) times its inverse document frequency among public rows,
@@ -89,11 +92,11 @@ class _Hashed:
 
     def vectors(self, examples: Sequence[Example]) -> Vectors:
         """Return the vectors of rows, (rows, dimensions)."""
-        found = np.zeros((len(examples), self.dimensions))
-        for row, example in zip(found, examples, strict=True):
+        rows = np.zeros((len(examples), self.dimensions))
+        for row, example in zip(rows, examples, strict=True):
             for sort in self.sorts(example):
                 self._add(row, sort)
-        return unit_length(found)
+        return unit_length(rows)
 
     def _add(self, row: NDArray[np.float64], features: Iterable[str]) -> None:
         """Add the features of one sort to a row, with length 1 together."""
@@ -106,10 +109,6 @@ class _Hashed:
         for place, weight in weighed:
             row[place] += weight / length
 
-    def fingerprint(self) -> str:
-        """Return the name of the embedding and its dimensions."""
-        return f"{type(self).__name__} {self.dimensions}"
-
 
 def _place(feature: str, dimensions: int) -> tuple[int, float]:
     hashed = xxhash.xxh3_64_intdigest(feature.encode())
@@ -117,10 +116,10 @@ def _place(feature: str, dimensions: int) -> tuple[int, float]:
 
 
 @dataclass(frozen=True, slots=True)
-class HashedNgrams(_Hashed):
+class HashedNgramEmbedding(_HashedFeatures):
     """Words, pairs of words, and character 3- and 4-grams of sentences, by tf-idf.
 
-    >>> HashedNgrams().vectors([Example("", "wake me up", "")]).shape
+    >>> HashedNgramEmbedding().vectors([Example("", "wake me up", "")]).shape
     (1, 2048)
     """
 
@@ -132,25 +131,29 @@ class HashedNgrams(_Hashed):
         text = f" {' '.join(words)} "
         yield [f"c {text[i : i + n]}" for n in _GRAMS for i in range(len(text) - n + 1) if words]
 
-    def fitted(self, public: Sequence[Example]) -> "HashedNgrams":
+    def fit(self, public: Sequence[Example]) -> "HashedNgramEmbedding":
         """Return the embedding that knows how rare the words of public rows are."""
-        return HashedNgrams(self.dimensions, self._rarity(public))
+        return HashedNgramEmbedding(self.dimensions, self._rarity(public))
+
+    def fingerprint(self) -> str:
+        """Return the name that runs know the embedding by, and its dimensions."""
+        return f"HashedNgrams {self.dimensions}"
 
 
 @dataclass(frozen=True, slots=True)
-class ProgramBag(_Hashed):
+class ProgramBag(_HashedFeatures):
     """Functions of programs, and pieces of their trees; sentences are not read.
 
     Rows without a program that can be read have no vector, and so no vote.
 
     Attributes:
-        language: of the programs; None only before `of`.
+        language: of the programs; None only before `for_language`.
     """
 
     language: Language | None = None
 
     @classmethod
-    def of(cls, language: Language, dimensions: int = DIMENSIONS) -> "ProgramBag":
+    def for_language(cls, language: Language, dimensions: int = DIMENSIONS) -> "ProgramBag":
         """Return the embedding for programs of a language."""
         return cls(dimensions, (), language)
 
@@ -161,7 +164,7 @@ class ProgramBag(_Hashed):
         yield [f"t {token}" for token in tokens]
         yield [f"p {a} {b}" for a, b in pairwise(["<s>", *tokens, "</s>"])] if tokens else []
 
-    def fitted(self, public: Sequence[Example]) -> "ProgramBag":
+    def fit(self, public: Sequence[Example]) -> "ProgramBag":
         """Return the embedding that knows how rare the pieces of public programs are."""
         return ProgramBag(self.dimensions, self._rarity(public), self.language)
 
@@ -211,16 +214,85 @@ class Both:
         if not self.parts or not all(0 < weight < math.inf for _, weight in self.parts):
             raise ValueError("expected embeddings with weights greater than 0")
 
-    def fitted(self, public: Sequence[Example]) -> "Both":
+    def fit(self, public: Sequence[Example]) -> "Both":
         """Return the embeddings with what they learn of public rows."""
-        return Both(tuple((one.fitted(public), weight) for one, weight in self.parts))
+        return Both(tuple((embedding.fit(public), weight) for embedding, weight in self.parts))
 
     def vectors(self, examples: Sequence[Example]) -> Vectors:
         """Return the vectors side by side, (rows, sum of dimensions)."""
-        found = [math.sqrt(weight) * one.vectors(examples) for one, weight in self.parts]
-        return unit_length(np.concatenate(found, axis=1))
+        parts = [
+            math.sqrt(weight) * embedding.vectors(examples) for embedding, weight in self.parts
+        ]
+        return unit_length(np.concatenate(parts, axis=1))
 
     def fingerprint(self) -> str:
         """Return a hash of all parts."""
-        told = repr([(one.fingerprint(), weight) for one, weight in self.parts])
-        return hashlib.sha256(told.encode()).hexdigest()
+        text = repr([(embedding.fingerprint(), weight) for embedding, weight in self.parts])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTransformer:
+    """The vectors of a public model; nothing is fetched.
+
+    Each sentence is encoded by itself: in a batch, padding changes last digits with the other
+    sentences, and one private row could then move the votes of others.
+
+    Attributes:
+        folder: of the model, as `SentenceTransformer.save` writes it.
+        device: where it runs: "cpu", "cuda" ..
+    """
+
+    folder: Path
+    device: str = "cpu"
+
+    def fit(self, public: object) -> "SentenceTransformer":
+        """Return the embedding itself: it learns nothing more."""
+        return self
+
+    def load(self) -> None:
+        """Load the model now: what is missing is to be known before anything is paid.
+
+        Raises:
+            GenieError: sentence-transformers is not installed (U011), or the folder has no model
+                of it (U012).
+        """
+        _model(self.folder, self.device)
+
+    def vectors(self, examples: Any) -> Vectors:
+        """Return the vectors of sentences, (rows, dimensions); zeros where there are no words.
+
+        Raises:
+            GenieError: as `load`.
+        """
+        model = _model(self.folder, self.device)
+        texts = [example.utterance for example in examples]
+        encoded = [model.encode([text], show_progress_bar=False)[0] for text in texts]
+        rows = np.stack([np.asarray(vector, np.float32) for vector in encoded])
+        rows[[not text.strip() for text in texts]] = 0
+        return unit_length(rows)
+
+    def fingerprint(self) -> str:
+        """Return a hash of the names, sizes and short files of the folder."""
+        digest = hashlib.sha256()
+        for path in sorted(p for p in self.folder.rglob("*") if p.is_file()):
+            digest.update(f"{path.relative_to(self.folder)} {path.stat().st_size}\n".encode())
+            if path.stat().st_size < 1 << 16:
+                digest.update(path.read_bytes())
+        return f"SentenceTransformer {digest.hexdigest()}"
+
+
+@lru_cache(maxsize=2)
+def _model(folder: Path, device: str) -> Any:
+    try:
+        library = import_module("sentence_transformers")
+    except ImportError:
+        hint = "pip install 'genie_dp[sentence-transformers]', or take the embedding hashed"
+        message = "sentence-transformers is not installed"
+        raise GenieError(Problem("U011", message, hint=hint)) from None
+    try:
+        return library.SentenceTransformer(str(folder), device=device, local_files_only=True)
+    except (OSError, ValueError) as error:
+        hint = "give the folder that `SentenceTransformer.save` wrote"
+        message = f"{folder}: no model of sentence-transformers: {error}"
+        raise GenieError(Problem("U012", message, hint=hint)) from None

@@ -7,13 +7,12 @@ variable and is never written.
 
 import hashlib
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from genie_dp.paraphrase.auto_journal import Journal, Usage, key_of
-from genie_dp.paraphrase.endpoint import read_answer
-from genie_dp.paraphrase.endpoint_client import Client, Message, Service
+from genie_dp.paraphrase.endpoint import Client, Message, Service, read_answer
+from genie_dp.paraphrase.journal import Journal, Usage, key_of
 from genie_dp.private.evolution.prompting import Prompt
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -58,14 +57,14 @@ class Prices:
         if min(self.prompt, self.answer) < 0:
             raise ValueError(f"prices must be at least 0, got {self}")
 
-    def of(self, usage: Usage) -> float:
+    def price(self, usage: Usage) -> float:
         """Return what answers cost.
 
-        >>> Prices(2.0, 8.0).of(Usage(10, 500_000, 250_000))
+        >>> Prices(2.0, 8.0).price(Usage(10, 500_000, 250_000))
         3.0
         """
-        spent = self.prompt * usage.prompt_tokens + self.answer * usage.answer_tokens
-        return spent / 1e6
+        cost = self.prompt * usage.prompt_tokens + self.answer * usage.answer_tokens
+        return cost / 1e6
 
 
 @dataclass(slots=True)
@@ -109,7 +108,7 @@ class Endpoint:
     @property
     def cost(self) -> float:
         """Return what all answers of the journal cost."""
-        return self.prices.of(self.usage)
+        return self.prices.price(self.usage)
 
     def fingerprint(self) -> str:
         """Return a hash of the model and how it is asked; a service may change unseen."""
@@ -125,42 +124,47 @@ class Endpoint:
             GenieError: the service refuses (P151) or does not answer (P152); what was answered
                 before is in the journal.
         """
-        keys = [self._key(prompt, draw) for prompt, draw in zip(prompts, draws, strict=True)]
-        wanted = dict(zip(keys, prompts, strict=True))
-        left = [(key, one) for key, one in wanted.items() if key not in self.journal.answers]
+        service = self.client.service
+        keys = [
+            key_of(
+                "evolution", prompt.system, prompt.text, draw, service.model, service.temperature
+            )
+            for prompt, draw in zip(prompts, draws, strict=True)
+        ]
+        prompt_of = dict(zip(keys, prompts, strict=True))
+        missing = [
+            (key, prompt) for key, prompt in prompt_of.items() if key not in self.journal.answers
+        ]
+        size = self.per_prompt
+        batches = [missing[start : start + size] for start in range(0, len(missing), size)]
         with ThreadPoolExecutor(self.at_once) as pool:
             try:
-                for wrong in pool.map(self._ask, _batches(left, self.per_prompt)):
-                    self.malformed += wrong
+                for malformed in pool.map(self._ask, batches):
+                    self.malformed += malformed
             except BaseException:
                 self.client.stop()
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
         return [self.journal.answers[key][0] for key in keys]
 
-    def _key(self, prompt: Prompt, draw: str) -> str:
-        service = self.client.service
-        asked = (prompt.system, prompt.text, draw, service.model, service.temperature)
-        return key_of("evolution", *asked)
-
-    def _ask(self, asked: Sequence[tuple[str, Prompt]]) -> int:
+    def _ask(self, batch: Sequence[tuple[str, Prompt]]) -> int:
         """Have prompts answered, keep the answers, and return how many requests were no use."""
-        if len(asked) == 1:
-            [(key, prompt)] = asked
+        if len(batch) == 1:
+            [(key, prompt)] = batch
             answer = self.client.ask(_messages(prompt))
             self.journal.add({key: (answer.text,)}, answer.usage)
             return 0
         usage = Usage()
         for tries in range(_MALFORMED_TRIES):
-            answer = self.client.ask(_together([prompt for _, prompt in asked]))
+            answer = self.client.ask(_together([prompt for _, prompt in batch]))
             usage += answer.usage
-            read = read_answer(answer.text, len(asked))
-            if read is not None:
-                pairs = zip(asked, read, strict=True)
+            texts_by_prompt = read_answer(answer.text, len(batch))
+            if texts_by_prompt is not None:
+                pairs = zip(batch, texts_by_prompt, strict=True)
                 self.journal.add({key: (texts or ("",))[:1] for (key, _), texts in pairs}, usage)
                 return tries
         self.journal.add({}, usage)
-        return _MALFORMED_TRIES + sum(self._ask([one]) for one in asked)
+        return _MALFORMED_TRIES + sum(self._ask([prompt_with_key]) for prompt_with_key in batch)
 
 
 def _messages(prompt: Prompt) -> list[Message]:
@@ -170,16 +174,9 @@ def _messages(prompt: Prompt) -> list[Message]:
 
 def _together(prompts: Sequence[Prompt]) -> list[Message]:
     """Return the messages that ask for several answers; all prompts have one system text."""
-    told = _SEVERAL.format(count=len(prompts))
+    instructions = _SEVERAL.format(count=len(prompts))
     tasks = [f"Task {number}:\n{prompt.text}" for number, prompt in enumerate(prompts, 1)]
-    return _messages(Prompt("\n\n".join((told, *tasks)), prompts[0].system))
-
-
-def _batches(
-    asked: Sequence[tuple[str, Prompt]], size: int
-) -> Iterator[Sequence[tuple[str, Prompt]]]:
-    for start in range(0, len(asked), size):
-        yield asked[start : start + size]
+    return _messages(Prompt("\n\n".join((instructions, *tasks)), prompts[0].system))
 
 
 def report_of(endpoint: Endpoint) -> dict[str, float | int]:

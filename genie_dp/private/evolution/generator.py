@@ -12,7 +12,7 @@ Metadata = Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class VoteCandidate:
     """A synthetic row that private records may vote for.
 
     Attributes:
@@ -26,7 +26,7 @@ class Candidate:
     state: bytes | str = ""
 
 
-class Generator(Protocol):
+class CandidateGenerator(Protocol):
     """Makes candidates (Private Evolution's RANDOM_API and VARIATION_API, Lin et al., 2023).
 
     It never sees a private row: all that it is given is public, or was released with noise. Every
@@ -39,13 +39,13 @@ class Generator(Protocol):
         """Return the kind of generator, such as "grammar"."""
         ...
 
-    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[Candidate]:
+    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[VoteCandidate]:
         """Return one candidate for each record of metadata; an empty record asks for anything."""
         ...
 
     def vary(
-        self, candidates: Sequence[Candidate], strength: float, *, seed: int
-    ) -> list[Candidate]:
+        self, candidates: Sequence[VoteCandidate], strength: float, *, seed: int
+    ) -> list[VoteCandidate]:
         """Return one variation of each candidate, with its metadata.
 
         Args:
@@ -60,10 +60,16 @@ class Generator(Protocol):
         ...
 
 
-def counts_of(generator: Generator) -> Counter[str]:
+def counts_of(generator: CandidateGenerator) -> Counter[str]:
     """Return how often a generator could not give what was asked, so far; it need not count.
 
     One that does has `counts`, which follow from its calls and only grow. None of it is private:
     what a generator is asked for is public, or was released.
     """
     return Counter(getattr(generator, "counts", {}))
+
+
+def refuse_private_candidate(candidate: VoteCandidate) -> None:
+    """Raise TypeError where a candidate is no synthetic row: private rows are never shown."""
+    if not isinstance(candidate, VoteCandidate) or candidate.example.source == "private":
+        raise TypeError("expected a synthetic candidate, got something that may be a private row")

@@ -1,26 +1,434 @@
-"""The template grammar as a generator: every candidate is a sentence with its program."""
+"""The template grammar as a generator: every candidate is a sentence with its program.
+
+A record of metadata asks something of a derivation (`RequestReader`). Derivations are drawn by
+functions exactly, and by the rest with a bound (`DerivationDraws`). A variation has other words,
+other values, or a part that is drawn anew (`Variations`).
+"""
 
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from itertools import islice
+from math import exp
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.evolution.generator import Candidate, Metadata
-from genie_dp.private.evolution.grammar_columns import ORDER, REPEATED, Asked, Reader, unmet
-from genie_dp.private.evolution.grammar_draws import Draw, Draws
-from genie_dp.private.evolution.grammar_variations import Variations
-from genie_dp.private.tables.schema import Schema
+from genie_dp.private.evolution.generator import Metadata, VoteCandidate
+from genie_dp.private.tables.extract import EXTRACTORS, bucket_of, extractor_of, field_of, skill_of
+from genie_dp.private.tables.schema import OTHER, Column, Schema
 from genie_dp.records import Example
-from genie_dp.rng import KeyedRandom
-from genie_dp.synthesis.engine import Engine
-from genie_dp.synthesis.tree_rows import row_of
-from genie_dp.synthesis.tree_texts import TreeTexts
-from genie_dp.synthesis.trees import Joiner
-from genie_dp.synthesis.wishes import ANY
+from genie_dp.rng import KeyedRandom, stream
+from genie_dp.synthesis.compiler import takes_part
+from genie_dp.synthesis.engine import SynthesisEngine
+from genie_dp.synthesis.function_draws import ANY, CellDraw, Drawer, Wish
+from genie_dp.synthesis.plan import F64
+from genie_dp.synthesis.trees import (
+    Alternatives,
+    Joiner,
+    Path,
+    Tree,
+    TreeTexts,
+    pair_of,
+    root_piece,
+    row_of,
+    trees_of_pieces,
+)
+
+REPEATED = "repeated"
+# Where not all can be had, the first ones are; a sentence that did not come yet is one of them.
+ORDER = ("functions", "function", "skill", REPEATED, "form", "filters", "slots", "length")
+OF_PROGRAMS = ("functions", "function", "skill")  # a derivation is chosen by them
+_IN_RANGES = ("filters", "length")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnRequest:
+    """What one column asks.
+
+    Attributes:
+        extractor: where the column's value comes from.
+        value: what it is to be.
+        accepts: tells whether what the extractor says of a row is that.
+    """
+
+    extractor: str
+    value: str
+    accepts: Callable[[str], bool]
+
+    @property
+    def is_exact(self) -> bool:
+        """Tell whether the value names functions, by which a derivation can be chosen."""
+        return self.extractor in OF_PROGRAMS and self.value not in (OTHER, "")
+
+    def is_met(self, example: Example) -> bool:
+        """Tell whether a row has the value."""
+        return self.accepts(EXTRACTORS[self.extractor](example))
+
+
+class RequestReader:
+    """Reads records: what they ask of a derivation, the most important first."""
+
+    def __init__(self, schema: Schema | None):
+        """Take the columns of a schema; without one, a column's name is that of its extractor."""
+        self._columns = {column.name: column for column in schema.columns} if schema else None
+        self._requests: dict[tuple[str, str], ColumnRequest | None] = {}
+
+    def read(self, record: Metadata) -> tuple[ColumnRequest, ...]:
+        """Return what a record asks; columns that no grammar knows of ask for nothing."""
+        for item in record.items():
+            if item not in self._requests:
+                self._requests[item] = self._request(*item)
+        requests = [
+            request for item in record.items() if (request := self._requests[item]) is not None
+        ]
+        return tuple(sorted(requests, key=lambda request: ORDER.index(request.extractor)))
+
+    def _request(self, name: str, value: str) -> ColumnRequest | None:
+        column = Column(name, (value,)) if self._columns is None else self._columns.get(name)
+        if column is None or field_of(column) is not None:
+            return None
+        extractor = extractor_of(column)
+        if value == "" or (value == OTHER and self._columns is None):
+            return None  # of a value that nothing has, or nobody knows which
+        return ColumnRequest(extractor, value, _accepts(column, extractor, value))
+
+
+def _accepts(column: Column, extractor: str, value: str) -> Callable[[str], bool]:
+    in_ranges = extractor in _IN_RANGES
+    if value == OTHER:
+        listed = column.values[:-1]
+        if in_ranges:
+            return lambda value_of_row: not bucket_of(value_of_row, listed)
+        return lambda value_of_row: value_of_row not in listed
+    if in_ranges:
+        return lambda value_of_row: bucket_of(value_of_row, (value,)) == value
+    return lambda value_of_row: value_of_row == value
+
+
+def find_unmet(requests: Iterable[ColumnRequest], example: Example) -> list[str]:
+    """Return the extractors whose values a row does not have."""
+    return [request.extractor for request in requests if not request.is_met(example)]
+
+
+# Draws of each template at each depth that tell what its sentences are like: enough to tell rare
+# from frequent, and 6,000 draws for the shipped library (November 2026).
+_PILOT = 12
+_MOST_WISHED = 3  # functions of a wish: the ways to share them out grow fast
+_PARTNERS = 4  # functions that are tried beside the one that is asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """A derivation and its pair."""
+
+    tree: Tree
+    pair: Example
+
+
+@dataclass(frozen=True, slots=True)
+class _Pilot:
+    """A few pairs of each template at each depth.
+
+    Attributes:
+        pairs: all of them.
+        spans: what each of them is of, shape (pairs,).
+        counts: how many there are of each, shape (spans,).
+    """
+
+    pairs: Sequence[Example]
+    spans: Sequence[int]
+    counts: F64
+
+
+class DerivationDraws:
+    """Draws derivations of one engine, whose pools must know origins."""
+
+    def __init__(self, engine: SynthesisEngine):
+        """Take an engine; what is learned from a few draws is learned when it is needed."""
+        self.engine = engine
+        self.drawer = Drawer(engine)
+        self._factors: dict[tuple[str, str], F64] = {}
+        self._values: dict[str, Sequence[str]] = {}
+        self._accepted: dict[tuple[str, str], npt.NDArray[np.bool_]] = {}
+
+    def draw(
+        self, wish: Wish | None, requests: Sequence[ColumnRequest], rng: Random
+    ) -> Draw | None:
+        """Return a draw; templates whose sentences are as asked come more often.
+
+        None where the parts do not go together, or no derivation has the functions.
+        """
+        factors = [self._factor(request) for request in requests if not request.is_exact]
+        product: F64 | None = np.prod(factors, axis=0) if factors else None
+        return self._assemble(wish, self.drawer.draw(wish, rng, product))
+
+    def draw_template(self, name: str, rng: Random) -> Draw | None:
+        """Return a draw with a template at its root, with any functions."""
+        mask = np.array([float(cell.rule.template.id == name) for cell in self.drawer.spans])
+        return self._assemble(ANY, self.drawer.draw(ANY, rng, mask))
+
+    def wishes(self, requests: Sequence[ColumnRequest], rng: Random) -> Iterator[Wish | None]:
+        """Yield the functions that derivations for a record may have, one choice after the other.
+
+        What no derivation has is left out: of two functions that do not go together one is chosen,
+        of a function that nothing speaks of the skill. After the first choice, the functions of
+        rows that are known to be as asked come first.
+        """
+        exact = {request.extractor: request.value for request in requests if request.is_exact}
+        together = frozenset(exact.get("functions", "").split())
+        yield self._wish(exact, together, rng)
+        similar: list[int] = []  # places of the pilot's pairs that are as asked in all
+        if requests and not self._is_possible(together):
+            hits = np.logical_and.reduce([self._hits(request) for request in requests])
+            similar = np.flatnonzero(hits).tolist()
+        while True:
+            if similar:
+                bag = frozenset(
+                    self._pilot.pairs[similar[int(rng.random() * len(similar))]].functions
+                )
+                yield bag if self._is_possible(bag) else self._wish(exact, together, rng)
+            else:
+                yield self._wish(exact, together, rng)
+
+    # -------------------------------------------------------------------------- derivations
+
+    def _assemble(self, wish: Wish | None, drawing: CellDraw | None) -> Draw | None:
+        if drawing is None:
+            return None
+        cell, pieces = drawing
+        combined = cell.wording.assemble(*pieces)
+        if combined is None:
+            return None
+        functions = combined.value.functions
+        if wish is not ANY and frozenset(functions) != wish:
+            return None
+        # Of a template that is a whole command by itself, no pool has left out functions.
+        if cell.depth == 0 and not takes_part(functions, self.engine.config):
+            return None
+        children = trees_of_pieces(cell.rule, pieces, self.engine.pools)
+        tree = Tree(root_piece(combined), cell.rule.category, cell.rule, children)
+        return Draw(tree, pair_of(tree.piece, self.engine.compiled))
+
+    # ---------------------------------------------------------------------------- functions
+
+    def _wish(self, exact: Mapping[str, str], together: Wish, rng: Random) -> Wish | None:
+        """Return functions for what columns that name functions ask."""
+        if not exact:
+            return ANY
+        if self._is_possible(together):
+            return together
+        available = sorted(together & self._functions)
+        if available:  # they do not go together, or one of them is in no derivation
+            function = available[int(rng.random() * len(available))]
+            alone = frozenset((function,))
+            return alone if self._is_possible(alone) else self._with_others(function, rng)
+        function = exact.get("function", "")
+        if function not in self._functions:
+            # One of the skill: those that come first in programs as often.
+            of_skill = self._by_skill.get(exact.get("skill") or skill_of(function), ())
+            function = of_skill[int(rng.random() * len(of_skill))] if of_skill else ""
+        return self._with_others(function, rng) if function else ANY
+
+    def _with_others(self, function: str, rng: Random) -> Wish | None:
+        """Return a wish of a program whose first function it is: alone, or as often with others."""
+        alone = frozenset((function,))
+        is_alone = function not in self._leads or rng.random() < self._alone
+        if not is_alone:
+            for _ in range(_PARTNERS):
+                partner = self._seconds[int(rng.random() * len(self._seconds))]
+                if self._is_possible(both := alone | {partner}):
+                    return both
+        if self._is_possible(alone):
+            return alone
+        # Nothing says it first, or always with others: what was met with it.
+        bags = self._bags_of.get(function) or self._bags_with.get(function, ())
+        bags = [bag for bag in bags if len(bag) <= _MOST_WISHED]
+        return bags[int(rng.random() * len(bags))] if bags else ANY
+
+    def _is_possible(self, wish: Wish) -> bool:
+        return 0 < len(wish) <= _MOST_WISHED and len(self.drawer.chances(wish).cells) > 0
+
+    @cached_property
+    def _functions(self) -> frozenset[str]:
+        return frozenset(self.drawer.functions())
+
+    @cached_property
+    def _by_skill(self) -> Mapping[str, Sequence[str]]:
+        by_skill: dict[str, list[str]] = {}
+        for pair in self._pilot.pairs:
+            for name in pair.functions[:1]:
+                by_skill.setdefault(skill_of(name), []).append(name)
+        for name in sorted(self._functions):  # those that come first in nothing that was drawn
+            of_skill = by_skill.setdefault(skill_of(name), [])
+            if name not in of_skill:
+                of_skill.append(name)
+        return by_skill
+
+    @cached_property
+    def _bags_of(self) -> Mapping[str, Sequence[Wish]]:
+        """Return the functions of programs by the first one of them."""
+        bags: dict[str, list[Wish]] = {}
+        for pair in self._pilot.pairs:
+            if pair.functions:
+                bags.setdefault(pair.functions[0], []).append(frozenset(pair.functions))
+        return bags
+
+    @cached_property
+    def _bags_with(self) -> Mapping[str, Sequence[Wish]]:
+        """Return the functions of programs by each of them."""
+        bags: dict[str, list[Wish]] = {}
+        for bags_of_function in self._bags_of.values():
+            for bag in bags_of_function:
+                for name in bag:
+                    bags.setdefault(name, []).append(bag)
+        return bags
+
+    @cached_property
+    def _leads(self) -> frozenset[str]:
+        """Return the functions that others may follow."""
+        bags = self._bags_of.items()
+        return frozenset(name for name, own in bags if any(len(bag) > 1 for bag in own))
+
+    @cached_property
+    def _seconds(self) -> Sequence[str]:
+        """Return what follows them, as often as it does."""
+        pairs = self._pilot.pairs
+        followers = [tuple(dict.fromkeys(p.functions))[1:2] for p in pairs]
+        return [name for names in followers for name in names]
+
+    @cached_property
+    def _alone(self) -> float:
+        """Return in which part of programs nothing follows the function that could be followed."""
+        sizes = [len(bag) for name in sorted(self._leads) for bag in self._bags_of[name]]
+        return sizes.count(1) / max(1, len(sizes))
+
+    # ------------------------------------------------------------------------------- pilot
+
+    @cached_property
+    def _pilot(self) -> _Pilot:
+        rng = stream(0, "grammar generator", "pilot")
+        pairs: list[Example] = []
+        spans: list[int] = []
+        count = len(self.drawer.spans)
+        for span in range(count):
+            mask = np.zeros(count)
+            mask[span] = 1.0
+            for _ in range(_PILOT):
+                draw = self._assemble(ANY, self.drawer.draw(ANY, rng, mask))
+                if draw is not None:
+                    pairs.append(draw.pair)
+                    spans.append(span)
+        return _Pilot(pairs, spans, np.bincount(spans, minlength=count).astype(float))
+
+    def _factor(self, request: ColumnRequest) -> F64:
+        """Return how likely it is that a row of each template is as asked, shape (spans,)."""
+        name = request.extractor, request.value
+        if name not in self._factors:
+            counts = self._pilot.counts
+            hits = np.bincount(self._pilot.spans, self._hits(request), len(counts))
+            # What was not met among few draws may be there: half a hit more.
+            self._factors[name] = (hits + 0.5) / (counts + 1)
+        return self._factors[name]
+
+    def _hits(self, request: ColumnRequest) -> npt.NDArray[np.bool_]:
+        """Return which pairs of the pilot are as asked, shape (pairs,)."""
+        name = request.extractor, request.value
+        if name not in self._accepted:
+            if request.extractor not in self._values:
+                extract = EXTRACTORS[request.extractor]
+                self._values[request.extractor] = [extract(pair) for pair in self._pilot.pairs]
+            accepted = [request.accepts(value) for value in self._values[request.extractor]]
+            self._accepted[name] = np.array(accepted, bool)
+        return self._accepted[name]
+
+
+_TRIES = 20  # of the kind that the strength asks for, and then of gentler ones
+# How closely the share of the words that are drawn anew follows the strength.
+_CLOSENESS = 6.0
+
+Move = Callable[[Tree, Path, Random], Tree | None]
+
+
+class Variations:
+    """Varies derivations of one engine."""
+
+    def __init__(self, draws: DerivationDraws, joiner: Joiner):
+        """Take what draws derivations of the engine."""
+        engine = draws.engine
+        self._draws, self._joiner = draws, joiner
+        self._compiled, self._depth = engine.compiled, engine.config.max_depth
+        self._alternatives = Alternatives(engine.compiled, engine.pools, joiner)
+
+    def vary(self, tree: Tree, strength: float, rng: Random) -> Iterator[Draw]:
+        """Yield variations of a derivation, none of which has its sentence, up to a bound."""
+        for _ in range(_TRIES):
+            is_gentle = rng.random() >= strength
+            variation = self._gentle(tree, rng) if is_gentle else self._anew(tree, strength, rng)
+            if variation is not None and self._is_new(variation, tree):
+                yield self._new_draw(variation)
+        for _ in range(_TRIES):
+            variation = self._gentle(tree, rng)
+            if variation is not None and self._is_new(variation, tree):
+                yield self._new_draw(variation)
+
+    def _is_new(self, variation: Tree, tree: Tree) -> bool:
+        return variation.piece.words != tree.piece.words and variation.depth <= self._depth
+
+    def _new_draw(self, tree: Tree) -> Draw:
+        return Draw(tree, pair_of(tree.piece, self._compiled))
+
+    def _gentle(self, tree: Tree, rng: Random) -> Tree | None:
+        """Return the derivation with one part said otherwise, or with another value."""
+        alternatives = self._alternatives
+        moves: tuple[Move, ...] = (
+            alternatives.reword,
+            alternatives.other_rule,
+            alternatives.other_value,
+        )
+        paths = [path for path, _ in tree.parts()]
+        path = paths[int(rng.random() * len(paths))]
+        first = int(rng.random() * len(moves))
+        for move in (*moves[first:], *moves[:first]):
+            part = move(tree, path, rng)
+            if part is not None:
+                return self._joiner.replace_part(tree, path, part)
+        return None
+
+    def _anew(self, tree: Tree, strength: float, rng: Random) -> Tree | None:
+        """Return the derivation with a part drawn anew that has about a share of its words."""
+        path = self._part(tree, strength, rng)
+        is_same = rng.random() >= strength
+        if not path:
+            return self._root(tree, rng, is_same=is_same or rng.random() < 0.5)
+        draw = self._alternatives.same_function if is_same else self._alternatives.any_function
+        part = draw(tree, path, rng)
+        return None if part is None else self._joiner.replace_part(tree, path, part)
+
+    def _part(self, tree: Tree, strength: float, rng: Random) -> Path:
+        words = max(1, len(tree.piece.text.split()))
+        paths, weights = [], []
+        for path, part in tree.parts():
+            share = len(part.piece.text.split()) / words
+            paths.append(path)
+            weights.append(exp(-_CLOSENESS * abs(share - strength)))
+        return rng.choices(paths, weights)[0]
+
+    def _root(self, tree: Tree, rng: Random, *, is_same: bool) -> Tree | None:
+        """Return another derivation: of the same functions, or with the same template on top."""
+        if is_same:
+            draw = self._draws.draw(frozenset(tree.piece.value.functions), (), rng)
+        else:
+            assert tree.rule is not None  # a whole sentence is no leaf
+            draw = self._draws.draw_template(tree.rule.template.id, rng)
+        return None if draw is None else draw.tree
+
 
 # Draws for one record, after which what fits best of them is taken.
 _WISHES, _DRAWS_OF_A_WISH = 4, 12
@@ -36,7 +444,7 @@ class GrammarGenerator:
 
     name = "grammar"
 
-    def __init__(self, engine: Engine, *, inputs: str, schema: Schema | None = None):
+    def __init__(self, engine: SynthesisEngine, *, inputs: str, schema: Schema | None = None):
         """Take an engine that was built `with_origins`.
 
         Args:
@@ -48,24 +456,24 @@ class GrammarGenerator:
         joiner = Joiner()
         self.counts: Counter[str] = Counter()
         self._engine, self._inputs, self._schema = engine, inputs, schema
-        self._reader = Reader(schema)
-        self._draws = Draws(engine)
+        self._reader = RequestReader(schema)
+        self._draws = DerivationDraws(engine)
         self._texts = TreeTexts(engine.compiled, engine.pools, joiner)
         self._variations = Variations(self._draws, joiner)
 
-    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[Candidate]:
+    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[VoteCandidate]:
         """Return a derivation for each record of metadata."""
-        rng, met, made = KeyedRandom(), _Met(), []
+        rng, sentences, candidates = KeyedRandom(), _SeenSentences(), []
         for number, record in enumerate(metadata):
             rng.restart(f"{seed}:random:{number}".encode())
-            asked = self._reader.read(record)
-            draw = self._best(self._drawn(asked, rng), asked, met)
-            made.append(self._candidate(draw, record))
-        return made
+            requests = self._reader.read(record)
+            draw = self._best(self._draw_all(requests, rng), requests, sentences)
+            candidates.append(self._candidate(draw, record))
+        return candidates
 
     def vary(
-        self, candidates: Sequence[Candidate], strength: float, *, seed: int
-    ) -> list[Candidate]:
+        self, candidates: Sequence[VoteCandidate], strength: float, *, seed: int
+    ) -> list[VoteCandidate]:
         """Return a variation of each candidate; see docs/evolution-grammar.md for strengths.
 
         Raises:
@@ -74,12 +482,12 @@ class GrammarGenerator:
         """
         if not 0 <= strength <= 1:
             raise ValueError(f"strength must lie in [0, 1], got {strength}")
-        rng, made = KeyedRandom(), []
-        met = _Met({candidate.example.utterance for candidate in candidates})
+        rng, variations = KeyedRandom(), []
+        sentences = _SeenSentences({candidate.example.utterance for candidate in candidates})
         for number, candidate in enumerate(candidates):
             rng.restart(f"{seed}:vary:{strength}:{number}".encode())
-            made.append(self._varied(candidate, strength, rng, met))
-        return made
+            variations.append(self._vary_candidate(candidate, strength, rng, sentences))
+        return variations
 
     def fingerprint(self) -> str:
         """Return a hash of skills, templates, options and this release."""
@@ -89,17 +497,17 @@ class GrammarGenerator:
 
     # ------------------------------------------------------------------------------- draws
 
-    def _drawn(self, asked: Sequence[Asked], rng: KeyedRandom) -> Iterator[Draw]:
+    def _draw_all(self, requests: Sequence[ColumnRequest], rng: KeyedRandom) -> Iterator[Draw]:
         """Yield draws for a record, up to a bound."""
-        wishes = self._draws.wishes(asked, rng)
-        is_met = False
+        wishes = self._draws.wishes(requests, rng)
+        has_draw = False
         for wish in islice(wishes, _WISHES):
             for _ in range(_DRAWS_OF_A_WISH):
-                draw = self._draws.draw(wish, asked, rng)
+                draw = self._draws.draw(wish, requests, rng)
                 if draw is not None:
-                    is_met = True
+                    has_draw = True
                     yield draw
-        if is_met:
+        if has_draw:
             return
         # Of a grammar whose Python functions refuse nearly everything, whatever it gives.
         for _ in range(_MOST_DRAWS):
@@ -110,12 +518,14 @@ class GrammarGenerator:
         message = f"the templates gave no sentence in {_MOST_DRAWS:,} draws"
         raise GenieError(Problem("U200", message, hint="see `genie-dp check`"))
 
-    def _best(self, draws: Iterator[Draw], asked: Sequence[Asked], met: "_Met") -> Draw:
+    def _best(
+        self, draws: Iterator[Draw], requests: Sequence[ColumnRequest], sentences: "_SeenSentences"
+    ) -> Draw:
         """Return the first draw that is new and as asked, or what comes nearest to that."""
         best: tuple[tuple[bool, ...], Draw, list[str]] | None = None
         for draw in draws:
-            missing = unmet(asked, draw.pair)
-            if not met.is_new(draw.pair):
+            missing = find_unmet(requests, draw.pair)
+            if not sentences.is_new(draw.pair):
                 missing.append(REPEATED)
             rank = tuple([name not in missing for name in ORDER])
             if best is None or rank > best[0]:
@@ -125,37 +535,38 @@ class GrammarGenerator:
         assert best is not None  # one draw came at least
         _, draw, missing = best
         self.counts.update(name if name == REPEATED else f"unmet {name}" for name in missing)
-        met.add(draw.pair)
+        sentences.add(draw.pair)
         return draw
 
-    def _varied(
-        self, candidate: Candidate, strength: float, rng: KeyedRandom, met: "_Met"
-    ) -> Candidate:
-        tree = self._texts.read(_text(candidate.state))
-        found = None
-        for draw in self._variations.of(tree, strength, rng):
-            found = found or draw
-            if met.is_new(draw.pair):
-                found = draw
+    def _vary_candidate(
+        self,
+        candidate: VoteCandidate,
+        strength: float,
+        rng: KeyedRandom,
+        sentences: "_SeenSentences",
+    ) -> VoteCandidate:
+        state = candidate.state
+        tree = self._texts.read(state.decode() if isinstance(state, bytes) else state)
+        variation = None
+        for draw in self._variations.vary(tree, strength, rng):
+            variation = variation or draw
+            if sentences.is_new(draw.pair):
+                variation = draw
                 break
         else:
-            self.counts["unvaried" if found is None else REPEATED] += 1
-        if found is None:
+            self.counts["unvaried" if variation is None else REPEATED] += 1
+        if variation is None:
             return candidate
-        met.add(found.pair)
-        return self._candidate(found, candidate.metadata)
+        sentences.add(variation.pair)
+        return self._candidate(variation, candidate.metadata)
 
-    def _candidate(self, draw: Draw, record: Metadata) -> Candidate:
+    def _candidate(self, draw: Draw, record: Metadata) -> VoteCandidate:
         row = row_of(draw.tree, self._engine.compiled, draw.pair)
-        return Candidate(row, record, self._texts.text(draw.tree))
-
-
-def _text(state: str | bytes) -> str:
-    return state.decode() if isinstance(state, bytes) else state
+        return VoteCandidate(row, record, self._texts.text(draw.tree))
 
 
 @dataclass(slots=True)
-class _Met:
+class _SeenSentences:
     """The sentences that one call gave or was given: none is to come twice, or to mean two things.
 
     It lives as long as the call, so that calls do not depend on each other.

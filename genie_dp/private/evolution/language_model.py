@@ -25,12 +25,13 @@ from transformers.utils import logging
 
 from genie_dp.paraphrase.model import LoadedModel, ModelConfig, load_model
 from genie_dp.private.evolution.prompting import Prompt, Style
-from genie_dp.private.generators.sampling import SamplingSettings, kept
+from genie_dp.private.generators.config import SamplingSettings
+from genie_dp.private.generators.sampling import restrict_scores
 from genie_dp.rng import child_seed
 
 
 @dataclass(frozen=True, slots=True)
-class LanguageModelSettings:
+class CompleterSettings:
     """Which model, and how it is sampled from.
 
     Attributes:
@@ -58,7 +59,7 @@ class LanguageModelSettings:
 
 
 @dataclass(slots=True)
-class LanguageModel:
+class HuggingFaceCompleter:
     """A model that answers prompts; a Completer.
 
     Attributes:
@@ -68,7 +69,7 @@ class LanguageModel:
         cut: prompts that were too long for the model; their beginning was left out.
     """
 
-    settings: LanguageModelSettings
+    settings: CompleterSettings
     loaded: LoadedModel
     style: Style
     cut: int = 0
@@ -87,8 +88,8 @@ class LanguageModel:
         answers = [""] * len(prompts)
         for start in range(0, len(order), self.settings.batch):
             places = order[start : start + self.settings.batch]
-            said = self._batch([prompts[i] for i in places], [draws[i] for i in places])
-            for i, answer in zip(places, said, strict=True):
+            batch = self._batch([prompts[i] for i in places], [draws[i] for i in places])
+            for i, answer in zip(places, batch, strict=True):
                 answers[i] = answer
         return answers
 
@@ -108,7 +109,7 @@ class LanguageModel:
     def _batch(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         tokenizer, model = self.loaded.tokenizer, self.loaded.model
         sampling = self.settings.sampling()
-        ids, seen = self._encoded([self._text(prompt) for prompt in prompts])
+        ids, seen = self._encode_prompts([self._text(prompt) for prompt in prompts])
         ends = self._line_ends() if self.style == "complete" else frozenset()
         own = model.generation_config.eos_token_id
         stops = {own} if isinstance(own, int) else set(own or ())
@@ -118,7 +119,7 @@ class LanguageModel:
             pad_token_id=tokenizer.pad_token_id,
         )  # fmt: skip
         with torch.inference_mode():
-            made = model.generate(
+            tokens = model.generate(
                 input_ids=ids,
                 attention_mask=seen,
                 generation_config=plan,
@@ -126,8 +127,8 @@ class LanguageModel:
                 stopping_criteria=StoppingCriteriaList([_LineEnds(ends)]),
             )
         skipped = 0 if self.loaded.is_seq2seq else ids.shape[1]
-        said: list[str] = tokenizer.batch_decode(made[:, skipped:], skip_special_tokens=True)
-        return said
+        texts: list[str] = tokenizer.batch_decode(tokens[:, skipped:], skip_special_tokens=True)
+        return texts
 
     def _text(self, prompt: Prompt) -> str:
         if self.style == "complete":
@@ -140,14 +141,17 @@ class LanguageModel:
         )
         return text
 
-    def _encoded(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
+    def _encode_prompts(self, texts: Sequence[str]) -> tuple[torch.Tensor, torch.Tensor]:
         """Return (B, P) ids and (B, P) where they are no padding; prompts keep their end."""
         tokenizer = self.loaded.tokenizer
         # The tokens of turns are in the text of a chat already.
         rows: list[list[int]] = tokenizer(
             list(texts), add_special_tokens=self.style == "complete", verbose=False
         ).input_ids
-        room = self._room()
+        longest = getattr(self.loaded.model.config, "max_position_embeddings", None)
+        room = 10**9  # tokens of a prompt
+        if isinstance(longest, int) and longest > 0:
+            room = max(1, longest - (0 if self.loaded.is_seq2seq else self.settings.longest))
         self.cut += sum(len(row) > room for row in rows)
         rows = [row[-room:] or [tokenizer.pad_token_id] for row in rows]
         width = max(map(len, rows))
@@ -160,12 +164,6 @@ class LanguageModel:
             ids[i, place] = torch.tensor(row)
             seen[i, place] = 1
         return ids.to(self.loaded.device), seen.to(self.loaded.device)
-
-    def _room(self) -> int:
-        """Return how many tokens a prompt may have."""
-        most = getattr(self.loaded.model.config, "max_position_embeddings", None)
-        taken = 0 if self.loaded.is_seq2seq else self.settings.longest
-        return max(1, most - taken) if isinstance(most, int) and most > 0 else 10**9
 
     def _line_ends(self) -> frozenset[int]:
         """Return the ids that end a line."""
@@ -192,7 +190,7 @@ class _Draws(LogitsProcessor):
             scores = scores.clone()
             scores[:, self.ends] = -torch.inf
         self.step += 1
-        allowed = kept(scores.float().cpu(), self.sampling)
+        allowed = restrict_scores(scores.float().cpu(), self.sampling)
         size = (allowed.shape[1],)
         noise = torch.stack(
             [torch.rand(size, generator=g, dtype=torch.float64) for g in self.streams]
@@ -226,7 +224,7 @@ def _quiet() -> Iterator[None]:
             bars.enable_progress_bar()
 
 
-def load_language_model(settings: LanguageModelSettings) -> LanguageModel:
+def load_language_model(settings: CompleterSettings) -> HuggingFaceCompleter:
     """Return the model of a name or folder.
 
     Raises:
@@ -236,4 +234,4 @@ def load_language_model(settings: LanguageModelSettings) -> LanguageModel:
         loaded = load_model(ModelConfig(settings.model, device=settings.device))
     knows_turns = bool(getattr(loaded.tokenizer, "chat_template", None))
     usual: Style = "chat" if knows_turns else "complete"
-    return LanguageModel(settings, loaded, settings.style or usual)
+    return HuggingFaceCompleter(settings, loaded, settings.style or usual)

@@ -15,13 +15,14 @@ import torch
 import xxhash
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.evolution.donated import Donated, Pool
-from genie_dp.private.evolution.generator import Candidate, Metadata
-from genie_dp.private.evolution.prompting import Prompt, changed, refuse_private
+from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
+from genie_dp.private.evolution.prompting import Prompt, count_changes
+from genie_dp.private.evolution.seeds import Donated, Pool
 from genie_dp.private.generators.codes import OTHER
-from genie_dp.private.generators.folder import SavedGenerator, load_generator
-from genie_dp.private.generators.sampling import Drawn, SamplingSettings, draw
-from genie_dp.private.generators.stages import RUN, STAGES, begun
+from genie_dp.private.generators.config import SamplingSettings
+from genie_dp.private.generators.generator import SavedGenerator, load_generator
+from genie_dp.private.generators.sampling import DrawnIds, draw
+from genie_dp.private.generators.stages import RUN, STAGES, encode_prompt
 from genie_dp.private.generators.tokenizer import decode, encode
 from genie_dp.records import Spent
 from genie_dp.rng import child_seed
@@ -56,8 +57,8 @@ class OwnModel:
     @property
     def run(self) -> str | None:
         """Return the run under which a ledger knows of the training; None where none is named."""
-        found = self.saved.facts.get(RUN)
-        return found if isinstance(found, str) else None
+        name = self.saved.facts.get(RUN)
+        return name if isinstance(name, str) else None
 
     def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
         """Return how each sentence goes on; see Completer."""
@@ -88,16 +89,16 @@ class OwnModel:
         model, tokenizer = generator.models[stage.name], generator.tokenizer
         before = [
             (
-                *begun(stage, prompt.text.split(), tokenizer, longest=model.longest),
+                *encode_prompt(stage, prompt.text.split(), tokenizer, longest=model.longest),
                 *encode(prompt.begun.split(), tokenizer),
             )
             for prompt in prompts
         ]
         random = torch.Generator().manual_seed(child_seed(0, *draws) % 2**63)
-        drawn = draw(model, before, tokenizer, self.sampling, generator=random)
-        return [self._read(each) for each in drawn]
+        ids = draw(model, before, tokenizer, self.sampling, generator=random)
+        return [self._read(each) for each in ids]
 
-    def _read(self, drawn: Drawn) -> str:
+    def _read(self, drawn: DrawnIds) -> str:
         """Return the words that were drawn, "" where they do not end or are none."""
         try:
             return (
@@ -127,16 +128,16 @@ class CodePrompter:
         """Return the prompt for a new sentence: the code alone."""
         return Prompt(self._code(metadata, rng))
 
-    def vary(self, candidate: Candidate, strength: float, rng: Random) -> Prompt:
+    def vary(self, candidate: VoteCandidate, strength: float, rng: Random) -> Prompt:
         """Return the prompt for a variation, which keeps the first words."""
-        refuse_private(candidate)
+        refuse_private_candidate(candidate)
         words = candidate.example.utterance.split()
-        kept = words[: len(words) - changed(words, strength)]
-        return Prompt(self._code(candidate.metadata, rng), begun=" ".join(kept))
+        beginning = words[: len(words) - count_changes(words, strength)]
+        return Prompt(self._code(candidate.metadata, rng), begun=" ".join(beginning))
 
     def fingerprint(self) -> str:
         """Return a hash of the codes."""
-        donated = [one.utterance for one in self.donated.members]
+        donated = [example.utterance for example in self.donated.members]
         parts = (self.codes, self.weights, self.column, donated)
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
 

@@ -2,24 +2,24 @@
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
 
-from genie_dp.private.evolution.generator import Candidate
-from genie_dp.private.evolution.run import Evolved
-from genie_dp.private.evolution.settings import EvolutionSettings
-from genie_dp.private.prior.estimate import (
+from genie_dp.private.evolution.config import EvolutionSettings
+from genie_dp.private.evolution.evolve import Evolution
+from genie_dp.private.evolution.generator import VoteCandidate
+from genie_dp.private.prior.make import (
     MOST_OF_PAIR,
+    PublicFunctions,
     frequency,
     made_shares,
     multipliers,
-    projected,
+    project_shares,
     signal,
 )
-from genie_dp.private.prior.make import Made
 from genie_dp.private_prior import pairs_of
 from genie_dp.records import Frequency, PrivatePrior
 
@@ -27,7 +27,7 @@ _OUTSIDE = 0.05  # 95 % intervals
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class NamedVotes:
     """Noisy votes by name, and the standard deviation of their noise.
 
     Attributes:
@@ -39,121 +39,118 @@ class Tally:
     deviations: Mapping[str, float]
 
 
-def tallied(
-    evolved: Evolved, noise: float, names_of: Callable[[Candidate], Iterable[str]]
-) -> Tally:
+def count_votes_by_name(
+    evolution: Evolution, noise: float, names_of: Callable[[VoteCandidate], Iterable[str]]
+) -> NamedVotes:
     """Return how many votes candidates with each name got in the last voting.
 
     Earlier candidates are farther from what people say: where none has both the words and the
     function of a row, the nearest one has other functions.
 
     Args:
-        evolved: the evolution.
+        evolution: the evolution.
         noise: standard deviation on each candidate's count.
         names_of: what a candidate has.
     """
     votes: defaultdict[str, float] = defaultdict(float)
     bins: Counter[str] = Counter()
-    candidates, noisy = evolved.votes[-1]
-    for one, count in zip(candidates, noisy.tolist(), strict=True):
-        for name in set(names_of(one)):
+    candidates, noisy = evolution.votes[-1]
+    for candidate, count in zip(candidates, noisy.tolist(), strict=True):
+        for name in set(names_of(candidate)):
             votes[name] += count
             bins[name] += 1
     names = sorted(votes)
-    return Tally({n: votes[n] for n in names}, {n: noise * math.sqrt(bins[n]) for n in names})
+    return NamedVotes({n: votes[n] for n in names}, {n: noise * math.sqrt(bins[n]) for n in names})
 
 
 def prior_of(
-    evolved: Evolved,
+    evolution: Evolution,
     settings: EvolutionSettings,
     *,
     functions: Iterable[str] = (),
-    made: Made | None = None,
+    public: PublicFunctions | None = None,
 ) -> PrivatePrior:
     """Return the prior of an evolution, in the form of `genie-dp private prior`.
 
     Args:
-        evolved: the evolution; its candidates must name their functions, or there are no weights.
+        evolution: the evolution; its candidates must name their functions, or there are no weights.
         settings: those of the evolution.
         functions: what the library has: those that no candidate has got no vote.
-        made: rows that weights are relative to; None where all functions are made alike.
+        public: rows that weights are relative to; None where all functions are made alike.
     """
-    noise, made = settings.noise_multiplier, made or Made()
-    found = tallied(evolved, noise, lambda one: one.example.functions)
-    names = sorted({*functions, *found.votes})
-    votes = np.array([found.votes.get(name, 0.0) for name in names])
-    kept = projected(votes)
-    deviations = [found.deviations.get(name, 0.0) for name in names]
-    strength = signal(votes, _root_mean_square(deviations)) if names and kept.sum() else 0.0
+    noise, public = settings.noise_multiplier, public or PublicFunctions()
+    by_function = count_votes_by_name(evolution, noise, lambda row: row.example.functions)
+    names = sorted({*functions, *by_function.votes})
+    votes = np.array([by_function.votes.get(name, 0.0) for name in names])
+    clipped = project_shares(votes)
+    deviations = [by_function.deviations.get(name, 0.0) for name in names]
+    strength = 0.0
+    if names and clipped.sum():
+        strength = signal(votes, math.sqrt(sum(x * x for x in deviations) / len(deviations)))
     shares = (
-        dict(zip(names, (kept / kept.sum()).round(6).tolist(), strict=True)) if strength else {}
+        dict(zip(names, (clipped / clipped.sum()).round(6).tolist(), strict=True))
+        if strength
+        else {}
     )
-    own = made_shares(names, made.functions)
-    wanted = {n: strength * shares.get(n, 0.0) + (1 - strength) * own[n] for n in names}
-    weights = multipliers(wanted, own)
-    pairs = _certain(tallied(evolved, noise, lambda one: pairs_of(one.example.functions)))
-    total, of_total = _total(evolved, noise)
+    own = made_shares(names, public.functions)
+    target_shares = {n: strength * shares.get(n, 0.0) + (1 - strength) * own[n] for n in names}
+    weights = multipliers(target_shares, own)
+    pairs = _certain(
+        count_votes_by_name(evolution, noise, lambda row: pairs_of(row.example.functions))
+    )
+    in_all = count_votes_by_name(evolution, noise, lambda _: ("",))
+    total, of_total = max(1.0, in_all.votes[""]), in_all.deviations[""]
     return PrivatePrior(
-        evolved.spent,
+        evolution.spent,
         shares,
         weights,
-        _pair_weights(pairs, kept.sum(), weights, own, made),
-        tuple(one.example.program for one in evolved.rows if one.example.program),
-        tuple(one.example.utterance for one in evolved.rows),
-        _frequencies(found, total, of_total),
+        _pair_weights(pairs, clipped.sum(), weights, own, public),
+        tuple(row.example.program for row in evolution.rows if row.example.program),
+        tuple(row.example.utterance for row in evolution.rows),
+        _frequencies(by_function, total, of_total),
         _frequencies(pairs, total, of_total),
         {},
         round(strength, 4),
-        _told(settings, total),
+        _describe_release(settings, total),
     )
 
 
-def _root_mean_square(values: Sequence[float]) -> float:
-    return math.sqrt(sum(x * x for x in values) / len(values)) if values else 0.0
-
-
-def _total(evolved: Evolved, noise: float) -> tuple[float, float]:
-    """Return the number of votes, and the deviation of its noise."""
-    every = tallied(evolved, noise, lambda _: ("",))
-    return max(1.0, every.votes[""]), every.deviations[""]
-
-
-def _certain(pairs: Tally) -> Tally:
+def _certain(pairs: NamedVotes) -> NamedVotes:
     """Return pairs of which noise alone makes one in two evolutions."""
     tail = min(0.4, 0.5 / max(1, len(pairs.votes)))
     least = NormalDist().inv_cdf(1 - tail)
     names = [n for n, votes in pairs.votes.items() if votes > least * pairs.deviations[n]]
-    return Tally({n: pairs.votes[n] for n in names}, {n: pairs.deviations[n] for n in names})
+    return NamedVotes({n: pairs.votes[n] for n in names}, {n: pairs.deviations[n] for n in names})
 
 
-def _frequencies(found: Tally, total: float, of_total: float) -> dict[str, Frequency]:
+def _frequencies(votes: NamedVotes, total: float, of_total: float) -> dict[str, Frequency]:
     """Return shares of all votes, the greatest first, with bounds that hold with 95 %."""
     z = NormalDist().inv_cdf(1 - _OUTSIDE / 4)  # half of it for the total
     units = total, max(1.0, total - z * of_total), total + z * of_total
-    names = sorted(found.votes, key=lambda name: (-found.votes[name], name))
-    return {name: frequency(found.votes[name], units, z * found.deviations[name]) for name in names}
+    names = sorted(votes.votes, key=lambda name: (-votes.votes[name], name))
+    return {name: frequency(votes.votes[name], units, z * votes.deviations[name]) for name in names}
 
 
 def _pair_weights(
-    pairs: Tally,
-    asked: float,
+    pairs: NamedVotes,
+    all_votes: float,
     weights: Mapping[str, float],
     own: Mapping[str, float],
-    made: Made,
+    public: PublicFunctions,
 ) -> dict[str, float]:
     """Return multipliers of pairs, beside those of their functions (as `private.prior.make`)."""
-    total = sum(made.functions.values())
-    wanted, had = {}, {}
+    total = sum(public.functions.values())
+    target, expected_share = {}, {}
     for name, votes in pairs.votes.items():
-        one, other = name.split(" ")
-        expected = (1 + made.pairs[name]) / (1 + total) if total else own[one] * own[other]
-        wanted[name] = votes / max(1.0, asked)
-        had[name] = expected * math.sqrt(weights[one] * weights[other])
-    found = multipliers(wanted, had, MOST_OF_PAIR)
-    return {name: weight for name, weight in sorted(found.items()) if weight != 1}
+        left, right = name.split(" ")
+        expected = (1 + public.pairs[name]) / (1 + total) if total else own[left] * own[right]
+        target[name] = votes / max(1.0, all_votes)
+        expected_share[name] = expected * math.sqrt(weights[left] * weights[right])
+    weights_of_pairs = multipliers(target, expected_share, MOST_OF_PAIR)
+    return {name: weight for name, weight in sorted(weights_of_pairs.items()) if weight != 1}
 
 
-def _told(settings: EvolutionSettings, total: float) -> dict[str, object]:
+def _describe_release(settings: EvolutionSettings, total: float) -> dict[str, object]:
     """Return how the votes were released, for people and for the next stages."""
     return {
         "method": "private evolution",

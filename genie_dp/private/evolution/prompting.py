@@ -10,13 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args, runtime_checkable
 
 from genie_dp.errors import GenieError, Problem, Span, nearest
-from genie_dp.private.evolution.donated import Donated, Pool
-from genie_dp.private.evolution.generator import Candidate, Metadata
+from genie_dp.languages.base import Language
+from genie_dp.languages.library import Library
+from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
+from genie_dp.private.evolution.seeds import Donated, Pool
+from genie_dp.private.generators.rows import ProgramSource, check_program
 from genie_dp.private.tables.schema import OTHER
+from genie_dp.records import Example
 from genie_dp.resources import data_folder
+from genie_dp.rng import stream
 from genie_dp.texts import read_text
 
 Style = Literal["complete", "chat"]
@@ -63,13 +68,13 @@ class Templates:
 
     def render(self, section: str, values: Mapping[str, str], metadata: Metadata) -> str:
         """Return a section with its fields; a line whose fields are all empty is left out."""
-        known = {**values, "metadata": shown(metadata)}
+        texts = {**values, "metadata": describe_metadata(metadata)}
 
         def value(match: re.Match[str]) -> str:
             name = match[1]
             if name.startswith(_COLUMN):
-                return _spelled(metadata.get(name.removeprefix(_COLUMN), ""))
-            return known.get(name, "")
+                return _spell_value(metadata.get(name.removeprefix(_COLUMN), ""))
+            return texts.get(name, "")
 
         lines = []
         for line in self.sections.get(section, "").split("\n"):
@@ -79,17 +84,17 @@ class Templates:
         return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
 
 
-def shown(metadata: Metadata) -> str:
+def describe_metadata(metadata: Metadata) -> str:
     """Return a record of metadata as text.
 
-    >>> shown({"intent": "card_arrival", "length": "short", "skill": "<other>"})
+    >>> describe_metadata({"intent": "card_arrival", "length": "short", "skill": "<other>"})
     'intent: card arrival; length: short'
     """
-    told = {column: _spelled(value) for column, value in metadata.items()}
-    return "; ".join(f"{column}: {value}" for column, value in told.items() if value)
+    texts = {column: _spell_value(value) for column, value in metadata.items()}
+    return "; ".join(f"{column}: {value}" for column, value in texts.items() if value)
 
 
-def _spelled(value: str) -> str:
+def _spell_value(value: str) -> str:
     if value == OTHER:
         return ""
     return value.replace("_", " ") if _PLAIN_VALUE.fullmatch(value) else value
@@ -98,20 +103,20 @@ def _spelled(value: str) -> str:
 def shipped_templates(style: Style) -> Templates:
     """Return the texts that are shipped for models that go on with text, or for those that chat."""
     path = data_folder("private/evolution/prompts") / f"{style}.txt"
-    return parsed(read_text(path), str(path))
+    return parse_templates(read_text(path), str(path))
 
 
 def load_templates(path: Path, style: Style) -> Templates:
     """Return the shipped texts, with those of a file in their place.
 
     Raises:
-        GenieError: see `parsed`.
+        GenieError: see `parse_templates`.
     """
-    own = parsed(read_text(path), str(path))
+    own = parse_templates(read_text(path), str(path))
     return Templates({**shipped_templates(style).sections, **own.sections})
 
 
-def parsed(text: str, file: str = "<prompts>") -> Templates:
+def parse_templates(text: str, file: str = "<prompts>") -> Templates:
     """Return the sections of a text.
 
     Raises:
@@ -143,26 +148,26 @@ def parsed(text: str, file: str = "<prompts>") -> Templates:
 
 
 def _wrong_fields(line: str, number: int, section: str, file: str) -> list[Problem]:
-    known, _ = _SECTIONS[section]
+    fields, _ = _SECTIONS[section]
     return [
         _unknown(
             f"field {match[0]} in [{section}]",
             match[1],
-            known,
+            fields,
             Span(file, number, match.start() + 1, number, match.end() + 1),
         )
         for match in _FIELD.finditer(line)
-        if match[1] not in known and not (match[1].startswith(_COLUMN) and "metadata" in known)
+        if match[1] not in fields and not (match[1].startswith(_COLUMN) and "metadata" in fields)
     ]
 
 
 def _unknown(
-    what: str, name: str, known: Sequence[str] | Mapping[str, object], at: Span
+    what: str, name: str, choices: Sequence[str] | Mapping[str, object], place: Span
 ) -> Problem:
-    near = nearest(name, known)
-    every = ", ".join(known) or "none"
-    hint = f"did you mean {near[0]!r}?" if near else f"there are: {every}"
-    return Problem("U500", f"there is no {what}", at, hint)
+    close = nearest(name, choices)
+    names = ", ".join(choices) or "none"
+    hint = f"did you mean {close[0]!r}?" if close else f"there are: {names}"
+    return Problem("U500", f"there is no {what}", place, hint)
 
 
 def _missing_fields(
@@ -221,35 +226,35 @@ class Prompter:
         Raises:
             GenieError: a value that the table's columns do not have (U504).
         """
-        told = self._told(metadata)
+        facts = self._check_metadata(metadata)
         values = {"examples": self._examples("example", metadata, rng, strength=0.0)}
-        return self._prompt(self.templates.render("random", values, told))
+        return self._prompt(self.templates.render("random", values, facts))
 
-    def vary(self, candidate: Candidate, strength: float, rng: Random) -> Prompt:
+    def vary(self, candidate: VoteCandidate, strength: float, rng: Random) -> Prompt:
         """Return the prompt for a variation; 0 < strength <= 1 is the share of words that change.
 
         Raises:
             GenieError: as for `random`.
         """
-        refuse_private(candidate)
+        refuse_private_candidate(candidate)
         words = candidate.example.utterance.split()
-        told = self._told(candidate.metadata)
+        facts = self._check_metadata(candidate.metadata)
         match self.way:
             case "continue":
-                kept = words[: len(words) - changed(words, strength)]
+                beginning = words[: len(words) - count_changes(words, strength)]
                 prompt = self.random(candidate.metadata, rng)
-                begun = " ".join(kept)
+                begun = " ".join(beginning)
                 text = f"{prompt.text} {begun}".rstrip()
                 return Prompt(text, prompt.system, begun)
             case "fill":
                 gaps = with_gaps(words, strength, rng)
                 examples = self._examples("fill example", candidate.metadata, rng, strength)
                 values = {"gaps": gaps, "examples": examples}
-                return self._prompt(self.templates.render("fill", values, told))
+                return self._prompt(self.templates.render("fill", values, facts))
             case "rephrase":
                 percent = str(round(100 * strength))
                 values = {"sentence": " ".join(words), "percent": percent}
-                return self._prompt(self.templates.render("rephrase", values, told))
+                return self._prompt(self.templates.render("rephrase", values, facts))
 
     def fingerprint(self) -> str:
         """Return a hash of texts, examples and settings."""
@@ -266,21 +271,21 @@ class Prompter:
         return Prompt(text, self.templates.render("system", {}, {}) if self.style == "chat" else "")
 
     def _examples(self, section: str, metadata: Metadata, rng: Random, strength: float) -> str:
-        near = self.donated.nearest(metadata if self.with_metadata else {}, self.shots, rng)
+        closest = self.donated.nearest(metadata if self.with_metadata else {}, self.shots, rng)
         # The best match last: models follow what they read last most.
         return "\n\n".join(
             self.templates.render(
                 section,
                 {
-                    "sentence": one.utterance,
-                    "gaps": with_gaps(one.utterance.split(), strength, rng),
+                    "sentence": example.utterance,
+                    "gaps": with_gaps(example.utterance.split(), strength, rng),
                 },
-                self._told(one.metadata, is_example=True),
+                self._check_metadata(example.metadata, is_example=True),
             )
-            for one in reversed(near)
+            for example in reversed(closest)
         )
 
-    def _told(self, metadata: Metadata, *, is_example: bool = False) -> Metadata:
+    def _check_metadata(self, metadata: Metadata, *, is_example: bool = False) -> Metadata:
         """Return what a prompt says of a record, after a look at its values (U504)."""
         if not self.with_metadata:
             return {}
@@ -302,19 +307,13 @@ def _check_columns(templates: Templates, columns: Mapping[str, Sequence[str]]) -
         for match in _FIELD.finditer(text):
             column = match[1].removeprefix(_COLUMN)
             if match[1].startswith(_COLUMN) and column not in columns:
-                near = nearest(column, columns)
-                hint = f"did you mean {near[0]!r}?" if near else None
+                close = nearest(column, columns)
+                hint = f"did you mean {close[0]!r}?" if close else None
                 message = f"there is no column {column!r} for {match[0]} in [{section}]"
                 raise GenieError(Problem("U500", message, hint=hint))
 
 
-def refuse_private(candidate: Candidate) -> None:
-    """Raise TypeError where a candidate is no synthetic row: private rows are never shown."""
-    if not isinstance(candidate, Candidate) or candidate.example.source == "private":
-        raise TypeError("expected a synthetic candidate, got something that may be a private row")
-
-
-def changed(words: Sequence[str], strength: float) -> int:
+def count_changes(words: Sequence[str], strength: float) -> int:
     """Return how many words change: at least one."""
     return min(len(words), max(1, round(strength * len(words))))
 
@@ -328,9 +327,11 @@ def with_gaps(words: Sequence[str], strength: float, rng: Random) -> str:
     """
     if strength <= 0 or not words:
         return " ".join(words)
-    hidden = set(rng.sample(range(len(words)), changed(words, strength)))
-    kept = [GAP if i in hidden else word for i, word in enumerate(words)]
-    joined = [word for i, word in enumerate(kept) if word != GAP or i == 0 or kept[i - 1] != GAP]
+    hidden = set(rng.sample(range(len(words)), count_changes(words, strength)))
+    pieces = [GAP if i in hidden else word for i, word in enumerate(words)]
+    joined = [
+        word for i, word in enumerate(pieces) if word != GAP or i == 0 or pieces[i - 1] != GAP
+    ]
     return " ".join(joined)
 
 
@@ -339,7 +340,7 @@ _QUOTES = ('""', "''", "“”", "‘’", "«»", "``")  # noqa: RUF001 - typog
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class AnswerReading:
     """How an answer becomes a sentence.
 
     Attributes:
@@ -353,9 +354,9 @@ class Reading:
     def sentence(self, answer: str, prompt: Prompt) -> str:
         """Return the one sentence of an answer, "" where there is none.
 
-        >>> Reading().sentence(' "Wake me up"\\nSaid: bye', Prompt("Said:"))
+        >>> AnswerReading().sentence(' "Wake me up"\\nSaid: bye', Prompt("Said:"))
         'Wake me up'
-        >>> Reading().sentence("up", Prompt("Said: wake me", begun="wake me"))
+        >>> AnswerReading().sentence("up", Prompt("Said: wake me", begun="wake me"))
         'wake me up'
         """
         text = f"{prompt.begun} {_first_line(answer)}" if prompt.begun else _first_line(answer)
@@ -363,7 +364,7 @@ class Reading:
         if label.endswith(":") and text.startswith(label):
             text = text.removeprefix(label).strip()
         text = self.spelled(
-            _unquoted(_LIST_MARK.sub("", text, count=1) if not prompt.begun else text)
+            _strip_quotes(_LIST_MARK.sub("", text, count=1) if not prompt.begun else text)
         )
         is_sentence = any(c.isalnum() for c in text) and GAP not in text
         return text if is_sentence and len(text.split()) <= self.most_words else ""
@@ -373,8 +374,274 @@ def _first_line(text: str) -> str:
     return next((line.strip() for line in text.splitlines() if line.strip()), "")
 
 
-def _unquoted(text: str) -> str:
+def _strip_quotes(text: str) -> str:
     text = text.strip()
     while len(text) > 1 and text[0] + text[-1] in _QUOTES:
         text = text[1:-1].strip()
     return text
+
+
+@runtime_checkable
+class TrainedCompleter(Protocol):
+    """A completer that learned of private rows."""
+
+    @property
+    def run(self) -> str | None:
+        """Return the run under which a ledger knows of that."""
+        ...
+
+
+class Completer(Protocol):
+    """Answers prompts."""
+
+    @property
+    def name(self) -> str:
+        """Return what answers, such as "model:gpt2"."""
+        ...
+
+    def complete(self, prompts: Sequence[Prompt], draws: Sequence[str]) -> list[str]:
+        """Return one answer to each prompt.
+
+        Args:
+            prompts: what is asked.
+            draws: a name for each draw; the same prompts and names give the same answers.
+        """
+        ...
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that the answers depend on."""
+        ...
+
+
+class Asking(Protocol):
+    """Makes prompts, such as a Prompter."""
+
+    @property
+    def donated(self) -> Pool[Donated]:
+        """Return the examples that may take the place of a sentence that was not made."""
+        ...
+
+    def random(self, metadata: Metadata, rng: Random) -> Prompt:
+        """Return the prompt for a new sentence."""
+        ...
+
+    def vary(self, candidate: VoteCandidate, strength: float, rng: Random) -> Prompt:
+        """Return the prompt for a variation; `strength` is greater than 0."""
+        ...
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that the prompts depend on, beside their arguments."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramWriter:
+    """How sentences get programs.
+
+    Attributes:
+        parser: gives each sentence a program, "" where it knows none.
+        name: of the parser, for the fingerprint.
+        language: of the programs.
+        library: skills or declarations that programs are checked against.
+    """
+
+    parser: ProgramSource
+    name: str
+    language: Language
+    library: Library | None = None
+
+    def examples(self, sentences: Sequence[str]) -> list[Example | None]:
+        """Return each sentence with its program, None where it has none that is well-typed."""
+        spoken_sentences = [sentence for sentence in sentences if sentence]
+        programs = iter(self.parser.predict(spoken_sentences) if spoken_sentences else [])
+        return [self._example(x, next(programs)) if x else None for x in sentences]
+
+    def _example(self, sentence: str, program: str) -> Example | None:
+        checked = check_program(program.split(), self.language, self.library) if program else None
+        if checked is None:
+            return None
+        return Example(
+            "", sentence, checked.program, self.language.name,
+            functions=checked.functions, slots=checked.slots,
+        )  # fmt: skip
+
+
+@dataclass(slots=True)
+class PromptCounts:
+    """What was asked and what came of it; none of it is secret.
+
+    Attributes:
+        asked: prompts.
+        unusable: answers that were no sentence, too long, or without a program.
+        kept: variations that stayed their parent after all tries.
+        borrowed: new sentences that had to be those of the nearest other record or example.
+    """
+
+    asked: int = 0
+    unusable: int = 0
+    kept: int = 0
+    borrowed: int = 0
+
+    def as_dict(self) -> dict[str, int]:
+        """Return the counts for a report."""
+        return {
+            "prompts": self.asked,
+            "unusable answers": self.unusable,
+            "variations that stayed the same": self.kept,
+            "sentences borrowed": self.borrowed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class PromptedGenerator:
+    """Candidates from a language model; a Generator.
+
+    An answer without a sentence is asked for again `tries` times in all. Then a variation stays its
+    parent; a new sentence is that of the nearest donated example or of the record nearest to it,
+    and both are counted.
+
+    Attributes:
+        completer: answers prompts.
+        prompter: makes them.
+        reading: how an answer becomes a sentence.
+        programs: where they come from; None for rows without.
+        tries: for each sentence.
+        tally: what was asked.
+    """
+
+    completer: Completer
+    prompter: Asking
+    reading: AnswerReading = field(default_factory=AnswerReading)
+    programs: ProgramWriter | None = None
+    tries: int = 3
+    tally: PromptCounts = field(default_factory=PromptCounts)
+
+    def __post_init__(self) -> None:
+        """Refuse to ask for nothing."""
+        if self.tries < 1:
+            raise ValueError(f"tries must be at least 1, got {self.tries}")
+
+    @property
+    def name(self) -> str:
+        """Return what makes the candidates."""
+        return self.completer.name
+
+    def fingerprint(self) -> str:
+        """Return a hash of the model, the prompts and how answers are read."""
+        reading, programs = self.reading, self.programs
+        parts = (
+            self.completer.fingerprint(), self.prompter.fingerprint(), reading.most_words,
+            getattr(reading.spelled, "__qualname__", ""), self.tries,
+            (programs.name, programs.language.name) if programs else None,
+        )  # fmt: skip
+        return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[VoteCandidate]:
+        """Return one candidate for each record; see Generator.
+
+        Raises:
+            GenieError: the model never says a sentence (U505); U504 of the prompter; those of the
+                completer.
+        """
+        examples = self._ask(
+            "random", {i: _NewSentence(record) for i, record in enumerate(metadata)}, seed
+        )
+        if metadata and not examples and not self.prompter.donated.members:
+            message = f"none of {len(metadata)} prompts was answered with a sentence by {self.name}"
+            hint = "read an answer, then change the prompt, the model or the limit of words"
+            raise GenieError(Problem("U505", message, hint=hint))
+        candidates = {
+            i: VoteCandidate(example, dict(metadata[i])) for i, example in examples.items()
+        }
+        own = list(candidates.values())
+        return [
+            candidates[i] if i in candidates else self._borrow(record, own, seed, i)
+            for i, record in enumerate(metadata)
+        ]
+
+    def vary(
+        self, candidates: Sequence[VoteCandidate], strength: float, *, seed: int
+    ) -> list[VoteCandidate]:
+        """Return one variation of each candidate; itself where `strength` is 0. See Generator.
+
+        Raises:
+            GenieError: those of the completer.
+        """
+        if not 0 <= strength <= 1:
+            raise ValueError(f"strength must lie in [0, 1], got {strength}")
+        for candidate in candidates:
+            refuse_private_candidate(candidate)
+        if strength == 0:
+            return list(candidates)
+        requests = {i: _Variation(candidate, strength) for i, candidate in enumerate(candidates)}
+        variations = self._ask("vary", requests, seed)
+        self.tally.kept += len(candidates) - len(variations)
+        return [
+            VoteCandidate(variations[i], candidate.metadata) if i in variations else candidate
+            for i, candidate in enumerate(candidates)
+        ]
+
+    def _ask(
+        self, kind: str, requests: "Mapping[int, _NewSentence | _Variation]", seed: int
+    ) -> dict[int, Example]:
+        """Return the examples that were said, by the number of what was wanted."""
+        examples: dict[int, Example] = {}
+        for attempt in range(self.tries):
+            missing = [i for i in requests if i not in examples]
+            if not missing:
+                break
+            names = [f"{seed}:{kind}:{i}:{attempt}" for i in missing]
+            prompts = [
+                requests[i].prompt(self.prompter, name)
+                for i, name in zip(missing, names, strict=True)
+            ]
+            answers = self.completer.complete(prompts, names)
+            sentences = map(self.reading.sentence, answers, prompts)
+            answered = {
+                i: example
+                for i, example in zip(missing, self._examples(list(sentences)), strict=True)
+                if example
+            }
+            self.tally.asked += len(missing)
+            self.tally.unusable += len(missing) - len(answered)
+            examples |= answered
+        return examples
+
+    def _examples(self, sentences: Sequence[str]) -> Sequence[Example | None]:
+        if self.programs is not None:
+            return self.programs.examples(sentences)
+        return [Example("", sentence, "") if sentence else None for sentence in sentences]
+
+    def _borrow(
+        self, metadata: Metadata, candidates: Sequence[VoteCandidate], seed: int, index: int
+    ) -> VoteCandidate:
+        """Return the candidate nearest to a record, of those that were made and those donated."""
+        self.tally.borrowed += 1
+        donated = (
+            VoteCandidate(Example("", example.utterance, example.program), example.metadata)
+            for example in self.prompter.donated.members
+        )
+        pool = Pool([*candidates, *donated])
+        closest = pool.nearest(metadata, 1, stream(seed, "borrowed", index))[0]
+        return VoteCandidate(closest.example, dict(metadata))
+
+
+@dataclass(frozen=True, slots=True)
+class _NewSentence:
+    """A sentence that is to be made."""
+
+    metadata: Metadata
+
+    def prompt(self, prompter: Asking, name: str) -> Prompt:
+        return prompter.random(self.metadata, stream(name, "prompt"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Variation:
+    """A sentence that is to be varied."""
+
+    candidate: VoteCandidate
+    strength: float
+
+    def prompt(self, prompter: Asking, name: str) -> Prompt:
+        return prompter.vary(self.candidate, self.strength, stream(name, "prompt"))

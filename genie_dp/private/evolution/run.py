@@ -1,469 +1,488 @@
-"""Private Evolution: candidates, noisy votes of private rows, winners, variations, and again.
+"""Private evolution as a stage: from private rows to synthetic rows, a prior and a report.
 
-Lin et al., Differentially Private Synthetic Data via Foundation Model APIs (2023), for images; Xie
-et al., Aug-PE (2024), for text: several variations of each winner, kept winners, lookahead, ranks.
-The first candidates may be made for the records of a private table (MAPLE: Chien et al.).
+What is paid survives being killed: table, candidates and votes are kept until the folder is there.
 """
 
-import hashlib
 import json
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
-from random import Random
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-
-from genie_dp.errors import GenieError, Problem
-from genie_dp.private import secure
-from genie_dp.private.evolution.covered import check_generator, check_table
-from genie_dp.private.evolution.embedding import Embedding, Vectors, unit_length
-from genie_dp.private.evolution.generator import Candidate, Generator, Metadata, counts_of
-from genie_dp.private.evolution.neighbours import Whole, whole
-from genie_dp.private.evolution.settings import EvolutionSettings
-from genie_dp.private.evolution.state import Folder, Population, Vote, entered
-from genie_dp.private.evolution.voting import (
-    Counts,
-    Voters,
-    noisy_histogram,
-    select,
-    sizes_of,
-    votes,
-    weights_of,
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages import get_language
+from genie_dp.languages.base import Language
+from genie_dp.languages.library import Library
+from genie_dp.languages.programs import functions_of
+from genie_dp.private.evolution.build import GeneratorBuilder, build_embedding, describe_work
+from genie_dp.private.evolution.config import EvolutionConfig, as_yaml
+from genie_dp.private.evolution.evolve import (
+    Electorate,
+    Evolution,
+    check_generator,
+    check_table,
+    evolve,
 )
-from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
-from genie_dp.private.prior.run import Spend
-from genie_dp.private.tables.table import SyntheticTable
-from genie_dp.records import Example, Spent
-from genie_dp.rng import child_seed, stream
+from genie_dp.private.evolution.prior import prior_of
+from genie_dp.private.generators.rows import OpenParser
+from genie_dp.private.ledger.accounting import noise_multiplier_for
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.files import replace_durably
+from genie_dp.private.ledger.guard import Payer, refuse_learned, refuse_private
+from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism
+from genie_dp.private.prior.make import PublicFunctions
+from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables.extract import (
+    check_extractors,
+    column_by_name,
+    example_of,
+    fields_of,
+    metadata_of,
+    read_public_fields,
+    read_public_schema,
+)
+from genie_dp.private.tables.run import mechanisms_of, release_table_once, rho_for
+from genie_dp.private.tables.schema import Column, Schema, load_schema
+from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
+from genie_dp.private_prior import PriorFile, load_prior, save_prior
+from genie_dp.records import PrivatePrior, Spent
+from genie_dp.rows import Rows, format_of, to_json
+from genie_dp.run.files import sha256_of
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.stage import Output, Result, write_over
+from genie_dp.run.work import FolderKind, begin_work, put_in_place, refuse_output
 
-# Private rows whose vectors are in memory as floats at a time.
-_BLOCK = 1024
-# Variations are asked for again, so often, where they repeat rows that are there.
-_TRIES = 3
-
-
-class Table(Protocol):
-    """What evolution asks of a private table of metadata, released before."""
-
-    def sample(self, n: int, rng: Random) -> Sequence[Metadata]:
-        """Return n records."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Electorate:
-    """The private side of an evolution.
-
-    Attributes:
-        units: private rows by unit.
-        labels: the label of each row, unit by unit; None where there are none.
-    """
-
-    units: Units[Sequence[Example]] = field(repr=False)
-    labels: Sequence[Sequence[str]] | None = field(default=None, repr=False)
-
-    def __repr__(self) -> str:
-        return "Electorate(..)"
-
-    def voters(self, embedding: Embedding) -> Voters:
-        """Return the rows as they vote."""
-        rows = [row for unit in self.units for row in unit]
-        of_unit = [number for number, unit in enumerate(self.units) for _ in unit]
-        blocks = [
-            whole(embedding.vectors(rows[i : i + _BLOCK])) for i in range(0, len(rows), _BLOCK)
-        ]
-        return Voters(
-            np.concatenate(blocks) if blocks else np.zeros((0, 1), np.int16),
-            np.array(of_unit, np.int64),
-            [one for unit in self.labels for one in unit] if self.labels else [""] * len(rows),
-        )
+PURPOSE, TABLE_PURPOSE = "evolution: a vote", "evolution: table of metadata"
+FORMAT = "genie_dp evolution report"
+ROWS, METADATA, PRIOR, REPORT = "rows.jsonl", "metadata.jsonl", "prior.json", "report.json"
+EVOLUTION = FolderKind(REPORT, FORMAT, name="folder of an evolution", code="U025")
 
 
 @dataclass(frozen=True, slots=True)
-class Evolved:
-    """What came of an evolution; all of it may be written.
+class EvolutionResult(Result):
+    """Synthetic rows that private rows voted for, and what their votes say of functions.
 
     Attributes:
-        rows: synthetic rows, of source private, with the metadata that they were made for.
-        votes: of each vote, the candidates and their noisy votes.
-        spent: the guarantee of all that was released.
+        output: the folder of all that was written; "" where nothing was.
+        rows: the synthetic rows, of source private.
+        prior: steers synthesis, augmentation and training.
+        spent: the guarantee of everything that was released so far.
         report: of each vote, for people: nothing exact.
+        budget: what was promised.
+        seconds: how long all took.
     """
 
-    rows: tuple[Candidate, ...]
-    votes: tuple[tuple[tuple[Candidate, ...], Counts], ...]
+    output: str
+    rows: Rows
+    prior: PriorFile
     spent: Spent
     report: Mapping[str, Any]
+    budget: Budget
+    seconds: float
+
+    def __repr__(self) -> str:
+        """Return the number of rows and the guarantee in one line."""
+        epsilon = f"epsilon {self.spent.epsilon:.4g} at delta {self.spent.delta:.4g}"
+        return (
+            f"EvolutionResult({self.report['rows']:,} rows, {epsilon} for each {self.spent.unit})"
+        )
+
+    def in_memory(self) -> "EvolutionResult":
+        """Return it with its rows, which then need no file."""
+        rows = tuple(self.rows)
+        return replace(self, output="", rows=Rows(lambda: iter(rows), "that evolved"))
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        votes, budget = self.report["iterations"], self.budget
+        place = f" -> {self.output}" if self.output else ""
+        if votes[-1]["above_threshold"] == 0:
+            message = "noise dominates: no candidate of the last vote is above the threshold"
+            hint = "more private rows, a greater epsilon, or less --population, --variations or"
+            warning = Problem("U024", message, hint=f"{hint} --iterations", severity="warning")
+            yield str(GenieError(warning))
+        yield (
+            f"{self.report['rows']:,} rows of {self.report['calls']:,} candidates, "
+            f"{len(votes)} votes with noise {self.report['noise']:g}{place} ({self.seconds:.0f} s)"
+        )
+        yield (
+            f"spent so far: epsilon {self.spent.epsilon:.4g} of {budget.epsilon:g} at delta "
+            f"{budget.delta:g}, unit {budget.unit}, {budget.accountant}"
+        )
 
 
-def evolve(
-    electorate: Electorate,
-    generator: Generator,
-    embedding: Embedding,
-    settings: EvolutionSettings,
+@dataclass(frozen=True, slots=True)
+class EvolutionPlan:
+    """The noise of an evolution, settled before private rows are read.
+
+    Attributes:
+        epsilon: of the run by itself; of the whole ledger where the rest of a budget is used.
+        table_epsilon: of the table by itself; 0 where none is released.
+        noise_multiplier: of each vote.
+    """
+
+    epsilon: float
+    table_epsilon: float
+    noise_multiplier: float
+
+
+def run(
+    config: EvolutionConfig,
+    private: Path,
+    ledger: Ledger,
+    library: Library | None,
+    output: Output,
     *,
-    spend: Spend,
-    work: Path,
-    fractions: Mapping[str, float] | None = None,
-    table: Table | None = None,
-    listen: Callable[[Mapping[str, Any]], None] | None = None,
-) -> Evolved:
-    """Return synthetic rows that private rows voted for.
+    language: str,
+    epsilon: float | None = None,
+    rest: bool = False,
+    grammar: Sequence[Path] = (),
+    public: Sequence[str] = (),
+    open_parser: OpenParser | None = None,
+    threads: int = 1,
+    progress: bool | None = None,
+) -> EvolutionResult:
+    """Evolve synthetic rows: candidates that private rows vote for, with noise, and variations.
 
-    What was done in `work` is not done again: a run that was killed goes on, pays each vote once,
-    and comes to the result that it would have come to with the same noise.
+    Each vote is recorded in the ledger before it is counted.
 
     Args:
-        electorate: the private rows.
-        generator: makes candidates.
-        embedding: places rows and candidates.
-        settings: all else; public.
-        spend: the `Payer` of their ledger: it records mechanisms under a run's name, once, before
-            they are released, and each vote before it is kept.
-        work: a folder of this evolution alone.
-        fractions: label -> share of candidates, of a private release or of the user; with a label
-            only, and needed there unless the settings have them.
-        table: makes the metadata of the first candidates; without it they are made for their label
-            alone, or for nothing.
-        listen: is told of each vote, as the report has it.
+        config: all settings that are public.
+        private: the private rows.
+        ledger: their ledger, which pays.
+        library: skills or declarations, where programs are made or columns need them; else None.
+        output: the folder of rows, prior and report.
+        language: of all programs.
+        epsilon: what votes and table cost together; None for what the config says.
+        rest: instead, use up what is left of the budget.
+        grammar: files of templates, which go before those of the config.
+        public: files of rows that may be published: values of columns are taken from them, and
+            weights of the prior are relative to them.
+        open_parser: opens the parser that the config names, if it names one.
+        threads: of torch, where a model is used.
+        progress: whether to show on stderr how far it is; None for on a terminal.
 
     Raises:
-        GenieError: U004, there are labels and no shares of them; U005, the generator made nothing;
-            U009, the ledger does not know what the table or the generator cost; U020 to U022, the
-            folder is not as the run left it; B032, a vote that was paid has been released with
-            other noise; those of `paid_by`.
+        GenieError: past the budget (B023), nobody said what it may cost (U008), what is said to be
+            public is not (U007), the output is there (Y022) or something else (U025);
+            docs/evolution.md has more.
     """
-    if isinstance(spend, Payer):
-        check_generator(generator, spend.ledger)
-        if isinstance(table, SyntheticTable):
-            check_table(table, spend.ledger)
-    shares = label_fractions(settings, fractions)
-    depends_on = _hashed(settings, generator, embedding, shares)
-    with entered(work, depends_on) as folder:
-        run = _Run(folder, electorate, generator, embedding, settings, shares, table)
-        lines = []
-        for line in run.iterations(paid_by(electorate.units, spend)):
-            lines.append(line)
-            if listen:
-                listen(line)
-        return run.result(lines)
-
-
-def label_fractions(
-    settings: EvolutionSettings, fractions: Mapping[str, float] | None
-) -> dict[str, float]:
-    """Return the share of candidates of each label; one nameless label where there are none.
-
-    Raises:
-        GenieError: U004, nobody said them: counted without noise they would be released for
-            nothing.
-    """
-    if not settings.label:
-        return {"": 1.0}
-    found = settings.fractions or fractions
-    if not found:
-        message = f"no shares of the labels {settings.label!r} are known"
-        hint = "release a table with that column, or give the shares with fractions"
-        raise GenieError(Problem("U004", message, hint=hint))
-    return {label: share for label, share in found.items() if share > 0}
-
-
-def _hashed(
-    settings: EvolutionSettings,
-    generator: Generator,
-    embedding: Embedding,
-    shares: Mapping[str, float],
-) -> str:
-    told = {
-        "settings": settings.as_dict(),
-        "generator": [generator.name, generator.fingerprint()],
-        "embedding": embedding.fingerprint(),
-        "shares": dict(shares),
+    started = time.monotonic()
+    files = [*public, *config.public_files]
+    refuse_private([name for name in files if name], private, code="U007")
+    if config.parser:
+        refuse_learned(Path(config.parser), private, code="U007")
+    target = get_language(language)
+    config, schema, table = _read_metadata(config, ledger, library, target, private, public)
+    folder, work_folder = Path(output.target), output.work
+    refuse_output(folder, work_folder, EVOLUTION, resume=output.resume, overwrite=output.overwrite)
+    settings = {
+        "version": __version__,
+        "private": str(private.resolve()),
+        "ledger": str(ledger.path),
+        "epsilon": epsilon,
+        "rest": rest,
+        "language": language,
+        "recipe": config.as_dict(),
+        "schema": schema.as_dict() if schema else None,
+        "files": [sha256_of(str(name)) for name in files],
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
-
-
-@dataclass(slots=True)
-class _Run:
-    folder: Folder
-    electorate: Electorate
-    generator: Generator
-    embedding: Embedding
-    settings: EvolutionSettings
-    shares: Mapping[str, float]
-    table: Table | None
-    voters: Voters | None = None
-    population: Population | None = None
-    vote: Vote | None = None
-    votes: list[tuple[tuple[Candidate, ...], Counts]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-
-    def iterations(self, spend: Paying) -> Iterator[dict[str, Any]]:
-        """Make or find each vote, and yield what may be said of it."""
-        for number in range(1, self.settings.iterations + 1):
-            before, vote = self.population, self.vote
-            known = self.folder.population(number)
-            if known is None:
-                with self._counted() as counts:
-                    made = self._varied(before, vote, number) if before and vote else self._first()
-                known = self.folder.keep_population(number, replace(made, counts=counts))
-            self.population = known
-            if number == 1:
-                self.embedding = self.embedding.fitted([c.example for c in known.candidates])
-            self.vote = self.folder.vote(number) or self._released(known, number, spend)
-            self.votes.append((known.candidates, self.vote.noisy))
-            self.counts.update(known.counts)
-            self.counts.update(self.vote.counts)
-            yield self._line(number, known, self.vote)
-
-    @contextmanager
-    def _counted(self) -> Iterator[Counter[str]]:
-        """Give what the generator counts within the block.
-
-        It is kept with what was made there: a run that goes on reports what one that nothing
-        stopped does.
-        """
-        before, found = counts_of(self.generator), Counter[str]()
-        yield found
-        found.update(counts_of(self.generator) - before)
-
-    # ------------------------------------------------------------------------------ candidates
-
-    def _first(self) -> Population:
-        records = self._records()
-        made = self.generator.random(records, seed=self._seed("random"))
-        if not made:
-            hint = "look at its options, and at the metadata that it is to follow"
-            message = f"the generator {self.generator.name!r} made no candidate"
-            raise GenieError(Problem("U005", message, hint=hint))
-        found = Population(self._distinct(made), len(records))
-        sizes = sizes_of(self.shares, self.settings.population)
-        # Without winners there is nothing to vary: known now, before the vote is paid.
-        if not any(sizes.get(label) for label in self._labels(found)):
-            hint = "give shares of labels that the metadata and the generator have"
-            message = (
-                f"the generator {self.generator.name!r} made no candidate of a label that wins"
-            )
-            raise GenieError(Problem("U005", message, hint=hint))
-        return found
-
-    def _records(self) -> list[Metadata]:
-        count, label = self.settings.candidates, self.settings.label
-        records: list[Metadata] = [{} for _ in range(count)]
-        if self.table is not None:
-            records = list(self.table.sample(count, stream(self.settings.seed, "evolve", "table")))
-        if not label or all(label in record for record in records):
-            return records
-        labels = [one for one, size in sizes_of(self.shares, count).items() for _ in range(size)]
-        return [{**record, label: one} for record, one in zip(records, labels, strict=True)]
-
-    def _varied(self, before: Population, vote: Vote, number: int) -> Population:
-        """Return the candidates after a vote: winners if they are kept, and variations."""
-        parents = self._winners(before, vote, number - 1)
-        kept = self._distinct(parents) if self.settings.keep else ()
-        wanted = self.settings.candidates - len(kept)
-        asked = [parents[i % len(parents)] for i in range(wanted)]
-        strength = self.settings.strength(number - 1)
-        made = self._variations(asked, strength, f"vary {number}")
-        return Population(self._distinct([*kept, *made]), len(asked))
-
-    def _winners(self, population: Population, vote: Vote, number: int) -> list[Candidate]:
-        sizes = sizes_of(self.shares, self.settings.population)
-        return self._chosen(population, vote, sizes, f"select {number}")
-
-    def _chosen(
-        self, population: Population, vote: Vote, sizes: Mapping[str, int], name: str
-    ) -> list[Candidate]:
-        settings = self.settings
-        places = select(
-            vote.noisy,
-            self._labels(population),
-            sizes,
-            threshold=settings.threshold * settings.noise_multiplier,
-            rank=settings.selection == "rank",
-            rng=stream(settings.seed, "evolve", name),
+    releases_table = config.metadata is not None and table is None
+    with begin_work(work_folder, settings, resume=output.resume) as work:
+        plan = _plan_once(
+            work_folder, config, schema if releases_table else None, ledger, epsilon, rest=rest
         )
-        return [population.candidates[place] for place in places]
-
-    def _labels(self, population: Population) -> list[str]:
-        return [self._label(one) for one in population.candidates]
-
-    def _label(self, candidate: Candidate) -> str:
-        return candidate.metadata.get(self.settings.label, "") if self.settings.label else ""
-
-    def _distinct(self, candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-        """Return candidates without those whose label, sentence and program came before."""
-        found: dict[tuple[str, str, str], Candidate] = {}
-        for one in candidates:
-            found.setdefault(self._key(one), one)
-        return tuple(found.values())
-
-    def _key(self, candidate: Candidate) -> tuple[str, str, str]:
-        return self._label(candidate), candidate.example.utterance, candidate.example.program
-
-    def _variations(
-        self, candidates: Sequence[Candidate], strength: float, name: str
-    ) -> list[Candidate]:
-        """Return a variation of each candidate.
-
-        Raises:
-            GenieError: U006, the generator made more or less.
-        """
-        made = self.generator.vary(candidates, strength, seed=self._seed(name))
-        if len(made) != len(candidates):
-            message = f"expected {len(candidates):,} variations of {self.generator.name!r}, got "
-            hint = "a generator returns one for each candidate, the candidate itself if need be"
-            raise GenieError(Problem("U006", f"{message}{len(made):,}", hint=hint))
-        return made
-
-    def _seed(self, name: str) -> int:
-        return child_seed(self.settings.seed, "evolve", name)
-
-    # ----------------------------------------------------------------------------------- votes
-
-    def _released(self, population: Population, number: int, spend: Paying) -> Vote:
-        """Let private rows vote; it is paid before."""
-        return self.folder.keep_vote(
-            number,
-            lambda: self._voted(population, number, spend),
-            lambda text: spend.close(text, f"{self.folder.run}/{number}"),
+        builder = GeneratorBuilder(
+            config, target, library, grammar, schema, work_folder, open_parser, threads
         )
-
-    def _voted(self, population: Population, number: int, spend: Paying) -> Vote:
-        with self._counted() as counts:
-            places = self._places(population, number)
-        if self.voters is None:
-            self.voters = self.electorate.voters(self.embedding)
-        spent = spend([self.settings.mechanism], f"{self.folder.run}/{number}")
-        exact = votes(
-            self.voters,
-            places,
-            self._labels(population),
-            k=self.settings.neighbours,
-            backend=self.settings.backend,
+        generator = builder.build()
+        check_generator(generator, ledger)
+        embedding = build_embedding(config.embedding, target)
+        source = PrivateSource.promised(
+            private,
+            ledger.budget,
+            language=language,
+            fields=fields_of(schema) if schema else (),
         )
-        rng = secure.noise("evolve", "noise", number)
-        noisy = noisy_histogram(exact, self.settings.noise_multiplier, rng)
-        return Vote(noisy, spent, counts)
-
-    def _places(self, population: Population, number: int) -> Whole:
-        """Return where candidates lie: with lookahead, the mean of where their variations lie."""
-        examples = [one.example for one in population.candidates]
-        if not self.settings.lookahead:
-            return whole(self.embedding.vectors(examples))
-        total: Vectors | None = None
-        for ahead in range(self.settings.lookahead):
-            strength = self.settings.strength(number)
-            made = self._variations(population.candidates, strength, f"lookahead {number} {ahead}")
-            vectors = self.embedding.vectors([one.example for one in made])
-            total = vectors if total is None else total + vectors
-        assert total is not None
-        return whole(unit_length(total))
-
-    # ---------------------------------------------------------------------------------- report
-
-    def _line(self, number: int, population: Population, vote: Vote) -> dict[str, Any]:
-        settings = self.settings
-        labels = self._labels(population)
-        threshold = settings.threshold * settings.noise_multiplier
-        above = vote.noisy > threshold
-        ahead = settings.lookahead * len(population.candidates)
-        return {
-            "vote": number,
-            "votes": settings.iterations,
-            "candidates": len(population.candidates),
-            "calls": population.calls + ahead,
-            "above_threshold": round(float(above.mean()), 4),
-            "uniform_labels": sum(
-                not any(a for a, one in zip(above, labels, strict=True) if one == label)
-                for label in set(labels)
-            ),
-            "effective": round(_effective(weights_of(vote.noisy, labels, threshold)), 1),
-            "noisy_votes": round(float(vote.noisy.sum()), 1),
-            "strength": round(settings.strength(number), 4),
-            "epsilon": vote.spent.epsilon,
-        }
-
-    # ------------------------------------------------------------------------------------ rows
-
-    def result(self, lines: Sequence[Mapping[str, Any]]) -> Evolved:
-        """Return the rows: winners of the last vote in their proportions, and their variations."""
-        assert self.population is not None
-        assert self.vote is not None
-        with self._counted() as counts:
-            rows, calls = self._rows(self.population, self.vote)
-        report = {
-            "generator": self.generator.name,
-            "settings": self.settings.as_dict(),
-            "noise": self.settings.noise_multiplier,
-            "iterations": list(lines),
-            "calls": sum(line["calls"] for line in lines) + calls,
-            "rows": len(rows),
-            "labels": dict(sorted(Counter(map(self._label, rows)).items())),
-        }
-        if hasattr(self.generator, "counts"):
-            report["not_given"] = dict(sorted((self.counts + counts).items()))
-        return Evolved(
-            tuple(_numbered(rows)),
-            tuple(self.votes),
-            self.vote.spent,
-            report,
+        work.keep()  # all was checked that can be before anything is made or spent
+        if releases_table:
+            assert schema is not None
+            write_over("the table of metadata is released", show=progress)
+            table = _release_table(config, schema, source, plan, ledger, work_folder)
+        labels, fractions = _read_labels(config.label, schema, table, source)
+        units = source.units.each(lambda unit: [example_of(row, language) for row in unit])
+        evolution_settings = config.settings(plan.noise_multiplier)
+        evolution = evolve(
+            Electorate(units, labels),
+            generator,
+            embedding,
+            evolution_settings,
+            spend=Payer(ledger, PURPOSE),
+            work=work_folder / "votes",
+            fractions=fractions,
+            table=table,
+            listen=partial(_show_vote, progress),
         )
-
-    def _rows(self, population: Population, vote: Vote) -> tuple[tuple[Candidate, ...], int]:
-        """Return the rows, and how many calls they took.
-
-        Each winner is a row, and the further times that it won are variations of it. Those that are
-        there already are tried again; in the end their weight goes to the winner.
-        """
-        parents = self._parents(population, vote)
-        found, weights = self._distinct(parents), Counter(map(self._key, parents))
-        left: list[Candidate] = []
-        for one in found:
-            left.extend([one] * (weights[self._key(one)] - 1))
-        rows, calls = {self._key(one): one for one in found}, 0
-        for attempt in range(_TRIES):
-            if not left:
-                break
-            calls += len(left)
-            again = []
-            made = self._variations(left, self.settings.last_strength, f"rows {attempt}")
-            for parent, one in zip(left, made, strict=True):
-                if self._key(one) in rows:
-                    again.append(parent)
-                    continue
-                rows[self._key(one)] = one
-                weights[self._key(parent)] -= 1
-                weights[self._key(one)] = 1
-            left = again
-        return tuple(_weighed(one, weights[key]) for key, one in rows.items()), calls
-
-    def _parents(self, population: Population, vote: Vote) -> list[Candidate]:
-        """Return the winners of the last vote, as often as there are to be rows of them."""
-        sizes = sizes_of(self.shares, self.settings.rows)
-        if self.settings.selection == "resample":
-            return self._chosen(population, vote, sizes, "rows")
-        winners = self._winners(population, vote, self.settings.iterations)
-        found: list[Candidate] = []
-        for label, size in sizes.items():
-            of_label = [one for one in winners if self._label(one) == label]
-            found.extend(of_label[i % len(of_label)] for i in range(size) if of_label)
-        return found
+        evolution = evolution.in_language(language)
+        has_functions = any(row.example.functions for row in evolution.rows)
+        names = (
+            [function.qualified for function in library.functions()] if library is not None else []
+        )
+        public_examples = (row for name in public for row, _ in read_public_fields(name, language))
+        prior = prior_of(
+            evolution,
+            evolution_settings,
+            # Declarations do not name all functions.
+            functions=names if has_functions else (),
+            public=PublicFunctions.from_rows(map(functions_of, public_examples))
+            if public
+            else None,
+        )
+        report = {"format": FORMAT, **evolution.report}
+        if figures := describe_work(generator):
+            report["model"] = figures
+        _write_folder(work_folder / "made", config, evolution, prior, table, report)
+        put_in_place(work_folder / "made", folder, work_folder)
+    write_over("", show=progress)
+    return EvolutionResult(
+        output.target,
+        Rows.read(folder / ROWS),
+        load_prior(folder / PRIOR),
+        evolution.spent,
+        evolution.report,
+        ledger.budget,
+        time.monotonic() - started,
+    )
 
 
-def _weighed(candidate: Candidate, weight: float) -> Candidate:
-    return replace(candidate, example=replace(candidate.example, weight=float(weight)))
+# ---------------------------------------------------------------------------------- what is public
 
 
-def _effective(weights: Counts) -> float:
-    """Return how many candidates of equal weight are worth these (Kish's effective size)."""
-    return float(weights.sum() ** 2 / (weights**2).sum())
+def _read_metadata(
+    config: EvolutionConfig,
+    ledger: Ledger,
+    library: Library | None,
+    language: Language,
+    private: Path,
+    public: Sequence[str],
+) -> tuple[EvolutionConfig, Schema | None, SyntheticTable | None]:
+    """Return the config with its label named as its column is, the columns, and a released table.
+
+    Without metadata, the columns are that of the label alone.
+    """
+    metadata, table, schema = config.metadata, None, None
+    if metadata is not None and metadata.table:
+        table = load_table(Path(metadata.table))
+        schema = table.schema
+        check_table(table, ledger)
+    elif metadata is not None and metadata.schema:
+        schema = load_schema(Path(metadata.schema))
+    elif metadata is not None:
+        schema = read_public_schema(
+            metadata.columns, library, public, language=language.name, most=metadata.most
+        )
+    if config.label and schema is None:
+        schema = _label_schema(config)
+        config = replace(config, label=schema.columns[0].name)
+    elif config.label and schema is not None:
+        _check_label(config, schema)
+    if schema is not None:
+        check_extractors(schema, language.name)
+        if fields_of(schema) and format_of(str(private)) == "tsv":
+            message = f"rows of TSV have no field {fields_of(schema)[0]!r}"
+            raise GenieError(Problem("U023", message, hint="give the private rows as JSONL"))
+    return config, schema, table
 
 
-def _numbered(rows: Sequence[Candidate]) -> Iterator[Candidate]:
-    for number, one in enumerate(rows):
-        yield replace(one, example=replace(one.example, id=f"E{number}", source="private"))
+def _label_schema(config: EvolutionConfig) -> Schema:
+    """Return the column of the labels alone, where the config has their shares (U004)."""
+    if not config.fractions:
+        hint = "give metadata with that column, or the shares with fractions"
+        message = f"no shares of the labels {config.label!r} are known"
+        raise GenieError(Problem("U004", message, hint=hint))
+    column = column_by_name(config.label)
+    return Schema((Column(column.name, tuple(config.fractions), column.extract),))
+
+
+def _check_label(config: EvolutionConfig, schema: Schema) -> None:
+    """Refuse a label that is no column, or shares of labels that it does not have (U023)."""
+    if config.label not in schema.names:
+        hint = did_you_mean(config.label, schema.names) or f"columns: {', '.join(schema.names)}"
+        message = f"the metadata has no column {config.label!r} for the label"
+        raise GenieError(Problem("U023", message, hint=hint))
+    values = schema.columns[schema.names.index(config.label)].values
+    for name in config.fractions or ():
+        if name not in values:
+            message = f"the column {config.label!r} has no value {name!r}"
+            raise GenieError(Problem("U023", message, hint=did_you_mean(name, values)))
+
+
+# --------------------------------------------------------------------------------- what it costs
+
+
+def _plan_once(
+    work: Path,
+    config: EvolutionConfig,
+    schema: Schema | None,
+    ledger: Ledger,
+    epsilon: float | None,
+    *,
+    rest: bool,
+) -> EvolutionPlan:
+    """Return what the run will cost, which fits into the budget; a resumed one costs the same.
+
+    Raises:
+        GenieError: U008, nobody said what it may cost; those of `plan_evolution`.
+    """
+    path = work / "plan.json"
+    if path.exists():
+        return EvolutionPlan(**json.loads(path.read_text(encoding="utf-8")))
+    budget = ledger.budget
+    allowed = budget.epsilon if rest else epsilon or config.epsilon
+    if allowed is None:
+        hint = f"give --epsilon, or --rest; the budget has {budget.epsilon:g} in all"
+        message = "nobody said what the run may cost, and there is no default"
+        raise GenieError(Problem("U008", message, hint=hint))
+    plan = plan_evolution(config, schema, ledger, epsilon=allowed, is_rest=rest)
+    replace_durably(path, json.dumps(asdict(plan)))
+    return plan
+
+
+def plan_evolution(
+    config: EvolutionConfig,
+    schema: Schema | None,
+    ledger: Ledger,
+    *,
+    epsilon: float,
+    is_rest: bool,
+) -> EvolutionPlan:
+    """Return the plan of a run that begins.
+
+    The table is released for its share of epsilon, by itself. Votes get the least noise with which
+    table and votes together, composed, cost epsilon: more than the rest of it by plain sums.
+
+    Args:
+        config: the settings.
+        schema: of the table that is to be released; None for none.
+        ledger: of the private rows.
+        epsilon: of the run, or of everything with `is_rest`.
+        is_rest: whether what was spent before is part of epsilon.
+
+    Raises:
+        GenieError: nothing is left (B004), or it does not fit (B023); T505, no table for so little.
+    """
+    budget, metadata = ledger.budget, config.metadata
+    before = ledger.mechanisms if is_rest else ()
+    table_epsilon, table = 0.0, tuple[Mechanism, ...]()
+    if schema is not None and metadata is not None:
+        free = epsilon - (ledger.epsilon_with() if is_rest else 0.0)
+        table_epsilon = metadata.share * max(0.0, free)
+        if metadata.method != "uniform":
+            rho = rho_for(table_epsilon, budget.delta)
+            table = mechanisms_of(metadata.method, len(schema.columns), rho)
+    noise = noise_multiplier_for(
+        epsilon,
+        budget.delta,
+        rate=1.0,
+        steps=config.iterations,
+        before=(*before, *table),
+        accountant=budget.accountant,
+    )
+    ledger.check_fits([*table, Gaussian(noise, config.iterations)])
+    return EvolutionPlan(epsilon, table_epsilon if table else 0.0, noise)
+
+
+# ---------------------------------------------------------------------------------- private rows
+
+
+def _release_table(
+    config: EvolutionConfig,
+    schema: Schema,
+    source: PrivateSource,
+    plan: EvolutionPlan,
+    ledger: Ledger,
+    work: Path,
+) -> SyntheticTable:
+    """Return the table of metadata, released now or by the run that this one goes on with."""
+    assert config.metadata is not None
+    folder = work / "table"
+    folder.mkdir(exist_ok=True)
+    text = release_table_once(
+        folder,
+        "evolve-table",
+        schema,
+        lambda: metadata_of(schema, source),
+        Payer(ledger, TABLE_PURPOSE),
+        epsilon=plan.table_epsilon,
+        method=config.metadata.method,
+        backend=config.metadata.backend,
+    )
+    return table_from(text)
+
+
+def _read_labels(
+    label: str, schema: Schema | None, table: SyntheticTable | None, source: PrivateSource
+) -> tuple[list[list[str]] | None, dict[str, float] | None]:
+    """Return the label of each private row by unit, and the shares of labels by a table."""
+    if not label:
+        return None, None
+    assert schema is not None
+    labels = [[row[label] for row in unit] for unit in metadata_of(schema, source)]
+    if table is None:
+        return labels, None
+    values = table.schema.columns[table.schema.names.index(label)].values
+    return labels, dict(zip(values, table.marginal((label,)).tolist(), strict=True))
+
+
+def _show_vote(progress: bool | None, line: Mapping[str, Any]) -> None:
+    number, votes = line["vote"], line["votes"]
+    bar = "#" * (20 * number // votes)
+    write_over(
+        f"[{bar:<20}] vote {number} of {votes}: {line['candidates']:,} candidates, "
+        f"{100 * line['above_threshold']:.0f} % above the threshold, epsilon {line['epsilon']:.3g}",
+        show=progress,
+    )
+
+
+# ------------------------------------------------------------------------------------ the folder
+
+
+def _write_folder(
+    folder: Path,
+    config: EvolutionConfig,
+    evolution: Evolution,
+    prior: PrivatePrior,
+    table: SyntheticTable | None,
+    report: Mapping[str, Any],
+) -> None:
+    """Write all files of an evolution into a new folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    with (folder / ROWS).open("w", encoding="utf-8", newline="\n") as out:
+        out.writelines(f"{to_json(row.example)}\n" for row in evolution.rows)
+    if any(row.metadata for row in evolution.rows):
+        with (folder / METADATA).open("w", encoding="utf-8", newline="\n") as out:
+            for row in evolution.rows:
+                line = {"id": row.example.id, "metadata": dict(row.metadata)}
+                out.write(json.dumps(line, ensure_ascii=False) + "\n")
+    save_prior(prior, folder / PRIOR)
+    (folder / "recipe.yaml").write_text(as_yaml(config), encoding="utf-8")
+    if table is not None:
+        (folder / "table.json").write_text(table.text(), encoding="utf-8")
+    spent = asdict(evolution.spent)
+    write_json(str(folder / "spent.json"), spent)
+    write_json(str(folder / REPORT), {**report, "spent": spent})
+    manifest = {
+        "command": "private evolve",
+        "version": __version__,
+        "recipe": config.as_dict(),
+        "rows": len(evolution.rows),
+        "calls": evolution.report["calls"],
+        "spent": spent,
+    }
+    write_json(manifest_of(str(folder / ROWS)), manifest)

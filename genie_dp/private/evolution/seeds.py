@@ -1,23 +1,185 @@
-"""Candidates without a model: public sentences, and their words edited.
+"""Candidates without a model: public sentences that people gave, and their words edited.
 
 What can come out is made of words and turns of the public sentences, so this finds a private
 distribution only as far as public text has its words. It needs nothing but that text, and is fast.
 """
 
 import hashlib
+import json
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import exp
+from pathlib import Path
 from random import Random
+from typing import Any, Generic, Protocol, TypeVar
 
-from genie_dp.errors import GenieError, Problem
-from genie_dp.private.evolution.donated import Donated, Pool
-from genie_dp.private.evolution.generator import Candidate, Metadata
-from genie_dp.private.evolution.prompting import refuse_private
+import numpy as np
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages import get_language
+from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
 from genie_dp.private.metrics.language_model import NgramModel
+from genie_dp.private.prior.histogram import functions_of
+from genie_dp.private.tables.extract import describe, extractor_of, field_of
+from genie_dp.private.tables.schema import Schema
 from genie_dp.records import Example
 from genie_dp.rng import stream
+from genie_dp.texts import read_text
+
+_TEXTS = ("utterance", "program")
+# Columns of a table that say nothing of a row's meaning.
+_NOT_METADATA = (*_TEXTS, "id", "source", "language")
+# Extractors that read no program.
+_OF_SENTENCES = ("length", "form", "slots")
+_MOST = 10  # mistakes told at once
+
+
+@dataclass(frozen=True, slots=True)
+class Donated:
+    """An example: what was said, what is known of it, and the program if it has one."""
+
+    utterance: str
+    metadata: Metadata = field(default_factory=dict)
+    program: str = ""
+
+
+class Described(Protocol):
+    """Whatever has metadata."""
+
+    @property
+    def metadata(self) -> Metadata:
+        """Return what is known of it."""
+
+
+D = TypeVar("D", bound=Described)
+
+
+class Pool(Generic[D]):
+    """Things with metadata, of which those nearest to a record are drawn.
+
+    >>> from genie_dp.rng import stream
+    >>> pool = Pool([Donated("hi", {"intent": "greet"}), Donated("bye", {"intent": "leave"})])
+    >>> [one.utterance for one in pool.nearest({"intent": "leave"}, 1, stream(0))]
+    ['bye']
+    """
+
+    def __init__(self, members: Sequence[D], labels: Sequence[str] = ()):
+        """Index the members; columns in `labels` count more than all others together."""
+        self.members, self.labels = members, frozenset(labels)
+        places: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+        for place, member in enumerate(members):
+            for pair in member.metadata.items():
+                places[pair].append(place)
+        self._places = {pair: np.array(indices) for pair, indices in places.items()}
+
+    def nearest(self, metadata: Metadata, count: int, rng: Random) -> list[D]:
+        """Return so many that agree with a record in most columns, best first; ties are drawn."""
+        scores = np.zeros(len(self.members), np.int64)
+        for pair in metadata.items():
+            if pair in self._places:
+                scores[self._places[pair]] += len(metadata) if pair[0] in self.labels else 1
+        members: list[D] = []
+        for score in np.unique(scores)[::-1]:
+            group = np.flatnonzero(scores == score)
+            places = rng.sample(range(len(group)), min(count - len(members), len(group)))
+            members.extend(self.members[group[i]] for i in places)
+            if len(members) == count:
+                break
+        return members
+
+
+def complete_metadata(donated: Donated, schema: Schema, language: str) -> Donated:
+    """Return an example that also has the columns of a table that can be read from it.
+
+    What it says of itself stays. Columns that are about a program need one.
+
+    >>> from genie_dp.private.tables.schema import Column
+    >>> schema = Schema((Column("form", ("question", "command")), Column("skill", ("@a", "@b"))))
+    >>> complete_metadata(Donated("what is up"), schema, "thingtalk").metadata
+    {'form': 'question'}
+    """
+    functions = functions_of(donated.program, get_language(language)) if donated.program else ()
+    example = Example("", donated.utterance, donated.program, language, functions=functions)
+    read = {
+        column.name: value
+        for column in schema.columns
+        if donated.program or extractor_of(column) in _OF_SENTENCES or field_of(column)
+        if (value := describe(Schema((column,)), example, donated.metadata)[column.name])
+        and (not (name := field_of(column)) or name in donated.metadata)
+    }
+    return replace(donated, metadata={**read, **donated.metadata})
+
+
+def read_donated(path: Path) -> tuple[Donated, ...]:
+    """Return the examples of a file: JSONL, or TSV with a first line of names where it ends so.
+
+    JSON rows have `utterance`, and may have `program` and an object `metadata`; of a table all
+    columns beside `utterance`, `program`, `id`, `source` and `language` are metadata.
+
+    Raises:
+        GenieError: rows that are none (U502), or that say they are private (U503).
+    """
+    text = read_text(path)
+    rows = _table(text) if path.name.endswith(".tsv") else _lines(text)
+    examples: list[Donated] = []
+    problems: list[Problem] = []
+    for number, row in rows:
+        fault = _fault(row)
+        if fault is None:
+            texts = [" ".join(row.get(name, "").split()) for name in _TEXTS]
+            examples.append(Donated(texts[0], dict(row["metadata"]), texts[1]))
+        elif len(problems) < _MOST:
+            code, message, hint = fault
+            problems.append(Problem(code, message, Span(str(path), number, 1, number, 1), hint))
+    if not examples and not problems:
+        problems.append(Problem("U502", f"expected examples in {path}, got none"))
+    if problems:
+        raise GenieError(problems)
+    return tuple(examples)
+
+
+def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            yield number, {"utterance": None}
+            continue
+        yield number, {"metadata": {}, **{k: v for k, v in row.items() if v is not None}}
+
+
+def _table(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    first, *rest = text.splitlines() or [""]
+    names = first.split("\t")
+    for number, line in enumerate(rest, 2):
+        if line.strip():
+            row = dict(zip(names, line.split("\t"), strict=False))
+            metadata = {k: v for k, v in row.items() if k not in _NOT_METADATA and v}
+            yield number, {**row, "metadata": metadata}
+
+
+def _fault(row: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Return code, message and hint of what is wrong with a row."""
+    hint = 'such as {"utterance": "wake me at seven", "metadata": {"intent": "alarm"}}'
+    if not isinstance(row.get("utterance"), str) or not row["utterance"].strip():
+        return "U502", "expected an example with the text 'utterance'", hint
+    if not isinstance(row.get("program", ""), str):
+        return "U502", "expected text in the field 'program'", hint
+    metadata = row["metadata"]
+    if not isinstance(metadata, dict) or not all(
+        isinstance(value, str) for value in metadata.values()
+    ):
+        return "U502", "expected an object of texts in the field 'metadata'", hint
+    if row.get("source") == "private":
+        message = "expected a row that its owner gave as an example, got a private one"
+        return "U503", message, "leave it out; with the owner's consent, set source to human"
+    return None
+
 
 _EDGE = ""  # stands before the first word and behind the last
 # Sentences that words may be taken from: of like metadata, and with a word in common.
@@ -63,59 +225,65 @@ class SeedGenerator:
         self.proposals = proposals
         self._pool = Pool(self.seeds, labels)
         self._fluency = NgramModel(seed.utterance for seed in self.seeds)
-        said = [tuple(seed.utterance.split()) for seed in self.seeds]
-        self._table, self._akin = _Neighbours(said), _Akin(said)
+        sentences = [tuple(seed.utterance.split()) for seed in self.seeds]
+        self._table, self._akin = _Neighbours(sentences), _SharedWords(sentences)
 
     def fingerprint(self) -> str:
         """Return a hash of the sentences and settings."""
-        told = [(seed.utterance, sorted(seed.metadata.items())) for seed in self.seeds]
-        text = repr(("seeds", 1, told, sorted(self._pool.labels), self.proposals))
+        seeds = [(seed.utterance, sorted(seed.metadata.items())) for seed in self.seeds]
+        text = repr(("seeds", 1, seeds, sorted(self._pool.labels), self.proposals))
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
-    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[Candidate]:
+    def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[VoteCandidate]:
         """Return, for each record, a public sentence that agrees with it in most columns.
 
         One that was drawn before is edited: there may be fewer of them than candidates.
         """
-        found: list[Candidate] = []
-        drawn: set[str] = set()
+        candidates: list[VoteCandidate] = []
+        used: set[str] = set()
         for index, record in enumerate(metadata):
             rng = stream(seed, "seeds", "random", index)
-            [one] = self._pool.nearest(record, 1, rng)
-            made = Candidate(Example("", one.utterance, ""), dict(record))
-            found.append(self._varied(made, _AGAIN, rng) if one.utterance in drawn else made)
-            drawn.add(one.utterance)
-        return found
+            [example] = self._pool.nearest(record, 1, rng)
+            candidate = VoteCandidate(Example("", example.utterance, ""), dict(record))
+            candidates.append(
+                self._vary_candidate(candidate, _AGAIN, rng)
+                if example.utterance in used
+                else candidate
+            )
+            used.add(example.utterance)
+        return candidates
 
     def vary(
-        self, candidates: Sequence[Candidate], strength: float, *, seed: int
-    ) -> list[Candidate]:
+        self, candidates: Sequence[VoteCandidate], strength: float, *, seed: int
+    ) -> list[VoteCandidate]:
         """Return each candidate with a share of its words edited; itself where `strength` is 0."""
         if not 0 <= strength <= 1:
             raise ValueError(f"strength must lie in [0, 1], got {strength}")
         return [
-            self._varied(candidate, strength, stream(seed, "seeds", "vary", index))
+            self._vary_candidate(candidate, strength, stream(seed, "seeds", "vary", index))
             for index, candidate in enumerate(candidates)
         ]
 
-    def _varied(self, candidate: Candidate, strength: float, rng: Random) -> Candidate:
-        refuse_private(candidate)
+    def _vary_candidate(
+        self, candidate: VoteCandidate, strength: float, rng: Random
+    ) -> VoteCandidate:
+        refuse_private_candidate(candidate)
         words = tuple(candidate.example.utterance.split())
         if strength == 0 or not words:
             return candidate
         budget = max(1, round(strength * len(words)))
         donors = self._pool.nearest(candidate.metadata, _DONORS, rng)
-        akin = [self.seeds[i] for i in self._akin.drawn(words, _AKIN, rng)]
-        said = tuple(tuple(one.utterance.split()) for one in (*donors, *akin))
-        edits = _Edits(self._table, said)
-        proposals = [edits.edited(words, budget, rng) for _ in range(self.proposals)]
+        akin = [self.seeds[i] for i in self._akin.draw(words, _AKIN, rng)]
+        donor_words = tuple(tuple(donor.utterance.split()) for donor in (*donors, *akin))
+        edits = _Edits(self._table, donor_words)
+        proposals = [edits.edit(words, budget, rng) for _ in range(self.proposals)]
         texts = [" ".join(proposal) for proposal in proposals]
         losses = [loss / count for loss, count in self._fluency.losses(texts)]
         [text] = rng.choices(texts, [exp(_SHARPNESS * (min(losses) - loss)) for loss in losses])
-        return Candidate(Example("", text, ""), candidate.metadata)
+        return VoteCandidate(Example("", text, ""), candidate.metadata)
 
 
-class _Akin:
+class _SharedWords:
     """Which public sentences have words in common with another."""
 
     def __init__(self, sentences: Sequence[Words]):
@@ -124,13 +292,13 @@ class _Akin:
             for word in dict.fromkeys(words):
                 self.having[word].append(place)
 
-    def drawn(self, words: Words, count: int, rng: Random) -> list[int]:
+    def draw(self, words: Words, count: int, rng: Random) -> list[int]:
         """Return places of sentences with one of the words, rare ones rather than frequent ones."""
-        known = [word for word in words if word in self.having]
-        if not known:
+        shared = [word for word in words if word in self.having]
+        if not shared:
             return []
-        rarity = [1 / len(self.having[word]) ** 0.5 for word in known]
-        return [rng.choice(self.having[word]) for word in rng.choices(known, rarity, k=count)]
+        rarity = [1 / len(self.having[word]) ** 0.5 for word in shared]
+        return [rng.choice(self.having[word]) for word in rng.choices(shared, rarity, k=count)]
 
 
 class _Neighbours:
@@ -142,11 +310,13 @@ class _Neighbours:
         between: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
         for words in sentences:
             padded = (_EDGE, *words, _EDGE)
-            for left, word, right in zip(padded, padded[1:], padded[2:], strict=False):
-                self.after[left].add(word)
-                self.before[right].add(word)
-                between[left, right].add(word)
-        self._between = {key: tuple(sorted(found)) for key, found in between.items()}
+            for before_word, word, after_word in zip(padded, padded[1:], padded[2:], strict=False):
+                self.after[before_word].add(word)
+                self.before[after_word].add(word)
+                between[before_word, after_word].add(word)
+        self._between = {
+            key: tuple(sorted(words_between)) for key, words_between in between.items()
+        }
         self._joining: dict[tuple[str, str], Words] = {}
 
     def between(self, left: str, right: str) -> Words:
@@ -174,9 +344,15 @@ class _Edits:
     table: _Neighbours
     donors: tuple[Words, ...]
 
-    def edited(self, words: Words, budget: int, rng: Random) -> Words:
+    def edit(self, words: Words, budget: int, rng: Random) -> Words:
         """Return words with at most so many of them replaced, dropped or added."""
-        kinds: Sequence[Edit] = (self._replaced, self._replaced, self._taken, self._added, _dropped)
+        kinds: Sequence[Edit] = (
+            self._replace_word,
+            self._replace_word,
+            self._take_span,
+            self._add_word,
+            _drop_word,
+        )
         start = words
         # Edits that find nothing to do take nothing; there is an end to trying.
         for _ in range(4 * budget + 8):
@@ -186,35 +362,35 @@ class _Edits:
             budget -= taken
         return words if words else start
 
-    def _replaced(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
+    def _replace_word(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
         place = rng.randrange(len(words))
-        left, right = _beside(words, place, place + 1)
-        near = [word for word in self.table.between(left, right) if word != words[place]]
-        if not near:
+        before, after = _beside(words, place, place + 1)
+        choices = [word for word in self.table.between(before, after) if word != words[place]]
+        if not choices:
             return words, 0
-        return (*words[:place], rng.choice(near), *words[place + 1 :]), 1
+        return (*words[:place], rng.choice(choices), *words[place + 1 :]), 1
 
-    def _added(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
+    def _add_word(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
         place = rng.randrange(len(words) + 1)
-        near = self.table.between(*_beside(words, place, place))
-        if not near:
+        choices = self.table.between(*_beside(words, place, place))
+        if not choices:
             return words, 0
-        return (*words[:place], rng.choice(near), *words[place:]), 1
+        return (*words[:place], rng.choice(choices), *words[place:]), 1
 
-    def _taken(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
+    def _take_span(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
         """Put a span of a donor in the place of one that stands between the same words, if any."""
         donor = rng.choice(self.donors)
-        length, other = (rng.randint(1, min(_LONGEST_SPAN, budget)) for _ in range(2))
-        if length > len(words) or other > len(donor):
+        length, donor_length = (rng.randint(1, min(_LONGEST_SPAN, budget)) for _ in range(2))
+        if length > len(words) or donor_length > len(donor):
             return words, 0
         place = rng.randrange(len(words) - length + 1)
-        span = _span_between(donor, other, *_beside(words, place, place + length), rng)
+        span = _span_between(donor, donor_length, *_beside(words, place, place + length), rng)
         if span is None or span == words[place : place + length]:
             return words, 0
-        return (*words[:place], *span, *words[place + length :]), max(length, other)
+        return (*words[:place], *span, *words[place + length :]), max(length, donor_length)
 
 
-def _dropped(words: Words, budget: int, rng: Random) -> tuple[Words, int]:
+def _drop_word(words: Words, budget: int, rng: Random) -> tuple[Words, int]:
     if len(words) == 1:
         return words, 0
     place = rng.randrange(len(words))

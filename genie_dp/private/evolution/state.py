@@ -8,20 +8,19 @@ missing ends the run.
 import base64
 import hashlib
 import json
-import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.evolution.generator import Candidate
+from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.voting import Counts
-from genie_dp.private.ledger.files import locked, replace_durably
-from genie_dp.private.ledger.once import kept_once
+from genie_dp.private.ledger.book import new_run
+from genie_dp.private.ledger.files import hold_lock, replace_durably
+from genie_dp.private.ledger.once import PaidRun
 from genie_dp.private_prior import spent_of
 from genie_dp.records import Example, Slot, Spent
 
@@ -36,7 +35,7 @@ class Population:
         counts: how often it could not give what was asked (`generator.counts_of`).
     """
 
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[VoteCandidate, ...]
     calls: int
     counts: Mapping[str, int] = field(default_factory=dict)
 
@@ -75,11 +74,8 @@ class Folder:
             GenieError: U021, it holds a run of something else.
         """
         self.path = path
-        self._record = path / "run.json"
-        if not self._record.exists():
-            name = f"evolve-{secrets.token_hex(8)}"
-            self._write({"run": name, "depends_on": depends_on, "released": 0})
-        elif self._read()["depends_on"] != depends_on:
+        self._run = PaidRun.enter(path, new_run("evolve"), depends_on=depends_on)
+        if self._run.facts["depends_on"] != depends_on:
             message = f"the run in {path} has other settings, another generator or embedding"
             hint = "go on with the same, or start again in another folder, which is paid again"
             raise GenieError(Problem("U021", message, hint=hint))
@@ -87,14 +83,7 @@ class Folder:
     @property
     def run(self) -> str:
         """Return the name of the run."""
-        return str(self._read()["run"])
-
-    def _read(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self._record.read_text(encoding="utf-8"))
-        return found
-
-    def _write(self, content: Mapping[str, Any]) -> None:
-        replace_durably(self._record, json.dumps(content))
+        return self._run.name
 
     # ------------------------------------------------------------------------------ candidates
 
@@ -105,12 +94,12 @@ class Folder:
             return None
         first, *lines = path.read_text(encoding="utf-8").splitlines()
         head = json.loads(first)
-        return Population(tuple(map(_candidate, lines)), head["calls"], head["counts"])
+        return Population(tuple(map(_read_candidate, lines)), head["calls"], head["counts"])
 
     def keep_population(self, iteration: int, population: Population) -> Population:
         """Write the candidates of a vote, and return them."""
         head = json.dumps({"calls": population.calls, "counts": dict(population.counts)})
-        lines = [head, *map(_line, population.candidates)]
+        lines = [head, *map(_write_candidate, population.candidates)]
         replace_durably(self._population(iteration), "".join(f"{line}\n" for line in lines))
         return population
 
@@ -127,10 +116,7 @@ class Folder:
         """
         path = self._vote(iteration)
         if not path.exists():
-            if iteration <= self._read()["released"]:
-                message = f"vote {iteration} of {self.path} is missing: it would be released twice"
-                hint = "put vote and candidates back, or start again with --overwrite, which is"
-                raise GenieError(Problem("U020", message, hint=f"{hint} paid again"))
+            self._run.check_kept(iteration - 1, self._lost(iteration))
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
         if content["candidates"] != self._digest(iteration):
@@ -161,14 +147,19 @@ class Folder:
             }
             return json.dumps(content)
 
-        kept_once(self._vote(iteration), text, close)
-        self._write({**self._read(), "released": iteration})
-        found = self.vote(iteration)
-        assert found is not None
-        return found
+        lost = self._lost(iteration)
+        self._run.release(self._vote(iteration).name, text, close, lost=lost, number=iteration)
+        released = self.vote(iteration)
+        assert released is not None
+        return released
 
     def _vote(self, iteration: int) -> Path:
         return self.path / f"vote-{iteration}.json"
+
+    def _lost(self, iteration: int) -> Problem:
+        message = f"vote {iteration} of {self.path} is missing: it would be released twice"
+        hint = "put vote and candidates back, or start again with --overwrite, which is paid again"
+        return Problem("U020", message, hint=hint)
 
     def _digest(self, iteration: int) -> str:
         path = self._population(iteration)
@@ -176,21 +167,21 @@ class Folder:
 
 
 @contextmanager
-def entered(path: Path, depends_on: str) -> Iterator[Folder]:
+def enter_folder(path: Path, depends_on: str) -> Iterator[Folder]:
     """Enter a work folder, and keep other processes out: two would release twice what is paid once.
 
     Raises:
         GenieError: another one is in it (B006), or it holds another run (U021).
     """
     path.mkdir(parents=True, exist_ok=True)
-    with locked(path / ".evolve.lock", wait=1.0):
+    with hold_lock(path / ".evolve.lock", wait=1.0):
         yield Folder(path, depends_on)
 
 
 # ------------------------------------------------------------------------------------ as JSON
 
 
-def _line(candidate: Candidate) -> str:
+def _write_candidate(candidate: VoteCandidate) -> str:
     is_bytes = isinstance(candidate.state, bytes)
     state = base64.b64encode(candidate.state).decode() if is_bytes else candidate.state  # type: ignore[arg-type]
     content = {
@@ -202,17 +193,14 @@ def _line(candidate: Candidate) -> str:
     return json.dumps(content, ensure_ascii=True)
 
 
-def _candidate(line: str) -> Candidate:
+def _read_candidate(line: str) -> VoteCandidate:
     content = json.loads(line)
     state = content["state"]
-    return Candidate(
-        _example(content["example"]),
+    fields = content["example"]
+    slots = {name: Slot(**slot) for name, slot in fields["slots"].items()}
+    tuples = {name: tuple(fields[name]) for name in ("derivation", "functions")}
+    return VoteCandidate(
+        Example(**{**fields, **tuples, "slots": slots}),
         content["metadata"],
         base64.b64decode(state) if content["is_bytes"] else state,
     )
-
-
-def _example(fields: Mapping[str, Any]) -> Example:
-    slots = {name: Slot(**slot) for name, slot in fields["slots"].items()}
-    tuples = {name: tuple(fields[name]) for name in ("derivation", "functions")}
-    return Example(**{**fields, **tuples, "slots": slots})

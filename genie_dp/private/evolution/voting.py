@@ -2,17 +2,138 @@
 
 The histogram of Private Evolution (Lin et al., 2023, Algorithm 2), with k votes a row, by label,
 and for units of several rows.
+
+The nearest rows are found exactly: the same ones with every library, machine and size of block.
+Vectors are rounded to whole numbers, and so small ones that every product and partial sum of a
+similarity is a whole number below 2^24, which 32-bit floats hold exactly. So it does not depend on
+the order in which a library adds, nor on which other rows are in a block. That matters for more
+than tests: were a last digit to hang on its neighbours in a block, adding one private row could
+turn the votes of others, and a unit would change more than its own vote.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from random import Random
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from genie_dp.private.evolution.neighbours import Backend, Whole, nearest
-from genie_dp.private.prior.noise import Noise
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.evolution.config import Backend
+from genie_dp.private.prior.histogram import Noise
+
+Whole = npt.NDArray[np.int16]
+Places = npt.NDArray[np.int64]
+
+# Length of a vector in whole numbers. Rounding adds at most sqrt(dimensions) / 2 to it, and its
+# square must stay below 2^24: that holds up to MOST_DIMENSIONS.
+LENGTH = 4000
+MOST_DIMENSIONS = 8192
+_EXACT = 1 << 24
+# Similarities in memory at a time: 16 MB of 32-bit floats.
+_BLOCK = 1 << 22
+# Rows that are asked for beyond k, so that all that are as near as the last one are among them.
+_BEYOND = 16
+
+
+def whole(vectors: npt.NDArray[np.floating[Any]]) -> Whole:
+    """Return vectors of length 1 (rows, dimensions) as whole numbers of length about `LENGTH`.
+
+    >>> whole(np.array([[0.6, 0.8], [0.0, 0.0]])).tolist()
+    [[2400, 3200], [0, 0]]
+
+    Raises:
+        ValueError: there are too many dimensions for exact sums, or vectors are longer than 1.
+    """
+    if vectors.ndim != 2 or vectors.shape[1] > MOST_DIMENSIONS:
+        raise ValueError(f"expected up to {MOST_DIMENSIONS} dimensions, got shape {vectors.shape}")
+    rounded = np.rint(vectors.astype(np.float64) * LENGTH)
+    if (
+        not np.isfinite(rounded).all()
+        or float((rounded * rounded).sum(axis=1).max(initial=0)) >= _EXACT
+    ):
+        raise ValueError("expected vectors of length 1")
+    return rounded.astype(np.int16)
+
+
+def nearest(queries: Whole, rows: Whole, k: int, *, backend: Backend = "numpy") -> Places:
+    """Return the places of the k rows most similar to each query, the most similar first.
+
+    Of equally similar rows the first comes first. Similarity is the cosine of the whole numbers'
+    exact inner product.
+
+    Args:
+        queries: (q, d), of `whole`.
+        rows: (n, d), of `whole`.
+        k: how many; all rows where there are fewer.
+        backend: numpy, or the library faiss; both give the same.
+
+    Returns:
+        (q, min(k, n)) places.
+
+    Raises:
+        GenieError: U010, faiss is not installed.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, got {k}")
+    count = min(k, len(rows))
+    if not len(queries) or not count:
+        return np.zeros((len(queries), count), np.int64)
+    return _SEARCHES[backend](queries, rows, count)
+
+
+def _by_numpy(queries: Whole, rows: Whole, k: int) -> Places:
+    turned = np.ascontiguousarray(rows.T, np.float32)
+    size = max(1, _BLOCK // len(rows))
+    blocks = (queries[i : i + size] for i in range(0, len(queries), size))
+    return np.concatenate([_best(block.astype(np.float32) @ turned, k) for block in blocks])
+
+
+def _best(similar: npt.NDArray[np.float32], k: int) -> Places:
+    """Return the places of the k largest of each row; of equal ones, the first."""
+    if k == 1:
+        best: Places = similar.argmax(axis=1).astype(np.int64)[:, None]
+        return best
+    count = similar.shape[1]
+    # Whole numbers below 2^24 times a count below 2^28 are exact in 64 bits, and no two are equal.
+    keys = similar.astype(np.float64) * count - np.arange(count)
+    chosen = np.argpartition(-keys, min(k, count - 1), axis=1)[:, :k]
+    order = np.argsort(-np.take_along_axis(keys, chosen, axis=1), axis=1)
+    places: Places = np.take_along_axis(chosen, order, axis=1).astype(np.int64)
+    return places
+
+
+def _by_faiss(queries: Whole, rows: Whole, k: int) -> Places:
+    try:
+        index = import_module("faiss").IndexFlatIP(rows.shape[1])
+    except ImportError:
+        hint = "pip install 'genie_dp[faiss]', or search with numpy, which finds the same"
+        raise GenieError(Problem("U010", "faiss is not installed", hint=hint)) from None
+    index.add(rows.astype(np.float32))
+    count = min(len(rows), k + _BEYOND)
+    size = max(1, _BLOCK // count)
+    chunks = []
+    for start in range(0, len(queries), size):
+        block = queries[start : start + size]
+        scores, places = index.search(block.astype(np.float32), count)
+        # By falling score, and of equal scores by place.
+        order = np.lexsort((places, -scores), axis=1)
+        chosen = np.take_along_axis(places, order, axis=1).astype(np.int64)[:, :k]
+        if count < len(rows):
+            # As near as the last that was asked for may be others, which come before these.
+            unsure = np.flatnonzero(scores[:, k - 1] == scores[:, -1])
+            chosen[unsure] = _by_numpy(block[unsure], rows, k) if len(unsure) else chosen[unsure]
+        chunks.append(chosen)
+    return np.concatenate(chunks)
+
+
+_SEARCHES: Mapping[Backend, Callable[[Whole, Whole, int], Places]] = {
+    "numpy": _by_numpy,
+    "faiss": _by_faiss,
+}
+
 
 Counts = npt.NDArray[np.float64]
 Exact = npt.NDArray[np.int64]
@@ -58,7 +179,7 @@ def votes(
 
     Sensitivity. Write h(D) for the result in votes, and v(u) for what unit u adds to it. v(u)
     depends on the rows of u, the candidates and the settings alone: the nearest candidates of a row
-    are found by exact arithmetic with the row itself (`neighbours`), its label is its own, and
+    are found by exact arithmetic with the row itself (`nearest`), its label is its own, and
     nothing is normalised by the number of units or rows. So h(D) = sum of v(u) over the units, and
     for D' = D without u, h(D) - h(D') = v(u), in whole numbers and so exactly. v(u) is w / |w|
     rounded towards 0 in each place, or 0 where no row of u votes; so |v(u)| <= 1 in L2 norm. Adding
@@ -74,16 +195,16 @@ def votes(
         k: votes of a row.
         backend: of the search.
     """
-    found = np.zeros(len(candidates), np.int64)
-    places = _chosen(voters, candidates, labels, k, backend)
+    counts = np.zeros(len(candidates), np.int64)
+    places = _choose_candidates(voters, candidates, labels, k, backend)
     order = np.argsort(voters.units, kind="stable")
     ends = np.flatnonzero(np.diff(voters.units[order])) + 1
     for rows in np.split(order, ends):
-        one = [place for row in rows for place in places.get(int(row), ())]
-        if one:
-            named, times = np.unique(one, return_counts=True)
-            found[named] += vote_of(times)
-    return found
+        choices = [place for row in rows for place in places.get(int(row), ())]
+        if choices:
+            named, times = np.unique(choices, return_counts=True)
+            counts[named] += vote_of(times)
+    return counts
 
 
 def vote_of(times: npt.NDArray[np.integer]) -> Exact:
@@ -94,23 +215,23 @@ def vote_of(times: npt.NDArray[np.integer]) -> Exact:
     """
     # The square root of a whole number may be rounded down by a hair, which 1e-15 makes up for.
     norm = np.sqrt(float((times.astype(np.int64) ** 2).sum())) * (1 + 1e-15)
-    found: Exact = np.floor(times * GRAIN / norm).astype(np.int64)
-    return found
+    vote: Exact = np.floor(times * GRAIN / norm).astype(np.int64)
+    return vote
 
 
-def _chosen(
+def _choose_candidates(
     voters: Voters, candidates: Whole, labels: Sequence[str], k: int, backend: Backend
 ) -> Mapping[int, Exact]:
     """Return the candidates that each row votes for."""
     theirs, ours = np.array(voters.labels, object), np.array(labels, object)
     can_vote = voters.vectors.any(axis=1)
-    found: dict[int, Exact] = {}
+    choices: dict[int, Exact] = {}
     for label in sorted(set(labels)):
         rows = np.flatnonzero((theirs == label) & can_vote)
         of_label = np.flatnonzero(ours == label)
-        near = nearest(voters.vectors[rows], candidates[of_label], k, backend=backend)
-        found.update(zip(rows.tolist(), of_label[near], strict=True))
-    return found
+        places = nearest(voters.vectors[rows], candidates[of_label], k, backend=backend)
+        choices.update(zip(rows.tolist(), of_label[places], strict=True))
+    return choices
 
 
 def noisy_histogram(exact: Exact, noise_multiplier: float, rng: Random) -> Counts:
@@ -122,9 +243,9 @@ def noisy_histogram(exact: Exact, noise_multiplier: float, rng: Random) -> Count
         rng: the system's generator; another one only in tests.
     """
     noise = Noise("gaussian", noise_multiplier)
-    drawn = np.array([noise.draw(rng) for _ in range(len(exact))])
-    found: Counts = np.rint((exact / GRAIN + drawn) * FINENESS) / FINENESS
-    return found
+    noises = np.array([noise.draw(rng) for _ in range(len(exact))])
+    noisy: Counts = np.rint((exact / GRAIN + noises) * FINENESS) / FINENESS
+    return noisy
 
 
 # ------------------------------------------------------- what follows sees the noisy counts alone
@@ -146,12 +267,12 @@ def weights_of(noisy: Counts, labels: Sequence[str], threshold: float) -> Counts
     """
     if not threshold >= 0:
         raise ValueError(f"threshold must be at least 0, got {threshold}")
-    found = np.maximum(noisy - threshold, 0.0)
+    weights = np.maximum(noisy - threshold, 0.0)
     ours = np.array(labels, object)
     for label in sorted(set(labels)):
-        if not found[ours == label].any():
-            found[ours == label] = 1.0
-    return found
+        if not weights[ours == label].any():
+            weights[ours == label] = 1.0
+    return weights
 
 
 def select(
@@ -177,19 +298,19 @@ def select(
     choose: Callable[[list[int], int], list[int]]
     weights = weights_of(noisy, labels, threshold)
 
-    def ranked(places: list[int], size: int) -> list[int]:
+    def take_best(places: list[int], size: int) -> list[int]:
         best = sorted(places, key=lambda place: (-noisy[place], place))
         return [best[i % len(best)] for i in range(size)]
 
-    def drawn(places: list[int], size: int) -> list[int]:
+    def draw_places(places: list[int], size: int) -> list[int]:
         return _systematic(places, [float(weights[place]) for place in places], size, rng)
 
-    choose = ranked if rank else drawn
-    found = []
+    choose = take_best if rank else draw_places
+    winners = []
     for label, size in sizes.items():
-        places = [place for place, one in enumerate(labels) if one == label]
-        found.extend(choose(places, size) if places else [])
-    return found
+        places = [place for place, own_label in enumerate(labels) if own_label == label]
+        winners.extend(choose(places, size) if places else [])
+    return winners
 
 
 def _systematic(
@@ -201,16 +322,16 @@ def _systematic(
     Comparison of resampling schemes, 2005, section 2.4).
     """
     total = sum(weights)
-    found, passed, start = [], 0.0, rng.random()
+    winners, passed, start = [], 0.0, rng.random()
     marks = iter([(start + i) * total / size for i in range(size)])
     mark = next(marks, None)
     for place, weight in zip(places, weights, strict=True):
         passed += weight
         while mark is not None and mark < passed:
-            found.append(place)
+            winners.append(place)
             mark = next(marks, None)
     last = max((p for p, w in zip(places, weights, strict=True) if w > 0), default=places[-1])
-    return found + [last] * (size - len(found))  # what rounding left out
+    return winners + [last] * (size - len(winners))  # what rounding left out
 
 
 def sizes_of(fractions: Mapping[str, float], total: int) -> dict[str, int]:
@@ -221,8 +342,8 @@ def sizes_of(fractions: Mapping[str, float], total: int) -> dict[str, int]:
     """
     whole = sum(fractions.values())
     exact = {label: total * share / whole for label, share in fractions.items()}
-    found = {label: int(share) for label, share in exact.items()}
-    left = sorted(exact, key=lambda label: found[label] - exact[label])
-    for label in left[: total - sum(found.values())]:
-        found[label] += 1
-    return found
+    sizes = {label: int(share) for label, share in exact.items()}
+    by_remainder = sorted(exact, key=lambda label: sizes[label] - exact[label])
+    for label in by_remainder[: total - sum(sizes.values())]:
+        sizes[label] += 1
+    return sizes

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private import secure
-from genie_dp.private.prior.noise import Noise
+from genie_dp.private.prior.histogram import Noise
 
 OTHER = "<other>"
 
@@ -42,14 +42,14 @@ class Codes:
         """Return the names and OTHER."""
         return (*self.names, OTHER)
 
-    def of(self, functions: Mapping[str, int]) -> str:
+    def find_code(self, functions: Mapping[str, int]) -> str:
         """Return the code of a program with those functions.
 
-        >>> Codes(("@a.f", "@a.g")).of({"@a.g": 2, "@a.f": 1})
+        >>> Codes(("@a.f", "@a.g")).find_code({"@a.g": 2, "@a.f": 1})
         '@a.g'
-        >>> Codes(("@a.f", "@a.f @a.g"), is_exact=True).of({"@a.g": 2, "@a.f": 1})
+        >>> Codes(("@a.f", "@a.f @a.g"), is_exact=True).find_code({"@a.g": 2, "@a.f": 1})
         '@a.f @a.g'
-        >>> Codes(("@a.f",)).of({"@b.h": 1})
+        >>> Codes(("@a.f",)).find_code({"@b.h": 1})
         '<other>'
         """
         if self.is_exact:
@@ -57,10 +57,10 @@ class Codes:
             return name if name in self.names else OTHER
         there = [name for name in self.names if all(part in functions for part in name.split())]
         # Of codes with equally many functions, the one whose functions come most often.
-        return max(there, key=lambda name: _weight(name, functions), default=OTHER)
+        return max(there, key=lambda name: _code_weight(name, functions), default=OTHER)
 
 
-def _weight(name: str, functions: Mapping[str, int]) -> tuple[int, int]:
+def _code_weight(name: str, functions: Mapping[str, int]) -> tuple[int, int]:
     parts = name.split()
     return len(parts), sum(functions[part] for part in parts)
 
@@ -70,7 +70,7 @@ def code_of_set(functions: Mapping[str, int]) -> str:
     return " ".join(sorted(functions))
 
 
-def released(
+def release_codes(
     codes: Codes,
     units: Sequence[Sequence[str]],
     noise_multiplier: float,
@@ -96,6 +96,6 @@ def released(
     # Whole numbers: the last bits of a sum with noise could tell what was added.
     noisy = [float(round(counts[code] + noise.draw(rng))) for code in codes.all]
     least = noise_multiplier * math.sqrt(2 * math.log(len(noisy))) if len(noisy) > 1 else 0.0
-    kept = tuple(x if x > least else 0.0 for x in noisy)
+    weights = tuple(x if x > least else 0.0 for x in noisy)
     # Where nothing stands out, the noise is all there is to tell: every code is as likely.
-    return kept if any(kept) else (1.0,) * len(kept)
+    return weights if any(weights) else (1.0,) * len(weights)

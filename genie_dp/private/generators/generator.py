@@ -1,26 +1,47 @@
-"""A generator: the language models of its stages, with what they write and how."""
+"""A generator: the language models of its stages, and the folder in which it lies with its card.
 
+The folder cannot be written without what was spent on it.
+"""
+
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
-from genie_dp.errors import GenieError
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
-from genie_dp.languages.thingtalk.decoding.constants import constants_of
-from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.languages.types import is_slot
+from genie_dp.models.saved import put_all, write_weights
 from genie_dp.private.generators.codes import Codes
-from genie_dp.private.generators.constrained import is_plain
-from genie_dp.private.generators.decoder import DecoderSettings, PreLNDecoder
-from genie_dp.private.generators.hugging_face import HuggingFaceCausal, HuggingFaceSettings
-from genie_dp.private.generators.hugging_face_tokenizer import PretrainedTokenizer
-from genie_dp.private.generators.recurrent import RecurrentLM, RecurrentSettings
-from genie_dp.private.generators.stages import STAGES, Kind, Labelled, StageName
-from genie_dp.private.generators.tokenizer import Tokenizer, build_tokenizer
+from genie_dp.private.generators.models import (
+    DecoderSettings,
+    HuggingFaceCausal,
+    HuggingFaceSettings,
+    PreLNDecoder,
+    RecurrentLM,
+    RecurrentLMSettings,
+)
+from genie_dp.private.generators.sampling import is_plain
+from genie_dp.private.generators.stages import KINDS, STAGES, Kind, LabelledRow, StageName
+from genie_dp.private.generators.tokenizer import (
+    BASE,
+    PretrainedTokenizer,
+    Tokenizer,
+    build_tokenizer,
+    load_public_tokenizer,
+)
+from genie_dp.records import Spent
 from genie_dp.rng import child_seed
+from genie_dp.run.page import render_card
 
-Settings = DecoderSettings | HuggingFaceSettings | RecurrentSettings
+Settings = DecoderSettings | HuggingFaceSettings | RecurrentLMSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +92,7 @@ class Generator:
 def new_generator(
     kind: Kind,
     language: Language,
-    rows: Sequence[Labelled],
+    rows: Sequence[LabelledRow],
     settings: Settings,
     *,
     functions: Collection[str] = (),
@@ -100,7 +121,7 @@ def new_generator(
     if isinstance(settings, HuggingFaceSettings):
         tokenizer = PretrainedTokenizer(settings.base)
     else:
-        tokenizer = _tokenizer(kind, rows, functions, codes, words)
+        tokenizer = _new_tokenizer(kind, rows, functions, codes, words)
     models = {
         stage.name: build_model(settings, len(tokenizer.pieces), seed=seed, stage=stage.name)
         for stage in STAGES[kind]
@@ -109,9 +130,9 @@ def new_generator(
     return Generator(kind, language.name, tokenizer, models, settings, public, codes)
 
 
-def _tokenizer(
+def _new_tokenizer(
     kind: Kind,
-    rows: Sequence[Labelled],
+    rows: Sequence[LabelledRow],
     functions: Collection[str],
     codes: Codes | None,
     words: Collection[str],
@@ -132,31 +153,33 @@ def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> An
         torch.manual_seed(child_seed(seed, "generator", stage) % 2**63)
         if isinstance(settings, HuggingFaceSettings):
             return HuggingFaceCausal(settings).eval()
-        if isinstance(settings, RecurrentSettings):
+        if isinstance(settings, RecurrentLMSettings):
             return RecurrentLM(tokens, settings).eval()
         return PreLNDecoder(tokens, settings).eval()
 
 
 def public_of(
-    rows: Iterable[Labelled], language: Language, functions: Iterable[str] = ()
+    rows: Iterable[LabelledRow], language: Language, functions: Iterable[str] = ()
 ) -> Public:
     """Return what public rows say of programs; those that cannot be read say nothing."""
     texts: set[str] = set()
     placeholders: set[str] = set()
-    said: set[str] = set()
+    words: set[str] = set()
     written = set(functions)
     for row in rows:
-        said.update(row.utterance)
+        words.update(row.utterance)
         program = " ".join(row.program)
         if not program or not _is_program(program, language):
             continue
         written.update(row.program)
         placeholders.update(filter(is_slot, row.program))
-        if language.name == "thingtalk":
-            texts.update(filter(_is_constant, constants_of("", program)))
-        else:
-            texts.add(program)
-    unsaid = {token for token in written - said if not is_plain_or_slot(token)}
+        said_by_program = language.grammar_texts(program)
+        texts.update(
+            said_by_program
+            if language.learns_from_programs
+            else filter(_is_constant, said_by_program)
+        )
+    unsaid = {token for token in written - words if not is_plain_or_slot(token)}
     return Public(*(tuple(sorted(x)) for x in (texts - placeholders, placeholders, unsaid)))
 
 
@@ -178,3 +201,181 @@ def _is_constant(text: str) -> bool:
 def is_plain_or_slot(word: str) -> bool:
     """Tell whether a word of a text needs no constant to be written."""
     return is_plain(word) or is_slot(word)
+
+
+_ROWS = {
+    "one-stage": "utterances: one language model p(x)",
+    "control": "utterances: a language model p(x | code), its codes drawn from a noisy histogram",
+    "two-stage": "programs and utterances: language models p(y) and p(x | y)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorCard:
+    """What the card of a generator says.
+
+    Attributes:
+        spent: the guarantee; there is no card without one.
+        facts: public numbers of the training.
+        codes: how many control codes there are, 0 without.
+    """
+
+    folder: str
+    kind: str
+    language: str
+    spent: Spent
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    codes: int = 0
+    version: str = __version__
+
+    @property
+    def rows(self) -> str:
+        """Return what it draws, in words."""
+        return _ROWS[self.kind]
+
+    @property
+    def is_typed(self) -> bool:
+        """Return whether programs are checked against a library of skills."""
+        return self.kind == "two-stage" and get_language(self.language).has_skills
+
+
+CONFIG, SPENT, CARD, TOKENIZER = "config.json", "spent.json", "README.md", "tokenizer.json"
+MODEL_TYPE = "genie_dp.generator"
+_ARCHITECTURES: Mapping[type, str] = {
+    DecoderSettings: "decoder",
+    RecurrentLMSettings: "recurrent",
+    HuggingFaceSettings: "hugging-face",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedGenerator:
+    """A generator of a folder, with the guarantee under which it was trained, and its facts."""
+
+    generator: Generator
+    spent: Spent
+    facts: Mapping[str, Any]
+
+
+def weights_name(stage: str) -> str:
+    """Return the file of a stage's weights."""
+    return f"model-{stage}.safetensors"
+
+
+def save_generator(
+    generator: Generator, folder: Path, *, spent: Spent, facts: Mapping[str, Any] | None = None
+) -> None:
+    """Write a generator: configuration, weights, tokenizer, guarantee and card.
+
+    Args:
+        generator: with its trained models.
+        folder: made if needed; files of the same names are replaced.
+        spent: what was spent on it.
+        facts: public facts of its training, for configuration and card.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    public_facts = dict(facts or {})
+    for stage, model in generator.models.items():
+        path = folder / weights_name(stage)
+        write_weights(model, path)
+        if hasattr(model, "save_base"):
+            model.save_base(folder)
+    generator.tokenizer.save(folder)
+    _write_json(folder / CONFIG, _config_facts(generator, public_facts))
+    _write_json(folder / SPENT, asdict(spent))
+    codes = len(generator.codes.all) if generator.codes else 0
+    card = GeneratorCard(
+        folder.name, generator.kind, generator.language, spent, public_facts, codes
+    )
+    (folder / CARD).write_text(
+        render_card("genie_dp.private.generators", card=card), encoding="utf-8"
+    )
+
+
+def _config_facts(generator: Generator, facts: Mapping[str, Any]) -> dict[str, Any]:
+    settings = asdict(generator.settings)
+    architecture = _ARCHITECTURES[type(generator.settings)]
+    if architecture == "hugging-face":
+        settings.pop("base")
+        settings.pop("fresh")
+    return {
+        "model_type": MODEL_TYPE,
+        "kind": generator.kind,
+        "language": generator.language,
+        "architecture": architecture,
+        "settings": settings,
+        "public": asdict(generator.public),
+        "codes": asdict(generator.codes) if generator.codes else None,
+        "weights": list(generator.weights),
+        "training": dict(facts),
+    }
+
+
+def _write_json(path: Path, content: Any) -> None:
+    text = json.dumps(content, ensure_ascii=False, indent=2)
+    path.write_text(text + "\n", encoding="utf-8")
+
+
+def load_generator(folder: Path, *, device: str = "cpu") -> SavedGenerator:
+    """Return the generator of a folder, in evaluation mode.
+
+    Raises:
+        GenieError: H003, the folder is none that `save_generator` wrote.
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        if config["model_type"] != MODEL_TYPE or config["kind"] not in KINDS:
+            raise ValueError("no generator")
+        spent = read_spent(folder / SPENT)
+        settings = _load_settings(config, folder)
+        tokenizer = _load_tokenizer(settings, folder)
+        generator = _put_together(config, settings, tokenizer, folder)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        message = f"expected a generator in {folder}, got: {error}"
+        hint = "name a folder that genie-dp private train wrote"
+        raise GenieError(Problem("H003", message, hint=hint)) from None
+    for model in generator.models.values():
+        model.to(device).eval()
+    return SavedGenerator(generator, spent, config["training"])
+
+
+def read_spent(path: Path) -> Spent:
+    """Return the guarantee of a file."""
+    facts = json.loads(path.read_text(encoding="utf-8"))
+    return Spent(**{**facts, "not_covered": tuple(facts["not_covered"])})
+
+
+def _load_settings(config: Mapping[str, Any], folder: Path) -> Settings:
+    if config["architecture"] == "decoder":
+        return DecoderSettings(**config["settings"])
+    if config["architecture"] == "recurrent":
+        return RecurrentLMSettings(**config["settings"])
+    return HuggingFaceSettings(base=str(folder / BASE), fresh=False, **config["settings"])
+
+
+def _load_tokenizer(settings: Settings, folder: Path) -> Tokenizer:
+    if isinstance(settings, HuggingFaceSettings):
+        return PretrainedTokenizer(settings.base)
+    return load_public_tokenizer(folder / TOKENIZER)
+
+
+def _put_together(
+    config: Mapping[str, Any], settings: Settings, tokenizer: Tokenizer, folder: Path
+) -> Generator:
+    models = {}
+    for stage in STAGES[config["kind"]]:
+        model = build_model(settings, len(tokenizer.pieces), seed=0, stage=stage.name)
+        put_all(model, load_file(str(folder / weights_name(stage.name))), folder)
+        models[stage.name] = model
+    code_facts = config["codes"]
+    codes = Codes(tuple(code_facts["names"]), bool(code_facts["is_exact"])) if code_facts else None
+    return Generator(
+        kind=config["kind"],
+        language=str(config["language"]),
+        tokenizer=tokenizer,
+        models=models,
+        settings=settings,
+        public=Public(**{name: tuple(texts) for name, texts in config["public"].items()}),
+        codes=codes,
+        weights=tuple(map(float, config["weights"])),
+    )

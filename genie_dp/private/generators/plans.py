@@ -11,18 +11,17 @@ from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
-from genie_dp.private.ledger.accounting import DEFAULT, Accountant
-from genie_dp.private.ledger.calibration import noise_multiplier_for
+from genie_dp.private.ledger.accounting import DEFAULT, Accountant, noise_multiplier_for
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian
 from genie_dp.private.training.settings import DPSettings, EngineName, rate_of, steps_of
 
-NAME = "plan.json"
+PLAN = "plan.json"
 # More give no number of steps.
 _MOST_EPOCHS = 1e6
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrainingPlan:
     """What a run will do to private data; public numbers only.
 
     Attributes:
@@ -52,7 +51,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Amount:
+class TrainingAmount:
     """How much training there is, in public numbers.
 
     Attributes:
@@ -97,15 +96,15 @@ class Amount:
             raise GenieError(Problem("H002", str(error), hint=hint)) from None
 
 
-def plan_of(
+def plan_training(
     kind: Kind,
-    amount: Amount,
+    amount: TrainingAmount,
     *,
     epsilon: float,
     delta: float,
     before: Sequence[Mechanism] = (),
     accountant: Accountant = DEFAULT,
-) -> Plan:
+) -> TrainingPlan:
     """Return the plan with the least noise that epsilon allows.
 
     One noise multiplier is found for the steps of all stages together (algorithm 2, line 1, and
@@ -131,13 +130,13 @@ def plan_of(
         before=(*before, *histogram),
         accountant=accountant,
     )
-    return Plan(
+    return TrainingPlan(
         noise, amount.rate, amount.batch, steps, amount.code_noise if kind == "control" else 0.0
     )
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class NoisySteps:
     """How the noisy steps are taken; see `training.settings.DPSettings`.
 
     Attributes:
@@ -154,7 +153,7 @@ class Training:
     chunk: int = 8
     checkpoint_every: int = 100
 
-    def of(self, plan: Plan, stage: StageName) -> DPSettings:
+    def for_stage(self, plan: TrainingPlan, stage: StageName) -> DPSettings:
         """Return the settings of a stage."""
         return DPSettings(
             noise_multiplier=plan.noise_multiplier,
@@ -169,18 +168,18 @@ class Training:
         )
 
 
-def save_plan(plan: Plan, folder: Path) -> None:
+def save_plan(plan: TrainingPlan, folder: Path) -> None:
     """Write a plan, synced, before it is paid."""
-    part = folder / f".{NAME}.partial"
+    part = folder / f".{PLAN}.partial"
     with part.open("w", encoding="utf-8") as out:
         json.dump({**asdict(plan), "steps": dict(plan.steps)}, out)
         out.flush()
         os.fsync(out.fileno())
-    part.replace(folder / NAME)
+    part.replace(folder / PLAN)
 
 
-def load_plan(folder: Path) -> Plan | None:
+def load_plan(folder: Path) -> TrainingPlan | None:
     """Return the plan of a folder, None where there is none yet."""
-    if not (folder / NAME).exists():
+    if not (folder / PLAN).exists():
         return None
-    return Plan(**json.loads((folder / NAME).read_text(encoding="utf-8")))
+    return TrainingPlan(**json.loads((folder / PLAN).read_text(encoding="utf-8")))

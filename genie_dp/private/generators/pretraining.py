@@ -1,20 +1,77 @@
-"""Public pretraining: what synthesized rows teach before any private row is seen."""
+"""Public pretraining: what synthesized rows teach before any private row is seen.
 
+What it gave can be kept: runs of the same public rows, model and seed learn them once. Only public
+rows are in these weights, so a folder of them is nobody's secret.
+"""
+
+import hashlib
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
 
-from genie_dp.learn.loop import Progress, Run, TrainSettings
-from genie_dp.learn.metrics import Listener
-from genie_dp.private.generators.kept_pretraining import keep, place_of, take
-from genie_dp.private.generators.sequences import Encoded, Sequences, collate
-from genie_dp.private.generators.stages import Labelled, Stage, encoded
-from genie_dp.private.generators.tokenizer import Piece, PublicTokenizer, Tokenizer
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.models.loop import Listener, Run, TrainingProgress, TrainSettings
+from genie_dp.models.saved import put_all, weights, write_weights
+from genie_dp.private.generators.models import Sequences, collate
+from genie_dp.private.generators.stages import EncodedRow, LabelledRow, Stage, encode_row
+from genie_dp.private.generators.tokenizer import PublicTokenizer, Tokenizer, TokenPiece
 from genie_dp.rng import child_seed, stream
+
+
+def weights_file(
+    folder: Path, model: Any, rows: Sequence[EncodedRow], settings: TrainSettings, batch: int
+) -> Path:
+    """Return the file for what a model learns; its name says all that it depends on.
+
+    Args:
+        folder: where such files are kept.
+        model: with the weights that it starts from.
+        rows: as they are learned.
+        settings: how they are learned.
+        batch: rows of a batch.
+    """
+    digest = hashlib.sha256(repr((__version__, torch.__version__, batch)).encode())
+    digest.update(repr(sorted(asdict(settings).items())).encode())
+    for name, x in sorted(weights(model).items()):
+        digest.update(f"{name} {tuple(x.shape)} {x.dtype}".encode())
+        digest.update(x.view(torch.uint8).numpy().tobytes())
+    for row in rows:
+        digest.update(repr((row.tokens, row.scored_from)).encode())
+    return folder / f"{digest.hexdigest()[:32]}.safetensors"
+
+
+def keep_weights(model: Any, place: Path) -> None:
+    """Write the weights of a model; the file appears when it is complete."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    # Of this process alone: another one may be learning the same.
+    partial = place.with_name(f".{place.name}.{os.getpid()}.partial")
+    write_weights(model, partial)
+    partial.replace(place)
+
+
+def take_weights(model: Any, place: Path) -> None:
+    """Give a model the weights of a file.
+
+    Raises:
+        GenieError: H011, the file cannot be read; M001, it holds another network.
+    """
+    try:
+        weights = load_file(str(place))
+    except (OSError, SafetensorError) as error:
+        hint = "delete it: it is made again"
+        raise GenieError(Problem("H011", f"{place} cannot be read: {error}", hint=hint)) from None
+    put_all(model, weights, place.parent)
+    model.eval()
+
 
 # Batches whose rows are sorted by length together: little padding, and still a random order.
 _CHUNK = 32
@@ -23,7 +80,7 @@ _CHUNK = 32
 class EncodedBatches:
     """Batches of encoded rows for the loop, in a new random order each epoch."""
 
-    def __init__(self, rows: Sequence[Encoded], *, size: int = 64, seed: int = 0):
+    def __init__(self, rows: Sequence[EncodedRow], *, size: int = 64, seed: int = 0):
         """Keep the rows; a batch has at most `size`."""
         self.rows, self.size, self.seed = rows, min(size, len(rows)), seed
         self._lengths = np.array([len(row.tokens) for row in rows])
@@ -38,7 +95,7 @@ class EncodedBatches:
         """Return a batch, or a process's rows of it, and its scored tokens."""
         epoch, place = divmod(number, int(self.per_epoch))
         chosen = [self.rows[i] for i in self._order(epoch)[place]]
-        scored = float(sum(row.scored for row in chosen))
+        scored = float(sum(row.scored_count for row in chosen))
         mine = chosen[rank::world]
         return collate(mine or chosen[:1], weights=[] if mine else [0.0]), scored
 
@@ -79,7 +136,7 @@ class _Spelled:
         return self.tokenizer.end
 
     @property
-    def pieces(self) -> Sequence[Piece | None]:
+    def pieces(self) -> Sequence[TokenPiece | None]:
         return self.tokenizer.pieces
 
     def spell(self, word: str) -> tuple[int, ...]:
@@ -92,32 +149,32 @@ class _Spelled:
 
 def public_sequences(
     stage: Stage,
-    rows: Sequence[Labelled],
+    rows: Sequence[LabelledRow],
     tokenizer: Tokenizer,
     *,
     longest: int,
     seed: int = 0,
     spelled: float = 0.03,
-) -> list[Encoded]:
+) -> list[EncodedRow]:
     """Return public rows as a stage learns them; `spelled` is the share of words in pieces."""
     if isinstance(tokenizer, PublicTokenizer) and spelled:
         rng = stream(seed, "spelled", stage.name)
         tokenizer = _Spelled(tokenizer, rng, spelled)
     needs_program = stage.name == "program" or stage.prompt != "nothing"
     usable = (row for row in rows if row.program or not needs_program)
-    return [encoded(stage, row, tokenizer, longest=longest) for row in usable]
+    return [encode_row(stage, row, tokenizer, longest=longest) for row in usable]
 
 
 def pretrain_publicly(
     model: Any,
-    rows: Sequence[Encoded],
+    rows: Sequence[EncodedRow],
     settings: TrainSettings,
     *,
     batch: int = 64,
     folder: Path | None = None,
     kept: Path | None = None,
     listen: Listener | None = None,
-) -> Progress:
+) -> TrainingProgress:
     """Train a model on public rows by the common loop, without noise.
 
     Args:
@@ -129,12 +186,12 @@ def pretrain_publicly(
         kept: where the weights after it are kept and, if the same run was made, taken from.
         listen: is told losses; they are of public rows.
     """
-    place = place_of(kept, model, rows, settings, batch) if kept else None
+    place = weights_file(kept, model, rows, settings, batch) if kept else None
     if place is not None and place.exists():
-        take(model, place)
-        return Progress(used=1.0)
+        take_weights(model, place)
+        return TrainingProgress(used=1.0)
     batches = EncodedBatches(rows, size=batch, seed=settings.seed)
     progress = Run(model, batches, settings, listen=listen).train(folder)
     if place is not None:
-        keep(model, place)
+        keep_weights(model, place)
     return progress

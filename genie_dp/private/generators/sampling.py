@@ -1,52 +1,232 @@
-"""Multinomial sampling and multinomial beams from a causal language model, in batches."""
+"""Multinomial sampling and beams from a causal language model, in batches; under a grammar, too.
+
+A decoding grammar says which tokens of a well-typed program may follow; the tokenizer writes each
+of them in its pieces. A grammar lets free text be copied from a sentence. Here there is none: it is
+given one of placeholders and of a wildcard, and where the wildcard may come, any plain word may be
+written, and any other word that free text of public programs has, such as "7:30".
+"""
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
-from genie_dp.private.generators.causal import CausalLM, State
-from genie_dp.private.generators.constrained import SpelledPrefix, masks
+from genie_dp.languages.base import Allowed, DecodingGrammar, Prefix
+from genie_dp.private.generators.config import SamplingSettings
+from genie_dp.private.generators.models import CausalLM, DecoderState
 from genie_dp.private.generators.tokenizer import Tokenizer
+
+Mask = npt.NDArray[np.bool_]
+# A private-use character: no word of a text, and plain to every language.
+WILDCARD = "\ue000"
+# Words of one free text, and pieces of one word of it.
+_WORDS, _PIECES = 12, 12
+# Masks kept; cleared when full, for a grammar may make sets as it goes.
+_KEPT = 20_000
+# Pieces of ASCII letters, and whole words of any: so that no run of pieces is anything else.
+_PLAIN_PIECE = re.compile(rb"[a-z]+")
+_PLAIN_WORD = re.compile(r"[^\W\d_A-Z]+(?:['-][^\W\d_A-Z]+)*")
+
+
+def is_plain(word: str) -> bool:
+    """Tell whether a word is one that free text may hold: letters, with ' and - between them.
+
+    >>> [is_plain(word) for word in ("o'clock", "NUMBER_0", "@x.f", "2")]
+    [True, False, False, False]
+    """
+    return _PLAIN_WORD.fullmatch(word) is not None
+
+
+@dataclass(slots=True)
+class SpellingNode:
+    """A place in the tree of spelled tokens: the ids that go on, and the token that ends here."""
+
+    following: "dict[int, SpellingNode]" = field(default_factory=dict)
+    token: str = ""
+
+
+class GrammarSpelling:
+    """A grammar seen from a tokenizer. Masks are made once for each set of tokens."""
+
+    def __init__(
+        self,
+        grammar: DecodingGrammar,
+        tokenizer: Tokenizer,
+        *,
+        placeholders: Iterable[str] = (),
+        texts: Iterable[str] = (),
+    ):
+        """Make the sentence that programs copy from.
+
+        Args:
+            grammar: of the language over a library.
+            tokenizer: of the model.
+            placeholders: tokens that programs may hold as they are, such as NUMBER_0.
+            texts: public programs or parts of them, in tokens. What the grammar would copy of them
+                may stand in any free text.
+        """
+        self.grammar, self.tokenizer = grammar, tokenizer
+        copied = {token for text in texts for token in text.split()} - grammar.vocabulary
+        self.words = frozenset(t for t in copied.difference(placeholders) if not is_plain(t))
+        self.size = len(tokenizer.pieces)
+        # An empty word ends each span: placeholders do not follow each other in a text.
+        alone = [part for token in sorted(set(placeholders)) for part in (token, "")]
+        self._sentence = (*alone, *[WILDCARD] * _WORDS)
+        self._trees: dict[frozenset[str], tuple[SpellingNode, Mask]] = {}
+        self.plain_firsts, self.plain_inners = self._plain()
+
+    def _plain(self) -> tuple[Mask, Mask]:
+        firsts, inners = np.zeros(self.size, np.bool_), np.zeros(self.size, np.bool_)
+        for index, piece in enumerate(self.tokenizer.pieces):
+            if piece is None:
+                continue
+            is_letters = _PLAIN_PIECE.fullmatch(piece.text) is not None
+            if not piece.is_first:
+                inners[index] = is_letters
+            elif is_letters:
+                firsts[index] = True
+            elif piece.text:
+                firsts[index] = is_plain(piece.text.decode("utf-8", errors="replace"))
+        return firsts, inners
+
+    def begin(self) -> "SpelledPrefix":
+        """Return the empty prefix."""
+        return SpelledPrefix(self, self.grammar.begin(self._sentence))
+
+    def tree(self, tokens: frozenset[str]) -> tuple[SpellingNode, Mask]:
+        """Return the tree of some tokens as they are spelled, and their first ids."""
+        tree = self._trees.get(tokens)
+        if tree is None:
+            if len(self._trees) >= _KEPT:
+                self._trees.clear()
+            tree = self._trees[tokens] = self._grown(tokens)
+        return tree
+
+    def _grown(self, tokens: Iterable[str]) -> tuple[SpellingNode, Mask]:
+        root = SpellingNode()
+        for token in tokens:
+            node = root
+            for index in self.tokenizer.spell(token):
+                node = node.following.setdefault(index, SpellingNode())
+            node.token = token
+        mask = np.zeros(self.size, np.bool_)
+        mask[list(root.following)] = True
+        return root, mask
+
+
+class SpelledPrefix:
+    """A program so far, by ids; immutable, so that the hypotheses of a beam may share it.
+
+    Attributes:
+        allowed: what may come after the last whole token.
+        nodes: places in the trees of the tokens that may have been begun.
+        text: the word that was begun, if it may be one of a free text, else None.
+        count: ids of the token that was begun.
+    """
+
+    __slots__ = ("allowed", "count", "nodes", "prefix", "spelling", "text")
+
+    def __init__(
+        self,
+        spelling: GrammarSpelling,
+        prefix: Prefix,
+        nodes: Sequence[SpellingNode] = (),
+        text: bytes | None = None,
+        count: int = 0,
+    ):
+        """Keep the parts."""
+        self.spelling, self.prefix, self.nodes = spelling, prefix, nodes
+        self.text, self.count = text, count
+        self.allowed: Allowed = prefix.allowed
+
+    def mark(self, row: Mask, *, closing: bool = False) -> None:
+        """Set True what may come next in a row (V,) that is all False.
+
+        Where the program may end while `closing`, it must, and no word is made longer.
+        """
+        following = self._after() if self.count else self.prefix
+        end = self.spelling.tokenizer.end
+        if following is not None:
+            row[end] = following.allowed.end
+            if closing and row[end]:
+                return
+            self._mark_firsts(row, following.allowed)
+        for node in self.nodes:
+            row[list(node.following)] = True
+        if self.text is not None and self.count < _PIECES and not closing:
+            row |= self.spelling.plain_inners
+
+    def _mark_firsts(self, row: Mask, allowed: Allowed) -> None:
+        row |= self.spelling.tree(allowed.fixed)[1]
+        if allowed.copied:
+            row |= self.spelling.tree(allowed.copied - {WILDCARD})[1]
+        if WILDCARD in allowed.copied:
+            row |= self.spelling.plain_firsts
+            row |= self.spelling.tree(self.spelling.words)[1]
+
+    def _after(self) -> Prefix | None:
+        """Return the prefix after the token that was begun, None where it is not whole."""
+        word = next((node.token for node in self.nodes if node.token), "")
+        if not word and self.text is None:
+            return None
+        word = word or (self.text or b"").decode()
+        is_known = word in self.allowed.fixed or word in self.allowed.copied
+        return self.prefix.then(word if is_known else WILDCARD)
+
+    def then(self, index: int) -> "SpelledPrefix":
+        """Return the prefix with one more id, not the end.
+
+        Raises:
+            ValueError: the id stands for no text, or its token may not come here.
+        """
+        piece = self.spelling.tokenizer.pieces[index]
+        if piece is None:
+            raise ValueError(f"expected the id of a piece, got {index}")
+        if not piece.is_first:
+            nodes = [n.following[index] for n in self.nodes if index in n.following]
+            text = None
+            if self.text is not None and self.spelling.plain_inners[index]:
+                text = self.text + piece.text
+            return self._with(self.prefix, nodes, text, self.count + 1)
+        before = self._after() if self.count else self.prefix
+        if before is None:
+            raise ValueError("expected the rest of a token, got the beginning of another")
+        allowed = before.allowed
+        roots = [self.spelling.tree(allowed.fixed)[0]]
+        roots.append(self.spelling.tree(allowed.copied - {WILDCARD})[0])
+        is_free = WILDCARD in allowed.copied
+        if is_free:
+            roots.append(self.spelling.tree(self.spelling.words)[0])
+        nodes = [root.following[index] for root in roots if index in root.following]
+        is_plain_word = is_free and self.spelling.plain_firsts[index]
+        return self._with(before, nodes, piece.text if is_plain_word else None, 1)
+
+    def _with(
+        self, prefix: Prefix, nodes: Sequence[SpellingNode], text: bytes | None, count: int
+    ) -> "SpelledPrefix":
+        if not nodes and text is None:
+            raise ValueError("expected an id that is allowed here")
+        return SpelledPrefix(self.spelling, prefix, nodes, text, count)
+
+
+def mask_rows(prefixes: Sequence[SpelledPrefix], *, closing: Sequence[bool]) -> Mask:
+    """Return (rows, V): what each prefix allows next; see `SpelledPrefix.mark`."""
+    out = np.zeros((len(prefixes), prefixes[0].spelling.size), np.bool_)
+    for row, prefix, must_end in zip(out, prefixes, closing, strict=True):
+        prefix.mark(row, closing=must_end)
+    return out
+
 
 # Ids of a program under a grammar; more than grammars let it have (ThingTalk: 400 tokens).
 BOUND = 4000
 
 
 @dataclass(frozen=True, slots=True)
-class SamplingSettings:
-    """How to draw.
-
-    Attributes:
-        width: hypotheses of a sequence; 1 is plain multinomial sampling. With more, twice as many
-            are drawn of all continuations without putting back, the likeliest go on, and of those
-            that ended the likeliest per id is taken (`beam_sample` of Hugging Face; the paper has
-            1 for programs and 5 for utterances, section 4.3).
-        temperature: logits are divided by it.
-        top_k: only so many ids may come; 0 for all.
-        top_p: only the likeliest ids may come that have this share together (Holtzman et al.,
-            2020); 1 for all.
-        longest: ids, the end included, after which a sequence is cut. Under a grammar it goes on
-            to the next place where it may end instead.
-    """
-
-    width: int = 1
-    temperature: float = 1.0
-    top_k: int = 0
-    top_p: float = 1.0
-    longest: int = 128
-
-    def __post_init__(self) -> None:
-        """Refuse what nothing can be drawn with."""
-        if min(self.width, self.longest) < 1 or self.top_k < 0:
-            raise ValueError(f"width and longest must be positive, top_k >= 0: {self}")
-        if self.temperature <= 0 or not 0 < self.top_p <= 1:
-            raise ValueError(f"expected temperature > 0 and 0 < top_p <= 1: {self}")
-
-
-@dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnIds:
     """A sequence that was drawn.
 
     Attributes:
@@ -60,11 +240,11 @@ class Drawn:
     ended: bool
 
 
-def kept(logits: torch.Tensor, settings: SamplingSettings) -> torch.Tensor:
+def restrict_scores(logits: torch.Tensor, settings: SamplingSettings) -> torch.Tensor:
     """Return (R, V) log-probabilities after temperature, top-k and top-p; -inf for the rest.
 
     >>> logits = torch.tensor([[0.5, 0.25, 0.125, 0.125]]).log()
-    >>> kept(logits, SamplingSettings(top_p=0.6)).exp().tolist()[0][2:]
+    >>> restrict_scores(logits, SamplingSettings(top_p=0.6)).exp().tolist()[0][2:]
     [0.0, 0.0]
     """
     scores = logits.double() / settings.temperature
@@ -80,7 +260,7 @@ def kept(logits: torch.Tensor, settings: SamplingSettings) -> torch.Tensor:
 
 
 @dataclass(slots=True)
-class _Live:
+class _Hypothesis:
     """A hypothesis that goes on; `row` is where its state is."""
 
     ids: tuple[int, ...]
@@ -93,11 +273,11 @@ class _Live:
 class _Beam:
     """What is known of one sequence."""
 
-    live: list[_Live]
-    ended: list[Drawn] = field(default_factory=list)
-    cut: list[Drawn] = field(default_factory=list)
+    live: list[_Hypothesis]
+    ended: list[DrawnIds] = field(default_factory=list)
+    cut: list[DrawnIds] = field(default_factory=list)
 
-    def result(self) -> Drawn:
+    def result(self) -> DrawnIds:
         """Return the likeliest per id of those that ended, or of those that were cut.
 
         There is none where nothing could come next: scores of broken weights are no numbers.
@@ -105,10 +285,10 @@ class _Beam:
         return max(self.ended or self.cut, key=_quality, default=_NOTHING)
 
 
-_NOTHING = Drawn((), -math.inf, ended=False)
+_NOTHING = DrawnIds((), -math.inf, ended=False)
 
 
-def _quality(drawn: Drawn) -> float:
+def _quality(drawn: DrawnIds) -> float:
     return drawn.log_probability / (len(drawn.ids) + 1)
 
 
@@ -121,7 +301,7 @@ def draw(
     generator: torch.Generator,
     paths: Sequence[SpelledPrefix] | None = None,
     never: Sequence[int] = (),
-) -> list[Drawn]:
+) -> list[DrawnIds]:
     """Return one sequence for each prompt; all prompts go through the model as one batch.
 
     Args:
@@ -135,10 +315,17 @@ def draw(
     """
     with torch.inference_mode():
         beams = [
-            _Beam([_Live((), 0.0, paths[row] if paths else None, row)])
+            _Beam([_Hypothesis((), 0.0, paths[row] if paths else None, row)])
             for row in range(len(prompts))
         ]
-        _run(model, prompts, beams, (_never(tokenizer, never), tokenizer.end), settings, generator)
+        _run(
+            model,
+            prompts,
+            beams,
+            (_forbid_ids(tokenizer, never), tokenizer.end),
+            settings,
+            generator,
+        )
     return [beam.result() for beam in beams]
 
 
@@ -151,7 +338,7 @@ def _run(
     generator: torch.Generator,
 ) -> None:
     """Take steps until no hypothesis goes on; `special`: which ids never come, and the end."""
-    padded, lengths = _padded(prompts)
+    padded, lengths = _pad(prompts)
     device = model.device
     logits, state = model.start(padded.to(device), lengths.to(device))
     never, end = special
@@ -164,15 +351,15 @@ def _run(
         logits, state = _step(model, state, live)
 
 
-def _never(tokenizer: Tokenizer, more: Sequence[int]) -> torch.Tensor:
+def _forbid_ids(tokenizer: Tokenizer, more: Sequence[int]) -> torch.Tensor:
     """Return (V,): ids that never come."""
-    found = torch.tensor([piece is None for piece in tokenizer.pieces])
-    found[list(more)] = True
-    found[tokenizer.end] = False
-    return found
+    is_forbidden = torch.tensor([piece is None for piece in tokenizer.pieces])
+    is_forbidden[list(more)] = True
+    is_forbidden[tokenizer.end] = False
+    return is_forbidden
 
 
-def _padded(prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+def _pad(prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
     """Return (B, P) ids, padded on the right, and (B,) lengths."""
     lengths = torch.tensor([len(prompt) for prompt in prompts])
     padded = torch.zeros(len(prompts), int(lengths.max()), dtype=torch.int64)
@@ -192,9 +379,9 @@ def _scores(
     paths = [each.path for each in live if each.path is not None]
     if paths:
         closing = [len(each.ids) + 1 >= settings.longest for each in live]
-        allowed = torch.from_numpy(masks(paths, closing=closing))
+        allowed = torch.from_numpy(mask_rows(paths, closing=closing))
         logits = logits.masked_fill(~allowed, -torch.inf)
-    return kept(logits, settings)
+    return restrict_scores(logits, settings)
 
 
 def _advance(
@@ -217,40 +404,40 @@ def _advance(
     for beam in beams:
         last = first + len(beam.live)
         if beam.live:
-            _follow(beam, _best(rows[first:last], count), end, settings)
+            _follow(beam, _best_draws(rows[first:last], count), end, settings)
         first = last
 
 
-def _best(
+def _best_draws(
     rows: Sequence[tuple[list[float], list[float], list[int]]], count: int
 ) -> list[tuple[float, int, int]]:
     """Return (score, hypothesis, id) of the draws with the largest noisy scores."""
-    found = [
+    draws = [
         (noisy, score, row, index)
         for row, columns in enumerate(rows)
         for noisy, score, index in zip(*columns, strict=True)
         if noisy > -torch.inf
     ]
-    found.sort(reverse=True)
-    return [(score, row, index) for _, score, row, index in found[:count]]
+    draws.sort(reverse=True)
+    return [(score, row, index) for _, score, row, index in draws[:count]]
 
 
 def _follow(
     beam: _Beam, drawn: list[tuple[float, int, int]], end: int, settings: SamplingSettings
 ) -> None:
     """Let the likeliest of what was drawn go on; an end counts among the best `width`."""
-    following: list[_Live] = []
+    following: list[_Hypothesis] = []
     for rank, (score, row, index) in enumerate(sorted(drawn, reverse=True)):
         parent = beam.live[row]
         if index == end:
             if rank < settings.width:
-                beam.ended.append(Drawn(parent.ids, score, ended=True))
+                beam.ended.append(DrawnIds(parent.ids, score, ended=True))
             continue
         if len(following) == settings.width:
             continue
         ids = (*parent.ids, index)
         path = parent.path.then(index) if parent.path else None
-        following.append(_Live(ids, score, path, parent.row))
+        following.append(_Hypothesis(ids, score, path, parent.row))
     beam.live = [each for each in following if not _is_cut(each, beam, settings)]
     if beam.live and len(beam.ended) >= settings.width:
         worst = sorted(map(_quality, beam.ended))[-settings.width]
@@ -258,16 +445,18 @@ def _follow(
             beam.live = []
 
 
-def _is_cut(each: _Live, beam: _Beam, settings: SamplingSettings) -> bool:
+def _is_cut(each: _Hypothesis, beam: _Beam, settings: SamplingSettings) -> bool:
     """Tell whether a hypothesis is too long, and keep it then as one that was cut."""
-    most = BOUND if each.path else settings.longest
-    is_cut = len(each.ids) >= most
+    limit = BOUND if each.path else settings.longest
+    is_cut = len(each.ids) >= limit
     if is_cut:
-        beam.cut.append(Drawn(each.ids, each.score, ended=False))
+        beam.cut.append(DrawnIds(each.ids, each.score, ended=False))
     return is_cut
 
 
-def _step(model: CausalLM, state: State, live: Sequence[_Live]) -> tuple[torch.Tensor, State]:
+def _step(
+    model: CausalLM, state: DecoderState, live: Sequence[_Hypothesis]
+) -> tuple[torch.Tensor, DecoderState]:
     """Return logits and state after the last id of each live hypothesis."""
     where = [each.row for each in live]
     last = torch.tensor([each.ids[-1] for each in live], device=model.device)

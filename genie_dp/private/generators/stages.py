@@ -4,8 +4,32 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from genie_dp.private.generators.encoded import Encoded
 from genie_dp.private.generators.tokenizer import Tokenizer, encode
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedRow:
+    """One row as ids, from BEGIN to END.
+
+    Attributes:
+        tokens: the ids.
+        scored_from: the first place that the model is to predict; what comes before is a prompt.
+    """
+
+    # Ids of private rows are private text: neither a log nor an error shows them.
+    tokens: tuple[int, ...] = field(repr=False)
+    scored_from: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse a row without anything to predict."""
+        if not 1 <= self.scored_from < len(self.tokens):
+            raise ValueError("expected scored_from within the tokens, behind the first")
+
+    @property
+    def scored_count(self) -> int:
+        """Return how many places the model is to predict."""
+        return len(self.tokens) - self.scored_from
+
 
 Kind = Literal["one-stage", "control", "two-stage"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,7 +63,7 @@ STAGES: Mapping[Kind, tuple[Stage, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Labelled:
+class LabelledRow:
     """A row with all that a stage may want of it; its text is not shown.
 
     Attributes:
@@ -58,7 +82,7 @@ def needs_programs(kind: Kind) -> bool:
     return kind != "one-stage"
 
 
-def prompt_of(stage: Stage, row: Labelled) -> tuple[str, ...]:
+def prompt_of(stage: Stage, row: LabelledRow) -> tuple[str, ...]:
     """Return the words that a stage is given."""
     match stage.prompt:
         case "nothing":
@@ -69,7 +93,7 @@ def prompt_of(stage: Stage, row: Labelled) -> tuple[str, ...]:
             return row.program
 
 
-def begun(
+def encode_prompt(
     stage: Stage, words: Sequence[str], tokenizer: Tokenizer, *, longest: int
 ) -> tuple[int, ...]:
     """Return the ids before what a stage writes: BEGIN alone, or BEGIN, the prompt and SEPARATOR.
@@ -82,9 +106,9 @@ def begun(
     return (tokenizer.begin, *prompt, tokenizer.separator)
 
 
-def encoded(stage: Stage, row: Labelled, tokenizer: Tokenizer, *, longest: int) -> Encoded:
+def encode_row(stage: Stage, row: LabelledRow, tokenizer: Tokenizer, *, longest: int) -> EncodedRow:
     """Return a row as a stage learns it; what goes beyond `longest` is cut, and has no END then."""
-    before = begun(stage, prompt_of(stage, row), tokenizer, longest=longest)
+    before = encode_prompt(stage, prompt_of(stage, row), tokenizer, longest=longest)
     words = row.program if stage.name == "program" else row.utterance
     tokens = (*before, *encode(words, tokenizer), tokenizer.end)
-    return Encoded(tokens[: longest + 1], len(before))
+    return EncodedRow(tokens[: longest + 1], len(before))

@@ -1,4 +1,8 @@
-"""Words of public rows, and pieces that write every other word: nothing private is in the table."""
+"""Words to ids and back, without loss: nothing private is in a tokenizer.
+
+The own one has words of public rows, and pieces that write every other word; that of a pretrained
+model was learned from public text by others.
+"""
 
 import json
 import re
@@ -15,11 +19,13 @@ PAD, BEGIN, SEPARATOR, END = range(4)
 SPECIAL = ("<pad>", "<s>", "<sep>", "</s>")
 KIND = "genie_dp.PublicTokenizer"
 _BYTES = 256
+# Folder, inside a generator, of a model of Hugging Face and its tokenizer.
+BASE = "base"
 # Longest piece, in characters, that is learned: whole stems are words, not pieces.
 _LONGEST_PIECE = 5
 
 
-class Piece(NamedTuple):
+class TokenPiece(NamedTuple):
     """What a token writes: bytes of UTF-8, and whether they begin a word."""
 
     text: bytes
@@ -42,7 +48,7 @@ class Tokenizer(Protocol):
         """Return the id after everything."""
 
     @property
-    def pieces(self) -> Sequence[Piece | None]:
+    def pieces(self) -> Sequence[TokenPiece | None]:
         """Return what each id writes; None for those that stand for no text."""
 
     def spell(self, word: str) -> tuple[int, ...]:
@@ -63,16 +69,16 @@ def decode(ids: Iterable[int], tokenizer: Tokenizer) -> tuple[str, ...]:
     Raises:
         ValueError: the ids write no text: broken UTF-8, white space, or nothing.
     """
-    found: list[bytes] = []
+    spelled: list[bytes] = []
     for index in ids:
         piece = tokenizer.pieces[index]
         if piece is None:
             raise ValueError(f"expected ids of text, got {index}")
-        if piece.is_first or not found:
-            found.append(piece.text)
+        if piece.is_first or not spelled:
+            spelled.append(piece.text)
         else:
-            found[-1] += piece.text
-    words = tuple(word.decode("utf-8") for word in found)
+            spelled[-1] += piece.text
+    words = tuple(word.decode("utf-8") for word in spelled)
     if any(word.split() != [word] for word in words):
         raise ValueError("expected words, got white space")
     return words
@@ -106,16 +112,16 @@ class PublicTokenizer:
                 raise ValueError("expected words without white space, none twice")
 
     @cached_property
-    def pieces(self) -> tuple[Piece | None, ...]:
+    def pieces(self) -> tuple[TokenPiece | None, ...]:
         """Return what each id writes: words, bytes that begin one, bytes inside, longer pieces."""
         single = [bytes((value,)) for value in range(_BYTES)]
         return (
             *(None for _ in SPECIAL),
-            *(Piece(word.encode(), True) for word in self.words),
-            *(Piece(byte, True) for byte in single),
-            *(Piece(byte, False) for byte in single),
-            *(Piece(text.encode(), True) for text in self.starts),
-            *(Piece(text.encode(), False) for text in self.inners),
+            *(TokenPiece(word.encode(), True) for word in self.words),
+            *(TokenPiece(byte, True) for byte in single),
+            *(TokenPiece(byte, False) for byte in single),
+            *(TokenPiece(text.encode(), True) for text in self.starts),
+            *(TokenPiece(text.encode(), False) for text in self.inners),
         )
 
     @cached_property
@@ -134,27 +140,27 @@ class PublicTokenizer:
 
     def spell(self, word: str) -> tuple[int, ...]:
         """Return the ids of one word: its own, or those of its pieces, the longest first."""
-        known = self._ids.get(word)
-        return self.pieces_of(word) if known is None else (known,)
+        index = self._ids.get(word)
+        return self.pieces_of(word) if index is None else (index,)
 
     def pieces_of(self, word: str) -> tuple[int, ...]:
         """Return the ids of a word's pieces, as if it were not in the table."""
-        found: list[int] = []
+        ids: list[int] = []
         place = 0
         while place < len(word):
-            table = self._parts[not found]
+            table = self._parts[not ids]
             for length in range(min(_LONGEST_PIECE, len(word) - place), 0, -1):
                 # A lone surrogate is no text; it is written as a question mark.
                 text = word[place : place + length].encode("utf-8", errors="replace")
                 if text in table:
-                    found.append(table[text])
+                    ids.append(table[text])
                     break
             else:
                 length = 1
                 for value in text:
-                    found.append(self._parts[not found][bytes((value,))])
+                    ids.append(self._parts[not ids][bytes((value,))])
             place += length
-        return tuple(found)
+        return tuple(ids)
 
     def save(self, folder: Path) -> None:
         """Write `tokenizer.json`."""
@@ -231,3 +237,118 @@ def _substrings(word: str) -> Iterable[tuple[bool, str]]:
     for start in range(len(word)):
         for length in range(2, min(_LONGEST_PIECE, len(word) - start) + 1):
             yield start == 0, word[start : start + length]
+
+
+# What byte-level tokenizers and SentencePiece write for a space before a word.
+_BYTE_LEVEL, _SENTENCE_PIECE = "Ġ", "▁"
+
+
+class PretrainedTokenizer:
+    """A tokenizer of transformers, word by word; a Tokenizer.
+
+    Each word is cut in pieces by itself, with a space before it, so that a word has the same ids
+    wherever it stands. It was learned from public text by others.
+    """
+
+    def __init__(self, base: str):
+        """Read the tokenizer.
+
+        Raises:
+            GenieError: H005, there is none, or it cannot write every word.
+        """
+        from transformers import AutoTokenizer
+
+        try:
+            self.tokenizer: Any = AutoTokenizer.from_pretrained(base)
+        except (OSError, ValueError) as problem:
+            raise _unusable(base, str(problem)) from problem
+        self._is_byte_level = _BYTE_LEVEL in "".join(self.tokenizer.get_vocab())
+        self._spelled: dict[str, tuple[int, ...]] = {}
+        end = self.tokenizer.eos_token_id
+        parts = self._parts
+        newline = parts.get(TokenPiece(b"\n", False))
+        # No word has a space; the byte of one is the mark of a beginning.
+        others = (value for value in range(256) if value != ord(" "))
+        missing = [value for value in others if TokenPiece(bytes((value,)), False) not in parts]
+        if end is None or newline is None or missing or TokenPiece(b"", True) not in parts:
+            raise _unusable(base, "no end token, or no token for each byte")
+        self.separator: int = newline
+        self.end: int = end
+        begin = self.tokenizer.bos_token_id
+        self.begin: int = end if begin is None else begin
+
+    @cached_property
+    def pieces(self) -> tuple[TokenPiece | None, ...]:
+        """Return what each id writes."""
+        special = set(self.tokenizer.all_special_ids)
+        names: list[str] = self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))
+        return tuple(
+            None if index in special else self._piece(name) for index, name in enumerate(names)
+        )
+
+    def _piece(self, name: str) -> TokenPiece | None:
+        if self._is_byte_level:
+            is_first = name.startswith(_BYTE_LEVEL)
+            rest = name[1:] if is_first else name
+            try:
+                return TokenPiece(bytes(_VALUES[character] for character in rest), is_first)
+            except KeyError:  # an added token that is no run of bytes
+                return None
+        if len(name) == 6 and name.startswith("<0x") and name.endswith(">"):
+            return TokenPiece(bytes((int(name[3:5], 16),)), False)
+        is_first = name.startswith(_SENTENCE_PIECE)
+        return TokenPiece((name[1:] if is_first else name).encode(), is_first)
+
+    @cached_property
+    def _parts(self) -> Mapping[TokenPiece, int]:
+        # The first of several ids for one piece: "a" goes before "<0x61>".
+        indexes: dict[TokenPiece, int] = {}
+        for index, piece in enumerate(self.pieces):
+            if piece is not None:
+                indexes.setdefault(piece, index)
+        return indexes
+
+    def spell(self, word: str) -> tuple[int, ...]:
+        """Return the ids of one word; byte by byte where the tokenizer would change it."""
+        ids = self._spelled.get(word)
+        if ids is None:
+            ids = self._spelled[word] = self._fresh(word)
+        return ids
+
+    def _fresh(self, word: str) -> tuple[int, ...]:
+        text = word.encode("utf-8", errors="replace")
+        for way in (f" {word}", word):
+            # Not verbose: it would tell how long a private word is.
+            read = self.tokenizer(way, add_special_tokens=False, verbose=False)
+            ids: list[int] = read.input_ids
+            pieces = [self.pieces[index] for index in ids]
+            own_pieces = [piece for piece in pieces if piece is not None]
+            starts = [piece.is_first for piece in own_pieces]
+            is_whole = b"".join(piece.text for piece in own_pieces) == text and len(
+                own_pieces
+            ) == len(ids)
+            if is_whole and starts[:1] == [True] and not any(starts[1:]):
+                return tuple(ids)
+        single = (self._parts[TokenPiece(bytes((value,)), False)] for value in text)
+        return (self._parts[TokenPiece(b"", True)], *single)
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer's own files into `folder/base`."""
+        self.tokenizer.save_pretrained(folder / BASE)
+
+
+def _byte_values() -> Mapping[str, int]:
+    """Return which byte each character of a byte-level token stands for (GPT-2's table)."""
+    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    values = {chr(value): value for value in printed}
+    hidden = [value for value in range(256) if value not in printed]
+    return values | {chr(256 + i): value for i, value in enumerate(hidden)}
+
+
+_VALUES = _byte_values()
+
+
+def _unusable(base: str, what: str) -> GenieError:
+    message = f"expected a tokenizer that writes every word in {base!r}, got: {what}"
+    hint = "take a model with a byte-level tokenizer, or one with bytes as fallback, such as gpt2"
+    return GenieError(Problem("H005", message, hint=hint))

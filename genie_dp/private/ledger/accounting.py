@@ -11,13 +11,14 @@ import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger.mechanisms import (
     Exponential,
     Gaussian,
@@ -58,22 +59,22 @@ def epsilon_of(
     if accountant not in ACCOUNTANTS:
         raise ValueError(f"accountant must be one of {ACCOUNTANTS}, got {accountant!r}")
     # Sorted, so that the order of spends does not decide how floats are rounded.
-    every = sorted(mechanisms, key=repr)
+    composed = sorted(mechanisms, key=repr)
     if not 0 <= delta < 1:
         raise ValueError(f"delta must lie in [0, 1), got {delta}")
     # A (0, delta)-DP mechanism adds its delta to any composition's (Dwork et al., 2010, III.3).
-    delta -= sum(one.delta for one in every if isinstance(one, Threshold))
+    delta -= sum(mechanism.delta for mechanism in composed if isinstance(mechanism, Threshold))
     if delta < 0:
         return math.inf
-    every = [one for one in every if not isinstance(one, Threshold)]
-    pure = float(sum(map(_pure_epsilon, every)))
-    if not every or delta == 0:
+    composed = [mechanism for mechanism in composed if not isinstance(mechanism, Threshold)]
+    pure = float(sum(map(_pure_epsilon, composed)))
+    if not composed or delta == 0:
         return pure
-    found = _by_rdp(every, delta)
+    epsilon = _by_rdp(composed, delta)
     # Above the largest the other bound stands for both: it is one, too.
-    if accountant == "pld" and min(found, pure) <= _LARGEST:
-        found = min(found, _by_pld(every, delta))
-    return min(found, pure)
+    if accountant == "pld" and min(epsilon, pure) <= _LARGEST:
+        epsilon = min(epsilon, _by_pld(composed, delta))
+    return min(epsilon, pure)
 
 
 def _pure_epsilon(mechanism: Mechanism) -> float:
@@ -122,10 +123,12 @@ def _quiet() -> Iterator[None]:
 
 def _by_pld(mechanisms: Sequence[Mechanism], delta: float) -> float:
     # Of zCDP, rhos add up (Bun and Steinke, 2016, lemma 2.3), which loses less than composing.
-    rho = sum(one.rho for one in mechanisms if isinstance(one, ZeroConcentrated))
-    every: list[Mechanism] = [ZeroConcentrated(rho)] if rho else []
-    every += [one for one in mechanisms if not isinstance(one, ZeroConcentrated)]
-    first, *others = map(_losses, every)
+    rho = sum(mechanism.rho for mechanism in mechanisms if isinstance(mechanism, ZeroConcentrated))
+    composed: list[Mechanism] = [ZeroConcentrated(rho)] if rho else []
+    composed += [
+        mechanism for mechanism in mechanisms if not isinstance(mechanism, ZeroConcentrated)
+    ]
+    first, *others = map(_losses, composed)
     for losses in others:
         first = first.compose(losses)
     return float(first.get_epsilon_for_delta(delta))
@@ -176,10 +179,12 @@ def _dominating(deltas: Callable[[NDArray[np.float64]], Any], last: float) -> An
         last: epsilon from which on it stays what it is there, and minus the first one.
     """
     of = import_module("dp_accounting.pld.pld_pmf")
-    most = math.ceil(last / GRID)
-    grid = np.arange(-most, most + 1, dtype=np.float64) * GRID
-    found = deltas(grid)
-    return of.create_pmf_pessimistic_connect_dots_fixed_gap(GRID, -most, most, found)
+    last_place = math.ceil(last / GRID)
+    grid = np.arange(-last_place, last_place + 1, dtype=np.float64) * GRID
+    divergences = deltas(grid)
+    return of.create_pmf_pessimistic_connect_dots_fixed_gap(
+        GRID, -last_place, last_place, divergences
+    )
 
 
 def concentrated_delta(rho: float, at: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -205,8 +210,8 @@ def concentrated_delta(rho: float, at: NDArray[np.float64]) -> NDArray[np.float6
         falls = 2 * rho * a + rho - epsilon - np.log1p(1 / a) < 0
         low, high = np.where(falls, middle, low), np.where(falls, high, middle)
     a = np.exp(high)
-    found = a * (rho * (1 + a) - epsilon) - np.log(a) - (1 + a) * np.log1p(1 / a)
-    deltas: NDArray[np.float64] = np.minimum.accumulate(np.exp(np.minimum(found, 0.0)))
+    exponents = a * (rho * (1 + a) - epsilon) - np.log(a) - (1 + a) * np.log1p(1 / a)
+    deltas: NDArray[np.float64] = np.minimum.accumulate(np.exp(np.minimum(exponents, 0.0)))
     return deltas
 
 
@@ -230,3 +235,88 @@ def exponential_delta(epsilon: float, at: float) -> float:
         return -math.expm1(at)
     # (e^(epsilon/2) - e^(at/2))^2 / (e^epsilon - 1), without overflow.
     return math.expm1((at - epsilon) / 2) ** 2 / -math.expm1(-epsilon)
+
+
+# Noise multipliers are whole multiples of 1 / FINENESS: four decimals are what people copy.
+FINENESS = 10_000
+# No training survives more noise than this.
+_MOST = 2**20 * FINENESS
+
+
+def noise_multiplier_for(
+    epsilon: float,
+    delta: float,
+    *,
+    rate: float,
+    steps: int,
+    before: Sequence[Mechanism] = (),
+    accountant: Accountant = DEFAULT,
+) -> float:
+    """Return the smallest noise multiplier that keeps the whole within epsilon, at four decimals.
+
+    Args:
+        epsilon, delta: of everything: what is calibrated together with what was spent before.
+        rate: chance of a unit to be in a batch.
+        steps: number of batches.
+        before: mechanisms already spent.
+        accountant: who computes epsilon; RDP asks for more noise.
+
+    Raises:
+        GenieError: epsilon is not finite, or what was spent before leaves nothing (B004); rate or
+            steps are out of range (B002).
+    """
+    if not math.isfinite(epsilon):
+        # No comparison with nan is true: the first noise that is tried would seem to fit.
+        raise GenieError(Problem("B004", f"expected a finite epsilon, got {epsilon}"))
+    spent = epsilon_of(before, delta, accountant)
+    if spent >= epsilon:
+        message = f"epsilon {spent:.4g} is spent already, nothing is left of {epsilon:.4g}"
+        hint = "what was spent stays spent; a budget is for one data set, once"
+        raise GenieError(Problem("B004", message, hint=hint))
+
+    @cache
+    def gap(units: int, by: Accountant) -> float:
+        mechanism = PoissonGaussian(units / FINENESS, rate, steps)
+        return epsilon_of((*before, mechanism), delta, by) - epsilon
+
+    units_of_noise = _smallest(lambda units: gap(units, "rdp"), start=FINENESS)
+    if accountant == "pld":
+        # From the upper bound down: distributions grow without limit as the noise goes to nothing.
+        units_of_noise = _smallest(lambda units: gap(units, "pld"), start=units_of_noise or _MOST)
+    if units_of_noise is None:
+        message = f"no noise gives epsilon {epsilon:.4g} at delta {delta:.4g}"
+        hint = "allow a greater epsilon or delta"
+        raise GenieError(Problem("B004", message, hint=hint))
+    return units_of_noise / FINENESS
+
+
+def _smallest(gap: Callable[[int], float], *, start: int) -> int | None:
+    """Return the smallest number whose gap is not positive, where gaps fall; None if none is.
+
+    Each gap takes a tenth of a second, so they are few: Brent's method, and steps to the very one.
+
+    >>> _smallest(lambda n: 77 / n - 1, start=1000)
+    77
+    """
+    high = start
+    while gap(high) > 0:
+        if high >= _MOST:
+            return None
+        high *= 2
+    low = high
+    while low > 1 and gap(low) <= 0:
+        high, low = low, max(1, low * 3 // 4)
+    smallest = _between(gap, low, high) if gap(low) > 0 else low
+    while gap(smallest) > 0:
+        smallest += 1
+    while smallest > 1 and gap(smallest - 1) <= 0:
+        smallest -= 1
+    return smallest
+
+
+def _between(gap: Callable[[int], float], low: int, high: int) -> int:
+    """Return a number next to where the gap becomes positive, going down from high to low."""
+    brentq = import_module("scipy.optimize").brentq
+    # Without noise epsilon is infinite, which cannot be interpolated.
+    root: float = brentq(lambda x: min(gap(round(x)), 1e6), low, high, xtol=0.5)
+    return math.ceil(root)

@@ -7,9 +7,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.ledger.accounting import Accountant, epsilon_of
+from genie_dp.private.ledger.accounting import Accountant, epsilon_of, noise_multiplier_for
 from genie_dp.private.ledger.budget import Budget
-from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.chain import (
     Book,
     Entry,
@@ -19,26 +18,13 @@ from genie_dp.private.ledger.chain import (
     read_head,
     unseen,
 )
-from genie_dp.private.ledger.files import locked, replace_durably
+from genie_dp.private.ledger.files import hold_lock, replace_durably
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.records import Spent
 from genie_dp.texts import read_text
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 # Sums of floats differ in their last digits from one machine to the next.
 _SLACK = 1 + 1e-9
-
-
-def ledger_of(path: Path) -> Path:
-    """Return where the ledger of a private file lies: beside it, whatever links lead there.
-
-    >>> ledger_of(Path("data/private.jsonl.gz")).as_posix()
-    'data/private.ledger.json'
-    """
-    # By a link, the same rows would have a budget of their own.
-    path = path.resolve() if path.is_symlink() else path
-    plain = path.with_suffix("") if path.suffix in _COMPRESSED else path
-    return plain.with_suffix(".ledger.json")
 
 
 def new_run(purpose: str) -> str:
@@ -68,7 +54,7 @@ class Ledger:
         path = _real(path)
         if not path.parent.is_dir():
             raise GenieError(Problem("B028", f"there is no folder {path.parent}"))
-        with locked(_lock(path)):
+        with hold_lock(_lock(path)):
             if path.exists():
                 hint = "a promise is made once; `genie-dp private budget show` shows it"
                 raise GenieError(Problem("B020", f"{path} exists already", hint=hint))
@@ -129,8 +115,8 @@ class Ledger:
         self, more: Sequence[Mechanism] = (), *, accountant: Accountant | None = None
     ) -> float:
         """Return the epsilon of all spends and of more, at the budget's delta."""
-        every = (*self.mechanisms, *more)
-        return epsilon_of(every, self.budget.delta, accountant or self.budget.accountant)
+        mechanisms = (*self.mechanisms, *more)
+        return epsilon_of(mechanisms, self.budget.delta, accountant or self.budget.accountant)
 
     def noise_multiplier_for(
         self,
@@ -187,21 +173,21 @@ class Ledger:
         """
         planned = tuple(mechanisms)
         _check_words(planned, purpose=purpose, run=run)
-        with locked(_lock(self.path)):
+        with hold_lock(_lock(self.path)):
             self._book = _read(self.path)
             # A run killed between the two files left the second one behind, by one entry at most:
             # no other is added before it counts that.
             self._write_head()
-            known = next((entry for entry in self.entries if entry.run == run), None)
-            if known is None:
+            recorded = next((entry for entry in self.entries if entry.run == run), None)
+            if recorded is None:
                 self.check_fits(planned)
                 self._book = self._book.with_entry(
                     run=run, purpose=purpose, recorded=_now(), mechanisms=planned, rows=rows
                 )
                 self._write()
             else:
-                _check_same(known, planned, purpose)
-        return self._spent_up_to(known.number if known else len(self.links))
+                _check_same(recorded, planned, purpose)
+        return self._spent_up_to(recorded.number if recorded else len(self.links))
 
     def close(self, run: str, released: str) -> None:
         """Record what a run released, by its hash, before it is shown to anybody.
@@ -216,19 +202,19 @@ class Ledger:
         Raises:
             GenieError: the run has released something else (B032); the ledger was changed.
         """
-        with locked(_lock(self.path)):
+        with hold_lock(_lock(self.path)):
             self._book = _read(self.path)
             self._write_head()
             ends = {entry.run: entry.released for entry in self.links if entry.released}
-            known = ends.get(run)
-            if known is None:
+            recorded = ends.get(run)
+            if recorded is None:
                 if not any(entry.run == run for entry in self.entries):
                     raise ValueError(f"the run {run!r} has spent nothing in {self.path}")
                 self._book = self._book.with_entry(
                     run=run, purpose="released", recorded=_now(), released=released
                 )
                 self._write()
-            elif known != released:
+            elif recorded != released:
                 message = f"the run {run!r} has released another result: one payment is for one"
                 hint = "take the result that is there; begin anew for another one, paid again"
                 raise GenieError(Problem("B032", message, hint=hint))
@@ -241,7 +227,7 @@ class Ledger:
             GenieError: the ledger was changed, or lacks entries that the second file counts.
         """
         path = _real(path)
-        with locked(_lock(path)):
+        with hold_lock(_lock(path)):
             book, problems = _looked_at(path)
             if any(problem.code not in ("B017", "B019") for problem in problems):
                 raise GenieError(problems)
@@ -266,7 +252,7 @@ class Ledger:
 
     def _spent_up_to(self, count: int) -> Spent:
         budget = self.budget
-        mechanisms = [one for entry in self.links[:count] for one in entry.mechanisms]
+        mechanisms = [mechanism for entry in self.links[:count] for mechanism in entry.mechanisms]
         return Spent(
             epsilon=epsilon_of(mechanisms, budget.delta, budget.accountant),
             delta=budget.delta,
@@ -323,7 +309,9 @@ def _book_in(path: Path) -> Book:
     try:
         return read_book(read_text(path, code="B010"))
     except GenieError as error:
-        named = [replace(one, message=f"{path}: {one.message}") for one in error.problems]
+        named = [
+            replace(problem, message=f"{path}: {problem.message}") for problem in error.problems
+        ]
         raise GenieError(named) from None
 
 
@@ -336,10 +324,10 @@ def _check_words(planned: Sequence[Mechanism], *, purpose: str, run: str) -> Non
             raise GenieError(Problem("B025", message))
 
 
-def _check_same(known: Entry, planned: Sequence[Mechanism], purpose: str) -> None:
-    if known.mechanisms == tuple(planned) and known.purpose == purpose:
+def _check_same(recorded: Entry, planned: Sequence[Mechanism], purpose: str) -> None:
+    if recorded.mechanisms == tuple(planned) and recorded.purpose == purpose:
         return
-    message = f"run {known.run!r} is recorded with other mechanisms or another purpose"
+    message = f"run {recorded.run!r} is recorded with other mechanisms or another purpose"
     hint = "resume with the settings of the first start, or give the new run another id"
     raise GenieError(Problem("B024", message, hint=hint))
 

@@ -84,22 +84,22 @@ class Budget:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields for JSON, without those that say nothing."""
-        found = asdict(self)
+        facts = asdict(self)
         for name in _MAY_MISS:
-            if not found[name]:
-                del found[name]
-        return found
+            if not facts[name]:
+                del facts[name]
+        return facts
 
     def not_covered(self) -> tuple[str, ...]:
         """Return what the promise does not speak of, in plain words."""
         plural = {"utterance": "utterances", "dialogue": "dialogues"}
-        several = {
+        of_persons = {
             name: (f"a person with several {word}: what they cost adds up",)
             for name, word in plural.items()
         }
         apart = "what is spent on the same rows by other ledgers, beside which this one stands"
         return (
-            *several.get(self.unit, ()),
+            *of_persons.get(self.unit, ()),
             *((apart,) if self.apart else ()),
             "what many people have in common: that is what is learned",
             "whoever reads the private files themselves, or copies of them",
@@ -172,9 +172,9 @@ def budget_from(facts: Mapping[str, Any]) -> Budget:
     Raises:
         GenieError: fields are missing, unknown or out of range (B005).
     """
-    known = {field.name for field in fields(Budget)}
-    if not known - _MAY_MISS <= set(facts) <= known:
-        message = f"a budget has {', '.join(sorted(known))}, got {', '.join(sorted(facts))}"
+    names = {field.name for field in fields(Budget)}
+    if not names - _MAY_MISS <= set(facts) <= names:
+        message = f"a budget has {', '.join(sorted(names))}, got {', '.join(sorted(facts))}"
         raise GenieError(Problem("B005", message))
     return Budget(**facts)
 

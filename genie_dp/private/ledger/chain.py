@@ -56,7 +56,7 @@ class Entry:
             "run": self.run,
             "purpose": self.purpose,
             "recorded": self.recorded,
-            "mechanisms": [one.as_dict() for one in self.mechanisms],
+            "mechanisms": [mechanism.as_dict() for mechanism in self.mechanisms],
             "previous": self.previous,
             "hash": self.hash,
             **{name: value for name, value in more.items() if value},
@@ -84,7 +84,7 @@ class Book:
     @property
     def mechanisms(self) -> tuple[Mechanism, ...]:
         """Return all that was spent, in its order."""
-        return tuple(one for entry in self.entries for one in entry.mechanisms)
+        return tuple(mechanism for entry in self.entries for mechanism in entry.mechanisms)
 
     def head(self) -> Head:
         """Return what the second file should say."""
@@ -157,7 +157,7 @@ def read_book(text: str) -> Book:
     """
     facts = _facts(text)
     hint = "restore the ledger and its head file from a copy that is whole"
-    problems = [replace(one, hint=one.hint or hint) for one in _broken(facts)]
+    problems = [replace(problem, hint=problem.hint or hint) for problem in _broken(facts)]
     if problems:
         raise GenieError(problems)
     match facts:
@@ -200,19 +200,19 @@ def _broken_links(entries: Sequence[Mapping[str, Any]], before: str | None) -> I
     present = {n for entry in entries if isinstance(n := entry.get("number"), int)}
     expected = 1
     for place, entry in enumerate(entries, start=1):
-        number, known = entry.get("number"), entry.get("hash")
+        number, recorded_hash = entry.get("number"), entry.get("hash")
         is_whole = _ENTRY_FIELDS <= set(entry) <= _ENTRY_FIELDS | _MORE_FIELDS
-        if not is_whole or digest(entry) != known or type(number) is not int:
+        if not is_whole or digest(entry) != recorded_hash or type(number) is not int:
             yield Problem("B012", f"entry {place} was changed: its hash is that of other content")
             # What follows it cannot be blamed for that.
             expected, before = expected + 1, None
         elif number == expected:
             if before is not None and entry["previous"] != before:
                 yield Problem("B015", _replaced(number))
-            expected, before = number + 1, known
+            expected, before = number + 1, recorded_hash
         elif number > expected:
             yield from _gap(expected, number, place, present)
-            expected, before = number + 1, known
+            expected, before = number + 1, recorded_hash
         else:
             yield Problem("B014", f"entry {number} stands at place {place}: moved or copied")
 
@@ -224,7 +224,7 @@ def _replaced(number: int) -> str:
 
 
 def _gap(expected: int, number: int, place: int, present: set[int]) -> Iterator[Problem]:
-    missing = [str(one) for one in range(expected, number) if one not in present]
+    missing = [str(missed) for missed in range(expected, number) if missed not in present]
     if missing:
         names = f"{'entry' if len(missing) == 1 else 'entries'} {', '.join(missing)}"
         yield Problem("B013", f"{names} missing before entry {number}: removed")
@@ -242,7 +242,7 @@ def _entry(facts: Mapping[str, Any]) -> Entry:
             "mechanisms": [*mechanisms],
             "previous": str(previous),
             "hash": str(hash),
-        } if all(isinstance(one, dict) for one in mechanisms):
+        } if all(isinstance(mechanism, dict) for mechanism in mechanisms):
             read = tuple(map(from_dict, mechanisms))
             rows, released = facts.get("rows", ""), facts.get("released", "")
             if isinstance(rows, str) and isinstance(released, str):
@@ -282,12 +282,12 @@ def unseen(book: Book, seen: str) -> Problem | None:
 
     At least twelve digits of the hash must be given, so that no two agree by chance.
     """
-    number, _, known = seen.partition(":")
-    if not number.isdecimal() or len(known) < 12:
+    number, _, start = seen.partition(":")
+    if not number.isdecimal() or len(start) < 12:
         hint = "`genie-dp private budget show` prints it: number of entries, colon, hash"
         return Problem("B026", f"expected a head such as 3:1f2e.., got {seen!r}", hint=hint)
-    hashes = {str(place): found for place, found in enumerate(book.hashes())}
-    if hashes.get(number, "").startswith(known):
+    hashes = {str(place): hash for place, hash in enumerate(book.hashes())}
+    if hashes.get(number, "").startswith(start):
         return None
     message = f"the ledger with head {seen} was another one, or entries were removed or rewritten"
     return Problem("B018", message, hint="find the ledger that goes on from that head")

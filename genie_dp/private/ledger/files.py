@@ -15,8 +15,8 @@ WAIT_SECONDS = 60.0
 def replace_durably(path: Path, text: str) -> None:
     """Write a file so that after a kill or a power cut it has its old or its new content, whole.
 
-    Only one process may do so at a time (see `locked`): the temporary name is always the same, so
-    that what a kill leaves behind is overwritten by the next.
+    Only one process may do so at a time (see `hold_lock`): the temporary name is always the same,
+    so that what a kill leaves behind is overwritten by the next.
     """
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("w", encoding="utf-8", newline="\n") as out:
@@ -36,39 +36,42 @@ def _sync(folder: Path) -> None:
 
 
 @contextmanager
-def locked(path: Path, *, wait: float = WAIT_SECONDS) -> Iterator[None]:
+def hold_lock(
+    path: Path, *, wait: float = WAIT_SECONDS, busy: Problem | None = None
+) -> Iterator[None]:
     """Hold the lock file of that name; other processes and threads wait.
 
     It is never removed: whoever removed it could hold another file than the next who comes.
 
     Args:
         wait: seconds until waiting is given up.
+        busy: what is said then.
 
     Raises:
-        GenieError: another process holds it all that time (B006), or the system has no such locks;
-            or it was removed, or its folder was (B029).
+        GenieError: another process holds it all that time (B006, or `busy`), or the system has no
+            such locks; or it was removed, or its folder was (B029).
     """
     try:
         number = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except FileNotFoundError:
-        raise removed(path) from None
+        raise error_of_removed(path) from None
     try:
         give_up = time.monotonic() + wait
-        while not _taken(number):
+        while not _try_lock(number):
             if time.monotonic() > give_up:
                 hint = f"wait for it; `fuser {path}` names the process that holds it"
                 message = f"another process writes the ledger since {wait:g} seconds"
-                raise GenieError(Problem("B006", message, hint=hint))
+                raise GenieError(busy or Problem("B006", message, hint=hint))
             time.sleep(0.005)
         # What is locked now may be nobody's file: the next who comes would lock another.
-        if not _is_there(number, path):
-            raise removed(path)
+        if not _is_still_there(number, path):
+            raise error_of_removed(path)
         yield
     finally:
         os.close(number)
 
 
-def _is_there(number: int, path: Path) -> bool:
+def _is_still_there(number: int, path: Path) -> bool:
     """Tell whether an open file is still the one of that name."""
     try:
         return os.path.samestat(os.fstat(number), path.stat())
@@ -76,7 +79,7 @@ def _is_there(number: int, path: Path) -> bool:
         return False
 
 
-def removed(path: Path) -> GenieError:
+def error_of_removed(path: Path) -> GenieError:
     """Return what is said of a lock, or of a run's name, that is gone with its folder (B029)."""
     message = f"{path.parent}, or the lock in it, was removed meanwhile"
     hint = (
@@ -85,7 +88,7 @@ def removed(path: Path) -> GenieError:
     return GenieError(Problem("B029", message, hint=hint))
 
 
-def _taken(number: int) -> bool:
+def _try_lock(number: int) -> bool:
     try:
         import fcntl
     except ImportError as problem:

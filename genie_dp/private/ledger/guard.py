@@ -10,20 +10,25 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.ledger import marks
-from genie_dp.private.ledger.book import Ledger, ledger_of
+from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.redact.provenance import redaction_of
 from genie_dp.records import Spent
 from genie_dp.run.files import UNREADABLE, unreadable
+from genie_dp.run.manifest import (
+    MANIFEST,
+    PRIVATE,
+    files_behind,
+    ledger_of,
+    ledgers_in,
+    ledgers_named,
+)
 from genie_dp.texts import read_text
 
-# Field of a manifest: the ledgers of the rows that were read.
-PRIVATE = "private"
-_MANIFEST = "manifest.json"
 One = TypeVar("One", covariant=True)
 Other = TypeVar("Other")
 
@@ -39,9 +44,9 @@ class Units(tuple[One, ...]):
 
     def __new__(cls, units: Iterable[One], file: Path | None = None) -> "Units[One]":
         """Return the units of a file, or of none."""
-        found = super().__new__(cls, units)
-        found.file = file
-        return found
+        units_of_file = super().__new__(cls, units)
+        units_of_file.file = file
+        return units_of_file
 
     def each(self, make: Callable[[One], Other]) -> "Units[Other]":
         """Return what is made of each unit: it is of the same file."""
@@ -102,7 +107,7 @@ class Payer:
         if self.file is None or self.ledger.budget.apart:
             spent = self.ledger.spend(mechanisms, purpose=self.purpose, run=run)
         else:
-            mark = marks.marked(self.file, self.said, self.ledger.path, self.ledger.id)
+            mark = marks.mark_rows(self.file, self.said, self.ledger.path, self.ledger.id)
             rows = marks.fingerprint(self.said, mark.key)
             spent = self.ledger.spend(mechanisms, purpose=self.purpose, run=run, rows=rows)
             # Only now is anything learned of them; nothing is released before this returns.
@@ -153,9 +158,9 @@ def paid_by(units: object, spend: Callable[..., Spent]) -> Paying:
         hint = "Payer(Ledger.open(ledger_of(path)), purpose, run)"
         raise GenieError(Problem("B033", message, hint=hint))
     redaction_of(units.file, spend.ledger.budget)
-    said = marks.said_in(units.file)
-    check_ledger(units.file, spend.ledger, lambda: said)
-    return replace(spend, file=units.file, said=said)
+    sentences = marks.said_in(units.file)
+    check_ledger(units.file, spend.ledger, lambda: sentences)
+    return replace(spend, file=units.file, said=sentences)
 
 
 def closing(spend: Callable[..., Spent]) -> Paying:
@@ -177,7 +182,7 @@ def check_ledger(rows: Path, ledger: Ledger, said: Callable[[], frozenset[bytes]
         return
     for mark in marks.known_as(rows, said):
         if mark.id != ledger.id:
-            raise _known(rows, mark)
+            raise _known_elsewhere(rows, mark)
 
 
 def _check_beside(rows: Path, ledger: Path) -> None:
@@ -188,7 +193,7 @@ def _check_beside(rows: Path, ledger: Path) -> None:
         raise GenieError(Problem("B030", message, hint=hint))
 
 
-def _known(rows: Path, mark: marks.Mark) -> GenieError:
+def _known_elsewhere(rows: Path, mark: marks.Mark) -> GenieError:
     message = f"half of the sentences in {rows}, or all, are rows of the ledger {mark.ledger}"
     hint = f"learn from them under that one: --ledger {mark.ledger}"
     if not mark.ledger.exists():
@@ -212,17 +217,17 @@ def ledger_to_spend(rows: Path, ledger: Path | None) -> Path:
     if ledger is not None:
         _check_beside(rows, ledger)
         return ledger
-    found = marks.ledger_by_name(rows)
-    if found is None:
+    named = marks.ledger_by_name(rows)
+    if named is None:
         check_new(rows)
-    return found or ledger_of(rows)
+    return named or ledger_of(rows)
 
 
 def check_new(rows: Path) -> None:
     """Refuse rows that a ledger knows already (B031)."""
     if rows.is_file():
         for mark in marks.known_as(rows, cache(lambda: marks.said_in(rows))):
-            raise _known(rows, mark)
+            raise _known_elsewhere(rows, mark)
 
 
 # ------------------------------------------------------------------------------ public files
@@ -231,26 +236,15 @@ def check_new(rows: Path) -> None:
 def private_of(file: str | Path) -> Path | None:
     """Return the ledger whose rows a file has, or was made of; None for a public one.
 
-    By its name, its links, the marks of rows, and the manifest that a command wrote beside it: its
-    content is not compared with private rows, for a refusal would tell of them.
+    By its name, its links, the marks of rows, the manifest beside it, and the files that this says
+    it was read from: its content is not compared with private rows, for a refusal would tell of
+    them.
     """
-    path = Path(file)
-    if "://" in str(file) or not path.name:
-        return None
-    beside = path.with_name(f"{path.name}.manifest.json")
-    manifests = (beside, path / _MANIFEST, path.parent / _MANIFEST)
-    told = (ledger for manifest in manifests for ledger in _named_in(manifest))
-    return marks.ledger_by_name(path) or next(told, None)
-
-
-def _named_in(manifest: Path) -> list[Path]:
-    """Return the ledgers that a manifest names as those of what was read."""
-    try:
-        facts: Any = json.loads(read_text(manifest)) if manifest.is_file() else None
-    except (ValueError, GenieError):
-        return []  # of no command of ours
-    known = facts.get(PRIVATE) if isinstance(facts, dict) else None
-    return [Path(one) for one in known if isinstance(one, str)] if isinstance(known, list) else []
+    for path in files_behind(file):
+        ledger = marks.ledger_by_name(path) or next(ledgers_named(path), None)
+        if ledger is not None:
+            return ledger
+    return None
 
 
 def doubt_of(file: str | Path, ledger: Path) -> Problem:
@@ -328,14 +322,14 @@ def refuse_learned(parser: Path | None, private: Path | None, *, code: str) -> N
         GenieError: one of these files is private (`private_of`), or holds what the private file
             holds; or the manifest is broken.
     """
-    manifest = None if parser is None else parser / "manifest.json"
+    manifest = None if parser is None else parser / MANIFEST
     if manifest is None or not manifest.is_file():
         return
     learned = _inputs_of(manifest, code)
     digest = None if private is None else _digest(private)
-    known = _named_in(manifest)
-    for file, found in learned.items():
-        if found == digest or known or private_of(file):
+    has_ledgers = ledgers_in(manifest)
+    for file, file_digest in learned.items():
+        if file_digest == digest or has_ledgers or private_of(file):
             message = f"{parser} has learned of private rows, without noise: of {file}"
             hint = "give a parser of rows that may be published, or of those that a generator drew"
             raise GenieError(Problem(code, message, hint=hint))
@@ -345,11 +339,11 @@ def _digest(rows: Path) -> str:
     import smart_open
 
     try:
-        found = hashlib.sha256()
+        sha256 = hashlib.sha256()
         with smart_open.open(str(rows), "rb") as file:
             while block := file.read(1 << 20):
-                found.update(block)
-        return found.hexdigest()
+                sha256.update(block)
+        return sha256.hexdigest()
     except UNREADABLE as error:
         raise GenieError(unreadable(str(rows), error, code="Q001")) from None
 
@@ -357,10 +351,10 @@ def _digest(rows: Path) -> str:
 def _inputs_of(manifest: Path, code: str) -> dict[str, str]:
     """Return the files that a manifest names, with their digests."""
     try:
-        found = json.loads(read_text(manifest, code=code))
+        facts = json.loads(read_text(manifest, code=code))
     except ValueError:
-        found = None
-    inputs = found.get("inputs", {}) if isinstance(found, dict) else None
+        facts = None
+    inputs = facts.get("inputs", {}) if isinstance(facts, dict) else None
     if not isinstance(inputs, dict):
         message = f"{manifest} is broken: it does not tell what the parser has learned of"
         raise GenieError(Problem(code, message, hint="train the parser again"))

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.ledger.book import ledger_of
 from genie_dp.run.files import UNREADABLE, unreadable
+from genie_dp.run.manifest import ledger_of
 
 STATE = "GENIE_DP_STATE"
 _FORMAT = "genie-dp rows 1"
@@ -65,7 +65,7 @@ class Mark:
             "ledger": str(self.ledger),
             "id": self.id,
             "key": self.key.hex(),
-            "files": [list(one) for one in self.files],
+            "files": [list(file) for file in self.files],
             "sketch": sorted(self.sketch),
         }
         return json.dumps(facts) + "\n"
@@ -86,15 +86,12 @@ def said_in(rows: Path) -> frozenset[bytes]:
     import smart_open
 
     try:
+        is_table = ".tsv" in rows.suffixes[-2:]
         with smart_open.open(str(rows), "rb") as lines:
-            found = {_plain(_utterance(line, is_table=_is_table(rows))) for line in lines}
+            sentences = {_plain(_utterance(line, is_table=is_table)) for line in lines}
     except UNREADABLE as error:
         raise GenieError(unreadable(str(rows), error, code="Q001")) from None
-    return frozenset(text.encode() for text in found if text)
-
-
-def _is_table(rows: Path) -> bool:
-    return ".tsv" in rows.suffixes[-2:]
+    return frozenset(text.encode() for text in sentences if text)
 
 
 def _utterance(line: bytes, *, is_table: bool) -> str:
@@ -105,8 +102,8 @@ def _utterance(line: bytes, *, is_table: bool) -> str:
         row = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    found = row.get("utterance") if isinstance(row, dict) else None
-    return found if isinstance(found, str) else text
+    utterance = row.get("utterance") if isinstance(row, dict) else None
+    return utterance if isinstance(utterance, str) else text
 
 
 def _plain(text: str) -> str:
@@ -120,8 +117,10 @@ def _plain(text: str) -> str:
 
 def sketch_of(said: frozenset[bytes], key: bytes) -> Sketch:
     """Return the lowest fingerprints of what is said, by a key."""
-    found = sorted(hashlib.blake2b(one, key=key, digest_size=_BYTES).hexdigest() for one in said)
-    return frozenset(found[:_MOST])
+    fingerprints = sorted(
+        hashlib.blake2b(sentence, key=key, digest_size=_BYTES).hexdigest() for sentence in said
+    )
+    return frozenset(fingerprints[:_MOST])
 
 
 def is_same_data(one: Sketch, other: Sketch) -> bool:
@@ -166,7 +165,7 @@ def state() -> Path:
     return (Path(base) if base else Path.home() / ".local" / "state") / "genie_dp"
 
 
-def _noted(mark: Path) -> Path:
+def _path_in_list(mark: Path) -> Path:
     """Return where the user's list has a mark."""
     name = hashlib.sha256(str(mark.resolve()).encode()).hexdigest()[:16]
     return state() / "rows" / name
@@ -182,8 +181,8 @@ def marks_near(rows: Path) -> Iterator[Mark]:
         except OSError:  # a folder that may not be read has none for us
             continue
         for path in paths:
-            if path not in seen and (found := read_mark(path)):
-                yield found
+            if path not in seen and (mark := read_mark(path)):
+                yield mark
             seen.add(path)
 
 
@@ -232,18 +231,18 @@ def known_as(rows: Path, said: Callable[[], frozenset[bytes]]) -> Iterator[Mark]
 
 def _number(rows: Path) -> tuple[int, int] | None:
     try:
-        found = rows.stat()
+        status = rows.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def ledger_beside(rows: Path) -> Path | None:
     """Return the ledger beside a file, or beside another name of it in its folder."""
     if ledger_of(rows).exists():
         return ledger_of(rows)
-    every = map(ledger_of, _hard_links(rows))
-    return next((ledger for ledger in every if ledger.exists()), None)
+    ledgers = map(ledger_of, _hard_links(rows))
+    return next((ledger for ledger in ledgers if ledger.exists()), None)
 
 
 def ledger_by_name(rows: Path) -> Path | None:
@@ -260,32 +259,32 @@ def _hard_links(rows: Path) -> Iterator[Path]:
     rows = rows.resolve()
     if not rows.is_file() or rows.stat().st_nlink < 2:
         return
-    for other in sorted(rows.parent.iterdir()):
-        if other != rows and not other.is_symlink() and other.is_file() and other.samefile(rows):
-            yield other
+    for name in sorted(rows.parent.iterdir()):
+        if name != rows and not name.is_symlink() and name.is_file() and name.samefile(rows):
+            yield name
 
 
-def marked(rows: Path, said: frozenset[bytes], ledger: Path, id: str) -> Mark:
+def mark_rows(rows: Path, said: frozenset[bytes], ledger: Path, id: str) -> Mark:
     """Return the mark of rows once something is learned from them; it is not written yet."""
-    known = _known(rows, id)
-    if known is None:
+    mark = _find_mark(rows, id)
+    if mark is None:
         path = mark_of(rows).resolve()
         if not os.access(path.parent, os.W_OK):
-            path = _noted(path)
-        known = Mark(path, ledger, id, secrets.token_bytes(32), frozenset(), ())
+            path = _path_in_list(path)
+        mark = Mark(path, ledger, id, secrets.token_bytes(32), frozenset(), ())
     number = _number(rows)
-    every = sorted(known.sketch | sketch_of(said, known.key))
-    files = dict.fromkeys((*known.files, *([number] if number else ())))
+    fingerprints = sorted(mark.sketch | sketch_of(said, mark.key))
+    files = dict.fromkeys((*mark.files, *([number] if number else ())))
     return replace(
-        known, ledger=ledger.resolve(), sketch=frozenset(every[:_MOST]), files=tuple(files)
+        mark, ledger=ledger.resolve(), sketch=frozenset(fingerprints[:_MOST]), files=tuple(files)
     )
 
 
-def _known(rows: Path, id: str) -> Mark | None:
+def _find_mark(rows: Path, id: str) -> Mark | None:
     """Return the mark that rows have for a ledger."""
     path = mark_of(rows).resolve()
-    every = (read_mark(one) for one in (path, _noted(path)))
-    return next((mark for mark in every if mark is not None and mark.id == id), None)
+    marks = (read_mark(file) for file in (path, _path_in_list(path)))
+    return next((mark for mark in marks if mark is not None and mark.id == id), None)
 
 
 def keep(mark: Mark) -> None:
@@ -320,7 +319,7 @@ def _write(path: Path, text: str) -> None:
 
 def _list(mark: Path) -> None:
     """Put a mark into the user's list."""
-    place = _noted(mark)
+    place = _path_in_list(mark)
     if mark == place or (place.is_symlink() and place.resolve() == mark):
         return
     place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -63,9 +63,9 @@ def _fault(name: str, value: Any, kind: type) -> str | None:
         return f"{name} must be greater than 0 and finite, got {value!r}"
     if name == "delta":
         return None if value <= 1 else f"delta must be at most 1, got {value!r}"
-    most = 1 if name == "rate" else _MOST_TIMES if kind is int else _LARGEST
-    if value > most:
-        return f"{name} must be at most {most:,g}, got {value!r}"
+    limit = 1 if name == "rate" else _MOST_TIMES if kind is int else _LARGEST
+    if value > limit:
+        return f"{name} must be at most {limit:,g}, got {value!r}"
     if value < _SMALLEST:
         return f"{name} must be at least {_SMALLEST:g}, got {value!r}"
     return None
@@ -201,19 +201,19 @@ def from_dict(facts: Mapping[str, Any]) -> Mechanism:
     if not isinstance(kind, str) or kind not in KINDS:
         hint = did_you_mean(str(kind), KINDS) or f"kinds are {', '.join(KINDS)}"
         raise GenieError(Problem("B002", f"there is no mechanism {kind!r}", hint=hint))
-    known = {field.name for field in fields(KINDS[kind])}
-    if set(rest) != known:
-        message = f"{kind}: expected {', '.join(sorted(known))}, got {', '.join(sorted(rest))}"
+    names = {field.name for field in fields(KINDS[kind])}
+    if set(rest) != names:
+        message = f"{kind}: expected {', '.join(sorted(names))}, got {', '.join(sorted(rest))}"
         raise GenieError(Problem("B002", message))
     return KINDS[kind](**rest)
 
 
-def told(mechanism: Mechanism) -> str:
+def describe_mechanism(mechanism: Mechanism) -> str:
     """Return the mechanism in words, for tables.
 
-    >>> told(PoissonGaussian(0.96, 0.0153, 660))
+    >>> describe_mechanism(PoissonGaussian(0.96, 0.0153, 660))
     '660 steps of Gaussian noise 0.96 on batches of rate 0.0153'
-    >>> told(Laplace(10.0))
+    >>> describe_mechanism(Laplace(10.0))
     'Laplace noise 10'
     """
     match mechanism:

@@ -1,19 +1,64 @@
 """Several synthetic corpora against one real one: all figures, as plain data."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.metrics import matches
-from genie_dp.private.metrics.corpus import Row, drawn, has_programs, word_counts
-from genie_dp.private.metrics.features import Featuriser
-from genie_dp.private.metrics.intervals import Intervals
-from genie_dp.private.metrics.language_model import CrossFitted, LanguageModel
-from genie_dp.private.metrics.mauve import MauveSettings, mauve
-from genie_dp.private.metrics.programs import Programs, Read
-from genie_dp.private.metrics.types import chi_square, coverage, overlap, precision
+from genie_dp.private.metrics import programs
+from genie_dp.private.metrics.language_model import CrossFitted, SentenceModel
+from genie_dp.private.metrics.mauve import Featuriser, MauveSettings, mauve
+from genie_dp.private.metrics.measures import Intervals, chi_square, coverage, overlap, precision
+from genie_dp.private.metrics.programs import ProgramReader, Read
+from genie_dp.rng import stream
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class ComparedRow:
+    """A sentence with its program.
+
+    Neither is shown: a row may be a private one, and what is shown ends in logs.
+
+    Attributes:
+        utterance: words separated by one space.
+        program: token form, "" for none.
+    """
+
+    utterance: str = field(repr=False)
+    program: str = field(default="", repr=False)
+
+
+def draw_rows(rows: Iterable[ComparedRow], size: int, *, seed: int = 0) -> tuple[ComparedRow, ...]:
+    """Return so many rows, drawn without replacement, whatever the order they come in.
+
+    Overlaps grow with the number of rows (Mireshghallah et al. 2023, B.3), so corpora are compared
+    at one size.
+
+    >>> rows = [ComparedRow("a"), ComparedRow("b"), ComparedRow("c")]
+    >>> draw_rows(rows, 2) == draw_rows(reversed(rows), 2)
+    True
+    """
+    ordered = sorted(rows)
+    if size > len(ordered):
+        raise ValueError(f"expected at most {len(ordered)} rows to draw, got {size}")
+    # The same draw from equal files: a file compared with itself is compared row by row.
+    return tuple(sorted(stream(seed, "metrics", "rows").sample(ordered, size)))
+
+
+def word_counts(rows: Iterable[ComparedRow]) -> Counter[str]:
+    """Return how often each word occurs, "when the text is tokenized using spaces" (section 4.2).
+
+    >>> word_counts([ComparedRow("wake me"), ComparedRow("wake up")])["wake"]
+    2
+    """
+    return Counter(word for row in rows for word in row.utterance.split())
+
+
+def has_programs(rows: Sequence[ComparedRow]) -> bool:
+    """Tell whether every row has a program."""
+    return all(row.program for row in rows)
+
 
 Figure = dict[str, Any]
 Parse = Callable[[Sequence[str]], Sequence[str]]
@@ -25,7 +70,7 @@ class Corpus:
     """The rows of a file, under the name that the report shows."""
 
     name: str
-    rows: tuple[Row, ...] = field(repr=False)
+    rows: tuple[ComparedRow, ...] = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +89,9 @@ class Comparison:
         seed: of the rows drawn.
     """
 
-    programs: Programs | None
+    programs: ProgramReader | None
     featuriser: Featuriser | None
-    model: LanguageModel | None = None
+    model: SentenceModel | None = None
     parse: Parse | None = None
     rows: int = 0
     intervals: Intervals = field(default_factory=Intervals)
@@ -55,7 +100,7 @@ class Comparison:
     seed: int = 0
 
 
-def compared(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> dict[str, Any]:
+def compare_corpora(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> dict[str, Any]:
     """Return the figures of each synthetic corpus; docs/private-evaluation.md lists the fields.
 
     Raises:
@@ -64,10 +109,10 @@ def compared(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> dict
     """
     check(real, synthetic, how)
     size = how.rows or min(len(one.rows) for one in (real, *synthetic))
-    sample = Corpus(real.name, drawn(real.rows, size, seed=how.seed))
+    sample = Corpus(real.name, draw_rows(real.rows, size, seed=how.seed))
     model = how.model or CrossFitted([row.utterance for row in real.rows])
     bench = _Bench(sample, how, model)
-    others = [Corpus(one.name, drawn(one.rows, size, seed=how.seed)) for one in synthetic]
+    others = [Corpus(one.name, draw_rows(one.rows, size, seed=how.seed)) for one in synthetic]
     return {
         "rows": size,
         "featuriser": how.featuriser.name if how.featuriser else None,
@@ -104,7 +149,7 @@ def check(real: Corpus, synthetic: Sequence[Corpus], how: Comparison) -> None:
 class _Bench:
     """The real rows, read once for all comparisons."""
 
-    def __init__(self, real: Corpus, how: Comparison, model: LanguageModel):
+    def __init__(self, real: Corpus, how: Comparison, model: SentenceModel):
         self.real, self.how, self.model = real, how, model
         self.texts = [row.utterance for row in real.rows]
         self.words = word_counts(real.rows)
@@ -120,7 +165,7 @@ class _Bench:
             hint = "name the language of the rows with --language"
             raise GenieError(Problem("J007", message, hint=hint))
 
-    def _parsed(self, rows: Sequence[Row]) -> list[str]:
+    def _parsed(self, rows: Sequence[ComparedRow]) -> list[str]:
         """Return what the parser says of each sentence; it is asked once for each."""
         if not (self.how.parse and self.how.programs):
             return []
@@ -196,15 +241,15 @@ class _Bench:
         yield "chi_square", {"value": chi_square(self.functions, used)}
         for rank in coverage(self.functions, used):
             yield f"top_{rank.k}", {"value": rank.share, "found": rank.found, "of": rank.of}
-        graphs = matches.graph_coverage(self.read, read)
+        graphs = programs.graph_coverage(self.read, read)
         yield "graph_recall", {"value": graphs.recall}
         yield "graph_precision", {"value": graphs.precision}
 
-    def _pairs(self, rows: Sequence[Row], parsed: Sequence[str]) -> dict[str, Figure]:
+    def _pairs(self, rows: Sequence[ComparedRow], parsed: Sequence[str]) -> dict[str, Figure]:
         if not has_programs(rows) or not self.how.programs:
             return {}
-        found = matches.matched([row.program for row in rows], parsed, self.how.programs)
-        return dict(matches.described(found, self.how.intervals))
+        found = programs.match_programs([row.program for row in rows], parsed, self.how.programs)
+        return dict(programs.figures_of_matches(found, self.how.intervals))
 
     def _loss(self, losses: Sequence[tuple[float, int]]) -> Figure:
         return self.how.intervals.ratio([n for n, _ in losses], [float(t) for _, t in losses])

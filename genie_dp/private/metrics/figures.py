@@ -1,8 +1,10 @@
-"""The figures of a comparison: what each is called, what it means, and where it comes from."""
+"""The figures of a comparison: what each is called, what it means, and a page that shows them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from genie_dp.run.page import page_environment
 
 SCHEMA = "genie-dp.private-evaluation/1"
 
@@ -166,3 +168,81 @@ def spread(figure: Mapping[str, Any] | None) -> str:
         case {"deviation": deviation}:
             return f"± {deviation:.3f}"
     return ""
+
+
+def page(result: Mapping[str, Any]) -> str:
+    """Return the page of a result, as the command makes it of `compare.compare_corpora`."""
+    environment = page_environment("genie_dp.private.metrics", spread=spread)
+    columns = [result["real"], *result["synthetic"]]
+    text: str = environment.get_template("comparison.html.jinja").render(
+        result=result,
+        columns=columns,
+        groups=[(title, _told(metrics, columns)) for title, metrics in GROUPS.items()],
+        shown=shown,
+        widths=widths,
+        best=best,
+    )
+    return text
+
+
+def _told(metrics: tuple[Metric, ...], columns: list[Mapping[str, Any]]) -> list[Metric]:
+    return [m for m in metrics if any(m.key in one["figures"] for one in columns)]
+
+
+def best(metric: Metric, result: Mapping[str, Any]) -> frozenset[int]:
+    """Return the places of the best synthetic files; none where all are equal, or one is alone.
+
+    >>> files = [{"figures": {"mauve": {"value": value}}} for value in (0.2, 0.5)]
+    >>> mauve = next(m for m in GROUPS["Sentences"] if m.key == "mauve")
+    >>> best(mauve, {"real": {"figures": {}}, "synthetic": files})
+    frozenset({1})
+    """
+    told = {
+        place: round(one["figures"][metric.key]["value"], 3)
+        for place, one in enumerate(result["synthetic"])
+        if metric.key in one["figures"]
+    }
+    if metric.better == "none" or len(set(told.values())) < 2:
+        return frozenset()
+    real = result["real"]["figures"].get(metric.key, {"value": 0.0})["value"]
+    rank = {"high": lambda v: -v, "low": lambda v: v, "real": lambda v: abs(v - real)}
+    ranked = {place: rank[metric.better](value) for place, value in told.items()}
+    return frozenset(place for place, r in ranked.items() if r == min(ranked.values()))
+
+
+def widths(metric: Metric, columns: list[Mapping[str, Any]]) -> float:
+    """Return what a bar of full width stands for: 1 for shares, else the largest figure.
+
+    >>> loss = next(m for m in GROUPS["Sentences"] if m.key == "loss")
+    >>> widths(loss, [{"figures": {"loss": {"value": 2.0, "high": 2.5}}}])
+    2.5
+    """
+    if metric.is_share:
+        return 1.0
+    figures = [one["figures"][metric.key] for one in columns if metric.key in one["figures"]]
+    return max((f.get("high", f["value"]) for f in figures), default=1.0) or 1.0
+
+
+def table_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines that are printed: figures under each other, files side by side."""
+    columns = [result["real"], *result["synthetic"]]
+    width = max(12, *(len(column["name"]) + 2 for column in columns))
+    yield f"{result['rows']:,} rows of each file"
+    for title, metrics in GROUPS.items():
+        lines = list(_group_lines(metrics, columns, width))
+        if lines:
+            yield f"\n{title:<32}" + "".join(f"{column['name']:>{width}}" for column in columns)
+        yield from lines
+    yield f"\n{result['privacy']['statement']}"
+
+
+def _group_lines(
+    metrics: Sequence[Metric], columns: Sequence[Mapping[str, Any]], width: int
+) -> Iterator[str]:
+    for metric in metrics:
+        figures = [column["figures"].get(metric.key) for column in columns]
+        if any(figures):
+            cells = "".join(f"{shown(metric, figure):>{width}}" for figure in figures)
+            # Beside one file there is room for intervals; the page has all of them.
+            spreads = "   ".join(filter(None, map(spread, figures))) if len(columns) == 2 else ""
+            yield f"  {metric.title:<30}{cells}" + (f"   ({spreads})" if spreads else "")

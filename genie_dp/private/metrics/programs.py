@@ -1,14 +1,19 @@
-"""Programs as they are measured: functions, and the graph without its values."""
+"""Programs as they are measured: functions, graphs without values, and matches of two programs.
+
+Matches are those of Mireshghallah et al. 2023, section 5.4, Table 3.
+"""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import Language
+from genie_dp.languages.library import Library
 from genie_dp.languages.sexpr.ast import Atom, Node, Text, label_index
-from genie_dp.languages.thingtalk.slots import is_slot
+from genie_dp.languages.types import is_slot
+from genie_dp.private.metrics.measures import Intervals
 
 Kind = Literal["valid", "ill-typed", "unreadable"]
 _MOST_KEPT = 50_000
@@ -31,7 +36,7 @@ class Read:
 
 
 @dataclass(slots=True)
-class Programs:
+class ProgramReader:
     """Reads token forms of one language; the last ones are kept.
 
     Attributes:
@@ -39,14 +44,14 @@ class Programs:
     """
 
     language: Language
-    library: Any = None
+    library: Library | None = None
     _kept: dict[str, Read] = field(default_factory=dict, repr=False)
 
     def read(self, text: str) -> Read:
         """Return what is measured of a program.
 
         >>> from genie_dp.languages import get_language
-        >>> programs = Programs(get_language("sexpr"))
+        >>> programs = ProgramReader(get_language("sexpr"))
         >>> programs.read("( f ( g 4L ) )")
         Read(kind='valid', functions=Counter({'f': 1, 'g': 1}), graph='( f ( g NUMBER ) )')
         >>> programs.read("( f").kind
@@ -111,3 +116,105 @@ def _without_words(program: Any) -> Any:
         has_words = any(k != place and isinstance(i, Atom | Text) for k, i in enumerate(items))
         items = [*nodes, Atom("_")] if has_words else nodes
     return replace(program, items=tuple(items))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramMatch:
+    """One program against the right one.
+
+    Attributes:
+        is_same_graph: both are valid, and equal without their values.
+        right, found: functions of the right program, and of the other, each as often as used.
+        common: functions of both, "treating the tree as a bag of nodes".
+    """
+
+    is_same_graph: bool
+    right: int
+    found: int
+    common: int
+
+
+def match(right: Read, found: Read) -> ProgramMatch:
+    """Return what two programs have in common.
+
+    >>> from genie_dp.languages import get_language
+    >>> read = ProgramReader(get_language("sexpr")).read
+    >>> match(read("( f ( g 1L ) )"), read("( f ( h 1L ) ( h 2L ) )"))
+    ProgramMatch(is_same_graph=False, right=2, found=3, common=1)
+    """
+    is_same = right.kind == found.kind == "valid" and right.graph == found.graph
+    common = (right.functions & found.functions).total()
+    return ProgramMatch(is_same, right.functions.total(), found.functions.total(), common)
+
+
+def match_programs(
+    right: Sequence[str], found: Sequence[str], programs: ProgramReader, *, only: str = ""
+) -> list[ProgramMatch]:
+    """Return the matches of programs, row by row.
+
+    Args:
+        right, found: token forms; "" for "no program".
+        only: rows whose right program uses this function, as the breakdown of Table 3.
+    """
+    pairs = zip(right, found, strict=True)
+    read = ((programs.read(r), programs.read(f)) for r, f in pairs)
+    return [match(r, f) for r, f in read if not only or only in r.functions]
+
+
+def figures_of_matches(
+    matches: Sequence[ProgramMatch], intervals: Intervals
+) -> dict[str, dict[str, float]]:
+    """Return the share of equal graphs, and precision and recall of functions.
+
+    Precision and recall are the mean over rows ("macro") and that over all functions ("micro"). A
+    row where nothing was found has precision 0, one where nothing is to be found recall 1.
+
+    >>> matches = [ProgramMatch(True, 2, 2, 2), ProgramMatch(False, 2, 4, 1)]
+    >>> figures = figures_of_matches(matches, Intervals(draws=10))
+    >>> [(name, round(figure["value"], 3)) for name, figure in figures.items()]
+    [('graph_match', 0.5), ('precision', 0.625), ('recall', 0.75), ('micro_precision', 0.5),
+    ('micro_recall', 0.75)]
+    """
+    return {
+        "graph_match": intervals.mean([float(one.is_same_graph) for one in matches]),
+        "precision": intervals.mean([_share(one.common, one.found, one.right) for one in matches]),
+        "recall": intervals.mean([_share(one.common, one.right, 0) for one in matches]),
+        "micro_precision": intervals.ratio(*_sums(matches, [one.found for one in matches])),
+        "micro_recall": intervals.ratio(*_sums(matches, [one.right for one in matches])),
+    }
+
+
+def _share(common: int, of: int, otherwise: int) -> float:
+    if of:
+        return common / of
+    return 0.0 if otherwise else 1.0
+
+
+def _sums(matches: Sequence[ProgramMatch], below: Sequence[int]) -> tuple[list[float], list[float]]:
+    return [float(one.common) for one in matches], [float(count) for count in below]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphCoverage:
+    """Anonymised graphs of two corpora whose rows are no pairs.
+
+    Attributes:
+        recall: share of the real rows whose graph some synthetic row has.
+        precision: share of the synthetic rows whose graph some real row has.
+    """
+
+    recall: float
+    precision: float
+
+
+def graph_coverage(real: Sequence[Read], synthetic: Sequence[Read]) -> GraphCoverage:
+    """Return how many rows have a graph that occurs in the other corpus, too.
+
+    Not in the paper, which compares graphs of parsers only; for it, rows must be pairs.
+    """
+    return GraphCoverage(_met(real, synthetic), _met(synthetic, real))
+
+
+def _met(rows: Sequence[Read], other: Sequence[Read]) -> float:
+    known = {one.graph for one in other if one.kind == "valid"}
+    return sum(one.kind == "valid" and one.graph in known for one in rows) / len(rows)

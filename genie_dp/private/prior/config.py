@@ -1,9 +1,10 @@
-"""Settings of a private prior."""
+"""Settings of a private prior, and of how its programs are said again."""
 
 from dataclasses import dataclass, field
 
-from genie_dp.private.prior.support import Limits
+from genie_dp.private.prior.histogram import CountLimits
 from genie_dp.recipe import Setting, check_settings, setting
+from genie_dp.synthesis.config import ReverseConfig
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +62,17 @@ class PriorConfig:
         """
         check_settings(self)
 
-    def limits(self, *, has_candidates: bool) -> Limits:
+    def limits(self, *, has_candidates: bool) -> CountLimits:
         """Return what a unit adds to, at most; names are counted only if any may be shown."""
         has_names = has_candidates or self.threshold_delta is not None
         missing = self.missing if has_names else 0
-        return Limits(self.functions, self.pairs, missing, counts_units=self.about is None)
+        return CountLimits(self.functions, self.pairs, missing, counts_units=self.about is None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderConfig(ReverseConfig):
+    """By which templates programs are said, and how often."""
+
+    sentences: int = setting(
+        5, "Sentences of each program, at most.", least=1, most=100, metavar="N"
+    )

@@ -1,21 +1,236 @@
-"""One noisy histogram of functions, pairs and missing names: the only look at private rows here."""
+"""One noisy histogram of functions, pairs and missing names: the only look at private rows here.
 
+The bins are public, and a unit adds 1 to a few of them.
+"""
+
+import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from math import comb, sqrt
+from pathlib import Path
 from random import Random
-from typing import Any
+from statistics import NormalDist
+from typing import Any, Literal
 
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages import Language, get_language
+from genie_dp.languages.library import Library
+from genie_dp.private.ledger.guard import Units
 from genie_dp.private.ledger.mechanisms import Gaussian, Laplace, Mechanism, Threshold
-from genie_dp.private.prior.noise import Kind, Noise, norm_of, threshold
-from genie_dp.private.prior.support import ANY, Contribution, Limits, Support, contribution
+from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.private_prior import pair_name, pairs_of
+from genie_dp.texts import read_text
 
+Norm = Literal[1, 2]
+Kind = Literal["gaussian", "laplace"]
+ANY = ""
+"""Name of the bin of units that ask for anything the library lacks."""
 Unit = Sequence[Sequence[str]]
 """The functions of each program of a unit."""
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CountLimits:
+    """How many bins of each sort a unit adds to, at most: they bound what it moves.
+
+    Attributes:
+        functions: functions of the library, those that the unit uses most.
+        pairs: pairs of them in one program; 0 for no pairs.
+        missing: names that the library lacks; 0 to count only whether there is one.
+        counts_units: whether the units themselves are counted.
+    """
+
+    functions: int = 2
+    pairs: int = 1
+    missing: int = 1
+    counts_units: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse limits that are none.
+
+        Raises:
+            ValueError: naming the field and its value.
+        """
+        for name, least in (("functions", 1), ("pairs", 0), ("missing", 0)):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} must be at least {least}, got {getattr(self, name)}")
+
+    def sensitivity(self, norm: Norm) -> float:
+        """Return by how much adding or removing one unit moves the histogram at most.
+
+        Every bin moves by 0 or 1, so the L1 norm is the number of bins and L2 its square root.
+
+        >>> CountLimits(functions=2, pairs=1, missing=0).sensitivity(2)
+        2.0
+        """
+        bins = self.functions + self.pairs + self.missing + 1 + self.counts_units
+        return float(bins) if norm == 1 else sqrt(bins)
+
+
+@dataclass(frozen=True, slots=True)
+class CountedNames:
+    """The public bins.
+
+    Attributes:
+        functions: functions that the library has, sorted.
+        candidates: names that it lacks and that are counted if anybody asks for them, sorted.
+    """
+
+    functions: tuple[str, ...]
+    candidates: tuple[str, ...] = ()
+
+    @classmethod
+    def from_names(cls, functions: Iterable[str], candidates: Iterable[str] = ()) -> "CountedNames":
+        """Return the bins; candidates that the library has are no candidates."""
+        library_functions = tuple(sorted(set(functions)))
+        return cls(library_functions, tuple(sorted(set(candidates) - set(library_functions))))
+
+    @property
+    def pair_count(self) -> int:
+        """Return how many pairs of functions there are."""
+        return comb(len(self.functions), 2)
+
+    def pairs(self) -> Iterator[str]:
+        """Yield the names of all pairs of functions, in order."""
+        for place, first in enumerate(self.functions):
+            for second in self.functions[place + 1 :]:
+                yield pair_name(first, second)
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """The bins to which one unit adds 1, by sort."""
+
+    functions: tuple[str, ...]
+    pairs: tuple[str, ...]
+    missing: tuple[str, ...]
+    lacks_any: bool
+
+    @property
+    def size(self) -> int:
+        """Return how many bins these are."""
+        return len(self.functions) + len(self.pairs) + len(self.missing) + self.lacks_any
+
+
+def contribution(
+    programs: Sequence[Sequence[str]], known: Collection[str], limits: CountLimits
+) -> Contribution:
+    """Return what a unit adds to a histogram: it depends on the unit and public things alone.
+
+    Args:
+        programs: the functions of each of the unit's programs, in program order.
+        known: functions of the library.
+        limits: bins of each sort, at most; what the unit has most often comes first.
+
+    >>> programs = [["@a.b", "@c.d"], ["@c.d", "@no.such"]]
+    >>> found = contribution(programs, {"@a.b", "@c.d"}, CountLimits())
+    >>> found.functions, found.pairs, found.missing
+    (('@c.d', '@a.b'), ('@a.b @c.d',), ('@no.such',))
+    """
+    functions, pairs, missing = Counter[str](), Counter[str](), Counter[str]()
+    for names in programs:
+        distinct = tuple(dict.fromkeys(names))
+        of_library = [name for name in distinct if name in known]
+        functions.update(of_library)
+        pairs.update(pairs_of(of_library))
+        missing.update(name for name in distinct if name not in known)
+    return Contribution(
+        _most(functions, limits.functions),
+        _most(pairs, limits.pairs),
+        _most(missing, limits.missing),
+        bool(missing),
+    )
+
+
+def _most(counts: Counter[str], limit: int) -> tuple[str, ...]:
+    """Return the most frequent names; of equally frequent ones, those met first."""
+    return tuple(name for name, _ in counts.most_common(limit))
+
+
+def norm_of(kind: Kind) -> Norm:
+    """Return the norm in which sensitivities are meant, for Gaussian or Laplace noise."""
+    return 2 if kind == "gaussian" else 1
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Noise that is added to each bin.
+
+    Attributes:
+        kind: gaussian, for sensitivities in L2; laplace, for those in L1.
+        scale: its standard deviation, or Laplace's b; in units.
+    """
+
+    kind: Kind
+    scale: float
+
+    @property
+    def deviation(self) -> float:
+        """Return the standard deviation.
+
+        >>> round(Noise("laplace", 2.0).deviation, 3)
+        2.828
+        """
+        return self.scale if self.kind == "gaussian" else self.scale * math.sqrt(2)
+
+    def beyond(self, value: float) -> float:
+        """Return the probability of noise greater than a value.
+
+        >>> Noise("gaussian", 1.0).beyond(0.0), round(Noise("laplace", 1.0).beyond(3.0), 4)
+        (0.5, 0.0249)
+        """
+        if self.scale == 0:
+            return float(value < 0)
+        z = value / self.scale
+        if self.kind == "gaussian":
+            return 0.5 * math.erfc(z / math.sqrt(2))
+        return 0.5 * math.exp(-z) if z >= 0 else 1 - 0.5 * math.exp(z)
+
+    def quantile(self, beyond: float) -> float:
+        """Return the value that noise is greater than with a probability below 1/2.
+
+        >>> round(Noise("gaussian", 10.0).quantile(0.025), 2)
+        19.6
+        """
+        if self.kind == "gaussian":
+            return -self.scale * NormalDist().inv_cdf(beyond)
+        return -self.scale * math.log(2 * beyond)
+
+    def draw(self, rng: Random) -> float:
+        """Return noise from a generator, which is the system's unless a test says otherwise."""
+        if self.kind == "gaussian":
+            # Both of a pair of Box and Muller's: none is left in the generator, where it would be
+            # noise that is known. What low bits tell, those who draw round away.
+            return self.scale * (rng.gauss(0, 1) + rng.gauss(0, 1)) / math.sqrt(2)
+        return self.scale * (rng.expovariate(1.0) - rng.expovariate(1.0))
+
+
+def threshold(noise: Noise, names: int, delta: float) -> int:
+    """Return the count that a name not known beforehand must reach to be shown.
+
+    A name that one unit alone has is shown with the probability that 1 plus noise, rounded to a
+    whole number, reaches it; of `names` such names of a unit one at least is shown with at most
+    `delta` (Korolova et al., WWW 2009; Wilkins et al., 2024, for Gaussian noise).
+
+    >>> threshold(Noise("gaussian", 5.0), 1, 1e-6)
+    26
+    """
+    single = -math.expm1(math.log1p(-delta) / names)
+    least = math.ceil(1.5 + noise.quantile(single))
+    while leak(noise, names, least) > delta:  # rounding of the quantile
+        least += 1
+    return least
+
+
+def leak(noise: Noise, names: int, threshold: int) -> float:
+    """Return the probability that a name of one unit alone is shown at a threshold."""
+    single = noise.beyond(threshold - 1.5)
+    return -math.expm1(names * math.log1p(-single))
+
+
+@dataclass(frozen=True, slots=True)
+class CountPlan:
     """All that is public about a release, settled before private rows are read.
 
     Attributes:
@@ -27,8 +242,8 @@ class Plan:
             is not in the support.
     """
 
-    support: Support
-    limits: Limits
+    support: CountedNames
+    limits: CountLimits
     kind: Kind
     multiplier: float
     threshold_delta: float = 0.0
@@ -42,8 +257,8 @@ class Plan:
     def mechanisms(self) -> tuple[Mechanism, ...]:
         """Return what the release is for a ledger."""
         is_gaussian = self.kind == "gaussian"
-        found: Mechanism = (Gaussian if is_gaussian else Laplace)(self.multiplier)
-        return (found, Threshold(self.threshold_delta)) if self.least else (found,)
+        noisy_sum: Mechanism = (Gaussian if is_gaussian else Laplace)(self.multiplier)
+        return (noisy_sum, Threshold(self.threshold_delta)) if self.least else (noisy_sum,)
 
     @property
     def least(self) -> int:
@@ -54,7 +269,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Released:
+class NoisyCounts:
     """Noisy counts of units: nothing exact.
 
     Attributes:
@@ -78,7 +293,7 @@ class Released:
 
 
 @dataclass(slots=True)
-class Counts:
+class UnitCounts:
     """Exact counts: never written, never shown."""
 
     functions: Counter[str] = field(default_factory=Counter, repr=False)
@@ -86,24 +301,24 @@ class Counts:
     missing: Counter[str] = field(default_factory=Counter, repr=False)
     units: int = field(default=0, repr=False)
 
-    def add(self, one: Contribution) -> None:
+    def add(self, unit: Contribution) -> None:
         """Add a unit."""
-        self.functions.update(one.functions)
-        self.pairs.update(one.pairs)
-        self.missing.update((*one.missing, *([ANY] if one.lacks_any else [])))
+        self.functions.update(unit.functions)
+        self.pairs.update(unit.pairs)
+        self.missing.update((*unit.missing, *([ANY] if unit.lacks_any else [])))
         self.units += 1
 
 
-def count(units: Iterable[Unit], support: Support, limits: Limits) -> Counts:
+def count(units: Iterable[Unit], support: CountedNames, limits: CountLimits) -> UnitCounts:
     """Return the exact counts of private units."""
-    known = frozenset(support.functions)
-    found = Counts()
+    functions = frozenset(support.functions)
+    counts = UnitCounts()
     for unit in units:
-        found.add(contribution(unit, known, limits))
-    return found
+        counts.add(contribution(unit, functions, limits))
+    return counts
 
 
-def release(units: Iterable[Unit], plan: Plan, rng: Random) -> Released:
+def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> NoisyCounts:
     """Return the noisy counts of units; what it costs must have been recorded before.
 
     Counts are rounded to whole numbers, so that low bits of the noise tell nothing (Mironov, CCS
@@ -116,35 +331,110 @@ def release(units: Iterable[Unit], plan: Plan, rng: Random) -> Released:
         rng: the system's generator; another one only in tests.
     """
     counts = count(units, plan.support, plan.limits)
-    noisy = _Noisy(plan.noise, rng)
+    noisy = _NoisyCounter(plan.noise, rng)
     has_pairs, has_names = plan.limits.pairs > 0, plan.limits.missing > 0
     candidates = plan.support.candidates if has_names else ()
-    return Released(
-        dict(noisy.of(plan.support.functions, counts.functions)),
-        dict(noisy.of(plan.support.pairs() if has_pairs else (), counts.pairs)),
-        dict(noisy.of(candidates, counts.missing)),
-        dict(_named(counts.missing, plan, noisy)),
-        noisy.one(counts.missing[ANY]),
-        noisy.one(counts.units) if plan.limits.counts_units else None,
+    return NoisyCounts(
+        dict(noisy.counts_of(plan.support.functions, counts.functions)),
+        dict(noisy.counts_of(plan.support.pairs() if has_pairs else (), counts.pairs)),
+        dict(noisy.counts_of(candidates, counts.missing)),
+        dict(_by_name(counts.missing, plan, noisy)),
+        noisy.count(counts.missing[ANY]),
+        noisy.count(counts.units) if plan.limits.counts_units else None,
     )
 
 
-class _Noisy:
+class _NoisyCounter:
     def __init__(self, noise: Noise, rng: Random):
         self.noise, self.rng = noise, rng
 
-    def one(self, count: int) -> int:
-        return round(count + self.noise.draw(self.rng))
+    def count(self, exact: int) -> int:
+        return round(exact + self.noise.draw(self.rng))
 
-    def of(self, names: Iterable[str], counts: Mapping[str, int]) -> Iterator[tuple[str, int]]:
-        return ((name, self.one(counts.get(name, 0))) for name in names)
+    def counts_of(
+        self, names: Iterable[str], counts: Mapping[str, int]
+    ) -> Iterator[tuple[str, int]]:
+        return ((name, self.count(counts.get(name, 0))) for name in names)
 
 
-def _named(missing: Mapping[str, int], plan: Plan, noisy: _Noisy) -> Iterator[tuple[str, int]]:
+def _by_name(
+    missing: Mapping[str, int], plan: CountPlan, noisy: _NoisyCounter
+) -> Iterator[tuple[str, int]]:
     """Yield the names of private rows whose noisy counts reach the threshold, sorted."""
     if not plan.least:
         return
     others = sorted(missing.keys() - {ANY, *plan.support.candidates})
-    for name, number in noisy.of(others, missing):
+    for name, number in noisy.counts_of(others, missing):
         if number >= plan.least:
             yield name, number
+
+
+def functions_of(program: str, language: Language) -> tuple[str, ...]:
+    """Return the functions of a program in either form, in program order; none of what is none.
+
+    >>> from genie_dp.languages import get_language
+    >>> functions_of("now => @com.x.list() => notify", get_language("thingtalk"))
+    ('@com.x.list',)
+    """
+    for read in (language.from_tokens, language.parse):
+        try:
+            return tuple(language.functions(read(program)).elements())
+        except GenieError:
+            continue  # its error holds private text, and goes no further
+    return ()
+
+
+def units_of(source: PrivateSource, language: Language) -> Units[Unit]:
+    """Return the functions of each unit's programs; rows without a program ask for nothing."""
+
+    def functions_of_unit(rows: Sequence[PrivateRow]) -> Unit:
+        return [functions_of(row.program, language) for row in rows if row.program is not None]
+
+    return source.units.each(functions_of_unit)
+
+
+def support_of(
+    library: Library, public: Iterable[str], candidates: Iterable[str], language: str
+) -> CountedNames:
+    """Return the bins: functions of the library, and of public rows in languages without one.
+
+    Args:
+        library: skills, or declarations.
+        public: functions of public rows.
+        candidates: names that the library may lack.
+        language: of the programs.
+
+    Raises:
+        GenieError: F002, there is no function at all.
+    """
+    # Declarations may leave functions out, and often there are none.
+    names = {*library.names(), *(() if get_language(language).has_skills else public)}
+    if not names:
+        hint = "name skills, a file of declarations with nodes, or rows with --public"
+        raise GenieError(Problem("F002", "no function is known to count", hint=hint))
+    return CountedNames.from_names(names, candidates)
+
+
+def read_candidates(path: Path, language: str) -> tuple[str, ...]:
+    """Return the names of a file, one a line; lines that begin with # are left out.
+
+    Raises:
+        GenieError: F003, all lines that name no function.
+    """
+    text = read_text(path)
+    names, problems = [], []
+    is_name = get_language(language).is_function_name
+    for number, line in enumerate(text.splitlines(), 1):
+        name = line.strip()
+        if not name or name.startswith("#"):
+            continue
+        names.append(name)
+        if is_name(name):
+            continue
+        span = Span(str(path), number, 1, number, len(line) + 1)
+        problems.append(
+            Problem("F003", f"expected a function such as @com.x.f, got {name!r}", span)
+        )
+    if problems:
+        raise GenieError(problems, sources={str(path): text})
+    return tuple(names)

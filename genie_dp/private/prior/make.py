@@ -1,26 +1,27 @@
-"""From a release to a prior: frequencies, and by how much synthesis is to change."""
+"""From noisy counts to a prior: frequencies, by how much synthesis is to change, and a report.
+
+Nothing here sees private rows. The report is for the developers of a library: what people ask for,
+and what it lacks.
+"""
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+import numpy as np
+import numpy.typing as npt
+
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.prior.estimate import (
-    MOST_OF_PAIR,
-    Frequencies,
-    made_shares,
-    multipliers,
-    shares,
-)
-from genie_dp.private.prior.histogram import Plan, Released
-from genie_dp.private.prior.noise import norm_of
+from genie_dp.private.prior.histogram import ANY, CountPlan, Noise, NoisyCounts, norm_of
 from genie_dp.private_prior import pairs_of
 from genie_dp.records import Frequency, PrivatePrior, Spent
 
+F64 = npt.NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class PublicFunctions:
     """What public rows have, such as synthesized ones: what multipliers are relative to.
 
     Attributes:
@@ -31,14 +32,14 @@ class Made:
     pairs: Counter[str] = field(default_factory=Counter)
 
     @classmethod
-    def of(cls, rows: Iterable[Sequence[str]]) -> "Made":
+    def from_rows(cls, rows: Iterable[Sequence[str]]) -> "PublicFunctions":
         """Return what rows have, each given by its functions."""
-        found = cls()
+        counts = cls()
         for functions in rows:
             # In their order: a resumed run must find its settings again, and a set has none.
-            found.functions.update(tuple(dict.fromkeys(functions)))
-            found.pairs.update(pairs_of(functions))
-        return found
+            counts.functions.update(tuple(dict.fromkeys(functions)))
+            counts.pairs.update(pairs_of(functions))
+        return counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,12 @@ class Sampled:
 
 
 def prior_of(
-    released: Released,
-    plan: Plan,
+    released: NoisyCounts,
+    plan: CountPlan,
     spent: Spent,
     *,
     about: int | None,
-    made: Made,
+    made: PublicFunctions,
     sampled: Sampled,
 ) -> PrivatePrior:
     """Return the prior of a release: post-processing, which costs nothing.
@@ -76,29 +77,31 @@ def prior_of(
         hint = "give the guarantee of the generator, and rows of a generator with this ledger"
         raise GenieError(Problem("F006", "the sampled rows have no guarantee", hint=hint))
     spent = covering(spent, sampled.spent)
-    found, signal = shares(released, plan)
+    function_shares, signal = shares(released, plan)
     frequencies = Frequencies(released, plan.noise, about)
     own = made_shares(released.functions, made.functions)
     # As far as counts differ by noise, nothing is to change.
-    wanted = {name: signal * found.get(name, 0) + (1 - signal) * own[name] for name in own}
-    weights = multipliers(wanted, own)
+    target_shares = {
+        name: signal * function_shares.get(name, 0) + (1 - signal) * own[name] for name in own
+    }
+    weights = multipliers(target_shares, own)
     pairs = frequencies.pairs()
     # Where noise dominates, a pair that is told may be noise, too: it is to steer nothing.
     steering = pairs if signal else ()
     return PrivatePrior(
         spent,
-        found,
+        function_shares,
         weights,
         _pair_weights(
             {name: released.pairs[name] for name in steering}, released, weights, own, made
         ),
         sampled.programs,
         sampled.utterances,
-        frequencies.of(released.functions),
+        frequencies.share_counts(released.functions),
         _falling(pairs),
         frequencies.missing(),
         round(signal, 4),
-        _told(plan, released, about),
+        _describe_release(plan, released, about),
     )
 
 
@@ -108,10 +111,10 @@ def _falling(frequencies: Mapping[str, Frequency]) -> dict[str, Frequency]:
 
 def _pair_weights(
     counts: Mapping[str, int],
-    released: Released,
+    released: NoisyCounts,
     weights: Mapping[str, float],
     own: Mapping[str, float],
-    made: Made,
+    made: PublicFunctions,
 ) -> dict[str, float]:
     """Return multipliers of pairs, beside those that their functions have already.
 
@@ -119,19 +122,21 @@ def _pair_weights(
     functions are taken to be joined as they come.
     """
     # Noise and all: it cancels in the sum, and would not without the counts below 0.
-    asked = sum(released.functions.values())
+    requests = sum(released.functions.values())
     total = sum(made.functions.values())
-    wanted, had = {}, {}
+    shares_of_pairs, expected_shares = {}, {}
     for name, number in counts.items():
-        one, other = name.split(" ")
-        mean = math.sqrt(weights[one] * weights[other])
-        expected = (1 + made.pairs[name]) / (1 + total) if total else own[one] * own[other]
-        wanted[name], had[name] = number / max(1, asked), expected * mean
-    found = multipliers(wanted, had, MOST_OF_PAIR)
-    return {name: weight for name, weight in sorted(found.items()) if weight != 1}
+        first, second = name.split(" ")
+        mean = math.sqrt(weights[first] * weights[second])
+        expected = (1 + made.pairs[name]) / (1 + total) if total else own[first] * own[second]
+        shares_of_pairs[name], expected_shares[name] = number / max(1, requests), expected * mean
+    weights_of_pairs = multipliers(shares_of_pairs, expected_shares, MOST_OF_PAIR)
+    return {name: weight for name, weight in sorted(weights_of_pairs.items()) if weight != 1}
 
 
-def _told(plan: Plan, released: Released, about: int | None) -> dict[str, object]:
+def _describe_release(
+    plan: CountPlan, released: NoisyCounts, about: int | None
+) -> dict[str, object]:
     """Return how the counts were released, for people and for the next stages."""
     limits = asdict(plan.limits)
     return {
@@ -158,11 +163,229 @@ def covering(ledger: Spent, rows: Spent | None) -> Spent:
         return ledger
     hint = "give rows of a generator that was trained on this private file, with this ledger"
     if (rows.unit, rows.relation) != (ledger.unit, ledger.relation):
-        told = f"{rows.unit}, {rows.relation}, not {ledger.unit}, {ledger.relation}"
-        raise GenieError(Problem("F006", f"the sampled rows are of {told}", hint=hint))
+        units = f"{rows.unit}, {rows.relation}, not {ledger.unit}, {ledger.relation}"
+        raise GenieError(Problem("F006", f"the sampled rows are of {units}", hint=hint))
     if rows.epsilon > ledger.epsilon or rows.delta > ledger.delta:
-        told = f"epsilon {rows.epsilon:.4g} at delta {rows.delta:.4g}"
-        known = f"{ledger.epsilon:.4g} at {ledger.delta:.4g}"
-        message = f"the sampled rows cost {told}, but the ledger knows of {known}"
+        cost = f"epsilon {rows.epsilon:.4g} at delta {rows.delta:.4g}"
+        total = f"{ledger.epsilon:.4g} at {ledger.delta:.4g}"
+        message = f"the sampled rows cost {cost}, but the ledger knows of {total}"
         raise GenieError(Problem("F006", message, hint=hint))
     return ledger
+
+
+# ------------------------------------------------------------ frequencies and multipliers
+
+# Synthesis makes no function more than 20 times as frequent as another (engine.MOST_COPIES).
+MOST = 20.0
+# Of a pair, a few rows are weighed so that they do not lead their batches.
+MOST_OF_PAIR = 4.0
+_OUTSIDE = 0.05  # 95 % intervals
+
+
+def project_shares(counts: F64) -> F64:
+    """Return the nearest counts that are at least 0 and have the same sum ("Norm-Sub").
+
+    All counts lose the same amount and none falls below 0: of what was tried the best estimate
+    where the sum is known well (Wang et al., NDSS 2020, section 4). No count is left where the sum
+    is not positive.
+
+    >>> project_shares(np.array([10.0, 3.0, -1.0, -2.0])).tolist()
+    [8.5, 1.5, 0.0, 0.0]
+    """
+    total = float(counts.sum())
+    if total <= 0:
+        return np.zeros_like(counts)
+    falling = np.sort(counts)[::-1]
+    excess = np.cumsum(falling) - total
+    shares = excess / np.arange(1, len(counts) + 1)
+    last = int(np.flatnonzero(falling > shares)[-1])
+    projected: F64 = np.maximum(counts - shares[last], 0.0)
+    return projected
+
+
+def signal(counts: F64, deviation: float) -> float:
+    """Return which share of what counts differ by is more than noise, between 0 and 1.
+
+    The factor by which the positive-part James-Stein estimator keeps the differences from the mean
+    (Efron and Morris, 1973): 0 where counts differ as noise would make them, 1 without noise. For
+    three counts or less there is no such estimator: noise is taken off as for four.
+
+    >>> signal(np.array([5.0, -3.0, 1.0, 0.0]), 10.0), signal(np.array([500.0, 0.0, 3.0, 1.0]), 0.0)
+    (0.0, 1.0)
+    """
+    freedom = max(1, len(counts) - 3)
+    spread = float(((counts - counts.mean()) ** 2).sum()) if len(counts) else 0.0
+    if spread == 0:
+        return 0.0
+    return max(0.0, 1 - freedom * deviation**2 / spread)
+
+
+def shares(released: NoisyCounts, plan: CountPlan) -> tuple[dict[str, float], float]:
+    """Return the share of each function among all functions asked for, and the signal.
+
+    Shares sum to 1; there are none where the signal is 0.
+    """
+    counts = np.array(list(released.functions.values()), float)
+    projected = project_shares(counts)
+    strength = signal(counts, plan.noise.deviation) if projected.sum() else 0.0
+    if not strength:
+        return {}, 0.0
+    each = (projected / projected.sum()).round(6).tolist()
+    return dict(zip(released.functions, each, strict=True)), strength
+
+
+def multipliers(
+    wanted: Mapping[str, float], made: Mapping[str, float], most: float = MOST
+) -> dict[str, float]:
+    """Return by how much each share is to be multiplied to become the wanted one.
+
+    Bounded by `most` both ways, so that nothing vanishes; exactly 1 where nothing changes.
+
+    >>> multipliers({"@a.b": 0.75, "@c.d": 0.25}, {"@a.b": 0.5, "@c.d": 0.5})
+    {'@a.b': 1.5, '@c.d': 0.5}
+    """
+    factors = {}
+    for name, share in wanted.items():
+        ratio = share / made[name] if made[name] else most
+        factors[name] = (
+            1.0 if math.isclose(ratio, 1.0) else round(min(max(ratio, 1 / most), most), 4)
+        )
+    return factors
+
+
+def made_shares(names: Iterable[str], counts: Mapping[str, int] | None) -> dict[str, float]:
+    """Return the share of each name among synthesized rows, with one more row for each.
+
+    Without counts all names have the same: what `synthesize` makes of them without weights comes
+    near to it, for it balances functions.
+
+    >>> made_shares(["@a.b", "@c.d"], {"@a.b": 5, "@e.f": 9})
+    {'@a.b': 0.8571428571428571, '@c.d': 0.14285714285714285}
+    """
+    counts_of_rows = {name: 1 + (counts or {}).get(name, 0) for name in names}
+    total = sum(counts_of_rows.values())
+    return {name: count / total for name, count in counts_of_rows.items()}
+
+
+# ----------------------------------------------------------------------------- frequencies
+
+
+def frequency(count: float, units: tuple[float, float, float], width: float) -> Frequency:
+    """Return the share of units of a noisy count.
+
+    Args:
+        count: the noisy count.
+        units: how many units there are: the estimate, and its bounds.
+        width: half of the count's interval.
+
+    >>> frequency(40, (1000, 1000, 1000), 15)
+    Frequency(share=0.04, low=0.025, high=0.055)
+    """
+    about, fewest, highest = units
+    return Frequency(
+        _share(count, about), _share(count - width, highest), _share(count + width, fewest)
+    )
+
+
+def _share(count: float, units: float) -> float:
+    return round(min(1.0, max(0.0, count / units)), 6)
+
+
+class Frequencies:
+    """Shares of units with their 95 % intervals."""
+
+    def __init__(self, released: NoisyCounts, noise: Noise, about: int | None):
+        """Settle how many units there are: a public estimate, or the noisy count.
+
+        Where the units were counted with noise, too, each of the two intervals is a 97.5 % one, so
+        that both hold with 95 %.
+        """
+        outside = _OUTSIDE if about is not None else _OUTSIDE / 2
+        self.width = noise.quantile(outside / 2) if noise.scale else 0.0
+        counted = max(1.0, float(about if about is not None else released.units or 0))
+        around = 0.0 if about is not None else self.width
+        self.units = counted, max(1.0, counted - around), counted + around
+        self.released, self.noise = released, noise
+
+    def share_counts(self, counts: Mapping[str, int]) -> dict[str, Frequency]:
+        """Return the frequencies of counts."""
+        return {name: frequency(n, self.units, self.width) for name, n in counts.items()}
+
+    def pairs(self) -> dict[str, Frequency]:
+        """Return those of the certain pairs: noise alone makes one of them in two releases."""
+        counts = self.released.pairs
+        if not counts:
+            return {}
+        least = self.noise.quantile(min(0.4, 0.5 / len(counts))) if self.noise.scale else 0.0
+        return self.share_counts({name: n for name, n in counts.items() if n > least})
+
+    def missing(self) -> dict[str, Frequency]:
+        """Return those of what the library lacks, the most frequent first; "" is any of it."""
+        named = {**self.released.candidates, **self.released.named}
+        order = sorted(named, key=lambda name: (-named[name], name))
+        return self.share_counts(
+            {ANY: self.released.lacking, **{name: named[name] for name in order}}
+        )
+
+
+# -------------------------------------------------------------------------------- in words
+
+MOST_LINES = 20
+
+
+def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]:
+    """Yield the lines of a report; of every list the `most` frequent ones."""
+    unit = f"{prior.spent.unit}s"
+    yield from _guarantee(prior)
+    lacking = dict(prior.missing)
+    any_ = lacking.pop(ANY, None)
+    if any_ is not None:
+        yield ""
+        many = f"{_in_1000(any_.share)} in 1,000 {unit}"
+        yield f"{many} ask for a function that the library lacks {_range(any_)}"
+    yield from _table("functions that it lacks", lacking, unit, most)
+    yield from _table("functions asked for most", prior.functions, unit, most)
+    yield from _table("functions asked for together", prior.pairs, unit, most)
+
+
+def _guarantee(prior: PrivatePrior) -> Iterator[str]:
+    spent, release = prior.spent, prior.release
+    epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
+    yield f"private prior: {epsilon} for each {spent.unit}, {spent.relation}"
+    yield (
+        f"about {release['units']:,} {spent.unit}s ({release['units_are']}), "
+        f"{release['mechanism']} noise of standard deviation {release['noise']:.3g} on each count"
+    )
+    if prior.signal == 0:
+        yield "noise dominates: no function is asked for more than another as far as can be told,"
+        yield "and synthesis stays as it is; more data or a greater epsilon would tell"
+    if prior.programs:
+        yield f"{len(prior.programs):,} programs and sentences of a private generator"
+
+
+def _table(title: str, frequencies: Mapping[str, Frequency], unit: str, most: int) -> Iterator[str]:
+    # What may be nothing at all is no news.
+    certain = [(name, f) for name, f in frequencies.items() if f.low > 0]
+    certain.sort(key=lambda item: (-item[1].share, item[0]))
+    if not certain:
+        return
+    yield ""
+    yield f"{title}, in 1,000 {unit}:"
+    for name, frequency in certain[:most]:
+        yield f"{_in_1000(frequency.share):>8}  {name}  {_range(frequency)}"
+    if len(certain) > most:
+        yield f"          and {len(certain) - most:,} more"
+
+
+def _range(frequency: Frequency) -> str:
+    return f"({_in_1000(frequency.low)} to {_in_1000(frequency.high)})"
+
+
+def _in_1000(share: float) -> str:
+    """Return a share in 1,000.
+
+    >>> _in_1000(0.04), _in_1000(0.0012)
+    ('40', '1.2')
+    """
+    value = 1000 * share
+    return f"{value:.0f}" if value >= 10 or value == round(value) else f"{value:.1f}"

@@ -5,17 +5,34 @@ one. Here the templates say it, so a pair of sentence and program cannot be corr
 post-processing: it costs no privacy.
 """
 
+import json
+import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from hashlib import sha256
 from itertools import islice, pairwise
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from genie_dp.errors import GenieError
-from genie_dp.languages.thingtalk.fills import fills
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import get_language
+from genie_dp.private.prior.config import RenderConfig
+from genie_dp.private_prior import load_prior, load_spent
 from genie_dp.records import Example, Slot
-from genie_dp.synthesis.describe import Describer, Description, Draft
-from genie_dp.synthesis.explain import Explainer, Node
+from genie_dp.rows import from_json, read_rows, rows_format, to_json, write_rows
+from genie_dp.run.collector import leave_to_the_end
+from genie_dp.run.files import open_text, refuse_overlap
+from genie_dp.run.manifest import manifest_of, write_json
+from genie_dp.run.stage import Output, Result, show_progress
+from genie_dp.run.work import enter_work, interruptible, refuse_or_clear
+from genie_dp.run.workers import in_processes
+from genie_dp.synthesis.describe import Describer, Description, DescriptionDraft
+from genie_dp.synthesis.explain import DerivationNode, Explainer
+from genie_dp.templates.inputs import Inputs
 
 # Sentences looked at for each one that is kept: so that they differ in more than a "please".
 _POOL = 12
@@ -24,8 +41,13 @@ _POOL = 12
 _PLACE = 0.02
 
 
+RenderedProgram = tuple[Example, ...] | str
+"""The rows of a program, or why there are none."""
+_SHOWN = 10  # programs that a result names
+
+
 @dataclass(frozen=True, slots=True)
-class Unsaid:
+class UnsaidProgram:
     """A program that no template can say, and why; `times` is how often it was drawn."""
 
     program: str
@@ -49,27 +71,28 @@ class Renderer:
 
     def say(self, program: str) -> tuple[Example, ...] | str:
         """Return rows for a program, the most natural first, or why there are none."""
-        found = self._said(program)
-        return found if isinstance(found, str) else tuple(map(self._row, found))
+        sentences = self._find_sentences(program)
+        return sentences if isinstance(sentences, str) else tuple(map(self._row, sentences))
 
-    def _said(self, program: str) -> list[Description] | str:
+    def _find_sentences(self, program: str) -> list[Description] | str:
         """Return sentences for a program, or why there are none."""
         try:
-            found = self.describer.drafts(program, self.sentences * _POOL)
+            drafts = self.describer.drafts(program, self.sentences * _POOL)
         except GenieError as error:
             return error.problems[0].message
-        first = found[0].described()
+        first = drafts[0].describe()
         if not first.complete:
             return f"no template says: {'; '.join(first.missing)}"
-        clear = (draft.described() for draft in varied(found) if self._is_clear(draft))
+        clear = (draft.describe() for draft in vary_sentences(drafts) if self._is_clear(draft))
         return list(islice(clear, self.sentences)) or "its sentences mean other programs, too"
 
-    def _is_clear(self, one: Draft) -> bool:
-        return self.explainer.meanings(one.utterance) == {one.program}
+    def _is_clear(self, draft: DescriptionDraft) -> bool:
+        return self.explainer.meanings(draft.utterance) == {draft.program}
 
     def _row(self, one: Description) -> Example:
         language, library = self.describer.compiled.language, self.describer.library
         tree = language.from_tokens(one.program)
+        fills = get_language(language.name).fills(tree, library)
         assert one.derivation is not None  # the description is complete
         return Example(
             "",
@@ -80,15 +103,15 @@ class Renderer:
             derivation=tuple(_templates(one.derivation)),
             functions=tuple(language.functions(tree).elements()),
             depth=one.derivation.depth,
-            slots=_slots(language.name, library, tree),
+            slots={token: Slot(type_, parameter) for token, type_, parameter in fills},
         )
 
 
-def numbered(
+def number_rows(
     times: Mapping[str, int],
     said: Callable[[], Iterable[tuple[Example, ...] | str]],
     sentences: int,
-) -> Iterator[Example | Unsaid]:
+) -> Iterator[Example | UnsaidProgram]:
     """Yield the rows of programs with ids and weights, and what could not be said.
 
     The weights of a program's rows sum to as much as it was drawn, however few its rows are, so
@@ -103,12 +126,14 @@ def numbered(
     """
     firsts = tuple(_firsts(said()))
     draws = Counter[int]()
-    for first, drawn in zip(firsts, times.values(), strict=True):
-        draws[first] += drawn
+    for first, times_drawn in zip(firsts, times.values(), strict=True):
+        draws[first] += times_drawn
     mean = sum(times.values()) / max(1, len(draws))
-    for number, ((program, drawn), rows) in enumerate(zip(times.items(), said(), strict=True)):
+    for number, ((program, times_drawn), rows) in enumerate(
+        zip(times.items(), said(), strict=True)
+    ):
         if isinstance(rows, str):
-            yield Unsaid(program, drawn, rows)
+            yield UnsaidProgram(program, times_drawn, rows)
         elif firsts[number] == number:
             weight = round(draws[number] / mean * sentences / len(rows), 4)
             yield from (replace(r, id=f"V{number}-{k}", weight=weight) for k, r in enumerate(rows))
@@ -116,12 +141,12 @@ def numbered(
 
 def _firsts(said: Iterable[tuple[Example, ...] | str]) -> Iterator[int]:
     """Yield for each program the place of the first that is said alike: mostly its own."""
-    met: dict[str, int] = {}
+    first_places: dict[str, int] = {}
     for place, rows in enumerate(said):
         texts = [] if isinstance(rows, str) else [row.utterance for row in rows]
         # A sentence that is kept means one program: where one is known, all are.
-        first = next((met[text] for text in texts if text in met), place)
-        met.update((text, first) for text in texts)
+        first = next((first_places[text] for text in texts if text in first_places), place)
+        first_places.update((text, first) for text in texts)
         yield first
 
 
@@ -133,37 +158,222 @@ class _Said(Protocol):
 _Sentence = TypeVar("_Sentence", bound=_Said)
 
 
-def varied(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
+def vary_sentences(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
     """Yield sentences for one program: the most natural first, then what adds most to those before.
 
     Args:
         found: the sentences, the most natural first.
     """
-    left = {place: _pairs(one.utterance) for place, one in enumerate(found)}
-    met: set[tuple[str, str]] = set()
-    while left:
-        best = max(left, key=lambda place: (_new(left[place], met) - _PLACE * place, -place))
+    neighbours = {place: _neighbours(sentence.utterance) for place, sentence in enumerate(found)}
+    chosen: set[tuple[str, str]] = set()
+    while neighbours:
+        best = max(
+            neighbours,
+            key=lambda place: (_share_of_new(neighbours[place], chosen) - _PLACE * place, -place),
+        )
         yield found[best]
-        met |= left.pop(best)
+        chosen |= neighbours.pop(best)
 
 
-def _new(pairs: frozenset[tuple[str, str]], met: set[tuple[str, str]]) -> float:
+def _share_of_new(pairs: frozenset[tuple[str, str]], met: set[tuple[str, str]]) -> float:
     """Return the share of neighbouring words that no chosen sentence has."""
     return len(pairs - met) / len(pairs) if pairs else 0.0
 
 
-def _pairs(utterance: str) -> frozenset[tuple[str, str]]:
+def _neighbours(utterance: str) -> frozenset[tuple[str, str]]:
     return frozenset(pairwise(("", *utterance.split(), "")))
 
 
-def _templates(node: Node) -> Iterator[str]:
+def _templates(node: DerivationNode) -> Iterator[str]:
     if node.template:
         yield node.template
     for child in node.children:
         yield from _templates(child)
 
 
-def _slots(language: str, library: Any, tree: Any) -> dict[str, Slot]:
-    if language != "thingtalk":
-        return {}
-    return {token: Slot(type_, parameter) for token, type_, parameter in fills(library, tree)}
+# ------------------------------------------------------------------------------------ the stage
+
+
+@dataclass(frozen=True, slots=True)
+class RenderResult(Result):
+    """Programs that were said again.
+
+    Attributes:
+        output: where their rows are.
+        rows, programs: how many there are, and of how many different programs.
+        unsaid: the programs that no template can say, the most frequent first.
+        seconds: how long all took.
+    """
+
+    output: str
+    rows: int
+    programs: int
+    unsaid: tuple[UnsaidProgram, ...]
+    seconds: float
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        place = "stdout" if self.output == "-" else self.output
+        count = self.programs - len(self.unsaid)
+        yield (
+            f"{self.rows:,} sentences for {count:,} of {self.programs:,} programs -> {place} "
+            f"({self.seconds:.1f} s)"
+        )
+        if self.unsaid:
+            yield f"no template can say {len(self.unsaid):,} of them:"
+        for program in self.unsaid[:_SHOWN]:
+            yield f"  {program.times:,} x {program.program}"
+            yield f"      {program.reason}"
+        if len(self.unsaid) > _SHOWN:
+            yield f"  and {len(self.unsaid) - _SHOWN:,} more; --unsaid FILE has them all"
+
+
+def run(
+    config: RenderConfig,
+    source: str,
+    load_inputs: Callable[[], Inputs],
+    output: Output,
+    *,
+    spent: Path | None = None,
+    unsaid: Path | None = None,
+    jobs: int = 1,
+    progress: bool | None = None,
+) -> RenderResult:
+    """Write sentences for the programs of a prior, or of drawn rows; this costs nothing.
+
+    Args:
+        config: by which templates, and how many.
+        source: the file of a prior; or of rows, with their guarantee.
+        load_inputs: reads library and templates, once source and output are known to be good.
+        output: where the rows go.
+        spent: the file of the rows' guarantee.
+        unsaid: a file for the programs that no template can say.
+        jobs: processes; the bytes do not depend on it.
+        progress: whether to show on stderr how far it is; None for on a terminal.
+
+    Raises:
+        GenieError: F007, there are no programs; F001, the file is no prior; D027, an output is an
+            input; the output is there (Y022).
+    """
+    started = time.monotonic()
+    refuse_overlap((output.target, unsaid), (source, spent))
+    needs_file = ["resume"] if output.resume else []
+    format = rows_format(output.target, output.format, what="rendered", needs_file=needs_file)
+    is_file = output.target != "-"
+    if is_file:
+        refuse_or_clear(output.path, output.work, resume=output.resume, overwrite=output.overwrite)
+    drawn_programs, provenance = _read_programs(source, spent)
+    times = Counter(drawn_programs)
+    inputs = load_inputs()
+    describer = Describer.from_inputs(inputs, config)
+    renderer = Renderer(describer, Explainer(describer.compiled), config.sentences)
+    settings = {
+        "version": __version__,
+        "language": inputs.language.name,
+        "inputs": inputs.fingerprint(),
+        "subsets": list(config.subsets),
+        "sentences": config.sentences,
+        "max_depth": config.max_depth,
+        **provenance,
+    }
+    leave_to_the_end()
+
+    def render(programs: Sequence[str]) -> Iterator[RenderedProgram]:
+        rows: Iterable[RenderedProgram] = map(renderer.say, programs)
+        if jobs > 1:
+            rows = in_processes(partial(_say_some, renderer, programs), range(len(programs)), jobs)
+        return show_progress(rows, label="render", total=len(programs), show=progress)
+
+    def write(read: Callable[[], Iterable[RenderedProgram]]) -> tuple[int, list[UnsaidProgram]]:
+        count, missing = 0, []
+
+        def examples() -> Iterator[Example]:
+            nonlocal count
+            for row in number_rows(times, read, config.sentences):
+                if isinstance(row, UnsaidProgram):
+                    missing.append(row)
+                else:
+                    count += 1
+                    yield row
+
+        write_rows((f"{to_json(row)}\n" for row in examples()), "jsonl", output.target, format)
+        missing.sort(key=lambda program: -program.times)
+        if unsaid is not None:
+            with open_text(str(unsaid)) as out:
+                for program in missing:
+                    out.write(f"{program.times}\t{program.program}\t{program.reason}\n")
+        return count, missing
+
+    if is_file:
+        enter_work(output.work, settings, resume=output.resume)
+        lines = output.work / "said.jsonl"
+        with interruptible(output.work):
+            _append_lines(lines, render(tuple(times)[_count_whole_lines(lines) :]))
+            rows, missing = write(partial(_read_lines, lines))
+            counts = {"programs": len(times), "unsaid": len(missing), "rows": rows}
+            facts = {"command": "private render", **settings, "counts": counts}
+            write_json(manifest_of(output.target), facts)
+        shutil.rmtree(output.work)
+    else:
+        rendered = tuple(render(tuple(times)))
+        rows, missing = write(lambda: rendered)
+    seconds = time.monotonic() - started
+    return RenderResult(output.target, rows, len(times), tuple(missing), seconds)
+
+
+def _say_some(
+    renderer: Renderer, programs: Sequence[str], numbers: Sequence[int]
+) -> Iterator[RenderedProgram]:
+    return (renderer.say(programs[number]) for number in numbers)
+
+
+def _read_programs(source: str, spent: Path | None) -> tuple[tuple[str, ...], dict[str, Any]]:
+    """Return the programs, and what the manifest says of where they are from."""
+    if spent is not None:
+        guarantee = load_spent(spent)
+        programs = tuple(row.program for row in read_rows(source) if row.program)
+        digest = sha256(Path(source).read_bytes()).hexdigest()
+        rows = {"sha256": digest, "spent": asdict(guarantee)}
+        facts = {"rows": rows, "spent": asdict(guarantee)}
+    else:
+        file = load_prior(Path(source))
+        programs = file.prior.programs
+        facts = {"prior": file.manifest_fields(), "spent": asdict(file.prior.spent)}
+    if not programs:
+        hint = "put a generator's rows into it: genie-dp private prior --sampled rows.jsonl"
+        raise GenieError(Problem("F007", f"{source} holds no programs", hint=hint))
+    return programs, facts
+
+
+# A line of the work folder is in the run when it is whole; what lies behind the last one was
+# written by a run that was killed in between, and is cut off.
+
+
+def _count_whole_lines(path: Path) -> int:
+    """Return how many programs are done, and cut off what lies behind them."""
+    if not path.exists():
+        return 0
+    count = size = 0
+    with path.open("r+b") as file:
+        for line in file:
+            if line.endswith(b"\n"):
+                count, size = count + 1, size + len(line)
+        file.truncate(size)
+    return count
+
+
+def _append_lines(path: Path, programs: Iterable[RenderedProgram]) -> None:
+    """Write what is found, each as soon as it is: a run may be killed."""
+    with path.open("a", encoding="utf-8", newline="\n") as out:
+        for program in programs:
+            rows = program if isinstance(program, str) else [to_json(row) for row in program]
+            out.write(json.dumps(rows, ensure_ascii=False) + "\n")
+            out.flush()
+
+
+def _read_lines(path: Path) -> Iterator[RenderedProgram]:
+    """Yield what was found for each program, in their order."""
+    with path.open(encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            rows = json.loads(line)
+            yield rows if isinstance(rows, str) else tuple(map(from_json, rows))

@@ -9,32 +9,39 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
-from genie_dp.languages.functions import functions_of
-from genie_dp.private.generators.drawn import drawn_rows
+from genie_dp.languages.library import Library
+from genie_dp.languages.programs import functions_of
+from genie_dp.private.generators.rows import read_drawn_rows
+from genie_dp.private.ledger.accounting import noise_multiplier_for
 from genie_dp.private.ledger.book import Ledger
-from genie_dp.private.ledger.calibration import noise_multiplier_for
 from genie_dp.private.ledger.guard import Payer, Units, closing, paid_by, refuse_private
 from genie_dp.private.ledger.mechanisms import Mechanism
-from genie_dp.private.ledger.once import made_once
+from genie_dp.private.ledger.once import release_once
 from genie_dp.private.prior.config import PriorConfig
-from genie_dp.private.prior.histogram import Plan, Released, Unit, release
-from genie_dp.private.prior.make import Made, Sampled, covering, prior_of
-from genie_dp.private.prior.read import read_candidates, support_of, units_of
-from genie_dp.private.prior.report import lines
-from genie_dp.private.prior.support import Support
+from genie_dp.private.prior.histogram import (
+    CountedNames,
+    CountPlan,
+    NoisyCounts,
+    Unit,
+    read_candidates,
+    release_counts,
+    support_of,
+    units_of,
+)
+from genie_dp.private.prior.make import PublicFunctions, Sampled, covering, describe_prior, prior_of
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
 from genie_dp.private_prior import PriorFile, load_prior, load_spent, save_prior, spent_of
 from genie_dp.records import Example, Spent
-from genie_dp.rows import Rows, format_of, rows_of
-from genie_dp.run.files import refuse_inputs
+from genie_dp.rows import Rows, rows_of
+from genie_dp.run.files import refuse_overlap
 from genie_dp.run.stage import Output, Result
-from genie_dp.run.work import begun, refuse_or_clear
+from genie_dp.run.work import begin_work, refuse_or_clear
 
 PURPOSE = "frequencies of functions"
 Spend = Callable[[Sequence[Mechanism], str], Spent]
@@ -53,7 +60,7 @@ class PriorResult(PriorFile, Result):
 
     def lines(self) -> Iterator[str]:
         """Yield what to tell the developers of the library, then where the prior is."""
-        yield from lines(self.prior)
+        yield from describe_prior(self.prior)
         yield f"{len(self.prior.function_weights):,} functions -> {self.output}"
 
 
@@ -61,7 +68,7 @@ def run(
     config: PriorConfig,
     private: Path,
     ledger: Ledger,
-    library: Any,
+    library: Library,
     output: Output,
     *,
     language: str,
@@ -88,20 +95,22 @@ def run(
 
     Raises:
         GenieError: past the budget (B023), the ledger is another's (B030, B031), what is said to be
-            public is not (F008), the output is there (Y022) or read (F011); docs/prior.md has more.
+            public is not (F008), the output is there (Y022) or read (D027); docs/prior.md has more.
     """
     target = cast("Path", output.path)
-    public_rows = [rows_of(one) for one in public]
-    files = [*(one.path for one in public_rows), candidates, sampled]
+    public_rows = [rows_of(file) for file in public]
+    files = [*(file for rows in public_rows for file in rows.sources), candidates, sampled]
     read = [file for file in files if file is not None]
     refuse_private(read, private, code="F008")
-    refuse_inputs([target], [private, *read, spent, ledger.path])
-    made = Made.of(
+    refuse_overlap([target], [private, *read, spent, ledger.path])
+    public_functions = PublicFunctions.from_rows(
         functions_of(row) for rows in public_rows for row in _public_examples(rows, language)
     )
     names = read_candidates(candidates, language) if candidates else ()
-    drawn = Sampled() if spent is None or sampled is None else _sampled(sampled, spent, ledger)
-    support = support_of(library, made.functions, names, language)
+    sampled_rows = (
+        Sampled() if spent is None or sampled is None else _read_sampled(sampled, spent, ledger)
+    )
+    support = support_of(library, public_functions.functions, names, language)
     plan = _plan(config, ledger, support, has_candidates=candidates is not None)
     settings = {
         "version": __version__,
@@ -110,7 +119,7 @@ def run(
         "about": config.about,
         "limits": asdict(plan.limits),
         "noise": [plan.kind, plan.multiplier, plan.threshold_delta],
-        "public": sha256(repr((support, made, drawn)).encode()).hexdigest(),
+        "public": sha256(repr((support, public_functions, sampled_rows)).encode()).hexdigest(),
     }
 
     def units() -> Units[Unit]:
@@ -118,10 +127,12 @@ def run(
         return units_of(source, get_language(language))
 
     refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
-    with begun(output.work, settings, resume=output.resume) as work:
+    with begin_work(output.work, settings, resume=output.resume) as work:
         released, total = released_once(output.work, plan, units, Payer(ledger, PURPOSE))
         work.keep()
-        prior = prior_of(released, plan, total, about=config.about, made=made, sampled=drawn)
+        prior = prior_of(
+            released, plan, total, about=config.about, made=public_functions, sampled=sampled_rows
+        )
         save_prior(prior, target)
     shutil.rmtree(output.work, ignore_errors=True)  # who went on with this run may be doing so
     written = load_prior(target)
@@ -129,8 +140,8 @@ def run(
 
 
 def released_once(
-    work: Path, plan: Plan, units: Callable[[], Units[Unit]], spend: Spend
-) -> tuple[Released, Spent]:
+    work: Path, plan: CountPlan, units: Callable[[], Units[Unit]], spend: Spend
+) -> tuple[NoisyCounts, Spent]:
     """Return the noisy counts of a work folder, made now or by the run that it is left of.
 
     Args:
@@ -141,46 +152,48 @@ def released_once(
 
     Raises:
         GenieError: F009, the counts were there to be seen and are missing; those of `units`,
-            `paid_by` and `made_once`.
+            `paid_by` and `release_once`.
     """
 
     def text(name: str) -> str:
         private = units()
         spent = paid_by(private, spend)(plan.mechanisms, name)
-        found = release(private, plan, noise("prior"))
-        return json.dumps({"released": found.as_dict(), "spent": asdict(spent)})
+        counts = release_counts(private, plan, noise("prior"))
+        return json.dumps({"released": counts.as_dict(), "spent": asdict(spent)})
 
     close = closing(spend).close
-    kept = json.loads(made_once(work, "prior", text, close, what="counts", code="F009"))
-    return Released(**kept["released"]), spent_of(kept["spent"])
+    released = json.loads(release_once(work, "prior", text, close, what="counts", code="F009"))
+    return NoisyCounts(**released["released"]), spent_of(released["spent"])
 
 
 def _public_examples(rows: Rows, language: str) -> Iterator[Example]:
     """Yield public rows; those of source private are none. TSV does not tell its language."""
-    is_told = rows.path is None or format_of(rows.path) != "tsv"
+    has_language = rows.format != "tsv"
     for row in rows:
         if row.source == "private":
-            message = f"{rows.path or rows} has rows of source private, so it is not public"
+            message = f"{rows.name} has rows of source private, so it is not public"
             raise GenieError(Problem("F008", message, hint="rows of a generator go to --sampled"))
-        yield row if is_told else replace(row, language=language)
+        yield row if has_language else replace(row, language=language)
 
 
-def _sampled(rows: Path, spent: Path, ledger: Ledger) -> Sampled:
+def _read_sampled(rows: Path, spent: Path, ledger: Ledger) -> Sampled:
     guarantee = load_spent(spent)
     covering(ledger.spent(), guarantee)
-    drawn = drawn_rows(rows, guarantee, ledger)
-    programs = tuple(row.program for row in drawn if row.program)
-    return Sampled(programs, tuple(row.utterance for row in drawn), guarantee)
+    examples = read_drawn_rows(rows, guarantee, ledger)
+    programs = tuple(row.program for row in examples if row.program)
+    return Sampled(programs, tuple(row.utterance for row in examples), guarantee)
 
 
-def _plan(config: PriorConfig, ledger: Ledger, support: Support, *, has_candidates: bool) -> Plan:
+def _plan(
+    config: PriorConfig, ledger: Ledger, support: CountedNames, *, has_candidates: bool
+) -> CountPlan:
     threshold = config.threshold_delta or 0.0
     multiplier = 1 / config.epsilon
     if config.mechanism == "gaussian":
         multiplier = _gaussian(config.epsilon, ledger, threshold)
     kind = cast("Literal['gaussian', 'laplace']", config.mechanism)
     limits = config.limits(has_candidates=has_candidates)
-    return Plan(support, limits, kind, multiplier, threshold)
+    return CountPlan(support, limits, kind, multiplier, threshold)
 
 
 def _gaussian(epsilon: float, ledger: Ledger, threshold_delta: float) -> float:

@@ -9,16 +9,29 @@ another; intervals are those of Clopper and Pearson (1934), by texts.
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.private.ledger.guard import refuse_private
+from genie_dp.private.redact.config import PolicyConfig
+from genie_dp.private.redact.detectors import open_detectors
 from genie_dp.private.redact.redactor import Redactor
 from genie_dp.private.redact.rows import MOST, Point
-from genie_dp.private.redact.spans import Detector, Found, Place, Policy, masked, merged
-from genie_dp.private.redact.tagging.generated import Labelled
+from genie_dp.private.redact.sentences import Labelled
+from genie_dp.private.redact.spans import (
+    Detector,
+    Finding,
+    Place,
+    Policy,
+    merge_findings,
+    put_masks,
+)
+from genie_dp.run.files import for_owner_alone, open_text
+from genie_dp.run.stage import Result
 
 SCHEMA = "genie-dp.redaction-policies/1"
 # The conservative policy that takes each text as a whole.
@@ -70,7 +83,7 @@ def rate(found: int, of: int, *, level: float = 0.95) -> Rate:
     return Rate(found, of, low, high)
 
 
-def clustered(counts: Iterable[tuple[int, int]], *, level: float = 0.95) -> Rate:
+def rate_by_text(counts: Iterable[tuple[int, int]], *, level: float = 0.95) -> Rate:
     """Return a share of what comes in texts, with its interval by texts.
 
     Secrets of one text are missed together, or not: a hundred in one text tell no more than one. So
@@ -82,9 +95,9 @@ def clustered(counts: Iterable[tuple[int, int]], *, level: float = 0.95) -> Rate
         counts: (how many, of how many) of each text.
         level: of the interval.
 
-    >>> clustered([(0, 1)] * 100) == rate(0, 100)
+    >>> rate_by_text([(0, 1)] * 100) == rate(0, 100)
     True
-    >>> found = clustered([(0, 100)])
+    >>> found = rate_by_text([(0, 100)])
     >>> found.of, round(found.high, 3)
     (100, 0.975)
     """
@@ -125,7 +138,7 @@ def _above(k: int, n: int, p: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class PolicyFigures:
     """What a policy does to labelled text.
 
     Attributes:
@@ -165,13 +178,13 @@ class Measured:
         }
 
 
-def compared(
+def measure_policies(
     rows: Sequence[Labelled],
     detectors: Sequence[Detector],
     policies: Sequence[Policy],
     *,
     level: float = 0.95,
-) -> list[Measured]:
+) -> list[PolicyFigures]:
     """Return what each policy does, in the order given.
 
     Args:
@@ -208,9 +221,9 @@ def _without_each(row: Labelled) -> Iterator[str]:
     for start, end, _ in row.spans:
         secret = row.text[start:end]
         same = [
-            Found(a, b, kind, 1.0, "label") for a, b, kind in row.spans if row.text[a:b] == secret
+            Finding(a, b, kind, 1.0, "label") for a, b, kind in row.spans if row.text[a:b] == secret
         ]
-        yield masked(row.text, merged(row.text, same))
+        yield put_masks(row.text, merge_findings(row.text, same))
 
 
 def _measured(
@@ -219,7 +232,7 @@ def _measured(
     taken: Sequence[Sequence[Place]],
     differing: Sequence[int],
     level: float,
-) -> Measured:
+) -> PolicyFigures:
     counted = [
         _counted(row, places) | {"differs": (traces, len(row.spans))}
         for row, places, traces in zip(rows, taken, differing, strict=True)
@@ -227,17 +240,17 @@ def _measured(
     kinds = sorted({kind for row in rows for _, _, kind in row.spans})
 
     def share(name: str) -> Rate:
-        return clustered([one.get(name, (0, 0)) for one in counted], level=level)
+        return rate_by_text([one.get(name, (0, 0)) for one in counted], level=level)
 
     figures = {name: share(name) for name in _RATES}
-    return Measured(
+    return PolicyFigures(
         policy, **figures, recall_by_kind={kind: share(f"kind {kind}") for kind in kinds}
     )
 
 
 def _counted(row: Labelled, places: Sequence[Place]) -> dict[str, tuple[int, int]]:
     """Return the figures of one text by name: how many, and of how many."""
-    own = merged(row.text, [Found(a, b, kind, 1.0, "label") for a, b, kind in row.spans])
+    own = merge_findings(row.text, [Finding(a, b, kind, 1.0, "label") for a, b, kind in row.spans])
     whole = [any(a <= start and end <= b for a, b in places) for start, end, _ in row.spans]
     common = [sum(max(0, min(b, y) - max(a, x)) for x, y in own) for a, b in places]
     secrets = len(row.spans)
@@ -301,3 +314,106 @@ def _row(line: bytes) -> Labelled | None:
         for s in spans
     )
     return Labelled(text, tuple(sorted(spans))) if fine else None
+
+
+# ------------------------------------------------------------------------------------ the stage
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyResult(Result):
+    """What policies find in labelled text, and what they miss.
+
+    Attributes:
+        figures: all of them, as the file has them; of private text they are private.
+        output: where they were written; None for nowhere.
+    """
+
+    figures: Mapping[str, Any]
+    output: str | None
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        if self.output not in (None, "-"):
+            yield f"{len(self.figures['policies'])} policies measured -> {self.output}"
+
+    def table(self) -> Iterator[str]:
+        """Yield the figures as text: a policy a line, then its recall by kind."""
+        policies = self.figures["policies"]
+        yield f"{'policy':<12}" + "".join(f"{name:>24}" for name in _COLUMNS)
+        for policy in policies:
+            cells = (_format_rate(policy[name]) for name in _COLUMNS)
+            yield f"{policy['name']:<12}" + "".join(f"{cell:>24}" for cell in cells)
+        yield ""
+        yield f"{'recall of':<12}" + "".join(f"{policy['name']:>24}" for policy in policies)
+        for kind in policies[0]["recall_by_kind"]:
+            cells = (_format_rate(policy["recall_by_kind"][kind]) for policy in policies)
+            yield f"{kind:<12}" + "".join(f"{cell:>24}" for cell in cells)
+
+
+_COLUMNS = ("recall", "gamma", "differs", "precision", "letters", "exact", "exposed")
+
+
+def _format_rate(rate: Mapping[str, Any]) -> str:
+    if rate["value"] is None:
+        return "–"
+    return f"{rate['value']:.3f} ({rate['low']:.3f}–{rate['high']:.3f})"
+
+
+def run(
+    config: PolicyConfig, labelled: Path, output: str | None = None, *, is_public: bool = False
+) -> PolicyResult:
+    """Measure policies on rows whose secrets are labelled.
+
+    Args:
+        config: which policies, and which detectors they ask.
+        labelled: JSONL with utterance and spans.
+        output: the file of the figures; of public text it may be a URL or "-".
+        is_public: everybody may see the labelled text, and so the figures.
+
+    Raises:
+        GenieError: rows with a ledger are not public (E018); figures of private text go to local
+            files only (E015); the output is the labelled text (E016); what is read is no good.
+    """
+    if is_public:
+        refuse_private([labelled], None, code="E018")
+    elif output is None or output == "-" or "://" in output:
+        message = f"figures of private text are written to local files only, got {output}"
+        raise GenieError(Problem("E015", message, hint="name a file beside the private rows"))
+    if output and Path(output).resolve() == labelled.resolve():
+        message = f"{output} is the labelled text itself"
+        raise GenieError(Problem("E016", message, hint="give another file"))
+    detectors = open_detectors(config)
+    policies = [Policy(name, score) for name, score in config.policy]
+    measured = measure_policies(read_labelled(labelled), detectors, policies, level=config.level)
+    figures = {
+        "schema": SCHEMA,
+        "version": __version__,
+        "text": "public" if is_public else "private",
+        "level": config.level,
+        "detectors": [detector.name for detector in detectors],
+        "policies": [policy.as_dict() for policy in measured],
+        **_shares_for_training(measured),
+    }
+    if output:
+        with for_owner_alone(), open_text(output) as out:
+            json.dump(figures, out, indent=2, ensure_ascii=False)
+            out.write("\n")
+    return PolicyResult(figures, output)
+
+
+def _shares_for_training(measured: Sequence[PolicyFigures]) -> dict[str, Any]:
+    """Return the shares that `genie-dp private train crt --report` reads, of pi and pi_c.
+
+    Gamma is what differs by pi. A row is public if neither policy takes anything of it, which is
+    what pi_c alone says where it takes all that pi takes.
+    """
+    by_name = {row.policy.name: row for row in measured}
+    pi, conservative = by_name.get("pi"), by_name.get("pi_c")
+    if pi is None or conservative is None:
+        return {}
+    if conservative.policy.threshold > pi.policy.threshold:
+        return {}
+    return {
+        "gamma": pi.differs.as_dict(),
+        "missed_by_both": conservative.exposed.as_dict(),
+    }

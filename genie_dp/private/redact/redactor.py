@@ -4,22 +4,119 @@ After "Provably Confidential Language Modelling" (Zhao et al., 2022), Algorithm 
 text is looked at until nothing more is found in it, so redacting what was redacted changes nothing.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from genie_dp.private.redact.programs import leaves, occurrences, parts
+from genie_dp.languages import get_language
 from genie_dp.private.redact.rows import Point
 from genie_dp.private.redact.spans import (
     MASK,
     Detector,
-    Found,
+    Finding,
     Place,
     Policy,
     check_order,
-    masked,
-    merged,
+    merge_findings,
+    put_masks,
 )
+
+_WORD = re.compile(r"\w+")
+_TOKEN = re.compile(r'"[^"]*"|[^\s"]+|"')
+_STRUCTURE = re.compile(r"[@:\[\](){}=<>|]|^(?:&&|;|,|\.)$")
+# As many digits make two ways to write a number one number, whatever stands before them.
+_DIGITS = 7
+
+
+def leaves(program: str, language: str) -> tuple[Place, ...]:
+    """Return the places where a program holds values: quoted text, and words that are no syntax.
+
+    Where words stand in quotes, others are the language's own, all but those with a digit.
+
+    >>> program = 'now => @com.mail.send ( to = " ann lee " ) param 5551234'
+    >>> [program[a:b] for a, b in leaves(program, "thingtalk")]
+    ['ann lee', '5551234']
+    >>> program = "[IN:CALL [SL:CONTACT ann lee ] ]"
+    >>> [program[a:b] for a, b in leaves(program, "sexpr")]
+    ['ann lee']
+    """
+    has_bare_words = get_language(language).has_bare_words
+    out: list[Place] = []
+    goes_on = False
+    for match in _TOKEN.finditer(program):
+        token, start, end = match.group(), match.start(), match.end()
+        if len(token) > 1 and token[0] == token[-1] == '"':
+            inside = token[1:-1]
+            start += 1 + len(inside) - len(inside.lstrip())
+            end -= 1 + len(inside) - len(inside.rstrip())
+            is_leaf, goes_on = start < end, False
+        elif not has_bare_words:
+            is_leaf = any(map(str.isdigit, token)) and not _STRUCTURE.search(token)
+        else:
+            is_leaf = token == MASK or not (_STRUCTURE.search(token) or token == '"')
+        if is_leaf and goes_on:
+            out[-1] = (out[-1][0], end)
+        elif is_leaf:
+            out.append((start, end))
+        goes_on = is_leaf and token[0] != '"' and has_bare_words
+    return tuple(out)
+
+
+def occurrences(text: str, values: Iterable[str]) -> Iterator[Place]:
+    """Yield where values stand in a text: the same words, in any case, whatever is between them.
+
+    >>> list(occurrences("Ann  lee, and annie", ["ann lee"]))
+    [(0, 8)]
+    """
+    words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(text)]
+    names = [word for word, _, _ in words]
+    for value in values:
+        wanted = _words(value)
+        for i in range(len(words) - len(wanted) + 1) if wanted else ():
+            if names[i : i + len(wanted)] == wanted:
+                yield words[i][1], words[i + len(wanted) - 1][2]
+
+
+def parts(text: str, places: Sequence[Place], values: Iterable[str]) -> Iterator[Place]:
+    """Yield the leaves of a program that say a value or a part of it.
+
+    A leaf inside a value is a secret as a whole ("ann lee" of "dr. ann lee"); so is one with the
+    same digits, written otherwise; of other leaves, the words that are a value's.
+    """
+    for value in values:
+        wanted, digits = _words(value), re.sub(r"\D", "", value)
+        for start, end in places:
+            leaf = text[start:end]
+            if _is_part(leaf, wanted, digits):
+                yield start, end
+            else:
+                for a, b in _runs(leaf, wanted):
+                    yield start + a, start + b
+
+
+def _is_part(leaf: str, wanted: list[str], digits: str) -> bool:
+    words, own = _words(leaf), re.sub(r"\D", "", leaf)
+    if min(len(digits), len(own)) >= _DIGITS and (digits.endswith(own) or own.endswith(digits)):
+        return True
+    return bool(words) and any(
+        wanted[i : i + len(words)] == words for i in range(len(wanted) - len(words) + 1)
+    )
+
+
+def _runs(leaf: str, wanted: list[str]) -> Iterator[Place]:
+    """Yield runs of at least two words that a value has in this order, too."""
+    pairs = set(zip(wanted, wanted[1:], strict=False))
+    words = [(m.group().casefold(), m.start(), m.end()) for m in _WORD.finditer(leaf)]
+    for one, other in zip(words, words[1:], strict=False):
+        if (one[0], other[0]) in pairs:
+            yield one[1], other[2]
+
+
+def _words(text: str) -> list[str]:
+    # A mask in a value is nobody's word.
+    return [word.casefold() for word in _WORD.findall(text.replace(MASK, " "))]
+
 
 Part = Literal["private", "public"]
 
@@ -39,7 +136,7 @@ class Redacted:
     point: Point
     part: Part
     places: tuple[tuple[Place, ...], ...]
-    found: tuple[tuple[Found, ...], ...]
+    found: tuple[tuple[Finding, ...], ...]
     is_duplicate: bool = False
 
     def __repr__(self) -> str:
@@ -106,7 +203,7 @@ class Redactor:
         for found in (detector.find(texts) for detector in self.detectors):
             for (one, place, start, _), all_of_it in zip(pieces, found, strict=True):
                 one.found[place] += [
-                    Found(x.start + start, x.end + start, x.kind, x.score, x.detector)
+                    Finding(x.start + start, x.end + start, x.kind, x.score, x.detector)
                     for x in all_of_it
                 ]
 
@@ -139,8 +236,8 @@ class _Work:
     point: Point
     original: tuple[str, ...] = ()
     places: list[tuple[Place, ...]] = field(default_factory=list)
-    found: list[list[Found]] = field(default_factory=list)
-    first: list[list[Found]] = field(default_factory=list)
+    found: list[list[Finding]] = field(default_factory=list)
+    first: list[list[Finding]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.original = self.point.texts
@@ -148,7 +245,7 @@ class _Work:
 
     def texts(self) -> list[str]:
         """Return the texts as they are now."""
-        return [masked(text, at) for text, at in zip(self.original, self.places, strict=True)]
+        return [put_masks(text, at) for text, at in zip(self.original, self.places, strict=True)]
 
     def pieces(self) -> Iterator[tuple["_Work", int, int, str]]:
         """Yield what detectors look at: itself, number of the text, first character, the piece."""
@@ -168,7 +265,7 @@ class _Work:
         self.first = self.first or self.found
         texts, before = self.texts(), list(self.places)
         for i, text in enumerate(texts):
-            places = merged(text, policy.taken(text, self.found[i]))
+            places = merge_findings(text, policy.taken(text, self.found[i]))
             self._add(i, places)
         self._spread()
         return self.places != before
@@ -197,7 +294,7 @@ class _Work:
 
 
 def _united(text: str, places: Iterable[Place]) -> tuple[Place, ...]:
-    return merged(text, (Found(a, b, "value", 1.0, "") for a, b in places))
+    return merge_findings(text, (Finding(a, b, "value", 1.0, "") for a, b in places))
 
 
 def _original(place: Place, places: Sequence[Place]) -> Place:

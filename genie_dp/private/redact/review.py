@@ -10,7 +10,7 @@ from typing import Any
 
 from genie_dp.private.redact.redactor import Redacted, Redactor
 from genie_dp.private.redact.rows import Point
-from genie_dp.private.redact.spans import MASK, Found
+from genie_dp.private.redact.spans import MASK, Finding
 from genie_dp.rng import stream
 from genie_dp.run.page import page_environment
 
@@ -24,7 +24,7 @@ SORTS = {
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Piece:
+class PagePiece:
     """A piece of a text as the page shows it.
 
     Attributes:
@@ -39,20 +39,20 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Shown:
+class PageRow:
     """A row of the page: its number in the file, its texts in pieces."""
 
     number: int
-    texts: tuple[tuple[Piece, ...], ...]
+    texts: tuple[tuple[PagePiece, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class Drawn:
+class DrawnRow:
     """A row that comes to the page: among those of its sort, at a place that may be another's."""
 
     sort: str
     place: int
-    row: Shown
+    row: PageRow
 
 
 @dataclass(slots=True, repr=False)
@@ -68,10 +68,12 @@ class Review:
 
     most: int
     seed: int
-    rows: dict[str, list[Shown]] = field(default_factory=lambda: {name: [] for name in SORTS})
+    rows: dict[str, list[PageRow]] = field(default_factory=lambda: {name: [] for name in SORTS})
     seen: dict[str, int] = field(default_factory=lambda: dict.fromkeys(SORTS, 0))
 
-    def add(self, number: int, original: Point, one: Redacted, redactor: Redactor) -> Drawn | None:
+    def add(
+        self, number: int, original: Point, one: Redacted, redactor: Redactor
+    ) -> DrawnRow | None:
         """Take a row to the page and return it, or leave it (Vitter, 1985, algorithm R)."""
         sort = _sort(one)
         count = self.seen[sort]
@@ -80,11 +82,11 @@ class Review:
         place = count if count < self.most else place
         if place >= self.most:
             return None
-        drawn = Drawn(sort, place, _shown(number, original, one, redactor))
+        drawn = DrawnRow(sort, place, _shown(number, original, one, redactor))
         self.put(drawn)
         return drawn
 
-    def put(self, drawn: Drawn) -> None:
+    def put(self, drawn: DrawnRow) -> None:
         """Put a row to its place."""
         # At the end of the list this appends.
         self.rows[drawn.sort][drawn.place : drawn.place + 1] = [drawn.row]
@@ -98,8 +100,8 @@ def _sort(one: Redacted) -> str:
     return "masked" if any(MASK in text for text in one.point.texts) else "caught"
 
 
-def _shown(number: int, original: Point, one: Redacted, redactor: Redactor) -> Shown:
-    return Shown(
+def _shown(number: int, original: Point, one: Redacted, redactor: Redactor) -> PageRow:
+    return PageRow(
         number,
         tuple(
             _pieces(text, places, found, redactor)
@@ -109,8 +111,8 @@ def _shown(number: int, original: Point, one: Redacted, redactor: Redactor) -> S
 
 
 def _pieces(
-    text: str, places: Sequence[tuple[int, int]], found: Sequence[Found], redactor: Redactor
-) -> tuple[Piece, ...]:
+    text: str, places: Sequence[tuple[int, int]], found: Sequence[Finding], redactor: Redactor
+) -> tuple[PagePiece, ...]:
     """Return a text in pieces: masks, what the conservative policy takes, and the rest."""
     caught = () if redactor.conservative.every_text else redactor.conservative.taken(text, found)
     sorts = [""] * len(text)
@@ -123,12 +125,12 @@ def _pieces(
     ends |= {i for i in range(1, len(text)) if sorts[i] != sorts[i - 1]}
     cuts = sorted(ends)
     return tuple(
-        Piece(text[a:b], sorts[a], _why(a, b, found) if sorts[a] else "")
+        PagePiece(text[a:b], sorts[a], _why(a, b, found) if sorts[a] else "")
         for a, b in zip(cuts, cuts[1:], strict=False)
     )
 
 
-def _why(start: int, end: int, found: Sequence[Found]) -> str:
+def _why(start: int, end: int, found: Sequence[Finding]) -> str:
     best: dict[tuple[str, str], float] = {}
     for one in found:
         if one.start < end and start < one.end:

@@ -20,7 +20,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Finding:
     """A piece of a text that may be a secret; it holds the place, never the text.
 
     Attributes:
@@ -54,7 +54,7 @@ class Detector(Protocol):
     def name(self) -> str:
         """Return what reports call it."""
 
-    def find(self, texts: Sequence[str]) -> list[tuple[Found, ...]]:
+    def find(self, texts: Sequence[str]) -> list[tuple[Finding, ...]]:
         """Return what is found in each text, in any order; pieces may overlap."""
 
 
@@ -81,10 +81,10 @@ class Policy:
             message = f"expected a threshold of {self.name} from 0 to 1, got {self.threshold}"
             raise GenieError(Problem("E001", message))
 
-    def taken(self, text: str, found: Iterable[Found]) -> tuple[Found, ...]:
+    def taken(self, text: str, found: Iterable[Finding]) -> tuple[Finding, ...]:
         """Return what the policy takes of what was found, by place."""
         if self.every_text:
-            return (Found(0, len(text), "text", 1.0, self.name),) if text else ()
+            return (Finding(0, len(text), "text", 1.0, self.name),) if text else ()
         taken = (
             one
             for one in found
@@ -108,14 +108,14 @@ def check_order(policy: Policy, conservative: Policy) -> None:
         raise GenieError(Problem("E001", message, hint=hint))
 
 
-def merged(text: str, found: Iterable[Found]) -> tuple[Place, ...]:
+def merge_findings(text: str, found: Iterable[Finding]) -> tuple[Place, ...]:
     """Return the places of pieces; those that overlap, or touch, are one.
 
     So are pieces of one kind with nothing but space between them, as the words of a name, and no
     mask that is there already is cut: a piece that reaches into it takes it in.
 
-    >>> name = [Found(3, 7, "person", 0.9, "x"), Found(8, 13, "person", 0.8, "x")]
-    >>> merged("hi John Smith, 4 pm", [*name, Found(10, 14, "x", 0.5, "x")])
+    >>> name = [Finding(3, 7, "person", 0.9, "x"), Finding(8, 13, "person", 0.8, "x")]
+    >>> merge_findings("hi John Smith, 4 pm", [*name, Finding(10, 14, "x", 0.5, "x")])
     ((3, 14),)
     """
     pieces = sorted(
@@ -155,10 +155,10 @@ def masks(text: str) -> tuple[Place, ...]:
     return tuple(out)
 
 
-def masked(text: str, places: Sequence[Place]) -> str:
+def put_masks(text: str, places: Sequence[Place]) -> str:
     """Return a text with a mask in each place; places are in order and do not overlap.
 
-    >>> masked("call 555 now", [(5, 8)])
+    >>> put_masks("call 555 now", [(5, 8)])
     'call <MASK> now'
     """
     parts, at = [], 0

@@ -2,6 +2,7 @@
 
 McKenna, Mullins, Sheldon and Miklau, "AIM: An Adaptive and Iterative Mechanism for Differentially
 Private Synthetic Data" (VLDB 2022), algorithms 2 to 4, for the workload of all 2-way marginals.
+Beside it what it is compared with: columns without dependence, and nothing at all.
 """
 
 import math
@@ -12,10 +13,19 @@ from random import Random
 import numpy as np
 
 from genie_dp.private.ledger.mechanisms import Exponential, Gaussian, Mechanism
-from genie_dp.private.prior.noise import Noise
-from genie_dp.private.tables.estimation import Fit, Measurement, total_of
-from genie_dp.private.tables.joint import Joint, cells_of
-from genie_dp.private.tables.marginals import F64, Clique, Records, pairs
+from genie_dp.private.prior.histogram import Noise
+from genie_dp.private.tables.joint import (
+    F64,
+    Clique,
+    FitDistribution,
+    Joint,
+    Measurement,
+    Potentials,
+    Records,
+    cells_of,
+    pairs,
+    total_of,
+)
 
 # Of the paper, section 4: share of a round that is spent on measuring, rounds for each column.
 MEASURING = 0.9
@@ -64,9 +74,11 @@ class _Account:
     mechanisms: list[Mechanism] = field(default_factory=list)
 
     @classmethod
-    def of(cls, rho: float, columns: int) -> "_Account":
+    def from_rho(cls, rho: float, columns: int) -> "_Account":
         each = rho / (ROUNDS * columns)
-        return cls(rho, measuring(MEASURING * each), choosing((1 - MEASURING) * each))
+        return cls(
+            rho, measuring_noise(MEASURING * each), selection_epsilon((1 - MEASURING) * each)
+        )
 
     def spend(self, mechanism: Mechanism) -> None:
         self.used += zcdp(mechanism)
@@ -74,11 +86,11 @@ class _Account:
 
     def settle(self) -> bool:
         """Prepare a round; tell whether it is the last, which takes all that is left."""
-        left = self.rho - self.used
-        if left > 2 * (zcdp(Gaussian(self.deviation)) + zcdp(Exponential(self.epsilon))):
+        rest = self.rho - self.used
+        if rest > 2 * (zcdp(Gaussian(self.deviation)) + zcdp(Exponential(self.epsilon))):
             return False
-        self.deviation = measuring(MEASURING * left)
-        self.epsilon = choosing((1 - MEASURING) * left)
+        self.deviation = measuring_noise(MEASURING * rest)
+        self.epsilon = selection_epsilon((1 - MEASURING) * rest)
         return True
 
     def anneal(self) -> None:
@@ -103,19 +115,19 @@ def zcdp(mechanism: Mechanism) -> float:
     raise AssertionError(f"no mechanism of a table: {mechanism}")
 
 
-def measuring(rho: float) -> float:
+def measuring_noise(rho: float) -> float:
     """Return the noise multiplier with which one measurement costs rho.
 
-    >>> measuring(0.5)
+    >>> measuring_noise(0.5)
     1.0
     """
     return 1 / math.sqrt(2 * rho)
 
 
-def choosing(rho: float) -> float:
+def selection_epsilon(rho: float) -> float:
     """Return the epsilon with which one selection costs rho.
 
-    >>> choosing(0.5)
+    >>> selection_epsilon(0.5)
     2.0
     """
     return math.sqrt(8 * rho)
@@ -129,8 +141,8 @@ def measure(records: Records, clique: Clique, deviation: float, rng: Random) -> 
     """
     exact = records.marginal(clique)
     noise = Noise("gaussian", deviation)
-    drawn = np.array([noise.draw(rng) for _ in range(exact.size)]).reshape(exact.shape)
-    return Measurement(clique, np.rint(exact + drawn), deviation)
+    noises = np.array([noise.draw(rng) for _ in range(exact.size)]).reshape(exact.shape)
+    return Measurement(clique, np.rint(exact + noises), deviation)
 
 
 def workload_weights(columns: int) -> dict[Clique, float]:
@@ -170,7 +182,13 @@ def choose(scores: Mapping[Clique, float], epsilon: float, rng: Random) -> Cliqu
 
 
 def aim(
-    records: Records, rho: float, rng: Random, *, fit: Fit, most_cells: int, listen: Listen
+    records: Records,
+    rho: float,
+    rng: Random,
+    *,
+    fit: FitDistribution,
+    most_cells: int,
+    listen: Listen,
 ) -> Fitted:
     """Return a distribution of records under rho-zCDP.
 
@@ -184,60 +202,52 @@ def aim(
         listen: told of each round, nothing private.
     """
     domain = records.domain
-    account = _Account.of(rho, len(domain))
-    found = _beginning(records, account, rng, fit)
+    account = _Account.from_rho(rho, len(domain))
+    # Every column by itself comes first (algorithm 3).
+    account.spend(Gaussian(account.deviation, len(domain)))
+    columns = [measure(records, (place,), account.deviation, rng) for place in range(len(domain))]
+    fitted = fit_measurements(domain, columns, fit, BETWEEN)
     weights = workload_weights(len(domain))
     exact = {clique: records.marginal(clique) for clique in weights}
     is_last = False
     while not is_last:
         is_last = account.settle()
         room = most_cells * (account.used / rho)
-        candidates = _affordable(domain, weights, found.joint, room)
+        candidates = _affordable(domain, weights, fitted.joint, room)
         account.spend(Exponential(account.epsilon))
         scores = {
             clique: score(
                 exact[clique],
-                (found.total or 0) * found.joint.marginal(clique),
+                (fitted.total or 0) * fitted.joint.marginal(clique),
                 weights[clique],
                 account.deviation,
             )
             for clique in candidates
         }
         clique = choose(scores, account.epsilon, rng)
-        before = found.joint.marginal(clique)
+        before = fitted.joint.marginal(clique)
         account.spend(Gaussian(account.deviation))
-        measured = measure(records, clique, account.deviation, rng)
-        found = _with(found, measured, fit, AT_THE_END if is_last else BETWEEN)
-        moved = float(np.abs(found.joint.marginal(clique) - before).sum()) * (found.total or 0)
+        measurements = (*fitted.measurements, measure(records, clique, account.deviation, rng))
+        start, iterations = fitted.joint.potentials, AT_THE_END if is_last else BETWEEN
+        fitted = fit_measurements(domain, measurements, fit, iterations, start)
+        moved = float(np.abs(fitted.joint.marginal(clique) - before).sum()) * (fitted.total or 0)
         listen(f"measured {clique}: {100 * account.used / rho:.0f} % of rho spent")
         if moved <= _MEAN_NOISE * account.deviation * before.size:
             account.anneal()
-    return replace(found, mechanisms=tuple(account.mechanisms))
+    return replace(fitted, mechanisms=tuple(account.mechanisms))
 
 
-def _beginning(records: Records, account: _Account, rng: Random, fit: Fit) -> Fitted:
-    """Measure every column by itself (algorithm 3)."""
-    places = range(len(records.domain))
-    account.spend(Gaussian(account.deviation, len(places)))
-    measured = [measure(records, (place,), account.deviation, rng) for place in places]
-    return fitted(records.domain, measured, fit, BETWEEN)
-
-
-def fitted(
-    domain: tuple[int, ...], measurements: Sequence[Measurement], fit: Fit, iterations: int
+def fit_measurements(
+    domain: tuple[int, ...],
+    measurements: Sequence[Measurement],
+    fit: FitDistribution,
+    iterations: int,
+    start: Potentials | None = None,
 ) -> Fitted:
-    """Return the distribution of noisy marginals, from the uniform one on."""
+    """Return the distribution of noisy marginals, from other factors or the uniform one on."""
     total = total_of(measurements)
-    joint = fit(domain, measurements, total=total, start={}, iterations=iterations)
+    joint = fit(domain, measurements, total=total, start=start or {}, iterations=iterations)
     return Fitted(joint, tuple(measurements), total)
-
-
-def _with(found: Fitted, measured: Measurement, fit: Fit, iterations: int) -> Fitted:
-    every = (*found.measurements, measured)
-    domain, start = found.joint.domain, found.joint.potentials
-    total = total_of(every)
-    joint = fit(domain, every, total=total, start=start, iterations=iterations)
-    return Fitted(joint, every, total)
 
 
 def _affordable(
@@ -253,3 +263,26 @@ def _affordable(
         for clique in weights
         if clique in has or len(clique) == 1 or cells_of(domain, {*has, clique}) <= room
     ]
+
+
+def deviation_of(rho: float, columns: int) -> float:
+    """Return the noise with which measuring every column by itself costs rho.
+
+    >>> deviation_of(2.0, 4)
+    1.0
+    """
+    return measuring_noise(rho / columns)
+
+
+def independent(records: Records, rho: float, rng: Random, *, fit: FitDistribution) -> Fitted:
+    """Return the product of the columns' noisy marginals, under rho-zCDP."""
+    domain = records.domain
+    deviation = deviation_of(rho, len(domain))
+    columns = [measure(records, (place,), deviation, rng) for place in range(len(domain))]
+    fitted = fit_measurements(domain, columns, fit, AT_THE_END)
+    return replace(fitted, mechanisms=(Gaussian(deviation, len(domain)),))
+
+
+def uniform(domain: tuple[int, ...]) -> Fitted:
+    """Return the uniform distribution: it looks at no record, and costs nothing."""
+    return Fitted(Joint(domain, {}))

@@ -1,23 +1,30 @@
-"""What is said of a row: plain functions from a row to a value.
+"""What is said of a row: plain functions from a row to a value, and columns of public values.
 
-They read one row and public things alone, so that what a unit adds to a table depends on nothing
-but the unit. Other sources of metadata, such as a language model, give `Metadata` themselves.
+The functions read one row and public things alone, so that what a unit adds to a table depends on
+nothing but the unit. Other sources, such as a language model, give `Metadata` themselves.
 """
 
+import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import get_language
+from genie_dp.languages.library import Library
+from genie_dp.languages.programs import functions_of as functions_of_row
 from genie_dp.languages.thingtalk.ast import Atom
 from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.prior.read import functions_of
+from genie_dp.private.prior.histogram import functions_of
 from genie_dp.private.source import PrivateRow, PrivateSource
+from genie_dp.private.tables.config import MOST_VALUES, OF_LIBRARY, needs_library
 from genie_dp.private.tables.schema import OTHER, Column, Metadata, Schema
-from genie_dp.records import Example
+from genie_dp.records import DEFAULT_LANGUAGE, Example
+from genie_dp.run.files import open_input_text
 
 Extractor = Callable[[Example], str]
 
@@ -115,8 +122,8 @@ def slots(example: Example) -> str:
     >>> slots(Example("S1", "tweet QUOTED_STRING_1 at TIME_0 or TIME_1", ".."))
     'QUOTED_STRING TIME'
     """
-    found = {m[1] for m in _PLACEHOLDER.finditer(f"{example.utterance} {example.program}")}
-    return " ".join(sorted(found)) or "none"
+    types = {m[1] for m in _PLACEHOLDER.finditer(f"{example.utterance} {example.program}")}
+    return " ".join(sorted(types)) or "none"
 
 
 EXTRACTORS: Mapping[str, Extractor] = {
@@ -166,16 +173,16 @@ def bucket_of(value: str, buckets: Sequence[str]) -> str:
     >>> bucket_of("7", ["0-4", "5-9", "10+"]), bucket_of("2", ["0", "1", "2+"])
     ('5-9', '2+')
     """
-    return next((one for one in buckets if _is_in(value, one)), "")
-
-
-def _is_in(value: str, bucket: str) -> bool:
-    found = _BUCKET.fullmatch(bucket)
-    if not found or not value.isdigit():
-        return False
-    low, number = int(found[1]), int(value)
-    high = number if found[2] else int(found[3] or low)
-    return low <= number <= high
+    if not value.isdigit():
+        return ""
+    number = int(value)
+    for bucket in buckets:
+        if bounds := _BUCKET.fullmatch(bucket):
+            low = int(bounds[1])
+            high = number if bounds[2] else int(bounds[3] or low)
+            if low <= number <= high:
+                return bucket
+    return ""
 
 
 def check_extractors(schema: Schema, language: str) -> None:
@@ -185,7 +192,7 @@ def check_extractors(schema: Schema, language: str) -> None:
         GenieError: T502, there is no such extractor, or none of the language; T501, values that are
             to be ranges of numbers are none, or leave a gap.
     """
-    problems = [fault for one in schema.columns for fault in _extractor_faults(one, language)]
+    problems = [fault for column in schema.columns for fault in _extractor_faults(column, language)]
     if problems:
         raise GenieError(problems)
 
@@ -197,7 +204,7 @@ def _extractor_faults(column: Column, language: str) -> Iterator[Problem]:
     elif name not in EXTRACTORS and not name.startswith(FIELD):
         hint = did_you_mean(name, EXTRACTORS) or f"{', '.join(EXTRACTORS)} or field:NAME"
         yield Problem("T502", f"column {column.name!r}: there is no extractor {name!r}", hint=hint)
-    if name == "filters" and language != "thingtalk":
+    if name == "filters" and name not in get_language(language).traits:
         message = f"column {column.name!r}: filters are counted in ThingTalk, not in {language}"
         yield Problem("T502", message, hint="leave the column out")
     if name in _NUMBERS:
@@ -206,9 +213,9 @@ def _extractor_faults(column: Column, language: str) -> Iterator[Problem]:
 
 def _range_faults(column: Column) -> Iterator[Problem]:
     values = [value for value in column.values if value != OTHER]
-    found = [_BUCKET.fullmatch(value) for value in values]
-    ends = [(int(m[1]), -1 if m[2] else int(m[3] or m[1])) for m in found if m]
-    rises = all(0 <= one[1] == other[0] - 1 for one, other in pairwise(ends))
+    matches = [_BUCKET.fullmatch(value) for value in values]
+    ends = [(int(m[1]), -1 if m[2] else int(m[3] or m[1])) for m in matches if m]
+    rises = all(0 <= left[1] == right[0] - 1 for left, right in pairwise(ends))
     if len(ends) < len(values) or not rises or any(-1 < high < low for low, high in ends):
         hint = f"ranges such as {', '.join(FIXED[extractor_of(column)])}"
         message = f"column {column.name!r}: expected ranges of numbers, one after the other"
@@ -234,8 +241,8 @@ def describe(schema: Schema, example: Example, fields: Mapping[str, str]) -> Met
 
 
 def _value(column: Column, example: Example, fields: Mapping[str, str]) -> str:
-    name, wanted = extractor_of(column), field_of(column)
-    value = fields.get(wanted, "") if wanted is not None else EXTRACTORS[name](example)
+    name, field = extractor_of(column), field_of(column)
+    value = fields.get(field, "") if field is not None else EXTRACTORS[name](example)
     if name in _NUMBERS:
         value = bucket_of(value, column.values)
     if value in column.values:
@@ -246,8 +253,8 @@ def _value(column: Column, example: Example, fields: Mapping[str, str]) -> str:
 def example_of(row: PrivateRow, language: str) -> Example:
     """Return a private row as extractors see it, with the functions of its program."""
     program = row.program or ""
-    found = functions_of(program, get_language(language)) if program else ()
-    return Example("", row.utterance, program, language, "private", functions=found)
+    names = functions_of(program, get_language(language)) if program else ()
+    return Example("", row.utterance, program, language, "private", functions=names)
 
 
 def metadata_of(schema: Schema, source: PrivateSource) -> Units[list[Metadata]]:
@@ -257,3 +264,138 @@ def metadata_of(schema: Schema, source: PrivateSource) -> Units[list[Metadata]]:
             describe(schema, example_of(row, source.language), row.fields) for row in unit
         ]
     )
+
+
+# ------------------------------------------------------------------- columns of public values
+
+PublicRow = tuple[Example, Mapping[str, str]]
+"""A row with its fields beside sentence and program."""
+
+
+def column_by_name(name: str) -> Column:
+    """Return a column without values for a name, or raise GenieError (T502).
+
+    >>> column_by_name("field:intent")
+    Column(name='intent', values=(), extract='field:intent')
+    >>> column_by_name("length")
+    Column(name='length', values=(), extract='')
+    """
+    if name in EXTRACTORS:
+        return Column(name, ())
+    if name.startswith(FIELD) and len(name) > len(FIELD):
+        return Column(name.removeprefix(FIELD), (), name)
+    hint = did_you_mean(name, EXTRACTORS) or f"{', '.join(EXTRACTORS)} or field:NAME"
+    raise GenieError(Problem("T502", f"there is no extractor {name!r}", hint=hint))
+
+
+def adapt_schema(
+    names: Sequence[str],
+    *,
+    library: Iterable[str] = (),
+    public: Iterable[PublicRow] = (),
+    language: str = DEFAULT_LANGUAGE,
+    most: int = MOST_VALUES,
+) -> Schema:
+    """Return a schema with columns for extractors, of the values that are known publicly.
+
+    Values are never read from private rows: the list of them would tell which ones these have. Each
+    column but those of fixed values ends in OTHER, for what nobody knew of. Public rows decide
+    which values are kept where there are more than `most`; without any, all of the library are.
+
+    Args:
+        names: extractors, or field:NAME.
+        library: functions.
+        public: rows that may be published, such as synthesized ones; nothing private.
+        language: of the programs.
+        most: values of a column, at most, OTHER not counted.
+
+    Raises:
+        GenieError: T502, there is no such extractor; T506, no value of a column is known; T501,
+            T503, these are no columns.
+    """
+    rows, functions_of_library = tuple(public), sorted(set(library))
+    schema = Schema(
+        tuple(
+            _fill_column(column_by_name(name), functions_of_library, rows, most) for name in names
+        )
+    )
+    check_extractors(schema, language)
+    return schema
+
+
+def _fill_column(
+    column: Column, library: Sequence[str], rows: Sequence[PublicRow], most: int
+) -> Column:
+    name, field = extractor_of(column), field_of(column)
+    if name in FIXED:
+        return Column(column.name, FIXED[name], column.extract)
+    counts = Counter(
+        fields.get(field, "") if field is not None else EXTRACTORS[name](example)
+        for example, fields in rows
+    )
+    for nothing in ("", OTHER):
+        counts.pop(nothing, None)
+    if name in OF_LIBRARY:
+        of_library = {skill_of(each) if name == "skill" else each for each in library}
+        if not counts:  # nothing says which ones matter
+            most = len(of_library)
+        # What no row has comes after what some have.
+        counts.update(dict.fromkeys(of_library, 0))
+    if not counts:
+        hint = "give rows that have them with --public, or write them into a schema file"
+        message = f"no value of the column {column.name!r} is known"
+        raise GenieError(Problem("T506", message, hint=hint))
+    most_frequent = sorted(counts, key=lambda value: (-counts[value], value))[:most]
+    return Column(column.name, (*sorted(most_frequent), OTHER), column.extract)
+
+
+def read_public_schema(
+    names: Sequence[str],
+    library: Library | None,
+    public: Iterable[str],
+    *,
+    language: str,
+    most: int,
+) -> Schema:
+    """Return `adapt_schema` of a library, None where it is not needed, and files of public rows.
+
+    Raises:
+        GenieError: those of `adapt_schema` and `read_public_fields`.
+    """
+    functions_of_library: Sequence[str] = ()
+    if library is not None and needs_library(names):
+        functions_of_library = library.names()
+    rows = [row for name in public for row in read_public_fields(name, language)]
+    return adapt_schema(
+        names, library=functions_of_library, public=rows, language=language, most=most
+    )
+
+
+def read_public_fields(name: str, language: str) -> Iterator[PublicRow]:
+    """Yield public rows of JSONL, with all their fields that are text.
+
+    Raises:
+        GenieError: T511, a line is no row; T509, a row is of source private.
+    """
+    with open_input_text(name) as text:
+        for number, line in enumerate(text, 1):
+            if line.strip():
+                yield _read_public_row(line, Span(name, number, 1, number, len(line)), language)
+
+
+def _read_public_row(line: str, place: Span, language: str) -> PublicRow:
+    try:
+        row = json.loads(line)
+    except (ValueError, RecursionError):
+        row = None
+    if not isinstance(row, dict) or not isinstance(row.get("utterance"), str):
+        message = "expected a JSON object with the field 'utterance'"
+        raise GenieError(Problem("T511", message, place, "one row a line"))
+    if row.get("source") == "private":
+        message = f"{place.file} has rows of source private, so it is not public"
+        raise GenieError(Problem("T509", message, place))
+    fields = {key: str(value) for key, value in row.items() if type(value) in (str, int)}
+    names = row.get("functions")
+    listed = tuple(map(str, names)) if isinstance(names, list) else ()
+    example = Example("", row["utterance"], fields.get("program", ""), language, functions=listed)
+    return replace(example, functions=functions_of_row(example)), fields

@@ -1,22 +1,113 @@
-"""A distribution of records as a product of factors: its marginals and samples, without a cell
-for every record.
+"""Private records as numbers, and a distribution of records as a product of factors.
 
-The factors are over some columns each. Eliminating one column after the other (Koller and Friedman,
-2009, section 9.3) writes the distribution as a product of conditional ones, p(column | separator),
-which is what marginals and samples are read off. If the factors join all columns, the first of them
-is the dense joint; columns that no factor joins stay independent, and cost nothing.
+Exact counts of records never leave this package. A distribution has marginals and samples without a
+cell for every record: its factors are over some columns each. Eliminating one column after the
+other (Koller and Friedman, 2009, section 9.3) writes it as a product of conditional distributions,
+p(column | separator), which is what marginals and samples are read off. If the factors join all
+columns, the first of them is the dense joint; columns that no factor joins stay independent, and
+cost nothing.
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, version
+from itertools import combinations
 from math import prod
 from random import Random
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from genie_dp.private.tables.marginals import F64, Clique
+from genie_dp.errors import GenieError, Problem
+from genie_dp.private.tables.schema import Metadata, Schema
+
+F64 = NDArray[np.float64]
+Clique = tuple[int, ...]
+"""Places of columns, rising."""
+
+# Rows weigh whole multiples of 1 / GRAIN, so that counts are exact in any order: sums of rounded
+# thirds would hang on all the rows before, and one unit could move a marginal by more than 1.
+GRAIN = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Private records.
+
+    One unit's weights add up to 1 at most. So adding or removing a unit moves any marginal by at
+    most 1 in L1 norm, hence by at most 1 in L2 norm, however many rows it has.
+
+    Attributes:
+        codes: places of values, (rows, columns).
+        weights: what a row counts for, (rows,): of a unit with m rows, 1 / m rounded towards 0.
+        domain: number of values of each column.
+    """
+
+    codes: NDArray[np.int64] = field(repr=False)
+    weights: F64 = field(repr=False)
+    domain: tuple[int, ...]
+
+    def marginal(self, clique: Clique) -> F64:
+        """Return the exact counts of some columns, in the shape of their values."""
+        shape = tuple(self.domain[place] for place in clique)
+        cells = np.ravel_multi_index(tuple(self.codes[:, place] for place in clique), shape)
+        counts = np.bincount(cells, self.weights, prod(shape))
+        return np.asarray(counts, np.float64).reshape(shape)
+
+
+def encode(schema: Schema, rows: Sequence[Metadata]) -> NDArray[np.int64]:
+    """Return the places of values, (rows, columns); -1 for a value that the column does not have.
+
+    >>> from genie_dp.private.tables.schema import Column
+    >>> schema = Schema((Column("form", ("question", "command")),))
+    >>> encode(schema, [{"form": "command"}, {"form": "song"}, {}]).tolist()
+    [[1], [-1], [-1]]
+    """
+    places = [{value: column.place(value) for value in column.values} for column in schema.columns]
+    absent = [column.place(None) for column in schema.columns]
+    codes = np.empty((len(rows), len(schema.columns)), np.int64)
+    for number, name in enumerate(schema.names):
+        place_of, default = places[number], absent[number]
+        codes[:, number] = [place_of.get(row.get(name, ""), default) for row in rows]
+    return codes
+
+
+def records_of(schema: Schema, units: Iterable[Sequence[Metadata]]) -> Records:
+    """Return the records of private units.
+
+    A row with a value that a column does not have is left out: what a unit adds depends on nothing
+    but the unit.
+    """
+    rows, owners = list[Metadata](), list[int]()
+    for number, unit in enumerate(units):
+        rows.extend(unit)
+        owners.extend([number] * len(unit))
+    codes = encode(schema, rows)
+    is_whole = (codes >= 0).all(axis=1)
+    unit_of = np.array(owners, np.int64)[is_whole]
+    weights = GRAIN // np.bincount(unit_of)[unit_of] / GRAIN
+    return Records(codes[is_whole], weights, schema.domain)
+
+
+def pairs(columns: int) -> tuple[Clique, ...]:
+    """Return all 2-way cliques; of a single column, that column.
+
+    >>> pairs(3)
+    ((0, 1), (0, 2), (1, 2))
+    """
+    return tuple(combinations(range(columns), 2)) or ((0,),)
+
+
+def total_variation(left: F64, right: F64) -> float:
+    """Return half the L1 distance of two arrays of counts, each scaled to sum to 1.
+
+    >>> total_variation(np.array([3.0, 1.0]), np.array([1.0, 1.0]))
+    0.25
+    """
+    return float(np.abs(left / left.sum() - right / right.sum()).sum() / 2)
+
 
 Potentials = Mapping[Clique, F64]
 """Factor -> logarithms, in the shape of the values of its columns."""
@@ -45,25 +136,26 @@ def elimination(domain: tuple[int, ...], cliques: Collection[Clique]) -> tuple[S
     >>> [step.scope for step in elimination((2, 3, 4), [(0, 1), (1, 2)])]
     [(0, 1), (1, 2), (2,)]
     """
-    near = {place: {place} for place in range(len(domain))}
+    neighbours = {place: {place} for place in range(len(domain))}
     for clique in cliques:
         for place in clique:
-            near[place] |= set(clique)
+            neighbours[place] |= set(clique)
     order: list[tuple[int, Clique]] = []
-    while near:
-        column = min(near, key=lambda place: (prod(domain[n] for n in near[place]), place))
-        scope = near.pop(column)
+    while neighbours:
+        column = min(
+            neighbours, key=lambda place: (prod(domain[n] for n in neighbours[place]), place)
+        )
+        scope = neighbours.pop(column)
         for place in scope - {column}:
-            near[place] = (near[place] | scope) - {column}
+            neighbours[place] = (neighbours[place] | scope) - {column}
         order.append((column, tuple(sorted(scope))))
     step_of = {column: number for number, (column, _) in enumerate(order)}
-    return tuple(_step(column, scope, step_of) for column, scope in order)
-
-
-def _step(column: int, scope: Clique, step_of: Mapping[int, int]) -> Step:
-    separator = tuple(place for place in scope if place != column)
-    parent = min((step_of[place] for place in separator), default=None)
-    return Step(column, scope, separator, parent)
+    steps = []
+    for column, places in order:
+        separator = tuple(place for place in places if place != column)
+        parent = min((step_of[place] for place in separator), default=None)
+        steps.append(Step(column, places, separator, parent))
+    return tuple(steps)
 
 
 def cells_of(domain: tuple[int, ...], cliques: Collection[Clique]) -> int:
@@ -125,16 +217,16 @@ class Joint:
         return tables
 
     def _backward(self) -> list[F64]:
-        found = list(self._conditionals)
+        marginals = list(self._conditionals)
         for number in range(len(self.steps) - 1, -1, -1):
             step = self.steps[number]
             if step.parent is not None:
                 parent = self.steps[step.parent].scope
-                outer = _summed(found[step.parent], parent, step.separator)
-                found[number] = found[number] * outer.reshape(
+                outer = _sum_out(marginals[step.parent], parent, step.separator)
+                marginals[number] = marginals[number] * outer.reshape(
                     self._shape(step.separator, step.scope)
                 )
-        return found
+        return marginals
 
     def marginal(self, clique: Clique) -> F64:
         """Return the probabilities of the values of some columns, in their shape.
@@ -147,7 +239,7 @@ class Joint:
         holders = [n for n, step in enumerate(self.steps) if columns <= set(step.scope)]
         if holders:
             smallest = min(holders, key=lambda n: self._marginals[n].size)
-            return _summed(self._marginals[smallest], self.steps[smallest].scope, clique)
+            return _sum_out(self._marginals[smallest], self.steps[smallest].scope, clique)
         return self._across(clique)
 
     def _across(self, clique: Clique) -> F64:
@@ -160,8 +252,8 @@ class Joint:
             if step.column in needed:
                 needed |= set(step.separator)
                 operands += [self._conditionals[number], list(step.scope)]
-        found: F64 = np.einsum(*operands, list(clique), optimize="greedy")
-        return found
+        marginal: F64 = np.einsum(*operands, list(clique), optimize="greedy")
+        return marginal
 
     def sample(self, n: int, rng: Random) -> NDArray[np.int64]:
         """Return the places of values of records that are drawn, (n, columns)."""
@@ -171,14 +263,243 @@ class Joint:
             # The column last, so that a row of the separator's values gives its distribution.
             table = np.moveaxis(self._conditionals[number], step.scope.index(step.column), -1)
             reached = np.cumsum(table[tuple(codes[:, place] for place in step.separator)], axis=-1)
-            drawn = np.array([rng.random() for _ in range(n)])
-            beyond = (reached < drawn[:, None] * reached[..., -1:]).sum(axis=-1)
+            shares = np.array([rng.random() for _ in range(n)])
+            beyond = (reached < shares[:, None] * reached[..., -1:]).sum(axis=-1)
             codes[:, step.column] = np.minimum(beyond, self.domain[step.column] - 1)
         return codes
 
 
-def _summed(table: F64, scope: Clique, kept: Clique) -> F64:
-    """Return a table summed over all columns of its scope but some."""
-    axes = tuple(axis for axis, place in enumerate(scope) if place not in kept)
-    found: F64 = table.sum(axis=axes)
-    return found
+def _sum_out(table: F64, scope: Clique, clique: Clique) -> F64:
+    """Return a table summed over all columns of its scope but those of a clique."""
+    axes = tuple(axis for axis, place in enumerate(scope) if place not in clique)
+    sums: F64 = table.sum(axis=axes)
+    return sums
+
+
+# ------------------------------------------------------------ the distribution of noisy marginals
+
+# Line search: as in the paper, a step must have half the decrease that its slope promises.
+_HALVINGS = 40
+_PROMISED = 0.5
+# How much longer the next step is tried: at first, and since one was found too long.
+_DOUBLING, _GROWTH = 2.0, 1.1
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A marginal with noise.
+
+    Attributes:
+        clique: columns.
+        counts: noisy, in the shape of their values.
+        deviation: standard deviation of the noise of each count.
+    """
+
+    clique: Clique
+    counts: F64 = field(repr=False)
+    deviation: float
+
+
+class FitDistribution(Protocol):
+    """Finds the distribution of noisy marginals; nothing private comes to it."""
+
+    def __call__(
+        self,
+        domain: tuple[int, ...],
+        measurements: Sequence[Measurement],
+        *,
+        total: float,
+        start: Potentials,
+        iterations: int,
+    ) -> Joint:
+        """Return the distribution.
+
+        Args:
+            domain: number of values of each column.
+            measurements: noisy marginals.
+            total: number of records.
+            start: factors to begin with.
+            iterations: steps, at most.
+        """
+        ...
+
+
+def total_of(measurements: Sequence[Measurement]) -> float:
+    """Return the number of records that noisy marginals tell: the estimate of least variance.
+
+    >>> total_of([Measurement((0,), np.array([3.0, 5.0]), 1.0)])
+    8.0
+    """
+    variances = np.array([m.counts.size * m.deviation**2 for m in measurements])
+    sums = np.array([m.counts.sum() for m in measurements])
+    return max(1.0, float((sums / variances).sum() / (1 / variances).sum()))
+
+
+def average_measurements(measurements: Sequence[Measurement]) -> tuple[Measurement, ...]:
+    """Return one measurement for each clique: the mean of its own, weighted by their precision.
+
+    It has the same least-squares solutions.
+
+    >>> pair = [Measurement((0,), np.array([c]), d) for c, d in ((1.0, 1.0), (4.0, 2.0))]
+    >>> [(m.counts.tolist(), round(m.deviation, 3)) for m in average_measurements(pair)]
+    [([1.6], 0.894)]
+    """
+    groups: dict[Clique, list[Measurement]] = {}
+    for measurement in measurements:
+        groups.setdefault(measurement.clique, []).append(measurement)
+    means = []
+    for clique, group in groups.items():
+        precision = sum(m.deviation**-2 for m in group)
+        counts = sum(m.counts / m.deviation**2 for m in group) / precision
+        means.append(Measurement(clique, np.asarray(counts), precision**-0.5))
+    return tuple(means)
+
+
+class _Descent:
+    """The measured marginals, as shares of the total, and where the descent stands."""
+
+    def __init__(
+        self,
+        domain: tuple[int, ...],
+        measurements: Sequence[Measurement],
+        total: float,
+        start: Potentials,
+    ):
+        self.domain = domain
+        self.targets = {m.clique: m.counts / total for m in measurements}
+        self.weight = {m.clique: (total / m.deviation) ** 2 for m in measurements}
+        # Loss relative to the largest weight: steps of order 1 then, whatever the noise.
+        largest = max(self.weight.values())
+        self.weight = {clique: weight / largest for clique, weight in self.weight.items()}
+        cliques = {*start, *self.targets}
+        self.steps = elimination(domain, cliques)
+        zeros = {c: np.zeros(tuple(domain[n] for n in c)) for c in cliques}
+        self.move({**zeros, **start})
+
+    def move(self, potentials: Potentials) -> None:
+        self.joint = Joint(self.domain, potentials, self.steps)
+        self.marginals = {clique: self.joint.marginal(clique) for clique in self.targets}
+        self.excess = {c: self.marginals[c] - target for c, target in self.targets.items()}
+        self.loss = sum(
+            0.5 * self.weight[c] * float((excess**2).sum()) for c, excess in self.excess.items()
+        )
+
+    def descend(self, size: float) -> float | None:
+        """Take one step, at most of a size; return the size taken, or None where none helps."""
+        before, loss = self.marginals, self.loss
+        potentials = self.joint.potentials
+        slope = {c: self.weight[c] * excess for c, excess in self.excess.items()}
+        before_step = self.joint, self.marginals, self.excess, self.loss
+        for _ in range(_HALVINGS):
+            self.move({
+                c: logs - size * slope[c] if c in slope else logs for c, logs in potentials.items()
+            })  # fmt: skip
+            promised = sum(float((slope[c] * (before[c] - self.marginals[c])).sum()) for c in slope)
+            if loss - self.loss >= _PROMISED * promised > 0:
+                return size
+            size /= 2
+        self.joint, self.marginals, self.excess, self.loss = before_step
+        return None
+
+
+def mirror_descent(
+    domain: tuple[int, ...],
+    measurements: Sequence[Measurement],
+    *,
+    total: float,
+    start: Potentials,
+    iterations: int,
+    tolerance: float = 1e-7,
+) -> Joint:
+    """Return the distribution that fits noisy marginals best; see `FitDistribution`.
+
+    Entropic mirror descent over factors: McKenna, Sheldon and Miklau, "Graphical-model based
+    estimation and inference for differential privacy" (ICML 2019), algorithm 1. It goes from the
+    uniform distribution, in the entropic geometry, to the one of least squared error, which has a
+    factor for each measured marginal and no other.
+
+    Args:
+        domain, measurements, total, start, iterations: as of `FitDistribution`.
+        tolerance: it ends where ten steps together lower the loss by less than this share.
+    """
+    state = _Descent(domain, average_measurements(measurements), total, start)
+    size, growth, mark = 1.0, _DOUBLING, state.loss
+    for number in range(1, iterations + 1):
+        taken = state.descend(size)
+        if taken is None:
+            break
+        if taken < size:
+            growth = _GROWTH
+        size = growth * taken
+        if number % 10 == 0:
+            if mark - state.loss <= tolerance * mark:
+                break
+            mark = state.loss
+    return state.joint
+
+
+# mbi 2.0 has other names.
+_MAJOR = "1"
+
+
+def check_mbi() -> Any:
+    """Return the module mbi.
+
+    Raises:
+        GenieError: T507, it is not installed, or of another version.
+    """
+    hint = "pip install 'genie_dp[mbi]', or leave --backend out"
+    try:
+        module = import_module("mbi")
+        number = version("mbi")
+    except (ImportError, PackageNotFoundError) as problem:
+        message = "the backend mbi needs the package mbi, which is not installed"
+        raise GenieError(Problem("T507", message, hint=hint)) from problem
+    if number.split(".")[0] != _MAJOR:
+        raise GenieError(Problem("T507", f"expected mbi {_MAJOR}.x, got {number}", hint=hint))
+    return module
+
+
+def mbi_descent(
+    domain: tuple[int, ...],
+    measurements: Sequence[Measurement],
+    *,
+    total: float,
+    start: Potentials,
+    iterations: int,
+) -> Joint:
+    """Return the distribution that fits noisy marginals best; see `FitDistribution`.
+
+    By mbi, the library of AIM's authors (private-pgm). Only the fit is theirs: what is measured,
+    and with which noise, is decided in `aim`. `start` is not used: mbi joins factors to cliques of
+    its own.
+
+    Raises:
+        GenieError: T507, mbi is not installed.
+    """
+    mbi = check_mbi()
+    names = [f"c{place}" for place in range(len(domain))]
+    losses = [
+        mbi.LinearMeasurement(
+            np.asarray(measurement.counts).reshape(-1),
+            tuple(names[place] for place in measurement.clique),
+            stddev=measurement.deviation,
+        )
+        for measurement in average_measurements(measurements)
+    ]
+    fitted = mbi.estimation.mirror_descent(
+        mbi.Domain(names, list(domain)), losses, known_total=total, iters=iterations
+    )
+    return Joint(domain, dict(_potentials(fitted.potentials, names)))
+
+
+def _potentials(vector: Any, names: Sequence[str]) -> dict[Clique, F64]:
+    """Return the factors of a CliqueVector, their columns rising."""
+    potentials: dict[Clique, F64] = {}
+    for clique in vector.cliques:
+        factor = vector[clique]
+        order = tuple(sorted(factor.domain.attributes, key=names.index))
+        logs = np.asarray(factor.transpose(order).values, dtype=np.float64)
+        places = tuple(names.index(name) for name in order)
+        potentials[places] = potentials[places] + logs if places in potentials else logs
+    return potentials

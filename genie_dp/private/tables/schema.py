@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -99,9 +99,9 @@ class Schema:
     def as_dict(self) -> dict[str, Any]:
         """Return the schema for JSON."""
         columns = [
-            {"name": one.name, **({"extract": one.extract} if one.extract else {}),
-             "values": list(one.values)}
-            for one in self.columns
+            {"name": column.name, **({"extract": column.extract} if column.extract else {}),
+             "values": list(column.values)}
+            for column in self.columns
         ]  # fmt: skip
         return {"format": FORMAT, "version": VERSION, "columns": columns}
 
@@ -119,7 +119,7 @@ class Schema:
         problems = [Problem(code, text) for code, text, _ in _misshapen(content)]
         if problems:
             raise GenieError(problems)
-        return cls(tuple(_column(one) for one in content["columns"]))
+        return cls(tuple(map(_column, content["columns"])))
 
 
 def _column(content: Mapping[str, Any]) -> Column:
@@ -134,14 +134,16 @@ def _faults(columns: Sequence[Column]) -> Iterator[Problem]:
     for name in sorted({name for name in names if names.count(name) > 1}):
         yield Problem("T501", f"the column {name!r} comes {names.count(name)} times")
     for column in columns:
-        yield from (Problem("T501", f"column {column.name!r}: {fault}") for fault in _of(column))
+        yield from (
+            Problem("T501", f"column {column.name!r}: {fault}") for fault in _column_faults(column)
+        )
         if len(column.values) > MOST_VALUES:
             message = f"column {column.name!r}: expected at most {MOST_VALUES:,} values, got "
             hint = f"keep the most frequent ones, and {OTHER!r} as the last"
             yield Problem("T503", f"{message}{len(column.values):,}", hint=hint)
 
 
-def _of(column: Column) -> Iterator[str]:
+def _column_faults(column: Column) -> Iterator[str]:
     if not column.name.strip() or not column.name.isprintable():
         yield "its name must be a line of text"
     if len(column.values) < 2:
@@ -178,31 +180,27 @@ def load_schema(path: Path) -> Schema:
     ]
     if problems:
         raise GenieError(problems, sources={str(path): text})
-    columns = tuple(_column(one) for one in content["columns"])
+    columns = tuple(map(_column, content["columns"]))
     problems = [
-        Problem(one.code, one.message, _place(path, text, _named(one.message)), one.hint)
-        for one in _faults(columns)
+        replace(problem, span=_place(path, text, match[1] if match else None))
+        for problem in _faults(columns)
+        for match in [re.search(r"column '(.*?)'", problem.message)]
     ]
     if problems:
         raise GenieError(problems, sources={str(path): text})
     return Schema(columns)
 
 
-def _named(message: str) -> str | None:
-    found = re.search(r"column '(.*?)'", message)
-    return found[1] if found else None
-
-
 def _place(path: Path, text: str, name: str | None) -> Span | None:
     """Return where a file names a column."""
     if name is None:
         return None
-    found = re.search(r'"name"\s*:\s*' + re.escape(json.dumps(name, ensure_ascii=False)), text)
-    if not found:
+    match = re.search(r'"name"\s*:\s*' + re.escape(json.dumps(name, ensure_ascii=False)), text)
+    if not match:
         return None
-    line = text.count("\n", 0, found.start()) + 1
-    column = found.start() - text.rfind("\n", 0, found.start())
-    return Span(str(path), line, column, line, column + len(found[0]))
+    line = text.count("\n", 0, match.start()) + 1
+    column = match.start() - text.rfind("\n", 0, match.start())
+    return Span(str(path), line, column, line, column + len(match[0]))
 
 
 def _misshapen(content: Any) -> Iterator[tuple[str, str, str | None]]:
@@ -216,20 +214,20 @@ def _misshapen(content: Any) -> Iterator[tuple[str, str, str | None]]:
         yield "T500", f"expected format, version and columns, got {unknown[0]!r}", None
     if content.get("format", FORMAT) != FORMAT or content.get("version", VERSION) != VERSION:
         yield "T500", f"expected {FORMAT!r} of version {VERSION}", None
-    for number, one in enumerate(content["columns"], 1):
-        yield from _misshapen_column(number, one)
+    for number, column in enumerate(content["columns"], 1):
+        yield from _misshapen_column(number, column)
 
 
-def _misshapen_column(number: int, one: Any) -> Iterator[tuple[str, str, str | None]]:
-    if not isinstance(one, dict) or not isinstance(one.get("name"), str):
+def _misshapen_column(number: int, column: Any) -> Iterator[tuple[str, str, str | None]]:
+    if not isinstance(column, dict) or not isinstance(column.get("name"), str):
         yield "T501", f"column {number}: expected an object with 'name' and 'values'", None
         return
-    name = one["name"]
-    for key in sorted(set(one) - set(_KEYS)):
+    name = column["name"]
+    for key in sorted(set(column) - set(_KEYS)):
         hint = did_you_mean(key, _KEYS) or f"keys are {', '.join(_KEYS)}"
         yield "T501", f"column {name!r}: there is no key {key!r}; {hint}", name
-    values = one.get("values")
+    values = column.get("values")
     if not isinstance(values, list) or not all(isinstance(v, str) and v for v in values):
         yield "T501", f"column {name!r}: expected 'values', a list of texts", name
-    if not isinstance(one.get("extract", ""), str):
+    if not isinstance(column.get("extract", ""), str):
         yield "T501", f"column {name!r}: expected 'extract', a text", name

@@ -1,7 +1,7 @@
 """A released table: a distribution of metadata that may be sampled from as often as one likes."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.private.tables.joint import Joint, Potentials
-from genie_dp.private.tables.marginals import F64, Clique
+from genie_dp.private.tables.joint import F64, Clique, Joint, Potentials, pairs
 from genie_dp.private.tables.schema import Metadata, Schema
 from genie_dp.private_prior import spent_of
 from genie_dp.records import Spent
@@ -81,16 +80,16 @@ class SyntheticTable:
                     "columns": [self.schema.names[place] for place in clique],
                     "logarithms": logs.ravel().tolist(),
                 }
-                for clique, logs in sorted(rounded(self.joint.potentials).items())
+                for clique, logs in sorted(round_factors(self.joint.potentials).items())
             ],
         }
         return json.dumps(content, ensure_ascii=False) + "\n"
 
 
-def rounded(potentials: Potentials) -> dict[Clique, F64]:
+def round_factors(potentials: Potentials) -> dict[Clique, F64]:
     """Return factors as a file holds them: the greatest logarithm of each is 0.
 
-    >>> rounded({(0,): np.array([1.0, 1.5])})[(0,)].tolist()
+    >>> round_factors({(0,): np.array([1.0, 1.5])})[(0,)].tolist()
     [-0.5, 0.0]
     """
     return {clique: np.round(logs - logs.max(), _DIGITS) for clique, logs in potentials.items()}
@@ -135,3 +134,73 @@ def _factor(schema: Schema, content: Mapping[str, Any]) -> tuple[Clique, F64]:
     if logs.shape != (prod(shape),) or not np.isfinite(logs).all():
         raise ValueError(f"expected {prod(shape)} finite logarithms")
     return places, logs.reshape(shape)
+
+
+MOST_VALUES = 8
+MOST_PAIRS = 10
+# Below it, columns go together in less than one record of a hundred.
+_LEAST = 0.01
+
+
+def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Iterator[str]:
+    """Yield the lines of a report; of every column the `values` most frequent ones."""
+    yield from _guarantee(table.spent)
+    facts = table.release
+    if "rho" in facts:
+        unit = f"{table.spent.unit}s" if table.spent else "records"
+        yield (
+            f"{facts['method']} ({facts['backend']}): epsilon {facts['epsilon']:.4g} by itself, "
+            f"{len(facts['measured']):,} noisy marginals, about {facts['units']:,} {unit}"
+        )
+    cells = f"{table.schema.cells:,} different records"
+    yield f"{len(table.schema.columns)} columns, {cells}"
+    for column in table.schema.columns:
+        yield ""
+        yield f"{column.name}:"
+        yield from _shares(table.marginal([column.name]), column.values, values)
+    yield from _dependences(table)
+
+
+def _guarantee(spent: Spent | None) -> Iterator[str]:
+    if spent is None:
+        yield "private table: no private row was looked at"
+        return
+    epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
+    yield f"private table: {epsilon} for each {spent.unit}, {spent.relation}"
+
+
+def _shares(shares: F64, values: tuple[str, ...], most: int) -> Iterator[str]:
+    order = np.argsort(-shares, kind="stable")
+    for place in order[:most]:
+        yield f"{100 * shares[place]:>6.1f} %  {values[place]}"
+    if len(order) > most:
+        rest = 100 * shares[order[most:]].sum()
+        yield f"{rest:>6.1f} %  in {len(order) - most:,} more"
+
+
+def dependence(joint: F64) -> float:
+    """Return in which share of records two columns differ from independent ones.
+
+    The total variation distance of a 2-way marginal from the product of its 1-way ones: 0 for
+    independent columns.
+
+    >>> dependence(np.array([[0.5, 0.0], [0.0, 0.5]])), dependence(np.full((2, 2), 0.25))
+    (0.5, 0.0)
+    """
+    independent = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
+    return float(np.abs(joint - independent).sum() / 2)
+
+
+def _dependences(table: SyntheticTable) -> Iterator[str]:
+    names = table.schema.names
+    if len(names) < 2:
+        return
+    shares = {pair: dependence(table.joint.marginal(pair)) for pair in pairs(len(names))}
+    strong = sorted((-share, pair) for pair, share in shares.items() if share >= _LEAST)
+    yield ""
+    if not strong:
+        yield "columns are independent, as far as can be told under the noise"
+        return
+    yield "columns that go together, in how many records more or less than by chance:"
+    for negative_share, (left, right) in strong[:MOST_PAIRS]:
+        yield f"{-100 * negative_share:>6.1f} %  {names[left]}, {names[right]}"

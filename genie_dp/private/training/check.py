@@ -9,13 +9,12 @@ import torch
 from torch import nn
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.dropout import PooledDropout
-from genie_dp.learn.vocabulary import BEGIN, END, SPECIAL
-from genie_dp.private.generators.sequences import Encoded, collate
-from genie_dp.private.training.engines import engine_of, row_gradients
-from genie_dp.private.training.optimizer import PrivateOptimizer
+from genie_dp.models.layers import PooledDropout
+from genie_dp.models.vocabulary import BEGIN, END, SPECIAL
+from genie_dp.private.generators.models import collate
+from genie_dp.private.generators.stages import EncodedRow
+from genie_dp.private.training.engines import PrivateOptimizer, count_rows, engine_of, row_gradients
 from genie_dp.private.training.randomness import secure_bytes
-from genie_dp.private.training.rows import size_of
 from genie_dp.private.training.settings import CLIPS, DPSettings, EngineName
 
 Collate = Callable[[Sequence[Any]], Any]
@@ -52,7 +51,7 @@ def check_engine(model: Any, engine: EngineName, *, collate: Collate = collate) 
         message = f"expected weights of 32 bits, got {', '.join(coarse)}"
         raise GenieError(Problem("Q027", message, hint="call model.float() before"))
     batches = [_probe(model, b, t, collate).to(trained[0].device) for b, t in PROBES]
-    with _moved(model, trained):
+    with _move_weights(model, trained):
         _check_losses(model, batches[0])
         for batch in batches:
             norms = _norms(model, trained, batch)
@@ -70,14 +69,14 @@ def _probe(model: Any, rows: int, tokens: int, collate: Collate) -> Any:
     lengths = [tokens - 1 - i % 2 for i in range(rows)]
     words = [rng.integers(len(SPECIAL), ids, n).tolist() for n in lengths]
     # Words come twice, since the gradients of their places add up.
-    made = [(BEGIN, *row[:-1], row[0], END) for row in words]
-    return collate([Encoded(row, scored_from=1 + i % 2) for i, row in enumerate(made)])
+    probes = [(BEGIN, *row[:-1], row[0], END) for row in words]
+    return collate([EncodedRow(row, scored_from=1 + i % 2) for i, row in enumerate(probes)])
 
 
 @contextmanager
-def _moved(model: Any, trained: list[Any]) -> Iterator[None]:
+def _move_weights(model: Any, trained: list[Any]) -> Iterator[None]:
     """Train mode without dropout, and other weights, for a while."""
-    kept = [p.detach().clone() for p in trained]
+    weights_before = [p.detach().clone() for p in trained]
     modes = {module: module.training for module in model.modules()}
     shares = list(_shares(model))
     generator = torch.Generator().manual_seed(0)
@@ -95,7 +94,7 @@ def _moved(model: Any, trained: list[Any]) -> Iterator[None]:
         for module, mode in modes.items():
             module.training = mode
         with torch.no_grad():
-            for p, weights in zip(trained, kept, strict=True):
+            for p, weights in zip(trained, weights_before, strict=True):
                 p.copy_(weights)
                 p.grad = None
 
@@ -115,7 +114,7 @@ _SHARES = ("share", "dropout", "attention_dropout")
 
 def _check_losses(model: Any, batch: Any) -> None:
     buffers = [(name, x, x.clone()) for name, x in model.named_buffers()]
-    with _refused("loss"):
+    with _refuse_engine("loss"):
         first, second = model.loss(batch).detach(), model.loss(batch).detach()
     changed = [name for name, now, before in buffers if not torch.equal(now, before)]
     for _, now, before in buffers:
@@ -126,9 +125,9 @@ def _check_losses(model: Any, batch: Any) -> None:
         )
         hint = "such numbers leave without noise: use LayerNorm or GroupNorm, not batch norm"
         raise GenieError(Problem("Q022", message, hint=hint))
-    if first.shape != (size_of(batch),):
+    if first.shape != (count_rows(batch),):
         shape = tuple(first.shape)
-        message = f"expected a loss for each of {size_of(batch)} rows, got the shape {shape}"
+        message = f"expected a loss for each of {count_rows(batch)} rows, got the shape {shape}"
         raise GenieError(Problem("Q023", message, hint="sum over tokens, never over rows"))
     if not bool(first.isfinite().all()):
         message = "expected finite losses, got some that are no numbers"
@@ -139,7 +138,7 @@ def _check_losses(model: Any, batch: Any) -> None:
 
 
 @contextmanager
-def _refused(engine: str) -> Iterator[None]:
+def _refuse_engine(engine: str) -> Iterator[None]:
     """Turn what a model raises into a refusal; the rows are made up, so it may be told."""
     try:
         yield
@@ -164,24 +163,24 @@ def _try_dropout(model: Any, engine: EngineName, batch: Any) -> None:
         hint = "use the engine loop, or set the model's dropout to 0"
         raise GenieError(Problem("Q024", message, hint=hint))
     training = model.training
-    with torch.random.fork_rng(devices=[]), _refused(engine):
+    with torch.random.fork_rng(devices=[]), _refuse_engine(engine):
         clipped_sums(model.train(), engine, batch, 1.0)
     model.train(training)
 
 
 def _norms(model: Any, trained: list[Any], batch: Any) -> list[float]:
     """Return the norms of the rows' gradients, smallest first."""
-    rows = (row_gradients(model, trained, batch, i) for i in range(size_of(batch)))
+    rows = (row_gradients(model, trained, batch, i) for i in range(count_rows(batch)))
     return sorted(float(torch.stack([g.norm() for g in row]).norm()) for row in rows)
 
 
 def _compare(model: Any, engine: EngineName, batch: Any, clip: float) -> None:
     right = clipped_sums(model, "loop", batch, clip)
-    with _refused(engine):
-        found = clipped_sums(model, engine, batch, clip)
+    with _refuse_engine(engine):
+        sums = clipped_sums(model, engine, batch, clip)
     for name, expected in right.items():
-        away = float((found[name] - expected).norm())
-        if not away <= TOLERANCE * float(expected.norm()) + 1e-6 * clip * size_of(batch):
+        away = float((sums[name] - expected).norm())
+        if not away <= TOLERANCE * float(expected.norm()) + 1e-6 * clip * count_rows(batch):
             message = (
                 f"the engine {engine} gives wrong gradients for {name}: "
                 f"{away / clip:.2g} clipping norms from those of single rows"
@@ -198,12 +197,12 @@ def clipped_sums(model: Any, engine: EngineName, batch: Any, clip: float) -> Sum
     plain = torch.optim.SGD(list(trained.values()), lr=0.0)
     settings = DPSettings(noise_multiplier=0.0, rate=1.0, steps=1, batch=1.0, clip=clip)
     optimizer = PrivateOptimizer(plain, settings, secure_bytes)
-    made = engine_of(engine, model, optimizer)
+    private_engine = engine_of(engine, model, optimizer)
     try:
         optimizer.begin()
-        made.accumulate(batch)
+        private_engine.accumulate(batch)
         zeros = {n: torch.zeros_like(p) for n, p in trained.items()}
         return {n: zeros[n] if p.summed_grad is None else p.summed_grad for n, p in trained.items()}
     finally:
-        made.close()
+        private_engine.close()
         optimizer.begin()

@@ -7,7 +7,8 @@ no sentence of the batch used, knows all others. So nothing here comes from it.
 
 import math
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -81,12 +82,12 @@ def gaussian(draw: Bytes, count: int, purpose: str, step: int) -> torch.Tensor:
     >>> abs(float(gaussian(seeded_bytes(0), 10_000, "noise", 0).std()) - 1) < 0.03
     True
     """
-    found = torch.empty(count, dtype=torch.float64)
+    normal = torch.empty(count, dtype=torch.float64)
     for start in range(0, count, _PIECE):
         size = min(_PIECE, count - start)
         bits = integers(draw, size + size % 2, f"{purpose}:{start}", step) >> np.uint64(11)
-        found[start : start + size] = _normal(bits)[:size]
-    return found
+        normal[start : start + size] = _normal(bits)[:size]
+    return normal
 
 
 def _normal(bits: npt.NDArray[np.uint64]) -> torch.Tensor:
@@ -96,3 +97,36 @@ def _normal(bits: npt.NDArray[np.uint64]) -> torch.Tensor:
     radius = (first + 1.0).mul_(_UNIT).log_().mul_(-2.0).sqrt_()
     angle = second * (2.0 * math.pi * _UNIT)
     return torch.cat([radius * angle.cos(), radius * angle.sin_()])
+
+
+Row = TypeVar("Row")
+
+
+def sample_units(
+    units: Sequence[Sequence[Row]], rate: float, *, draw: Bytes, step: int
+) -> tuple[Row, ...]:
+    """Return the rows of a step; there may be none.
+
+    Every unit is drawn by itself with chance `rate`, as the accountant assumes (Abadi et al., 2016;
+    not batches of a shuffled epoch). A drawn unit gives one of its rows, each with the same chance:
+    it moves a step by one clipped gradient, however many rows it has.
+
+    Args:
+        units: rows by unit; a unit without rows is never drawn.
+        rate: chance of each unit.
+        draw: where random bytes come from.
+        step: number of the step.
+    """
+    chosen_units = np.flatnonzero(_draw_units(len(units), rate, draw, step))
+    places = integers(draw, len(chosen_units), "row", step).tolist()
+    chosen = ((units[i], place) for i, place in zip(chosen_units.tolist(), places, strict=True))
+    return tuple(rows[place % len(rows)] for rows, place in chosen if rows)
+
+
+def _draw_units(
+    count: int, rate: float, draw: Bytes, step: int
+) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Return which units are drawn: exact to 2**-64."""
+    if rate >= 1:
+        return np.ones(count, np.bool_)
+    return integers(draw, count, "units", step) < np.uint64(int(rate * 2.0**64))

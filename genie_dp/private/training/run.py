@@ -1,7 +1,9 @@
 """A private run: pay, then take noisy steps, and go on where it was killed."""
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+import hashlib
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -9,15 +11,14 @@ from typing import Any
 import torch
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.learn.schedule import learning_rate
+from genie_dp.models.loop import Checkpoint, learning_rate, load_checkpoint, save_checkpoint
 from genie_dp.private import secure
-from genie_dp.private.generators.sequences import collate
+from genie_dp.private.generators.models import collate
+from genie_dp.private.ledger.files import hold_lock
 from genie_dp.private.ledger.guard import Units, closing, paid_by
 from genie_dp.private.ledger.mechanisms import PoissonGaussian
-from genie_dp.private.training.checkpoint import alone, digest_of_weights, restore, save
-from genie_dp.private.training.libraries import need_opacus
-from genie_dp.private.training.randomness import reseed_torch, source_of
-from genie_dp.private.training.sampling import sample_units
+from genie_dp.private.ledger.once import PaidRun
+from genie_dp.private.training.randomness import reseed_torch, sample_units, source_of
 from genie_dp.private.training.settings import DPSettings
 from genie_dp.records import Spent
 
@@ -32,7 +33,7 @@ NOT_COVERED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
+class TrainedModel:
     """What a run may say of itself.
 
     Attributes:
@@ -80,8 +81,7 @@ class PrivateRun:
         """
         need_opacus()
         from genie_dp.private.training.check import check_engine
-        from genie_dp.private.training.engines import engine_of
-        from genie_dp.private.training.optimizer import PrivateOptimizer
+        from genie_dp.private.training.engines import PrivateOptimizer, engine_of
 
         check_engine(model, settings.engine, collate=collate)
         self.model, self.settings, self.collate, self.listen = model, settings, collate, listen
@@ -110,7 +110,7 @@ class PrivateRun:
         settings = self.settings
         if settings.noise_multiplier <= 0:
             message = "expected a noise multiplier above 0, got 0"
-            hint = "training without privacy is genie_dp.learn.loop"
+            hint = "training without privacy is genie_dp.models.loop"
             raise GenieError(Problem("Q026", message, hint=hint))
         self.spent = with_limits(paid_by(self._units, spend)((mechanism_of(settings),)))
         return self.spent
@@ -134,7 +134,8 @@ class PrivateRun:
             raise RuntimeError(f"step {number + 1} of {settings.steps} is not paid")
         self.model.train()
         self.optimizer.begin()
-        with torch.random.fork_rng(devices=_devices(self.device)):
+        devices = [self.device.index or 0] if self.device.type == "cuda" else []
+        with torch.random.fork_rng(devices=devices):
             # Dropout's alone. One row more shifts the draws of all rows behind it, so that they are
             # as secret as the noise: if known, it would move the sum by more than one gradient.
             reseed_torch(self._bytes, number)
@@ -159,7 +160,7 @@ class PrivateRun:
 
     def save(self, folder: Path) -> None:
         """Write a checkpoint; what is in it is released."""
-        save(
+        save_state(
             folder,
             step=self.steps,
             trained=self.trained,
@@ -169,7 +170,7 @@ class PrivateRun:
 
     def resume(self, folder: Path) -> None:
         """Go on from the newest checkpoint of a folder, if there is one."""
-        self.steps = restore(
+        self.steps = restore_state(
             folder,
             trained=self.trained,
             optimizer=self.optimizer.original_optimizer,
@@ -195,6 +196,26 @@ def rate_at(settings: DPSettings, step: int) -> float:
     return learning_rate(progress, peak=settings.learning_rate, warmup=settings.warmup)
 
 
+def need_opacus() -> None:
+    """Import Opacus, and take back what it does to the log of the program.
+
+    Opacus 1.6 sets up the root logger when imported (`opacus/utils/module_utils.py`): from then on
+    messages of all libraries would be on stderr.
+
+    Raises:
+        GenieError: it is not installed (Q020).
+    """
+    root = logging.getLogger()
+    before = list(root.handlers)
+    try:
+        import opacus.optimizers.optimizer  # noqa: F401
+    except ImportError as problem:
+        hint = "pip install 'genie_dp[private]'"
+        message = "training with differential privacy needs Opacus"
+        raise GenieError(Problem("Q020", message, hint=hint)) from problem
+    root.handlers[:] = before
+
+
 def train_privately(
     model: Any,
     units: Units[Sequence[Any]],
@@ -204,7 +225,7 @@ def train_privately(
     folder: Path | None = None,
     listen: Listen | None = None,
     collate: Collate = collate,
-) -> Trained:
+) -> TrainedModel:
     """Train a model with DP-SGD (Abadi et al., 2016) and return what was spent.
 
     The engine is checked on made-up rows and a checkpoint is looked for, then `spend` is called,
@@ -217,7 +238,7 @@ def train_privately(
         settings: how to train.
         spend: the `Payer` of the rows' ledger: it records mechanisms before anything is released,
             or raises, and what came of them. Called again for a resumed run: the ledger knows it by
-            its name (`checkpoint.run_of`).
+            its name (`once.name_run`).
         folder: where checkpoints go, and where a run that was interrupted goes on from.
         listen: is told the number of steps, and nothing else.
         collate: makes a batch of rows.
@@ -230,7 +251,7 @@ def train_privately(
     """
     run = PrivateRun(model, units, settings, collate=collate, listen=listen)
     try:
-        with alone(folder) if folder else nullcontext():
+        with train_alone(folder) if folder else nullcontext():
             if folder is not None:
                 run.resume(folder)
             spent = run.pay(spend)
@@ -238,7 +259,7 @@ def train_privately(
             closing(spend).close(digest_of_weights([model]))
     finally:
         run.close()
-    return Trained(spent, run.steps)
+    return TrainedModel(spent, run.steps)
 
 
 def mechanism_of(settings: DPSettings) -> PoissonGaussian:
@@ -259,5 +280,114 @@ def _chunks(rows: Sequence[Any], size: int) -> list[Sequence[Any]]:
     return [ranked[i : i + size] for i in range(0, len(ranked), size)]
 
 
-def _devices(device: torch.device) -> list[int]:
-    return [device.index or 0] if device.type == "cuda" else []
+# -------------------------------------------------------------------------------- checkpoints
+#
+# A checkpoint holds what was released: noisy weights, the optimizer's averages of noisy gradients,
+# the number of steps. It holds no random state: with a seed all follows from seed and step, and
+# without one the next draws come from the operating system; noise that lay in a file could be taken
+# away again. The run's name lies in the folder, too (`ledger.once`).
+
+
+@contextmanager
+def train_alone(folder: Path) -> Iterator[None]:
+    """Train in a folder as the only process: two would release twice what was paid once.
+
+    Raises:
+        GenieError: another one does (Q032).
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    hint = "wait for it, or give another folder"
+    busy = Problem("Q032", f"another process trains in {folder}", hint=hint)
+    with hold_lock(folder / ".train.lock", wait=0, busy=busy):
+        yield
+
+
+def save_state(
+    folder: Path, *, step: int, trained: dict[str, Any], optimizer: Any, settings: DPSettings
+) -> None:
+    """Write the state after a step; it appears whole or not at all, in place of the one before."""
+    tensors = dict(_tensors(trained, optimizer))
+    facts = {"step": step, "settings": settings.as_dict()}
+    save_once(folder, Checkpoint(tensors, facts))
+
+
+def save_once(folder: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, and note that its step is released."""
+    save_checkpoint(folder, checkpoint)
+    PaidRun.enter(folder).note_released(int(checkpoint.facts["step"]))
+
+
+def load_newest(folder: Path) -> Checkpoint | None:
+    """Return the newest checkpoint, None where nothing was released.
+
+    Raises:
+        GenieError: a later one is missing (Q031), or it cannot be read (M003).
+    """
+    checkpoint = load_checkpoint(folder)
+    message = f"the newest checkpoint of {folder} is missing: its steps would be released twice"
+    hint = "put it back, or train in another folder, which is paid again"
+    lost = Problem("Q031", message, hint=hint)
+    run, step = PaidRun.enter(folder), int(checkpoint.facts["step"]) if checkpoint else 0
+    run.check_kept(step, lost)
+    run.note_released(step)  # it was killed before it noted so, perhaps
+    return checkpoint
+
+
+def digest_of_weights(models: Iterable[Any]) -> str:
+    """Return a hash of all weights of models: what a training releases."""
+    sha256 = hashlib.sha256()
+    for model in models:
+        for name, value in sorted(model.state_dict().items()):
+            sha256.update(f"{name} {tuple(value.shape)} {value.dtype}".encode())
+            sha256.update(value.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy())
+    return sha256.hexdigest()
+
+
+def _tensors(trained: dict[str, Any], optimizer: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    for name, p in trained.items():
+        yield f"model.{name}", p.detach().clone()
+    for i, state in optimizer.state_dict()["state"].items():
+        yield from ((f"optimizer.{i}.{name}", x) for name, x in state.items())
+
+
+def restore_state(
+    folder: Path, *, trained: dict[str, Any], optimizer: Any, settings: DPSettings
+) -> int:
+    """Load the newest state of a folder into model and optimizer; return its step, 0 without one.
+
+    Raises:
+        GenieError: it is of other settings or of another model (Q030), a later one is missing
+            (Q031), or it cannot be read (M003).
+    """
+    checkpoint = load_newest(folder)
+    if checkpoint is None:
+        return 0
+    _check_same(checkpoint, trained, settings, folder)
+    with torch.no_grad():
+        for name, value in checkpoint.part("model.").items():
+            trained[name].copy_(value)
+    states: dict[int, dict[str, torch.Tensor]] = {}
+    for name, x in checkpoint.part("optimizer.").items():
+        number, _, key = name.partition(".")
+        states.setdefault(int(number), {})[key] = x
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": states, "param_groups": groups})
+    return int(checkpoint.facts["step"])
+
+
+def _check_same(
+    found: Checkpoint, trained: dict[str, Any], settings: DPSettings, folder: Path
+) -> None:
+    shapes = {name: x.shape for name, x in found.part("model.").items()}
+    if shapes != {name: p.shape for name, p in trained.items()}:
+        message = f"the checkpoint in {folder} is of another model"
+        hint = "make the model as before, or give another folder"
+        raise GenieError(Problem("Q030", message, hint=hint))
+    before, now = found.facts["settings"], settings.as_dict()
+    changed = sorted(name for name in now if before.get(name) != now[name])
+    if changed:
+        message = (
+            f"the checkpoint in {folder} is of a run with other settings: {', '.join(changed)}"
+        )
+        hint = "give the same settings; in another folder it is another run, which is paid again"
+        raise GenieError(Problem("Q030", message, hint=hint))

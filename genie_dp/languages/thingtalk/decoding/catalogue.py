@@ -1,20 +1,168 @@
 """What the frames of the automaton ask of a library: functions, names in scope, types that fit."""
 
 from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, fields
 from decimal import Decimal
 from typing import Any
 
-from genie_dp.languages.automaton import Automaton
-from genie_dp.languages.thingtalk.assign import is_assignable
-from genie_dp.languages.thingtalk.decoding.constants import Constants
-from genie_dp.languages.thingtalk.decoding.limits import Limits
-from genie_dp.languages.thingtalk.signatures import Parameter, Signature, Signatures
-from genie_dp.languages.thingtalk.tokens import TokenStyle
-from genie_dp.languages.thingtalk.typecheck_values import united
-from genie_dp.languages.thingtalk.types import ALIASES, ANY, Array, Entity, Enum, Measure, Type
+from genie_dp.languages.automaton import Automaton, TextNode, text_tree
+from genie_dp.languages.library import Parameter, Signature, Signatures
+from genie_dp.languages.thingtalk.ast import (
+    CurrencyValue,
+    DateValue,
+    EnumValue,
+    LocationValue,
+    NumberValue,
+    TimeValue,
+)
+from genie_dp.languages.thingtalk.from_tokens import single_token
+from genie_dp.languages.thingtalk.operators import is_assignable
+from genie_dp.languages.thingtalk.tokens import TokenStyle, escape_word
+from genie_dp.languages.thingtalk.typecheck import unite_types
+from genie_dp.languages.types import ALIASES, ANY, Array, Entity, Enum, Measure, Type
 
 
-class Names:
+@dataclass(frozen=True, slots=True)
+class GrammarLimits:
+    """The most that a program may hold; canonical programs beyond that are refused.
+
+    The longest of 50,000 synthesized programs has 46 tokens, of 53,000 augmented ones 60, and none
+    has more than 3 brackets inside each other (November 2026); people may write some more.
+
+    Attributes:
+        tokens: tokens of the program.
+        nesting: brackets inside of each other.
+        rules: rules of a program.
+        clauses: conditions joined by `and`.
+        alternatives: comparisons joined by `or`.
+        items: values of an array.
+        parts: numbers of one measure, `6 unit:ft 3 unit:in` has two.
+        offsets: durations added to a date.
+        words: words of one text.
+    """
+
+    tokens: int = 400
+    nesting: int = 12
+    rules: int = 4
+    clauses: int = 16
+    alternatives: int = 16
+    items: int = 16
+    parts: int = 3
+    offsets: int = 2
+    words: int = 60
+
+    def __post_init__(self) -> None:
+        """Raise ValueError where a limit leaves no room for a program."""
+        for field in fields(self):
+            if getattr(self, field.name) < 1:
+                raise ValueError(f"expected {field.name} >= 1, got {getattr(self, field.name)}")
+
+    def reserve(self, longest_text: int) -> int:
+        """Return how many tokens it may take to close a program; laws test that it is enough.
+
+        A level of nesting takes at most `filter true ) join ( @c.f )`, and a text that was begun
+        the rest of its words.
+        """
+        return 8 * self.nesting + longest_text + 32
+
+
+_KEYS: dict[type, str] = {
+    NumberValue: "number",
+    CurrencyValue: "currency",
+    DateValue: "date",
+    TimeValue: "time",
+    LocationValue: "location",
+    EnumValue: "enum",
+}
+
+
+_MARKS = ("id:", "^^")
+
+
+@dataclass(frozen=True, slots=True)
+class Constants:
+    """Constants by what they are.
+
+    Attributes:
+        tokens: "number", "currency", "date", "time", "location", "enum", "at:" (the place of a
+            location with a name) or "id:" (of an entity) -> tokens.
+        kinds: kinds of entities.
+        texts: the tree of free texts.
+        longest_text: how many words the longest of them has.
+    """
+
+    tokens: dict[str, frozenset[str]]
+    kinds: frozenset[str]
+    texts: TextNode
+    longest_text: int
+
+    def find(self, key: str) -> frozenset[str]:
+        """Return the constants of a key."""
+        return self.tokens.get(key, frozenset())
+
+
+def read_constants(texts: Iterable[str]) -> Constants:
+    r"""Return the constants of some texts.
+
+    A text is a number, date, time, place, amount or enum value as one token; `at:37.4:-122.1`,
+    `id:x` or `^^ns:t`, which stand after words in quotes; or free text. Between quote tokens it
+    is in token form: words are escaped.
+
+    >>> found = read_constants(["1", "time:8:00:00", "good morning", '" x\\sy "', "id:z"])
+    >>> sorted(found.tokens.items())[:2]
+    [('id:', frozenset({'id:z'})), ('number', frozenset({'1'}))]
+    >>> sorted(found.texts.words)
+    ['good', 'x\\sy']
+    """
+    tokens: dict[str, set[str]] = {}
+    words: list[str] = []
+    for text in texts:
+        key = _single(text)
+        if key is not None:
+            tokens.setdefault(key, set()).add(text)
+        elif text.startswith('" ') and text.endswith(' "') and len(text) > 3:
+            words.append(text[2:-2])
+        elif text.strip():
+            words.append(" ".join(map(escape_word, text.split(" "))))
+    kinds = frozenset(token[2:] for token in tokens.pop("^^", ()))
+    longest = max((text.count(" ") + 1 for text in words), default=0)
+    frozen = {key: frozenset(texts) for key, texts in tokens.items()}
+    return Constants(frozen, kinds, text_tree(words), longest)
+
+
+def _single(text: str) -> str | None:
+    """Return what a constant of one token is, or None where it is free text."""
+    if " " in text:
+        return None
+    if text.startswith("at:"):
+        return "at:" if single_token(f"location:{text[3:]}") is not None else None
+    if text.startswith(_MARKS):
+        return next(mark for mark in _MARKS if text.startswith(mark))
+    return _KEYS.get(type(single_token(text)))
+
+
+def constants_of(utterance: str, tokens: str) -> list[str]:
+    """Return the constants of a program that cannot be copied from its sentence.
+
+    >>> constants_of("the news of today", 'now => ( @a.b ) filter param:x:Date > date:2026-11-20 '
+    ...     'and param:y:String == " news " and param:z:String == " sport " => notify')
+    ['date:2026-11-20', '" sport "']
+    """
+    words = utterance.split()
+    copied = f" {' '.join(map(escape_word, words))} "
+    constants: list[str] = []
+    rest = iter(tokens.split(" "))
+    for token in rest:
+        if token == '"':
+            text = " ".join(iter(lambda: next(rest), '"'))
+            if f" {text} " not in copied:
+                constants.append(f'" {text} "')
+        elif _single(token) is not None and token not in words:
+            constants.append(token)
+    return constants
+
+
+class ScopeNames:
     """Typed names in scope, each set of them once: compared by identity.
 
     Attributes:
@@ -51,7 +199,7 @@ class Function:
         self.parameters = catalogue.names_of(signature.parameters)
 
 
-class Found:
+class QueryFacts:
     """What is known of a query that is complete: its outputs, and the calls that `on` passes to.
 
     Attributes:
@@ -65,7 +213,7 @@ class Found:
 
     def __init__(
         self,
-        scope: Names,
+        scope: ScopeNames,
         calls: tuple[tuple[Function, frozenset[str]], ...],
         first: int | None,
         passed: tuple[str, ...],
@@ -83,10 +231,10 @@ class Need:
         """Need a name of one of the types; or no such name, if the query `may_lack` it."""
         self.name, self.types, self.may_lack = name, types, may_lack
 
-    def is_met(self, scope: Names) -> bool:
+    def is_met(self, scope: ScopeNames) -> bool:
         """Tell whether outputs are as needed."""
-        found = scope.get(self.name)
-        return self.may_lack if found is None else found in self.types
+        type_ = scope.get(self.name)
+        return self.may_lack if type_ is None else type_ in self.types
 
 
 class Fit:
@@ -126,12 +274,12 @@ class Fit:
 
     def takes(self, type_: Type) -> bool:
         """Tell whether a value of a type may stand here."""
-        found = self._known.get(type_)
-        if found is None:
-            found = self._known[type_] = self._fits(type_) and (
-                united(self.element, type_, self._signatures) is not None
+        is_taken = self._known.get(type_)
+        if is_taken is None:
+            is_taken = self._known[type_] = self._fits(type_) and (
+                unite_types(self.element, type_, self._signatures) is not None
             )
-        return found
+        return is_taken
 
     def _fits(self, type_: Type) -> bool:
         if self.arrays < 2 or isinstance(type_, Measure | Enum):
@@ -170,7 +318,7 @@ class Catalogue:
     """
 
     def __init__(
-        self, library: Signatures, style: TokenStyle, limits: Limits, constants: Constants
+        self, library: Signatures, style: TokenStyle, limits: GrammarLimits, constants: Constants
     ):
         """Read the functions of a library."""
         self.library, self.style = library, style
@@ -180,7 +328,7 @@ class Catalogue:
         )
         self.kept: dict[Hashable, Any] = {}
         self._once: dict[tuple[Any, ...], Any] = {}
-        self._under: dict[tuple[Names, Names], Names] = {}
+        self._under: dict[tuple[ScopeNames, ScopeNames], ScopeNames] = {}
         self.empty = self.scope({})
         self.functions = tuple(Function(s, self) for s in _signatures(library))
         self.by_token = {f.token: f for f in self.functions}
@@ -191,8 +339,8 @@ class Catalogue:
 
     def types(self) -> tuple[Type, ...]:
         """Return the types of all parameters, each once."""
-        found = (p.type for f in self.functions for p in f.signature.parameters)
-        return tuple(dict.fromkeys(found))
+        types = (p.type for f in self.functions for p in f.signature.parameters)
+        return tuple(dict.fromkeys(types))
 
     # -------------------------------------------------------------- names
 
@@ -200,47 +348,47 @@ class Catalogue:
         """Return the token of a name."""
         return f"{prefix}:{name}:{type_}" if self.style.types else f"{prefix}:{name}"
 
-    def scope(self, types: Mapping[str, Type]) -> Names:
+    def scope(self, types: Mapping[str, Type]) -> ScopeNames:
         """Return the names of those types."""
         key = tuple(sorted(types.items(), key=_first))
-        found: Names | None = self._once.get((Names, key))
-        if found is None:
+        names: ScopeNames | None = self._once.get((ScopeNames, key))
+        if names is None:
             tokens = {name: self.token("param", name, type_) for name, type_ in key}
-            found = self._once[Names, key] = Names(dict(key), tokens)
-        return found
+            names = self._once[ScopeNames, key] = ScopeNames(dict(key), tokens)
+        return names
 
-    def names_of(self, parameters: Iterable[Parameter]) -> Names:
+    def names_of(self, parameters: Iterable[Parameter]) -> ScopeNames:
         """Return the names of parameters."""
         return self.scope({p.name: p.type for p in parameters})
 
-    def under(self, left: Names, right: Names) -> Names:
+    def under(self, left: ScopeNames, right: ScopeNames) -> ScopeNames:
         """Return both as one; a name in both is the right one's (Genie, section 2.3)."""
         if not left.types:
             return right
         if not right.types:
             return left
-        found = self._under.get((left, right))
-        if found is None:
-            found = self._under[left, right] = self.scope({**left.types, **right.types})
-        return found
+        names = self._under.get((left, right))
+        if names is None:
+            names = self._under[left, right] = self.scope({**left.types, **right.types})
+        return names
 
     # --------------------------------------------------- queries and types
 
-    def found(
+    def describe_query(
         self,
-        scope: Names,
+        scope: ScopeNames,
         calls: tuple[tuple[Function, frozenset[str]], ...],
         first: int | None = None,
         passed: tuple[str, ...] = (),
-    ) -> Found:
+    ) -> QueryFacts:
         """Return what is known of a query."""
-        found: Found = self._made(Found, scope, calls, first, passed)
-        return found
+        query: QueryFacts = self._make_once(QueryFacts, scope, calls, first, passed)
+        return query
 
-    def need(self, name: str, types: frozenset[Type], may_lack: bool = False) -> Need:
+    def make_need(self, name: str, types: frozenset[Type], may_lack: bool = False) -> Need:
         """Return what outputs must hold."""
-        found: Need = self._made(Need, name, types, may_lack)
-        return found
+        need: Need = self._make_once(Need, name, types, may_lack)
+        return need
 
     def fit(
         self,
@@ -254,10 +402,10 @@ class Catalogue:
     ) -> Fit:
         """Return the wish for a type."""
         parts = (expected, element, arrays, is_compared, lenient, is_positive)
-        found: Fit | None = self._once.get((Fit, *parts))
-        if found is None:
-            found = self._once[Fit, *parts] = Fit(*parts, self.library)
-        return found
+        fit: Fit | None = self._once.get((Fit, *parts))
+        if fit is None:
+            fit = self._once[Fit, *parts] = Fit(*parts, self.library)
+        return fit
 
     def _forget(self) -> None:
         """Forget what frames were made of; what still is in use stays as good as a new one."""
@@ -265,11 +413,11 @@ class Catalogue:
         self._once.clear()
         self._under.clear()
 
-    def _made(self, kind: type[Any], *parts: Hashable) -> Any:
-        found = self._once.get((kind, *parts))
-        if found is None:
-            found = self._once[(kind, *parts)] = kind(*parts)
-        return found
+    def _make_once(self, kind: type[Any], *parts: Hashable) -> Any:
+        item = self._once.get((kind, *parts))
+        if item is None:
+            item = self._once[(kind, *parts)] = kind(*parts)
+        return item
 
 
 def _first(item: tuple[str, Type]) -> str:
@@ -280,18 +428,18 @@ def _signatures(library: Signatures) -> Iterable[Signature]:
     """Yield what programs may call: all that the type checker finds."""
     for class_name in library.class_names():
         for name in library.function_names(class_name):
-            found = library.function(class_name, name)
-            if found is not None:
-                yield found
+            signature = library.function(class_name, name)
+            if signature is not None:
+                yield signature
 
 
 def _kinds(types: Iterable[Type], library: Any, constants: Constants) -> tuple[str, ...]:
     """Return the kinds of entities that the library speaks of, and those built in."""
-    found = {*ALIASES.values(), "tt:contact", "tt:contact_name", *constants.kinds}
-    found.update(getattr(library, "entity_types", ()))
+    kinds = {*ALIASES.values(), "tt:contact", "tt:contact_name", *constants.kinds}
+    kinds.update(getattr(library, "entity_types", ()))
     for type_ in types:
         while isinstance(type_, Array):
             type_ = type_.element
         if isinstance(type_, Entity):
-            found.add(type_.kind)
-    return tuple(sorted(found))
+            kinds.add(type_.kind)
+    return tuple(sorted(kinds))

@@ -1,22 +1,18 @@
-"""The decoding grammar of ThingTalk over a library."""
+"""The decoding grammar of ThingTalk over a library, and how much a decoded program may hold."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.languages.automaton import State
-from genie_dp.languages.copying import Sentence, TextNode
-from genie_dp.languages.thingtalk.assign import ATTRIBUTES, CONTACT
+from genie_dp.languages.automaton import AutomatonState, CopySentence, TextNode
+from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk.ast import OPERATORS
-from genie_dp.languages.thingtalk.decoding import queries, values
-from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue
-from genie_dp.languages.thingtalk.decoding.constants import read_constants
-from genie_dp.languages.thingtalk.decoding.limits import Limits
+from genie_dp.languages.thingtalk.decoding import statements, values
+from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, GrammarLimits, read_constants
 from genie_dp.languages.thingtalk.decoding.rules import Start
-from genie_dp.languages.thingtalk.signatures import Signatures
-from genie_dp.languages.thingtalk.token_values import escape_word
-from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
-from genie_dp.languages.thingtalk.types import NUMBER, UNITS, Enum, Type
+from genie_dp.languages.thingtalk.operators import ATTRIBUTES, CONTACT
+from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, escape_word
+from genie_dp.languages.types import NUMBER, UNITS, Enum, Type
 
 _WORDS = frozenset((
     "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
@@ -40,7 +36,7 @@ class ThingTalkGrammar:
         *,
         texts: Iterable[str] = (),
         style: TokenStyle = STYLE,
-        limits: Limits | None = None,
+        limits: GrammarLimits | None = None,
     ):
         """Read the library.
 
@@ -56,7 +52,7 @@ class ThingTalkGrammar:
         if not style.keywords:
             raise GenieError(_positions_problem())
         constants = read_constants(texts)
-        self._catalogue = Catalogue(library, style, limits or Limits(), constants)
+        self._catalogue = Catalogue(library, style, limits or GrammarLimits(), constants)
         self._start = self._catalogue.automaton.make(Start, self._catalogue, 1)
 
     @cached_property
@@ -80,18 +76,18 @@ class ThingTalkGrammar:
         yield catalogue.token("param", "source", CONTACT)
         # A number is there even if no function has any: how many there are.
         for type_ in {NUMBER, *catalogue.types()}:
-            yield from (catalogue.token("param", op, type_) for op in queries.totals_of(type_))
+            yield from (catalogue.token("param", op, type_) for op in statements.totals_of(type_))
             yield from _enum_tokens(type_)
         for tokens in catalogue.constants.tokens.values():
             yield from tokens
         yield from _text_words(catalogue.constants.texts)
 
-    def begin(self, sentence: Sequence[str]) -> State:
+    def begin(self, sentence: Sequence[str]) -> AutomatonState:
         """Return the empty prefix for a sentence; its tokens are what may be copied.
 
         A word that the token form would escape (a quote, a backslash) is not copied.
         """
-        words = Sentence(sentence, _is_plain)
+        words = CopySentence(sentence, _is_plain)
         return self._catalogue.automaton.begin((self._start,), words)
 
 

@@ -1,13 +1,18 @@
 """Rules and policies: the whole of a program."""
 
-from genie_dp.languages.automaton import NOTHING, Frame, Move, Wait
-from genie_dp.languages.copying import Sentence
-from genie_dp.languages.thingtalk.assign import CONTACT
-from genie_dp.languages.thingtalk.decoding.calls import Arguments
-from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Found, Names
-from genie_dp.languages.thingtalk.decoding.predicates import Condition, condition, predicate
-from genie_dp.languages.thingtalk.decoding.queries import Place, QueryFrame
-from genie_dp.languages.thingtalk.decoding.streams import Flow, StreamFrame
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
+from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, QueryFacts, ScopeNames
+from genie_dp.languages.thingtalk.decoding.statements import (
+    Arguments,
+    ConditionScope,
+    Flow,
+    QueryFrame,
+    QueryPlace,
+    StreamFrame,
+    condition,
+    predicate,
+)
+from genie_dp.languages.thingtalk.operators import CONTACT
 
 
 class Start(Frame):
@@ -24,7 +29,7 @@ class Start(Frame):
             words.add("policy")
         super().__init__(self.stream.fixed | words, closing=frozenset(words) or None)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with what follows."""
         catalogue = self.catalogue
         automaton = catalogue.automaton
@@ -32,7 +37,7 @@ class Start(Frame):
             return _policy(catalogue), None
         end = automaton.make(RuleEnd, catalogue, self.count)
         if token == "now":
-            body = automaton.make(Body, catalogue, catalogue.empty, False)
+            body = automaton.make(RuleBody, catalogue, catalogue.empty, False)
             return (automaton.token("=>"), body, end), None
         frames, result = self.stream.take(token, sentence)
         return (*frames, automaton.make(AfterStream, catalogue), end), result
@@ -51,7 +56,7 @@ class AfterStream(Wait):
     def resume(self, result: Flow) -> Move:
         """Go on with its query or action."""
         automaton = self.catalogue.automaton
-        body = automaton.make(Body, self.catalogue, result.scope, True)
+        body = automaton.make(RuleBody, self.catalogue, result.scope, True)
         return (automaton.token("=>"), body), None
 
 
@@ -66,21 +71,21 @@ class RuleEnd(Frame):
         fixed = frozenset((";",)) if count < catalogue.limits.rules else NOTHING
         super().__init__(fixed, closing=NOTHING, skips=True)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Begin another rule."""
         return (self.catalogue.automaton.make(Start, self.catalogue, self.count + 1),), None
 
 
-class Body(Frame):
+class RuleBody(Frame):
     """What stands after `now =>` or a stream: a query, an action, `notify` after a stream."""
 
     __slots__ = ("action", "catalogue", "query", "scope")
 
-    def __init__(self, catalogue: Catalogue, scope: Names, is_event: bool):
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames, is_event: bool):
         """Allow queries and actions."""
         self.catalogue, self.scope = catalogue, scope
         make = catalogue.automaton.make
-        place = Place(catalogue, scope, False, is_event, 0)
+        place = QueryPlace(catalogue, scope, False, is_event, 0)
         self.query = make(QueryFrame, place)
         self.action = make(Action, catalogue, scope, is_event)
         super().__init__(
@@ -88,7 +93,7 @@ class Body(Frame):
             closing=self.action.fixed if is_event else self.query.closing | self.action.fixed,
         )
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the query and its action, or with the action."""
         if token in self.action.fixed:
             return self.action.take(token, sentence)
@@ -102,12 +107,12 @@ class AfterBody(Wait):
 
     __slots__ = ("catalogue", "scope")
 
-    def __init__(self, catalogue: Catalogue, scope: Names):
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames):
         """Keep the outputs of the stream."""
         super().__init__()
         self.catalogue, self.scope = catalogue, scope
 
-    def resume(self, result: Found) -> Move:
+    def resume(self, result: QueryFacts) -> Move:
         """Go on with the action."""
         automaton = self.catalogue.automaton
         scope = self.catalogue.under(self.scope, result.scope)
@@ -119,13 +124,13 @@ class Action(Frame):
 
     __slots__ = ("catalogue", "is_event", "scope")
 
-    def __init__(self, catalogue: Catalogue, scope: Names, is_event: bool):
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames, is_event: bool):
         """Allow actions."""
         self.catalogue, self.scope, self.is_event = catalogue, scope, is_event
         words = frozenset(("notify",)) if is_event else NOTHING
         super().__init__(words | {f.token for f in catalogue.actions}, closing=words or None)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with its arguments."""
         if token == "notify":
             return (), None
@@ -140,7 +145,7 @@ class Action(Frame):
 
 def _policy(catalogue: Catalogue) -> tuple[Frame, ...]:
     person = catalogue.scope({"source": CONTACT})
-    source = Condition(catalogue, person, person, catalogue.empty, False, 0)
+    source = ConditionScope(catalogue, person, person, catalogue.empty, False, 0)
     automaton = catalogue.automaton
     about = automaton.make(PolicyStart, catalogue)
     return (*predicate(source), automaton.token(":"), about)
@@ -157,7 +162,7 @@ class PolicyStart(Frame):
         self.query = catalogue.automaton.make(Subject, catalogue, ("query",))
         super().__init__(self.query.fixed | {"now"}, closing=frozenset(("now",)))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with what the policy speaks of."""
         automaton = self.catalogue.automaton
         arrow = automaton.token("=>")
@@ -196,7 +201,7 @@ class Subject(Frame):
         functions = {f.token for f in catalogue.functions if f.signature.kind in kinds}
         super().__init__(frozenset({"*"} | classes | functions), closing=frozenset("*"))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with a filter of a function; all functions, and those of a class, have none."""
         function = self.catalogue.by_token.get(token)
         if function is None:
@@ -211,12 +216,12 @@ class SubjectFilter(Frame):
 
     __slots__ = ("catalogue", "fields", "kinds")
 
-    def __init__(self, catalogue: Catalogue, fields: Names, kinds: tuple[str, ...]):
+    def __init__(self, catalogue: Catalogue, fields: ScopeNames, kinds: tuple[str, ...]):
         """Allow a filter."""
         self.catalogue, self.fields, self.kinds = catalogue, fields, kinds
         super().__init__(frozenset(("filter",)), closing=NOTHING, skips=True, result=kinds)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the condition."""
         of = condition(self.catalogue, self.fields, self.catalogue.empty, False, 0)
         return (*predicate(of), self.catalogue.automaton.make(GiveKinds, self.kinds)), None
@@ -258,6 +263,6 @@ class PolicyEnd(Frame):
         skips = "action" in kinds
         super().__init__(fixed, closing=NOTHING if skips else fixed, skips=skips)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with `notify`."""
         return (Frame(frozenset(("notify",))),), None

@@ -1,15 +1,14 @@
-"""Values: what fits the type wanted, sums of dates, measures of several parts, arrays."""
+"""Values: free text, constants of templates, sums of dates, measures of several parts, arrays."""
 
-from genie_dp.languages.automaton import NOTHING, Frame, Move, Wait
-from genie_dp.languages.copying import Sentence
-from genie_dp.languages.thingtalk.ast import ContextValue
-from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, Names
-from genie_dp.languages.thingtalk.decoding.texts import AfterText, Unknown, free_text, kinds_of
-from genie_dp.languages.thingtalk.slots import slot_type
-from genie_dp.languages.thingtalk.token_reader import is_number_token
-from genie_dp.languages.thingtalk.token_values import literal_tokens
-from genie_dp.languages.thingtalk.typecheck_values import CONTEXT, DURATION, united
-from genie_dp.languages.thingtalk.types import (
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, TextNode, Wait
+from genie_dp.languages.thingtalk.ast import (
+    ContextValue,
+)
+from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, ScopeNames
+from genie_dp.languages.thingtalk.from_tokens import is_number_token
+from genie_dp.languages.thingtalk.tokens import literal_tokens
+from genie_dp.languages.thingtalk.typecheck import CONTEXT, DURATION, unite_types
+from genie_dp.languages.types import (
     ANY,
     BOOLEAN,
     CURRENCY,
@@ -20,10 +19,152 @@ from genie_dp.languages.thingtalk.types import (
     TIME,
     UNITS,
     Array,
+    Entity,
     Enum,
     Measure,
     Type,
+    slot_type,
 )
+
+QUOTE = frozenset(('"',))
+
+
+def free_text(catalogue: Catalogue, sentence: CopySentence) -> Frame:
+    """Return the frame of words after an opening quote."""
+    return sentence.make(TextStart, catalogue, bool(sentence.starts))
+
+
+class TextStart(Frame):
+    """The first word of a text; where there is none at all, the closing quote."""
+
+    __slots__ = ("catalogue",)
+    is_bound = True
+
+    def __init__(self, catalogue: Catalogue, has_words: bool):
+        """Allow the first words of fixed texts."""
+        self.catalogue = catalogue
+        words = catalogue.constants.texts.words
+        super().__init__(words if words or has_words else QUOTE)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return all words of the sentence."""
+        return sentence.starts
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on after the first word."""
+        if token == '"':
+            return (), None
+        node = self.catalogue.constants.texts.following.get(token)
+        return (sentence.make(TextMore, self.catalogue, sentence.begin(token), node, 1),), None
+
+
+class TextMore(Frame):
+    """The next word of a text that continues one of the spans so far, or the closing quote."""
+
+    __slots__ = ("catalogue", "count", "ends", "node")
+    is_bound = True
+
+    def __init__(
+        self, catalogue: Catalogue, ends: tuple[int, ...], node: TextNode | None, count: int
+    ):
+        """Keep where spans of the sentence end, and the place among the fixed texts."""
+        self.catalogue, self.ends, self.node, self.count = catalogue, ends, node, count
+        automaton = catalogue.automaton
+        words = automaton.set_of(node.words) if node is not None else NOTHING
+        is_text = bool(ends) or (node is not None and node.is_end)
+        quote = automaton.set_of(QUOTE)
+        fixed = automaton.union(quote, words) if is_text else words
+        super().__init__(fixed, closing=quote if is_text else words)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return the words after the spans."""
+        if is_closing or self.count >= self.catalogue.limits.words:
+            return NOTHING
+        return sentence.next_words(self.ends)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with those spans that have the word."""
+        if token == '"':
+            return (), None
+        node = self.node.following.get(token) if self.node is not None else None
+        ends = sentence.go_on(self.ends, token)
+        if self.count >= self.catalogue.limits.words:
+            ends = ()
+        return (sentence.make(TextMore, self.catalogue, ends, node, self.count + 1),), None
+
+
+def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
+    """Return the tokens of the kinds of entities that fit."""
+    return frozenset(f"^^{kind}" for kind in catalogue.kinds if fit.takes(Entity(kind)))
+
+
+class AfterText(Frame):
+    """What words may be: text as it is, an entity, or a place with a name."""
+
+    __slots__ = ("catalogue",)
+
+    def __init__(self, catalogue: Catalogue, fit: Fit):
+        """Allow what fits."""
+        self.catalogue = catalogue
+        places = catalogue.constants.find("at:") if fit.takes(LOCATION) else NOTHING
+        is_text = fit.takes(STRING)
+        fixed = kinds_of(catalogue, fit) | places
+        super().__init__(fixed, closing=NOTHING if is_text else fixed, skips=is_text, result=STRING)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the identifier of an entity."""
+        if token.startswith("at:"):
+            return (), LOCATION
+        return (self.catalogue.automaton.make(Identifier, self.catalogue, token[2:]),), None
+
+
+class Identifier(Frame):
+    """The identifier of an entity with a name of its own."""
+
+    __slots__ = ("kind",)
+
+    def __init__(self, catalogue: Catalogue, kind: str):
+        """Allow the identifiers that were given."""
+        self.kind = Entity(kind)
+        identifiers = catalogue.constants.find("id:")
+        super().__init__(identifiers, closing=NOTHING, skips=True, result=self.kind)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """End the entity."""
+        return (), self.kind
+
+
+class Unknown(Frame):
+    """An entity that is not looked up yet, after `null`: its words, or none."""
+
+    __slots__ = ("catalogue", "kinds")
+
+    def __init__(self, catalogue: Catalogue, fit: Fit):
+        """Allow words and the kinds that fit."""
+        self.catalogue = catalogue
+        self.kinds = catalogue.automaton.make(Kind, catalogue, fit)
+        super().__init__(self.kinds.fixed | {'"', '""'}, closing=self.kinds.fixed)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the words."""
+        if token == '"':
+            return (free_text(self.catalogue, sentence), self.kinds), None
+        return ((self.kinds,), None) if token == '""' else self.kinds.take(token, sentence)
+
+
+class Kind(Frame):
+    """The kind of an entity that has no identifier."""
+
+    __slots__ = ()
+
+    def __init__(self, catalogue: Catalogue, fit: Fit):
+        """Allow the kinds that fit."""
+        super().__init__(kinds_of(catalogue, fit))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """End the entity."""
+        return (), Entity(token[2:])
+
 
 _UNDEFINED = frozenset(("undefined",))
 _BASES = tuple(sorted(set(UNITS.values())))
@@ -42,17 +183,17 @@ _CONSTANTS: tuple[tuple[str, Type], ...] = (
 _BY_PREFIX: dict[str, Type] = dict(_CONSTANTS)
 
 
-def _values(sentence: Sentence) -> tuple[tuple[str, Type | None], ...]:
+def _values(sentence: CopySentence) -> tuple[tuple[str, Type | None], ...]:
     """Return the placeholders of a sentence with their types, and its numbers without."""
-    found: tuple[tuple[str, Type | None], ...] | None = sentence.kept.get("values")
-    if found is None:
+    values: tuple[tuple[str, Type | None], ...] | None = sentence.kept.get("values")
+    if values is None:
         typed = ((word, slot_type(word)) for word in sentence.starts)
-        found = sentence.kept["values"] = tuple(
+        values = sentence.kept["values"] = tuple(
             (word, type_)
             for word, type_ in typed
             if (is_number_token(word) if type_ is None else _is_known(type_))
         )
-    return found
+    return values
 
 
 def _is_known(type_: Type) -> bool:
@@ -72,7 +213,7 @@ class ValueFrame(Frame):
     __slots__ = ("catalogue", "fit", "has_event", "is_constant", "scope")
 
     def __init__(
-        self, catalogue: Catalogue, fit: Fit, scope: Names, has_event: bool, is_constant: bool
+        self, catalogue: Catalogue, fit: Fit, scope: ScopeNames, has_event: bool, is_constant: bool
     ):
         """Allow what fits."""
         self.catalogue, self.fit, self.scope = catalogue, fit, scope
@@ -80,66 +221,66 @@ class ValueFrame(Frame):
         super().__init__(self._tokens(), closing=_UNDEFINED)
 
     def _tokens(self) -> frozenset[str]:
-        fit, given = self.fit, self.catalogue.constants
-        found = {token for token, type_ in WORDS.items() if fit.takes(type_)}
+        fit, constants = self.fit, self.catalogue.constants
+        tokens = {token for token, type_ in WORDS.items() if fit.takes(type_)}
         if not self.has_event:
-            found.discard("event")
+            tokens.discard("event")
         for key, type_ in _CONSTANTS:
             if fit.takes(type_):
-                found |= given.of(key)
+                tokens |= constants.find(key)
         if _takes_numbers(fit):
-            found |= fit.numbers(given.of("number"))
+            tokens |= fit.numbers(constants.find("number"))
         if fit.takes(DATE):
-            found |= {"start_of", "end_of"}
+            tokens |= {"start_of", "end_of"}
         if fit.takes(LOCATION):
-            found.add("location:")
+            tokens.add("location:")
         if fit.items is not None:
-            found.add("[")
-        return frozenset(found | self._enums() | self._quotes() | self._names())
+            tokens.add("[")
+        return frozenset(tokens | self._enums() | self._quotes() | self._names())
 
     def _enums(self) -> set[str]:
         """Return the values of the enum wanted, and those given where any is taken."""
         expected = self.fit.expected
         listed = expected.values if isinstance(expected, Enum) else ()
-        found = {f"enum:{value}" for value in listed if value != "*"}
+        tokens = {f"enum:{value}" for value in listed if value != "*"}
         if expected == ANY or (isinstance(expected, Enum) and (not listed or "*" in listed)):
-            given = self.catalogue.constants.of("enum")
-            found |= {t for t in given if self.fit.takes(Enum((t.removeprefix("enum:"),)))}
-        return found
+            constants = self.catalogue.constants.find("enum")
+            tokens |= {t for t in constants if self.fit.takes(Enum((t.removeprefix("enum:"),)))}
+        return tokens
 
     def _quotes(self) -> set[str]:
-        found = set()
+        tokens = set()
         kinds = kinds_of(self.catalogue, self.fit)
-        is_place = self.fit.takes(LOCATION) and bool(self.catalogue.constants.of("at:"))
+        is_place = self.fit.takes(LOCATION) and bool(self.catalogue.constants.find("at:"))
         if self.fit.takes(STRING) or kinds or is_place:
-            found |= {'"', '""'}
-        return found | {"null"} if kinds else found
+            tokens |= {'"', '""'}
+        return tokens | {"null"} if kinds else tokens
 
     def _names(self) -> set[str]:
-        found = set()
+        tokens = set()
         for name, type_ in self.scope.types.items():
             is_sum = type_ in (DATE, ANY) and self.fit.takes(DATE)
             if (is_sum if self.is_constant else self.fit.takes(type_)) or is_sum:
-                found.add(self.scope.tokens[name])
-        return found
+                tokens.add(self.scope.tokens[name])
+        return tokens
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders and numbers of the sentence that fit."""
         values = () if is_closing else _values(sentence)
         if not values:
             return NOTHING
-        found: frozenset[str] | None = sentence.kept.get(self.fit)
-        if found is None:
-            found = frozenset(word for word, type_ in values if self._is_copied(word, type_))
-            sentence.kept[self.fit] = found
-        return found
+        words: frozenset[str] | None = sentence.kept.get(self.fit)
+        if words is None:
+            words = frozenset(word for word, type_ in values if self._is_copied(word, type_))
+            sentence.kept[self.fit] = words
+        return words
 
     def _is_copied(self, word: str, type_: Type | None) -> bool:
         if type_ is None:
             return _takes_numbers(self.fit) and bool(self.fit.numbers((word,)))
         return _takes_numbers(self.fit) if type_ == NUMBER else self.fit.takes(type_)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the value, or end it."""
         make, catalogue, fit = self.catalogue.automaton.make, self.catalogue, self.fit
         match token:
@@ -205,7 +346,7 @@ class EdgeUnit(Frame):
         self.value = value
         super().__init__(_units("ms"))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """End the edge."""
         return self.value.end(DATE)
 
@@ -225,7 +366,7 @@ class Offset(Frame):
             fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=type_
         )
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the duration."""
         value, catalogue = self.value, self.value.catalogue
         make = catalogue.automaton.make
@@ -276,7 +417,7 @@ class AfterNumber(Frame):
             fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=NUMBER
         )
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on after the first part of a measure."""
         unit = token.removeprefix("unit:")
         if not self.goes_on:
@@ -294,21 +435,21 @@ class MeasureMore(Frame):
         """Allow numbers up to the limit."""
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
         may_go_on = parts < catalogue.limits.parts
-        fixed = fit.numbers(catalogue.constants.of("number")) if may_go_on else NOTHING
+        fixed = fit.numbers(catalogue.constants.find("number")) if may_go_on else NOTHING
         super().__init__(fixed, closing=NOTHING, skips=True, result=Measure(unit))
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the numbers of the sentence."""
         if is_closing or self.parts >= self.catalogue.limits.parts:
             return NOTHING
         key = ("numbers", self.fit.is_positive)
-        found: frozenset[str] | None = sentence.kept.get(key)
-        if found is None:
-            found = self.fit.numbers(word for word in sentence.starts if is_number_token(word))
-            sentence.kept[key] = found
-        return found
+        words: frozenset[str] | None = sentence.kept.get(key)
+        if words is None:
+            words = self.fit.numbers(word for word in sentence.starts if is_number_token(word))
+            sentence.kept[key] = words
+        return words
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with a unit of the same thing."""
         make = self.catalogue.automaton.make
         return (make(NextUnit, self.catalogue, self.fit, self.unit, self.parts + 1),), None
@@ -324,14 +465,14 @@ class NextUnit(Frame):
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
         super().__init__(_units(UNITS[unit]))
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on; the type is that of the first unit."""
         make = self.catalogue.automaton.make
         return (make(MeasureMore, self.catalogue, self.fit, self.unit, self.parts),), None
 
 
 def _units(base: str) -> frozenset[str]:
-    return frozenset(f"unit:{unit}" for unit, other in UNITS.items() if other == base)
+    return frozenset(f"unit:{unit}" for unit, base_unit in UNITS.items() if base_unit == base)
 
 
 # ------------------------------------------------------------------------------- arrays
@@ -348,11 +489,11 @@ class ArrayStart(Frame):
         self.item = _item(array, ANY)
         super().__init__(self.item.fixed | {"]"}, closing=frozenset("]"))
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return what the first item may copy."""
-        return self.item.copied(sentence, is_closing=is_closing)
+        return self.item.find_copies(sentence, is_closing=is_closing)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Begin the first item, or end."""
         before = self.item.fit.element
         if token == "]":
@@ -375,7 +516,7 @@ class AfterItem(Wait):
     def resume(self, result: Type) -> Move:
         """Go on with the type that takes all items so far."""
         catalogue = self.array.catalogue
-        both = united(self.before, result, catalogue.library)
+        both = unite_types(self.before, result, catalogue.library)
         assert both is not None, "an item fits those before it"
         return (catalogue.automaton.make(ArrayMore, self.array, both, self.count),), None
 
@@ -392,7 +533,7 @@ class ArrayMore(Frame):
         may_go_on = count < array.catalogue.limits.items
         super().__init__(end | {","} if may_go_on else end, closing=end)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with an item, or end."""
         if token == "]":
             return (), Array(self.before)
@@ -423,11 +564,11 @@ class Times(Frame):
         self.array, self.time = array, time
         super().__init__(time.fixed | {"["}, closing=time.closing)
 
-    def copied(self, sentence: Sentence, *, is_closing: bool) -> frozenset[str]:
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the placeholders of times in the sentence."""
-        return self.time.copied(sentence, is_closing=is_closing)
+        return self.time.find_copies(sentence, is_closing=is_closing)
 
-    def take(self, token: str, sentence: Sentence) -> Move:
+    def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the first time of an array, or end."""
         if token != "[":
             return self.time.take(token, sentence)

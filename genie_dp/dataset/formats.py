@@ -1,0 +1,217 @@
+"""Formats of data sets: which can be read and written, by what, and what each of them keeps.
+
+Readers and writers are imported when somebody asks for one.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+from importlib import import_module
+from typing import Any, BinaryIO
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.records import DEFAULT_LANGUAGE, Example, Slot, Source
+from genie_dp.rows import check_row, tuple_of
+from genie_dp.skills.model import SkillLibrary
+
+
+@dataclass(frozen=True, slots=True)
+class LeftRow:
+    """A row that was left out.
+
+    Attributes:
+        reason: one of few, for counting, such as "projection".
+        detail: what in this row.
+    """
+
+    id: str
+    utterance: str
+    program: str
+    reason: str
+    detail: str = ""
+
+
+class NoEqual(Exception):
+    """A program says what cannot be said in our language."""
+
+    def __init__(self, reason: str, detail: str = ""):
+        """Keep why."""
+        super().__init__(f"{reason}: {detail}")
+        self.reason = reason
+        self.detail = detail
+
+
+# ---------------------------------------------------------------------------------------- reading
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What readers may need to know.
+
+    Attributes:
+        format: name in the table.
+        language: of programs, where the format does not tell.
+        source: of rows, where the format does not tell; "" for the reader's own guess.
+        library: skills that ThingTalk programs are checked with, or None.
+        placeholders: whether texts and names that a sentence says become placeholders.
+    """
+
+    format: str
+    language: str = DEFAULT_LANGUAGE
+    source: Source | None = None
+    library: SkillLibrary | None = None
+    placeholders: bool = False
+
+
+Reader = Callable[[str, ReadOptions], Iterator[Example | LeftRow]]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadFormat:
+    """A format that can be read: "module:function", what it holds, and its files' endings."""
+
+    place: str
+    content: str
+    endings: tuple[str, ...] = ()
+
+
+_READERS = "genie_dp.dataset.readers:"
+_THINGTALK_2 = "genie_dp.dataset.thingtalk2.converter:read_thingtalk2"
+READERS: Mapping[str, ReadFormat] = {
+    "jsonl": ReadFormat(f"{_READERS}read_own", "rows of genie-dp", (".jsonl", ".json")),
+    "tsv": ReadFormat(f"{_READERS}read_tsv", "id, utterance, program (Genie, genienlp)", (".tsv",)),
+    "parquet": ReadFormat(f"{_READERS}read_own", "rows of genie-dp", (".parquet",)),
+    "hf": ReadFormat(f"{_READERS}read_folder", "a folder for Hugging Face datasets, or of split"),
+    "rasa": ReadFormat(f"{_READERS}read_rasa", "Rasa NLU training data", (".yml", ".yaml")),
+    "conll": ReadFormat(
+        f"{_READERS}read_conll", "a token and its BIO tag a line", (".conll", ".bio")
+    ),
+    "thingtalk2": ReadFormat(_THINGTALK_2, "ThingTalk 2 programs, JSONL"),
+    "schema2qa": ReadFormat(_THINGTALK_2, "ThingTalk 2 programs, JSONL"),
+    "smcalflow": ReadFormat(f"{_READERS}read_expressions", "Lispress programs, JSONL"),
+    "topv2": ReadFormat(f"{_READERS}read_topv2", "TOP parses, JSONL"),
+    "pizza": ReadFormat(f"{_READERS}read_expressions", "EXR programs, JSONL"),
+    "overnight": ReadFormat(f"{_READERS}read_overnight", "lambda-DCS programs, JSONL or TSV"),
+    "sgd": ReadFormat(f"{_READERS}read_expressions", "trees of acts, JSONL"),
+    "intents": ReadFormat(f"{_READERS}read_intents", "utterance and intent, TSV"),
+}
+
+
+def find_reader(name: str) -> Reader:
+    """Return the reader of that name.
+
+    Raises:
+        GenieError: there is none (D021).
+    """
+    if name not in READERS:
+        hint = did_you_mean(name, READERS) or f"known are {', '.join(READERS)}"
+        raise GenieError(Problem("D021", f"cannot read the format {name!r}", hint=hint))
+    reader: Reader = _import_function(READERS[name].place)
+    return reader
+
+
+def _import_function(place: str) -> Any:
+    module, _, function = place.partition(":")
+    return getattr(import_module(module), function)
+
+
+# ---------------------------------------------------------------------------------------- writing
+
+
+Note = Callable[[LeftRow], None]
+"""Takes the rows that cannot be written."""
+Writer = Callable[[Iterable[Example], BinaryIO, Note], None]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFormat:
+    """A format that can be written.
+
+    Attributes:
+        place: "module:function".
+        keeps: what is kept, said to the user.
+        endings: of its files; () for a folder.
+        file: for a folder, the ending of the files in it.
+        is_lossless: whether reading gives the rows back.
+    """
+
+    place: str
+    keeps: str
+    endings: tuple[str, ...] = ()
+    file: str = ""
+    is_lossless: bool = True
+
+
+_WRITERS = "genie_dp.dataset.writers:"
+_ALL = "everything"
+WRITERS: Mapping[str, WrittenFormat] = {
+    "jsonl": WrittenFormat(f"{_WRITERS}write_jsonl", _ALL, (".jsonl", ".json")),
+    "tsv": WrittenFormat(
+        f"{_WRITERS}write_tsv",
+        "id, utterance and program; language, source, parent, derivation, functions, depth, slots "
+        "and weight are dropped",
+        (".tsv",),
+        is_lossless=False,
+    ),
+    "parquet": WrittenFormat(f"{_WRITERS}write_parquet", _ALL, (".parquet",)),
+    "hf": WrittenFormat(f"{_WRITERS}write_records", _ALL, file=".jsonl"),
+    "hf-parquet": WrittenFormat(f"{_WRITERS}write_parquet", _ALL, file=".parquet"),
+    "rasa": WrittenFormat(
+        f"{_WRITERS}write_rasa",
+        "everything, in metadata; Rasa itself sees sentence, intent (the functions) and entities",
+        (".yml", ".yaml"),
+    ),
+    "conll": WrittenFormat(
+        f"{_WRITERS}write_conll",
+        "everything, in comments; other readers see tokens and tags",
+        (".conll", ".bio"),
+    ),
+}
+
+
+def find_writer(name: str) -> Writer:
+    """Return the writer of that name.
+
+    Raises:
+        GenieError: there is none (D021).
+    """
+    if name not in WRITERS:
+        hint = did_you_mean(name, WRITERS) or f"known are {', '.join(WRITERS)}"
+        raise GenieError(Problem("D021", f"cannot write the format {name!r}", hint=hint))
+    writer: Writer = _import_function(WRITERS[name].place)
+    return writer
+
+
+# ------------------------------------------------------------------- rows in other formats' margins
+
+
+def as_plain(row: Example, *, without: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the fields of a row that are not their defaults.
+
+    >>> as_plain(Example("a", "hi", "now => @c.f", functions=("@c.f",)), without=("utterance",))
+    {'id': 'a', 'program': 'now => @c.f', 'functions': ['@c.f']}
+    """
+    values: dict[str, Any] = {}
+    for f in fields(Example):
+        value = getattr(row, f.name)
+        if f.name in without or value == f.default or (f.name == "slots" and not value):
+            continue
+        if f.name == "slots":
+            value = {token: [slot.type, slot.parameter] for token, slot in value.items()}
+        values[f.name] = list(value) if isinstance(value, tuple) else value
+    return values
+
+
+def row_of_plain(plain: dict[str, Any], **more: Any) -> Example:
+    """Return the row of plain data.
+
+    Raises:
+        TypeError: the data are none of a row.
+
+    >>> row_of_plain({"id": "a", "program": "now => @c.f"}, utterance="hi").utterance
+    'hi'
+    """
+    values = {**more, **plain}
+    for name in ("derivation", "functions"):
+        values[name] = tuple_of(values.get(name, ()), name)
+    values["slots"] = {k: Slot(*s) for k, s in values.get("slots", {}).items()}
+    return check_row(Example(**values))

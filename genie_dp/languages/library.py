@@ -1,0 +1,137 @@
+"""What programs are checked against and templates speak of: functions with their parameters."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from genie_dp.errors import Problem
+from genie_dp.languages.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a function, its own or inherited; direction as in ParamDecl.
+
+    `value_list` is the name of its list of values (annotation string_values), `unique` says that
+    the value identifies a result. `accepts` names further value lists that may be passed into it.
+    `is_additive` says that a total of it makes sense (annotation additive): sizes, not ratings;
+    None leaves it to the type.
+    `phrases` is what people say of it after the noun that has it: "posted by #".
+    """
+
+    name: str
+    direction: str
+    type: Type
+    value_list: str | None = None
+    unique: bool = False
+    accepts: tuple[str, ...] = ()
+    is_additive: bool | None = None
+    phrases: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def is_input(self) -> bool:
+        """Tell whether callers give it."""
+        return self.direction != "out"
+
+    @property
+    def is_required(self) -> bool:
+        """Tell whether callers must give it."""
+        return self.direction == "in req"
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A function with all its parameters, inherited ones included, in declaration order."""
+
+    class_name: str
+    name: str
+    kind: str  # "query" | "action"
+    parameters: tuple[Parameter, ...]
+    is_monitorable: bool = False
+    is_list: bool = False
+
+    @property
+    def qualified(self) -> str:
+        """Return the function as programs name it, for example "@com.gmail.inbox"."""
+        return f"@{self.class_name}.{self.name}"
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Return the parameter of that name, or None."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+    @property
+    def inputs(self) -> tuple[Parameter, ...]:
+        """Return the inputs."""
+        return tuple(p for p in self.parameters if p.is_input)
+
+    @property
+    def outputs(self) -> tuple[Parameter, ...]:
+        """Return the outputs."""
+        return tuple(p for p in self.parameters if not p.is_input)
+
+
+class Signatures(Protocol):
+    """The questions of the type checker; a skill library answers them."""
+
+    def function(self, class_name: str, name: str) -> Signature | None:
+        """Return the function with all inherited parameters, or None."""
+
+    def class_names(self) -> tuple[str, ...]:
+        """Return the names of all classes."""
+
+    def function_names(self, class_name: str) -> tuple[str, ...]:
+        """Return the functions of a class, inherited ones included."""
+
+    def is_entity_subtype(self, kind: str, other: str) -> bool:
+        """Tell whether every entity of `kind` is one of `other` (reflexive)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A part of a library that was left out, such as a skill folder, and why."""
+
+    path: Path
+    problems: tuple[Problem, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what a person is told."""
+        for problem in self.problems:
+            yield f"{problem.span}: {problem.message}" if problem.span else problem.message
+        yield f"skipped: {self.path} is broken; going on without it"
+
+
+class Library(Protocol):
+    """What every stage may ask of a library, whatever its language.
+
+    Languages whose libraries are folders of skills share skills.SkillLibrary, which answers more.
+
+    Attributes:
+        language: the language whose programs it is for.
+    """
+
+    language: ClassVar[str]
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return the files or folders that it was read from."""
+
+    @property
+    def sources(self) -> Mapping[str, str]:
+        """Return file -> text of what was read."""
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """Return what was left out because it is broken."""
+
+    def functions(self) -> tuple[Signature, ...]:
+        """Return every function that a program may call; none where it tells no parameters."""
+
+    def names(self) -> tuple[str, ...]:
+        """Return the functions that it declares, as programs name them."""
+
+    def is_inherited(self, qualified: str) -> bool:
+        """Tell whether a function is one of another class, called by the name of this one."""
+
+    def phrases(self, qualified: str, parameter: str) -> Mapping[str, tuple[str, ...]]:
+        """Return how people speak of a parameter, by part of speech; empty if nothing says."""

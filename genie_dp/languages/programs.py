@@ -1,0 +1,88 @@
+"""Programs of lines and rows: mistakes with their places, functions, and what is no free text."""
+
+import codecs
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, Span
+from genie_dp.languages import get_language
+from genie_dp.languages.base import Language
+from genie_dp.records import Example
+
+Answer = dict[str, Any]
+"""What is said of a program: {"ok": true, ..} or {"ok": false, "errors": [..]}."""
+
+_FIELDS = ("code", "message", "line", "column", "hint", "stage")
+
+
+def check_types(program: Any, language: Language, library: Any) -> Any:
+    """Return a program as it is; raise GenieError with all of its type mistakes."""
+    errors = [p for p in language.check(program, library) if p.severity == "error"]
+    if errors:
+        raise GenieError(errors)
+    return program
+
+
+def answer_lines(
+    lines: Iterable[bytes], answer: Callable[[str, str], Answer], file: str
+) -> Iterator[Answer]:
+    """Yield what is said of the program of each line; empty lines and `//` are left out.
+
+    Args:
+        lines: of the file.
+        answer: takes a program's text and the name of its file; returns the fields of its answer.
+        file: its name, for mistakes.
+    """
+    for number, line in enumerate(lines, start=1):
+        if number == 1:
+            line = line.removeprefix(codecs.BOM_UTF8)
+        try:
+            text = _decode(line, file).rstrip("\r\n")
+            if not text.strip() or text.lstrip().startswith("//"):
+                continue
+            yield {"ok": True, **answer(text, file)}
+        except GenieError as error:
+            # The line of a mistake is that of the program in its file.
+            rows = ({**problem.as_dict(), "line": number} for problem in error.problems)
+            errors = [{name: row[name] for name in _FIELDS} for row in rows]
+            yield {"ok": False, "errors": errors}
+
+
+def _decode(line: bytes, file: str) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        column = len(line[: error.start].decode("utf-8")) + 1
+        message = f"expected UTF-8 text, got byte 0x{line[error.start]:02X}"
+        place = Span(file, 1, column, 1, column + 1)
+        hint = "save the programs as UTF-8"
+        raise GenieError(Problem("R003", message, place, hint, stage="syntax")) from None
+
+
+_TEXT = re.compile(r'(?<!\S)"(?: (?!" |"$)\S+)* "(?!\S)|(?<!\S)""(?!\S)')
+
+
+def without_text(program: str, place: str = '""') -> str:
+    """Return a token form with `place` instead of every quoted text.
+
+    >>> without_text('now => @c.say param:text:String = " filter it "')
+    'now => @c.say param:text:String = ""'
+    """
+    return _TEXT.sub(place, program) if '"' in program else program
+
+
+def functions_of(row: Example) -> tuple[str, ...]:
+    """Return the functions of a row; rows of TSV, and those that people wrote, may not name them.
+
+    >>> functions_of(Example("S0", "beep", "now => @c.beep"))
+    ('@c.beep',)
+    >>> functions_of(Example("S0", "beep", "( beep ( twice ) )", "sexpr"))
+    ('beep', 'twice')
+    """
+    if row.functions:
+        return row.functions
+    try:
+        return get_language(row.language).functions_in(row.program)
+    except GenieError:
+        return ()  # no program, or none that can be read

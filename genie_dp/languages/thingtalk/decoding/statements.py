@@ -1,0 +1,920 @@
+"""Calls, predicates, queries and streams, each with the outputs that it has."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, Wait
+from genie_dp.languages.thingtalk.ast import OPERATORS
+from genie_dp.languages.thingtalk.decoding.catalogue import (
+    Catalogue,
+    Fit,
+    Function,
+    Need,
+    QueryFacts,
+    ScopeNames,
+)
+from genie_dp.languages.thingtalk.decoding.values import Times, ValueFrame
+from genie_dp.languages.thingtalk.operators import (
+    ATTRIBUTES,
+    is_identifier,
+    is_numeric,
+    operand_type,
+    operators_of,
+)
+from genie_dp.languages.thingtalk.typecheck import DURATION
+from genie_dp.languages.types import ANY, DATE, NUMBER, TIME, Array, Type
+
+
+class Arguments(Frame):
+    """What may still be given to a function; leaves Found for it.
+
+    Attributes:
+        function: the function.
+        scope: names that may be passed.
+        has_event: whether `event` means something here.
+        given: its inputs that have a value.
+        last: the last attribute, constant or passed name so far, which the next one must follow
+            in the canonical order; stages come in the order of STAGES.
+    """
+
+    __slots__ = ("catalogue", "function", "given", "has_event", "last", "scope", "stage", "starts")
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        function: Function,
+        scope: ScopeNames,
+        has_event: bool,
+        given: frozenset[str] = frozenset(),
+        stage: int = 0,
+        last: str = "",
+    ):
+        """Allow names that are free and come next."""
+        self.catalogue, self.function, self.scope = catalogue, function, scope
+        self.has_event, self.given, self.stage, self.last = has_event, given, stage, last
+        self.starts = self._attributes() | self._constants()
+        fixed = frozenset(self.starts)
+        if self.passable():
+            fixed |= {"on"}
+        result = catalogue.describe_query(function.outputs, ((function, given),))
+        super().__init__(fixed, closing=NOTHING, skips=True, result=result)
+
+    def _attributes(self) -> dict[str, tuple[str, Type]]:
+        """Return token -> name and type of the attributes that may come."""
+        if self.stage > _ATTRIBUTE:
+            return {}
+        token = self.catalogue.token
+        return {
+            token("attribute", name, type_): (name, type_)
+            for name, type_ in ATTRIBUTES.items()
+            if name > self.last
+        }
+
+    def _constants(self) -> dict[str, tuple[str, Type]]:
+        """Return token -> name and type of the inputs that may get a constant."""
+        inputs = self.function.inputs
+        if self.catalogue.style.canonical and self.stage > _CONSTANT:
+            return {}
+        last = self.last if self._is_sorted(_CONSTANT) else ""
+        names = (name for name in self.function.order if name > last and name not in self.given)
+        return {inputs.tokens[name]: (name, inputs.types[name]) for name in names}
+
+    def _is_sorted(self, stage: int) -> bool:
+        return self.catalogue.style.canonical and self.stage == stage
+
+    def passable(self) -> dict[str, tuple[str, Type]]:
+        """Return token -> name and type of the inputs that something in scope may be passed to."""
+        last = self.last if self._is_sorted(_PASSED) else ""
+        inputs, inputs_by_token = self.function.inputs, {}
+        for name in self.function.order:
+            type_ = inputs.types[name]
+            if (
+                name > last
+                and name not in self.given
+                and find_passable(self.catalogue, self.scope, type_)
+            ):
+                inputs_by_token[inputs.tokens[name]] = (name, type_)
+        return inputs_by_token
+
+    def after(self, stage: int, name: str) -> "Arguments":
+        """Return what may come after a name of a stage."""
+        given_names = self.given if stage == _ATTRIBUTE else self.given | {name}
+        return self.catalogue.automaton.make(
+            Arguments,
+            self.catalogue,
+            self.function,
+            self.scope,
+            self.has_event,
+            given_names,
+            stage,
+            name,
+        )
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with a value."""
+        make, catalogue = self.catalogue.automaton.make, self.catalogue
+        if token == "on":
+            return (make(PassedName, self),), None
+        name, type_ = self.starts[token]
+        fit, equals = catalogue.fit(type_), catalogue.automaton.token("=")
+        if token.startswith("attribute:"):  # which device is meant is known beforehand
+            value = make(ValueFrame, catalogue, fit, catalogue.empty, False, False)
+            return (equals, value, self.after(_ATTRIBUTE, name)), None
+        value = make(ValueFrame, catalogue, fit, self.scope, self.has_event, True)
+        return (equals, value, self.after(_CONSTANT, name)), None
+
+
+_ATTRIBUTE, _CONSTANT, _PASSED = range(3)
+
+
+def find_passable(catalogue: Catalogue, scope: ScopeNames, type_: Type) -> frozenset[str]:
+    """Return the tokens of the names in scope that fit an input."""
+    fit: Fit = catalogue.fit(type_)
+    return frozenset(
+        scope.tokens[name] for name, output_type in scope.types.items() if fit.takes(output_type)
+    )
+
+
+class PassedName(Frame):
+    """The input that something is passed to, after `on`."""
+
+    __slots__ = ("call", "names")
+
+    def __init__(self, call: Arguments):
+        """Allow inputs that something fits."""
+        self.call = call
+        self.names = call.passable()
+        super().__init__(frozenset(self.names))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with what is passed."""
+        name, type_ = self.names[token]
+        catalogue = self.call.catalogue
+        output = catalogue.automaton.make(ScopeOutput, catalogue, self.call.scope, type_)
+        return (catalogue.automaton.token("="), output, self.call.after(_PASSED, name)), None
+
+
+class ScopeOutput(Frame):
+    """An output in scope that fits an input."""
+
+    __slots__ = ()
+
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
+        """Allow the names that fit."""
+        super().__init__(find_passable(catalogue, scope, type_))
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionScope:
+    """What a predicate may speak of.
+
+    Attributes:
+        fields: names that are compared.
+        scope: names that values may refer to.
+        calls: names that may be passed to get predicates.
+        has_event: whether `event` means something here.
+        nesting: brackets around it.
+    """
+
+    catalogue: Catalogue
+    fields: ScopeNames
+    scope: ScopeNames
+    calls: ScopeNames
+    has_event: bool
+    nesting: int
+
+
+def condition(
+    catalogue: Catalogue, fields: ScopeNames, outer: ScopeNames, has_event: bool, nesting: int
+) -> ConditionScope:
+    """Return the condition of a filter; its values may also use names of `outer`."""
+    scope = catalogue.under(outer, fields)
+    return ConditionScope(catalogue, fields, scope, scope, has_event, nesting)
+
+
+def predicate(of: ConditionScope) -> tuple[Frame, ...]:
+    """Return the frames of a predicate."""
+    make = of.catalogue.automaton.make
+    return make(AtomFrame, of, False), make(More, of, 1, 1)
+
+
+class AtomFrame(Frame):
+    """A comparison, a get predicate, `true`, `false`, or `not` and one of the first two."""
+
+    __slots__ = ("is_negated", "of")
+
+    def __init__(self, of: ConditionScope, is_negated: bool):
+        """Allow fields, queries and words."""
+        self.of, self.is_negated = of, is_negated
+        catalogue = of.catalogue
+        is_deep = of.nesting >= catalogue.limits.nesting
+        queries = () if is_deep else catalogue.queries
+        names = frozenset(of.fields.names) | {f.token for f in queries}
+        if is_negated:
+            super().__init__(names, closing=frozenset(of.fields.names) or names)
+            return
+        words = {"true", "false", "not"} if names else {"true", "false"}
+        super().__init__(names | words, closing=frozenset(("true",)))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on after a name, a query or `not`."""
+        of = self.of
+        make = of.catalogue.automaton.make
+        if token == "not":
+            return (make(AtomFrame, of, True),), None
+        if token in ("true", "false"):
+            return (), None
+        if token in of.fields.names:
+            return (make(Operator, of, of.fields.names[token]),), None
+        function = of.catalogue.by_token[token]
+        call = make(Arguments, of.catalogue, function, of.calls, of.has_event)
+        return (call, make(Inside, of)), None
+
+
+class Operator(Frame):
+    """An operator that takes the type of the name on its left."""
+
+    __slots__ = ("name", "of", "type_")
+
+    def __init__(self, of: ConditionScope, name: str):
+        """Allow the operators of the type."""
+        self.of, self.name, self.type_ = of, name, of.fields.types[name]
+        super().__init__(frozenset(OPERATORS if self.type_ == ANY else operators_of(self.type_)))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with a value of the type that the operator wants."""
+        operand = operand_type(token, self.type_)
+        assert operand is not None
+        of = self.of
+        lenient = not is_identifier(self.name, self.type_, token)
+        fit = of.catalogue.fit(operand, is_compared=True, lenient=lenient)
+        make = of.catalogue.automaton.make
+        return (make(ValueFrame, of.catalogue, fit, of.scope, of.has_event, False),), None
+
+
+class Inside(Wait):
+    """The condition of a get predicate, on the outputs of its call."""
+
+    __slots__ = ("of",)
+
+    def __init__(self, of: ConditionScope):
+        """Keep what is around it."""
+        super().__init__()
+        self.of = of
+
+    def resume(self, result: QueryFacts) -> Move:
+        """Go on with a predicate in braces."""
+        of, token = self.of, self.of.catalogue.automaton.token
+        outer = of.calls
+        scope = of.catalogue.under(outer, result.scope)
+        inner = replace(of, fields=result.scope, scope=scope, calls=scope, nesting=of.nesting + 1)
+        return (token("{"), *predicate(inner), token("}")), None
+
+
+class More(Frame):
+    """Another comparison after `or`, another clause after `and`, or the end."""
+
+    __slots__ = ("clauses", "of", "operands")
+
+    def __init__(self, of: ConditionScope, clauses: int, operands: int):
+        """Allow words up to the limits."""
+        self.of, self.clauses, self.operands = of, clauses, operands
+        limits = of.catalogue.limits
+        words = {"and"} if clauses < limits.clauses else set()
+        if operands < limits.alternatives:
+            words.add("or")
+        super().__init__(frozenset(words), closing=NOTHING, skips=True)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with a comparison."""
+        is_or = token == "or"
+        clauses = self.clauses + (not is_or)
+        make = self.of.catalogue.automaton.make
+        more = make(More, self.of, clauses, self.operands + 1 if is_or else 1)
+        return (make(AtomFrame, self.of, False), more), None
+
+
+_OF_FIELDS = ("max", "min", "sum", "avg")
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPlace:
+    """Where a query stands.
+
+    Attributes:
+        outer: names of what stands before it.
+        is_monitored: whether all of its functions must be monitorable.
+        has_event: whether `event` means something here.
+        nesting: brackets around it.
+        need: what its outputs must hold, or None.
+    """
+
+    catalogue: Catalogue
+    outer: ScopeNames
+    is_monitored: bool
+    has_event: bool
+    nesting: int
+    need: Need | None = None
+
+    @property
+    def functions(self) -> tuple[Function, ...]:
+        """Return the functions that may stand here."""
+        return self.catalogue.monitored if self.is_monitored else self.catalogue.queries
+
+    def is_met(self, scope: ScopeNames) -> bool:
+        """Tell whether outputs are as needed."""
+        return self.need is None or self.need.is_met(scope)
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """Return the tokens of the functions that have the outputs needed."""
+        key = ("calls", self.is_monitored, self.need)
+        tokens: frozenset[str] | None = self.catalogue.kept.get(key)
+        if tokens is None:
+            tokens = frozenset(f.token for f in self.functions if self.is_met(f.outputs))
+            self.catalogue.kept[key] = tokens
+        return tokens
+
+    def inside(self, need: Need | None = None, outer: ScopeNames | None = None) -> "QueryPlace":
+        """Return the place in brackets."""
+        outer = self.outer if outer is None else outer
+        nesting = self.nesting + 1
+        return QueryPlace(self.catalogue, outer, self.is_monitored, self.has_event, nesting, need)
+
+
+class QueryFrame(Frame):
+    """A query; leaves Found. With `passes`, `( q ) on ..` may stand there (stream joins)."""
+
+    __slots__ = ("passes", "place")
+
+    def __init__(self, place: QueryPlace, passes: ScopeNames | None = None):
+        """Allow what has the outputs needed."""
+        self.place, self.passes = place, passes
+        calls = place.calls
+        room = place.catalogue.limits.nesting - place.nesting
+        more = {"("} if room > (0 if calls else 1) else set()
+        if room > 0 and Aggregated(place).fixed:
+            more.add("aggregate")
+        super().__init__(calls | more, closing=calls or frozenset(more & {"aggregate"}))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on inside."""
+        place = self.place
+        make = place.catalogue.automaton.make
+        if token == "(":
+            return (make(QueryFrame, place.inside()), make(AfterQuery, place, self.passes)), None
+        if token == "aggregate":
+            return (make(Aggregated, place),), None
+        function = place.catalogue.by_token[token]
+        return (make(Arguments, place.catalogue, function, place.outer, place.has_event),), None
+
+
+class AfterQuery(Wait):
+    """After the query in `( q )`: the bracket."""
+
+    __slots__ = ("passes", "place")
+
+    def __init__(self, place: QueryPlace, passes: ScopeNames | None):
+        """Keep the place of what `( q )` begins."""
+        super().__init__()
+        self.place, self.passes = place, passes
+
+    def resume(self, result: QueryFacts) -> Move:
+        """Go on with a filter or a join."""
+        automaton = self.place.catalogue.automaton
+        after = automaton.make(AfterGroup, self.place, result, self.passes)
+        return (automaton.token(")"), after), None
+
+
+class AfterGroup(Frame):
+    """`filter` or `join` after `( q )`; where it may pass, `on` too."""
+
+    __slots__ = ("passes", "place", "query")
+
+    def __init__(self, place: QueryPlace, query: QueryFacts, passes: ScopeNames | None):
+        """Allow what leads to the outputs needed."""
+        self.place, self.query, self.passes = place, query, passes
+        make = place.catalogue.automaton.make
+        words = {"filter"} if place.is_met(query.scope) else set()
+        if make(QueryFrame, self._right()).fixed:
+            words.add("join")
+        if passes is not None and Passing(place, query, passes, query).fixed:
+            words.add("on")
+        super().__init__(frozenset(words), closing=frozenset(words & {"filter"} or words))
+
+    def _right(self) -> QueryPlace:
+        """Return the place of the query on the right of a join."""
+        place, need = self.place, self.place.need
+        if need is not None:
+            may_lack = need.is_met(self.query.scope)
+            need = place.catalogue.make_need(need.name, need.types, may_lack)
+        return place.inside(need, place.catalogue.under(place.outer, self.query.scope))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with a predicate or the right side."""
+        place, catalogue = self.place, self.place.catalogue
+        automaton = catalogue.automaton
+        if token == "filter":
+            of = condition(catalogue, self.query.scope, place.outer, place.has_event, place.nesting)
+            return (*predicate(of), automaton.make(Give, self.query)), None
+        if token == "on":
+            assert self.passes is not None
+            passing = automaton.make(Passing, place, self.query, self.passes, self.query)
+            return passing.take(token, sentence)
+        right = automaton.make(QueryFrame, self._right())
+        joined = automaton.make(Joined, place, self.query)
+        return (automaton.token("("), right, joined), None
+
+
+class Give(Wait):
+    """Leaves a result, whatever stood above."""
+
+    __slots__ = ("given",)
+
+    def __init__(self, given: QueryFacts):
+        """Keep the result."""
+        super().__init__()
+        self.given = given
+
+    def resume(self, result: object) -> Move:
+        """Leave it."""
+        return (), self.given
+
+
+class Joined(Wait):
+    """After the right side of a join: the bracket, and what is passed."""
+
+    __slots__ = ("left", "place")
+
+    def __init__(self, place: QueryPlace, left: QueryFacts):
+        """Keep the left side."""
+        super().__init__()
+        self.place, self.left = place, left
+
+    def resume(self, result: QueryFacts) -> Move:
+        """Go on with `on`."""
+        automaton = self.place.catalogue.automaton
+        passing = automaton.make(Passing, self.place, result, self.left.scope, self.left)
+        return (automaton.token(")"), passing), None
+
+
+class Passing(Frame):
+    """`on param:x:T = param:y:T` after a join: x an input on the right that has no value yet.
+
+    Attributes:
+        right: the query on the right.
+        scope: outputs of what is on the left.
+        left: the query on the left, or the right one again where a stream is.
+        passed: inputs that were passed so far, in order.
+    """
+
+    __slots__ = ("left", "names", "passed", "place", "right", "scope")
+
+    def __init__(
+        self,
+        place: QueryPlace,
+        right: QueryFacts,
+        scope: ScopeNames,
+        left: QueryFacts,
+        passed_names: tuple[str, ...] = (),
+    ):
+        """Allow `on` while some input is free."""
+        self.place, self.right, self.scope, self.left = place, right, scope, left
+        self.passed = passed_names
+        self.names = self._free()
+        fixed = frozenset(("on",)) if self.names else NOTHING
+        super().__init__(fixed, closing=NOTHING, skips=True, result=self._join_facts())
+
+    def _join_facts(self) -> QueryFacts:
+        if self.left is self.right:
+            return self.right
+        catalogue = self.place.catalogue
+        scope = catalogue.under(self.left.scope, self.right.scope)
+        calls = (*self.left.calls, *self.right.calls)
+        return catalogue.describe_query(scope, calls, len(self.left.calls), self.passed)
+
+    def _free(self) -> dict[str, tuple[str, Type]]:
+        """Return token -> name and type of the inputs that something fits."""
+        catalogue, inputs_by_token = self.place.catalogue, {}
+        types = _input_types(self.right)
+        for name in sorted(types):
+            if catalogue.style.canonical and self.passed and name < self.passed[-1]:
+                continue
+            type_ = self._taker(name)
+            if type_ is not None and find_passable(catalogue, self.scope, type_):
+                inputs_by_token[catalogue.token("param", name, types[name])] = (name, type_)
+        return inputs_by_token
+
+    def _taker(self, name: str) -> Type | None:
+        """Return the type of the first input of that name that is free.
+
+        What a join inside passes counts as given in all calls of its right side.
+        """
+        right, skipped = self.right, self.passed.count(name)
+        for index, (function, given_names) in enumerate(right.calls):
+            type_ = function.inputs.get(name)
+            is_inner = right.first is not None and index >= right.first and name in right.passed
+            if type_ is None or name in given_names or is_inner:
+                continue
+            if not skipped:
+                return type_
+            skipped -= 1
+        return None
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the name of an input."""
+        return (self.place.catalogue.automaton.make(PassingName, self),), None
+
+
+class PassingName(Frame):
+    """The input that the left side passes to."""
+
+    __slots__ = ("passing",)
+
+    def __init__(self, passing: Passing):
+        """Allow the free inputs."""
+        self.passing = passing
+        super().__init__(frozenset(passing.names))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with an output of the left side."""
+        before = self.passing
+        name, type_ = before.names[token]
+        catalogue = before.place.catalogue
+        make = catalogue.automaton.make
+        output = make(PassedOutput, catalogue, before.scope, type_)
+        after = make(
+            Passing, before.place, before.right, before.scope, before.left, (*before.passed, name)
+        )
+        return (catalogue.automaton.token("="), output, after), None
+
+
+class PassedOutput(Frame):
+    """An output of the left side."""
+
+    __slots__ = ()
+
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames, type_: Type):
+        """Allow those that fit."""
+        super().__init__(find_passable(catalogue, scope, type_))
+
+
+def _input_types(query: QueryFacts) -> dict[str, Type]:
+    """Return the inputs of a query with the types that the token form prints."""
+    named: dict[str, Type] = {}
+    free: dict[str, Type] = {}
+    for function, given_names in query.calls:
+        for name, type_ in function.inputs.types.items():
+            named.setdefault(name, type_)
+            if name not in given_names:
+                free.setdefault(name, type_)
+    return {**named, **free}
+
+
+# -------------------------------------------------------------------------- aggregation
+
+
+class Aggregated(Frame):
+    """The operator of an aggregation."""
+
+    __slots__ = ("place",)
+
+    def __init__(self, place: QueryPlace):
+        """Allow operators with fields that lead to the output needed, and `count`."""
+        self.place = place
+        words = {op for op in _OF_FIELDS if _fields(place, op)}
+        if _gives(place, "count", NUMBER):
+            words.add("count")
+        super().__init__(frozenset(words), closing=frozenset(words & {"count"} or words))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the field; results are counted without one."""
+        if token == "count":
+            return _aggregate_frames(self.place, token, None), None
+        return (self.place.catalogue.automaton.make(Field, self.place, token),), None
+
+
+def _aggregate_frames(place: QueryPlace, operator: str, need: Need | None) -> tuple[Frame, ...]:
+    """Return the frames of `of ( q )`, where the query must have what is aggregated."""
+    automaton = place.catalogue.automaton
+    query = automaton.make(QueryFrame, place.inside(need))
+    after = automaton.make(AfterAggregate, place, operator, need)
+    return automaton.token("of"), automaton.token("("), query, after
+
+
+class Field(Frame):
+    """The output that is aggregated."""
+
+    __slots__ = ("fields", "operator", "place")
+
+    def __init__(self, place: QueryPlace, operator: str):
+        """Allow the outputs that the operator takes."""
+        self.place, self.operator = place, operator
+        self.fields = _fields(place, operator)
+        super().__init__(frozenset(self.fields))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the query, which must have that output."""
+        return _aggregate_frames(self.place, self.operator, self.fields[token]), None
+
+
+class AfterAggregate(Wait):
+    """After the query of an aggregation: the bracket; its one output is called as the operator."""
+
+    __slots__ = ("need", "operator", "place")
+
+    def __init__(self, place: QueryPlace, operator: str, need: Need | None):
+        """Keep what is aggregated."""
+        super().__init__()
+        self.place, self.operator, self.need = place, operator, need
+
+    def resume(self, result: QueryFacts) -> Move:
+        """Leave the one output."""
+        catalogue = self.place.catalogue
+        type_: Type = NUMBER
+        if self.need is not None:
+            field = result.scope.get(self.need.name)
+            assert field is not None, "the query has what was needed"
+            type_ = field
+        scope = catalogue.scope({self.operator: type_})
+        joined_query = catalogue.describe_query(scope, result.calls, result.first, result.passed)
+        return (catalogue.automaton.token(")"), catalogue.automaton.make(Give, joined_query)), None
+
+
+def _gives(place: QueryPlace, operator: str, type_: Type) -> bool:
+    """Tell whether an aggregation of a type has the output needed."""
+    return place.is_met(place.catalogue.scope({operator: type_}))
+
+
+def _fields(place: QueryPlace, operator: str) -> dict[str, Need]:
+    """Return token -> need of the outputs that an operator may take at a place.
+
+    Outputs of aggregations are among them while brackets are left for one more. Nothing else of
+    the place matters but what is needed, so that few have to be found.
+    """
+    catalogue = place.catalogue
+    room = min(catalogue.limits.nesting - place.nesting, 2)
+    key = ("fields", place.is_monitored, room, place.need, operator)
+    needs: dict[str, Need] | None = catalogue.kept.get(key)
+    if needs is None:
+        needs = catalogue.kept[key] = _found_fields(place, operator) if room > 0 else {}
+    return needs
+
+
+def _found_fields(place: QueryPlace, operator: str) -> dict[str, Need]:
+    catalogue = place.catalogue
+    pairs = _outputs(place.functions)
+    if place.nesting + 1 < catalogue.limits.nesting and place.functions:
+        numeric = {type_ for _, type_ in pairs if is_numeric(type_)}
+        pairs |= {(op, type_) for op in _OF_FIELDS for type_ in numeric} | {("count", NUMBER)}
+    by_token: dict[str, tuple[str, set[Type]]] = {}
+    for name, type_ in pairs:
+        if is_numeric(type_) and _gives(place, operator, type_):
+            token = catalogue.token("param", name, type_)
+            by_token.setdefault(token, (name, set()))[1].add(type_)
+    return {
+        token: catalogue.make_need(name, frozenset(types))
+        for token, (name, types) in by_token.items()
+    }
+
+
+def totals_of(type_: Type) -> tuple[str, ...]:
+    """Return the names of aggregations' outputs of a type."""
+    return _OF_FIELDS if is_numeric(type_) else ()
+
+
+def _outputs(functions: Iterable[Function]) -> set[tuple[str, Type]]:
+    return {pair for f in functions for pair in f.outputs.types.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What is known of a stream that is complete: its outputs and how it was made."""
+
+    scope: ScopeNames
+    kind: Literal["results", "timer", "join"] = "results"
+
+
+class StreamFrame(Frame):
+    """A stream; leaves Flow. Inside of an edge a timer must be joined with a query."""
+
+    __slots__ = ("catalogue", "nesting")
+
+    def __init__(self, catalogue: Catalogue, nesting: int):
+        """Allow what there is room for."""
+        self.catalogue, self.nesting = catalogue, nesting
+        words = {"attimer", "timer"}
+        if catalogue.monitored:
+            words.add("monitor")
+        room = catalogue.limits.nesting - nesting
+        if room > 0 and catalogue.queries:
+            words |= {"(", "edge"}
+        simple = {"monitor"} if catalogue.monitored else {"attimer"}
+        super().__init__(frozenset(words), closing=frozenset(simple))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on inside."""
+        catalogue = self.catalogue
+        automaton, make = catalogue.automaton, catalogue.automaton.make
+        match token:
+            case "monitor":
+                place = QueryPlace(catalogue, catalogue.empty, True, False, self.nesting + 1)
+                after = make(AfterMonitored, catalogue)
+                return (automaton.token("("), make(QueryFrame, place), after), None
+            case "attimer":
+                times = make(Times, _value(catalogue, Array(TIME)), _value(catalogue, TIME))
+                words = map(automaton.token, ("time", "="))
+                return (*words, times, _timer(catalogue)), None
+            case "timer":
+                start = (*map(automaton.token, ("base", "=")), _value(catalogue, DATE))
+                clauses = (
+                    *map(automaton.token, (",", "interval", "=")),
+                    _value(catalogue, DURATION, is_positive=True),
+                )
+                return (*start, *clauses, _timer(catalogue)), None
+            case _:
+                is_edge = token == "edge"
+                inner = make(StreamFrame, catalogue, self.nesting + 1)
+                after_inner = make(AfterInner, catalogue, self.nesting, is_edge)
+                frames = (inner, after_inner)
+                return ((automaton.token("("), *frames) if is_edge else frames), None
+
+
+def _value(catalogue: Catalogue, type_: Type, *, is_positive: bool = False) -> ValueFrame:
+    fit = catalogue.fit(type_, is_positive=is_positive)
+    return catalogue.automaton.make(ValueFrame, catalogue, fit, catalogue.empty, False, False)
+
+
+def _timer(catalogue: Catalogue) -> "GiveFlow":
+    return catalogue.automaton.make(GiveFlow, Flow(catalogue.empty, "timer"))
+
+
+class GiveFlow(Wait):
+    """Leaves a stream, whatever stood above."""
+
+    __slots__ = ("flow",)
+
+    def __init__(self, flow: Flow):
+        """Keep the stream."""
+        super().__init__()
+        self.flow = flow
+
+    def resume(self, result: object) -> Move:
+        """Leave it."""
+        return (), self.flow
+
+
+class AfterMonitored(Wait):
+    """After the query of a monitor: the bracket, and `on new`."""
+
+    __slots__ = ("catalogue",)
+
+    def __init__(self, catalogue: Catalogue):
+        """Keep the catalogue."""
+        super().__init__()
+        self.catalogue = catalogue
+
+    def resume(self, result: QueryFacts) -> Move:
+        """Go on with `on new`."""
+        automaton = self.catalogue.automaton
+        return (automaton.token(")"), automaton.make(OnNew, self.catalogue, result.scope)), None
+
+
+class OnNew(Frame):
+    """`on new [ param:a:T , .. ]`, or nothing."""
+
+    __slots__ = ("catalogue", "scope")
+
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames):
+        """Allow `on` where there are outputs."""
+        self.catalogue, self.scope = catalogue, scope
+        fixed = frozenset(("on",)) if scope.types else NOTHING
+        super().__init__(fixed, closing=NOTHING, skips=True, result=Flow(scope))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the names."""
+        automaton = self.catalogue.automaton
+        names = automaton.make(Watched, self.catalogue, self.scope, frozenset(), "")
+        return (automaton.token("new"), automaton.token("["), names), None
+
+
+class Watched(Frame):
+    """An output that is watched; those after it in the alphabet may follow."""
+
+    __slots__ = ("catalogue", "last", "names", "scope", "watched")
+
+    def __init__(self, catalogue: Catalogue, scope: ScopeNames, watched: frozenset[str], last: str):
+        """Allow each output once."""
+        self.catalogue, self.scope, self.watched, self.last = catalogue, scope, watched, last
+        least = last if catalogue.style.canonical else ""
+        self.names = {
+            token: name
+            for token, name in scope.names.items()
+            if name not in watched and name > least
+        }
+        super().__init__(frozenset(self.names))
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with a comma or the end."""
+        name = self.names[token]
+        make = self.catalogue.automaton.make
+        following = make(Watched, self.catalogue, self.scope, self.watched | {name}, name)
+        return (make(AfterWatched, following),), None
+
+
+class AfterWatched(Frame):
+    """A comma and another output, or the end of the list."""
+
+    __slots__ = ("following",)
+
+    def __init__(self, following: Watched):
+        """Allow a comma while outputs are left."""
+        self.following = following
+        end = frozenset("]")
+        super().__init__(end | {","} if following.names else end, closing=end)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on."""
+        return ((self.following,), None) if token == "," else ((), Flow(self.following.scope))
+
+
+class AfterInner(Wait):
+    """After a stream in brackets: `)`, or `=>` and a query."""
+
+    __slots__ = ("catalogue", "is_edge", "nesting")
+
+    def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool):
+        """Keep what the brackets belong to."""
+        super().__init__()
+        self.catalogue, self.nesting, self.is_edge = catalogue, nesting, is_edge
+
+    def resume(self, result: Flow) -> Move:
+        """Go on with the end of the bracket."""
+        make = self.catalogue.automaton.make
+        return (make(InnerEnd, self.catalogue, self.nesting, self.is_edge, result),), None
+
+
+class InnerEnd(Frame):
+    """`)` where the stream is whole, `=>` and a query that joins it."""
+
+    __slots__ = ("catalogue", "flow", "is_edge", "nesting")
+
+    def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool, flow: Flow):
+        """Require a query after a timer inside of an edge, and after a join in two brackets."""
+        self.catalogue, self.nesting, self.is_edge, self.flow = catalogue, nesting, is_edge, flow
+        must_join = flow.kind == "join" or (is_edge and flow.kind == "timer")
+        end = frozenset() if must_join else frozenset((")",))
+        super().__init__(end | {"=>"}, closing=end or None)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """End the bracket, or go on with the query."""
+        catalogue, scope = self.catalogue, self.flow.scope
+        make = catalogue.automaton.make
+        if token == ")":
+            return (make(AfterBracket, catalogue, self.nesting, self.is_edge, scope, False),), None
+        place = QueryPlace(catalogue, scope, False, True, self.nesting + 1)
+        query = make(QueryFrame, place, scope)
+        return (query, make(AfterJoined, catalogue, self.nesting, self.is_edge, scope)), None
+
+
+class AfterJoined(Wait):
+    """After the query of a stream join."""
+
+    __slots__ = ("catalogue", "is_edge", "left", "nesting")
+
+    def __init__(self, catalogue: Catalogue, nesting: int, is_edge: bool, left: ScopeNames):
+        """Keep the outputs of the stream."""
+        super().__init__()
+        self.catalogue, self.nesting, self.is_edge, self.left = catalogue, nesting, is_edge, left
+
+    def resume(self, result: QueryFacts) -> Move:
+        """Close the bracket."""
+        catalogue = self.catalogue
+        scope = catalogue.under(self.left, result.scope)
+        after = catalogue.automaton.make(
+            AfterBracket, catalogue, self.nesting, self.is_edge, scope, True
+        )
+        return (catalogue.automaton.token(")"), after), None
+
+
+class AfterBracket(Frame):
+    """What comes after a stream in brackets: the condition of an edge or of a filter."""
+
+    __slots__ = ("catalogue", "is_edge", "nesting", "scope")
+
+    def __init__(
+        self, catalogue: Catalogue, nesting: int, is_edge: bool, scope: ScopeNames, is_join: bool
+    ):
+        """Allow a filter; a stream join may stand without one."""
+        self.catalogue, self.nesting, self.is_edge, self.scope = catalogue, nesting, is_edge, scope
+        fixed = frozenset(("on" if is_edge else "filter",))
+        skips = is_join and not is_edge
+        result = Flow(scope, "join")
+        super().__init__(fixed, closing=NOTHING if skips else fixed, skips=skips, result=result)
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with the condition."""
+        catalogue = self.catalogue
+        of = condition(catalogue, self.scope, catalogue.empty, True, self.nesting)
+        return (*predicate(of), catalogue.automaton.make(GiveFlow, Flow(self.scope))), None

@@ -1,0 +1,205 @@
+"""Placeholders of a program: which parameter each fills, and constants in place of them."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from genie_dp.languages.library import Signatures
+from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.ast import (
+    EntityValue,
+    Policy,
+    Program,
+    SlotValue,
+    StringValue,
+    Value,
+)
+from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
+from genie_dp.languages.thingtalk.operators import CONTACT, attach_unit
+from genie_dp.languages.thingtalk.traverse import children, rewrite
+from genie_dp.languages.types import NUMBER, STRING, Array, is_slot
+
+Fill = tuple[str, str, str]
+"""(placeholder, type, function:parameter)."""
+
+
+def fills(library: Signatures, node: Any, function: str = "") -> Iterator[Fill]:
+    """Yield what every placeholder of a tree fills, in program order.
+
+    `function` is the one whose outputs a predicate at the top speaks of. A placeholder to which the
+    program gives a unit stands for a number, whatever the parameter holds.
+
+    >>> from types import SimpleNamespace
+    >>> from genie_dp.languages.thingtalk.parser import parse
+    >>> nothing = SimpleNamespace(function=lambda class_name, name: None)
+    >>> list(fills(nothing, parse("timer(base = now, interval = NUMBER_0h) => notify")))
+    [('NUMBER_0', 'Number', 'timer:interval')]
+    """
+    match node:
+        case ast.Call():
+            for arg in (*node.selector.attributes, *node.args):
+                yield from _of_value(library, arg.value, qualify(node), arg.name)
+        case ast.Filter(inner, predicate) | ast.Edge(inner, predicate):
+            yield from fills(library, inner, function)
+            yield from fills(library, predicate, _last_function(inner) or function)
+        case ast.Atom(name, _, value):
+            yield from _of_value(library, value, function, name)
+        case ast.GetPredicate(call, predicate):
+            yield from fills(library, call)
+            yield from fills(library, predicate, qualify(call))
+        case ast.PolicyFunction(_, _, predicate):
+            yield from fills(library, predicate, qualify(node))
+        case ast.Policy(source, _, _):
+            yield from fills(library, source, "policy")
+            for part in children(node):
+                if part is not source:
+                    yield from fills(library, part)
+        case ast.AtTimer() | ast.Timer():
+            yield from _of_timer(library, node)
+        case _:
+            for child in children(node):
+                yield from fills(library, child, function)
+
+
+def _of_timer(library: Signatures, node: ast.AtTimer | ast.Timer) -> Iterator[Fill]:
+    if isinstance(node, ast.AtTimer):
+        yield from _of_value(library, node.time, "attimer", "time")
+    else:
+        yield from _of_value(library, node.base, "timer", "base")
+        yield from _of_value(library, node.interval, "timer", "interval")
+
+
+def _of_value(library: Signatures, value: Any, function: str, name: str) -> Iterator[Fill]:
+    if isinstance(value, ast.SlotValue):
+        type_ = str(NUMBER) if value.unit else _type_of(library, function, name)
+        yield value.token, type_, f"{function}:{name}"
+        return
+    for child in children(value):
+        yield from _of_value(library, child, function, name)
+
+
+_OTHERS = {
+    ("attimer", "time"): "Time",
+    ("timer", "base"): "Date",
+    ("timer", "interval"): "Measure(ms)",
+    ("policy", "source"): str(CONTACT),
+}
+
+
+def _type_of(library: Signatures, function: str, name: str) -> str:
+    if (function, name) in _OTHERS:
+        return _OTHERS[function, name]
+    class_name, _, local = function.removeprefix("@").rpartition(".")
+    signature = library.function(class_name, local)
+    parameter = signature.parameter(name) if signature else None
+    type_ = STRING if parameter is None else parameter.type
+    return str(type_.element if isinstance(type_, Array) else type_)
+
+
+def qualify(node: ast.Call | ast.PolicyFunction) -> str:
+    """Return the function as programs name it; "*" for any function.
+
+    >>> qualify(ast.Call(ast.Selector("com.gmail"), "inbox"))
+    '@com.gmail.inbox'
+    """
+    if isinstance(node, ast.Call):
+        return f"@{node.selector.class_name}.{node.function}"
+    if node.class_name is None:
+        return "*"
+    return f"@{node.class_name}.{node.function or '*'}"
+
+
+def _last_function(node: Any) -> str:
+    """Return the function whose outputs a filter on this query or stream names."""
+    match node:
+        case ast.Call():
+            return qualify(node)
+        case ast.Filter(query) | ast.Monitor(query):
+            return _last_function(query)
+        case ast.Join(_, right):
+            return _last_function(right)
+        case ast.Edge(stream):
+            return _last_function(stream)
+        case _:
+            return ""
+
+
+P = TypeVar("P", bound=Program | Policy)
+_LIKE_ONE = re.compile(r"(?<!\S)[A-Z][^ ]*_[0-9]+(?!\S)")
+
+
+def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
+    """Return the program with its placeholders replaced, those without a value kept.
+
+    Args:
+        program: the program.
+        values: placeholder -> (value in token form, words that it was said in). The words are what
+            stands in for a placeholder inside of free text.
+
+    >>> from genie_dp.languages.thingtalk.from_tokens import from_tokens
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> tokens = 'now => @c.f param:a:Number = NUMBER_0 param:b:String = " at NUMBER_0 "'
+    >>> render(fill(from_tokens(tokens), {"NUMBER_0": ("20", "twenty")}))
+    'now => @c.f(a = 20, b = "at twenty")'
+    >>> degrees = from_tokens("now => @c.f param:a:Measure(C) = NUMBER_0 unit:F")
+    >>> render(fill(degrees, {"NUMBER_0": ("70", "seventy")}))
+    'now => @c.f(a = 70F)'
+    """
+
+    def words(text: str) -> str:
+        return _LIKE_ONE.sub(lambda m: values[m[0]][1] if m[0] in values else m[0], text)
+
+    def fill_node(node: Any) -> Any:
+        match node:
+            case SlotValue(token, unit) if token in values:
+                constant_value = constant(values[token][0])
+                return attach_unit(constant_value, unit) if unit else constant_value
+            case StringValue(text) if _LIKE_ONE.search(text):
+                return replace(node, text=words(text))
+            case EntityValue(value, _, display):
+                display_words = None if display is None else words(display)
+                return replace(
+                    node, value=None if value is None else words(value), display=display_words
+                )
+            case _:
+                return node
+
+    filled: P = rewrite(program, fill_node)
+    return filled
+
+
+def constant(text: str) -> Value:
+    """Return the constant of a token form.
+
+    >>> constant("6 unit:ft 3 unit:in")
+    MeasureValue(parts=((Decimal('6'), 'ft'), (Decimal('3'), 'in')))
+    """
+    value: Any = piece_from_tokens(text, "value")
+    return value  # type: ignore[no-any-return]
+
+
+def placeholders(program: Any) -> tuple[str, ...]:
+    """Return the placeholders that a program still has, in program order.
+
+    >>> from genie_dp.languages.thingtalk.from_tokens import from_tokens
+    >>> placeholders(from_tokens("now => @c.f param:a:Number = NUMBER_0"))
+    ('NUMBER_0',)
+    """
+    names: dict[str, None] = {}
+
+    def seen(node: Any) -> Any:
+        match node:
+            case SlotValue(token):
+                names[token] = None
+            case StringValue(text):
+                names.update(dict.fromkeys(t for t in _LIKE_ONE.findall(text) if is_slot(t)))
+            case EntityValue(value, _, display):
+                text = f"{value or ''} {display or ''}"
+                names.update(dict.fromkeys(t for t in _LIKE_ONE.findall(text) if is_slot(t)))
+            case _:
+                pass
+        return node
+
+    rewrite(program, seen)
+    return tuple(names)

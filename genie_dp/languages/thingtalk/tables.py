@@ -1,0 +1,166 @@
+"""Small tables that queries answer, and what a program would do with them."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages.base import Language
+from genie_dp.languages.library import Signature
+from genie_dp.languages.thingtalk.ast import (
+    ArrayValue,
+    BooleanValue,
+    Call,
+    EntityValue,
+    EnumValue,
+    NumberValue,
+    Policy,
+    Program,
+    StringValue,
+    Value,
+)
+from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
+from genie_dp.languages.thingtalk.simulate import Effect, Table, simulate
+from genie_dp.languages.thingtalk.tokens import value_tokens
+from genie_dp.languages.types import BOOLEAN, NUMBER, STRING, Array, Entity, Enum, Type
+from genie_dp.texts import read_text
+
+_MOST = 5  # effects that are shown
+_HINT = '{"@com.gmail.inbox": [{"sender": "bob", "subject": "lunch", "is_important": true}]}'
+
+
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """What queries answer, by function."""
+
+    found: Mapping[str, Table]
+
+
+def read_tables(path: Path, library: Any) -> Tables:
+    """Return the tables of a JSON file: function -> rows of name -> value.
+
+    Texts, names of entities and values of enums are plain text; numbers and booleans are those of
+    JSON; other values are in token form, such as "5 unit:GB", "date:2027-03-14", "time:8:00:00".
+
+    Raises:
+        GenieError: N040, all that fits no function of the library; N041, it is no such JSON.
+    """
+    text = read_text(path)
+    try:
+        read = json.loads(text, parse_float=Decimal, parse_int=Decimal)
+    except json.JSONDecodeError as error:
+        message = f"{path}:{error.lineno}: no JSON: {error.msg}"
+        raise GenieError(Problem("N041", message, hint=_HINT, stage="syntax")) from None
+    except RecursionError:
+        message = f"{path}: no JSON that can be read: lists too deep"
+        raise GenieError(Problem("N041", message, hint=_HINT, stage="syntax")) from None
+    if not isinstance(read, dict) or not all(isinstance(rows, list) for rows in read.values()):
+        message = f"{path}: expected lists of rows by function"
+        raise GenieError(Problem("N041", message, hint=_HINT))
+    problems: list[Problem] = []
+    tables = {name: _table(name, rows, library, problems) for name, rows in read.items()}
+    if problems:
+        raise GenieError(problems)
+    return Tables(tables)
+
+
+def _table(name: str, rows: list[Any], library: Any, problems: list[Problem]) -> Table:
+    class_name, _, local_name = name.removeprefix("@").rpartition(".")
+    signature = library.function(class_name, local_name)
+    if signature is None:
+        names = library.names()
+        hint = did_you_mean(name, names)
+        problems.append(Problem("N040", f"no function {name!r} in the skills", hint=hint))
+        return Table(())
+    read = tuple(_row(row, signature, problems) for row in rows)
+    return Table((read,), tuple(p.name for p in signature.inputs))
+
+
+def _row(row: Any, signature: Signature, problems: list[Problem]) -> dict[str, Value]:
+    if not isinstance(row, dict):
+        problems.append(Problem("N040", f"{signature.qualified}: no row: {row!r}", hint=_HINT))
+        return {}
+    values: dict[str, Value] = {}
+    for name, cell in row.items():
+        parameter = signature.parameter(name)
+        if parameter is None:
+            hint = did_you_mean(name, [p.name for p in signature.parameters])
+            message = f"{signature.qualified} has no {name!r}"
+            problems.append(Problem("N040", message, hint=hint))
+        elif (value := _value(cell, parameter.type)) is None:
+            message = f"{signature.qualified}: {name}: expected {parameter.type}, got {cell!r}"
+            problems.append(Problem("N040", message))
+        else:
+            values[name] = value
+    return values
+
+
+def _value(told: Any, type_: Type) -> Value | None:
+    """Return what JSON says as a value of a type, None if it is none."""
+    match type_, told:
+        case Array(), list():
+            items = [_value(element, type_.element) for element in told]
+            elements = tuple(element for element in items if element is not None)
+            return ArrayValue(elements) if len(elements) == len(items) else None
+        case Entity(), str():
+            return EntityValue(told, type_.kind)
+        case Enum(), str():
+            return EnumValue(told) if told in type_.values or "*" in type_.values else None
+        case _, bool():
+            return BooleanValue(told) if type_ == BOOLEAN else None
+        case _, Decimal():
+            return NumberValue(told) if type_ == NUMBER else None
+        case _, str():
+            return StringValue(told) if type_ == STRING else _from_tokens(told)
+    return None
+
+
+def _from_tokens(text: str) -> Value | None:
+    try:
+        parsed_value: Any = piece_from_tokens(text, "value")
+    except GenieError:
+        return None
+    value: Value = parsed_value
+    return value
+
+
+def effects(code: str, language: Language, tables: Tables, *, now: datetime) -> Iterator[str]:
+    """Yield what a program would do with tables, in lines for people."""
+    program = language.parse(code)
+    if isinstance(program, Policy):
+        yield "a policy does nothing by itself"
+        return
+    missing = sorted(set(language.functions(program)) - set(tables.found) - _actions(program))
+    if missing:
+        yield f"no data for {', '.join(missing)}"
+        return
+    try:
+        done = simulate(program, tables.found, steps=[now])
+    except GenieError as error:
+        yield _why_not(error.problems[0])
+        return
+    yield from map(_effect_text, done[:_MOST])
+    if len(done) > _MOST:
+        yield f"and {len(done) - _MOST:,} more"
+    if not done:
+        yield "nothing happens now"
+
+
+def _why_not(problem: Problem) -> str:
+    if problem.code == "C003":  # well-typed: so the name is an output, which a row lacks
+        return f"no data for {problem.message.rpartition(' ')[2]}: a row of the tables lacks it"
+    return f"cannot be shown: {problem.message}"
+
+
+def _actions(program: Program) -> set[str]:
+    calls = (rule.action for rule in program.rules)
+    return {f"@{c.selector.class_name}.{c.function}" for c in calls if isinstance(c, Call)}
+
+
+def _effect_text(effect: Effect) -> str:
+    values = ", ".join(f"{name} = {value_tokens(value, str)}" for name, value in effect.arguments)
+    return f"{effect.function}({values})"

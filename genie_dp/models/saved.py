@@ -1,0 +1,113 @@
+"""A model as a folder: config.json, model.safetensors, tokenizer.json."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.models.seq2seq import build
+from genie_dp.models.vocabulary import Vocabulary
+
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class SavedModel:
+    """A network with all that is needed to use it.
+
+    Attributes:
+        model: the network, a Seq2Seq.
+        vocabulary: what it reads and writes.
+        architecture: its name in ARCHITECTURES.
+        settings: of the network.
+        facts: what else the caller wants to keep in config.json, such as a temperature.
+    """
+
+    model: Any
+    vocabulary: Vocabulary
+    architecture: str
+    settings: Mapping[str, Any]
+    facts: Mapping[str, Any]
+
+
+def save_model(saved: SavedModel, folder: Path) -> None:
+    """Write the model's files; each gets its name when it is complete."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = {
+        "model_type": "genie_dp",
+        "architecture": saved.architecture,
+        "settings": dict(saved.settings),
+        **saved.facts,
+    }
+    parts = {name: folder / f".{name}.partial" for name in (WEIGHTS, TOKENIZER, CONFIG)}
+    write_weights(saved.model, parts[WEIGHTS])
+    saved.vocabulary.save(parts[TOKENIZER])
+    text = json.dumps(config, ensure_ascii=False, indent=2)
+    parts[CONFIG].write_text(text + "\n", encoding="utf-8")
+    if hasattr(saved.model, "save_base"):
+        saved.model.save_base(folder)
+    for name, part in parts.items():
+        part.replace(folder / name)
+
+
+def weights(model: Any) -> dict[str, torch.Tensor]:
+    """Return the weights by name; one that several layers share comes once."""
+    return {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
+
+
+def write_weights(model: Any, path: Path) -> None:
+    """Write the weights as others may read them; safetensors gives its files to nobody else."""
+    save_file(weights(model), str(path), metadata={"format": "pt"})
+    mask = os.umask(0)  # it can be read only by setting it
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
+
+
+def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
+    """Return a model that `save_model` wrote, in evaluation mode.
+
+    Raises:
+        GenieError: a file is missing or is not what it should be.
+    """
+    vocabulary = Vocabulary.load(folder / TOKENIZER)
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        architecture, settings = config.pop("architecture"), config.pop("settings")
+        config.pop("model_type")
+        if not isinstance(architecture, str) or not isinstance(settings, dict):
+            raise ValueError(f"{CONFIG}: expected architecture and settings")
+        tensors = load_file(str(folder / WEIGHTS))
+    except (OSError, ValueError, KeyError, SafetensorError) as problem:
+        raise _broken(folder, str(problem)) from problem
+    if architecture == "pretrained":
+        settings = {**settings, "base": str(folder / "base"), "fresh": False}
+    model, settings = build(architecture, vocabulary, settings)
+    put_all(model, tensors, folder)
+    model.to(device).eval()
+    return SavedModel(model, vocabulary, architecture, settings, config)
+
+
+def put_all(model: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+    """Set all weights of a model.
+
+    Raises:
+        GenieError: names or shapes differ.
+    """
+    own = dict(model.named_parameters())
+    if own.keys() != tensors.keys() or any(own[n].shape != x.shape for n, x in tensors.items()):
+        raise _broken(folder, "weights of another network")
+    with torch.no_grad():
+        for name, x in tensors.items():
+            own[name].copy_(x)
+
+
+def _broken(folder: Path, what: str) -> GenieError:
+    hint = "name a folder that training wrote"
+    return GenieError(Problem("M001", f"expected a model in {folder}, got: {what}", hint=hint))

@@ -1,0 +1,355 @@
+"""From sentences to programs with a trained network: greedy search and beam search."""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import merge
+from itertools import compress, count, repeat
+from operator import neg
+from typing import Any
+
+import torch
+
+from genie_dp.models.batches import Source, collate_sentences
+from genie_dp.models.constraint import Constraint, Path, allowed_ids
+from genie_dp.models.seq2seq import take
+from genie_dp.models.vocabulary import BEGIN, END, Vocabulary
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A program that a search found.
+
+    Attributes:
+        tokens: the program.
+        log_probability: natural logarithm of the model's probability of it; not renormalised over
+            what a grammar allows, so that a program that the model did not want looks like one.
+        ended: whether it has its end by itself, within the longest length; otherwise it was cut, or
+            ended by its grammar.
+    """
+
+    tokens: tuple[str, ...]
+    log_probability: float
+    ended: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How to search.
+
+    Attributes:
+        beam: hypotheses kept; 1 is greedy search.
+        longest: steps, the end included, after which a program is cut. Under a grammar it is
+            brought to its end instead; grammars bound how many steps that takes.
+        length_penalty: hypotheses are compared by log-probability / length^penalty; 0 compares
+            probabilities, which suits programs: of two, the shorter is not the worse.
+        margin: of a beam, hypotheses are given up that are so much worse, in nats, than one that
+            has ended: threshold pruning (Freitag and Al-Onaizan, 2017), beside ended ones alone.
+        floor: log-probability below which a program under a grammar is brought to its end, too.
+    """
+
+    beam: int = 1
+    longest: int = 150
+    length_penalty: float = 0.0
+    margin: float = math.inf
+    floor: float = -math.inf
+
+    def __post_init__(self) -> None:
+        """Refuse what no search can do."""
+        if self.beam < 1 or self.longest < 1:
+            raise ValueError(f"beam, longest must be positive: {self}")
+        if self.length_penalty < 0 or self.margin < 0:
+            raise ValueError(f"length_penalty, margin must not be below 0: {self}")
+
+
+# Ids below END are of no program.
+_SPECIAL = END
+# Steps of a program under a grammar; more than grammars let it have (ThingTalk: 400 tokens).
+BOUND = 2000
+
+
+def steps(settings: SearchSettings, paths: Sequence[Path] | None) -> range:
+    """Return the steps that a search may take."""
+    return range(max(BOUND, settings.longest) if paths else settings.longest)
+
+
+def onward(path: Path, length: int, score: float, settings: SearchSettings) -> Path:
+    """Return a path, on its way to its end if it is too long or too unlikely."""
+    is_lost = length >= settings.longest or score < settings.floor
+    return path.closing() if is_lost else path
+
+
+def best_allowed(
+    scores: torch.Tensor, paths: Sequence[Path], number: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return the best of what may be written next: log-probabilities, best first, and extended ids.
+
+    Under a grammar only what it allows is looked at, which is a small part of all ids.
+
+    Args:
+        scores: (rows, P + S) log-probabilities of all extended ids, which are changed.
+        paths: one for each row; none where there is no grammar.
+        number: how many are wanted; where fewer may be written, the rest have minus infinity.
+    """
+    scores[:, :_SPECIAL] = -torch.inf
+    if not paths:
+        return _best(scores, number)
+    ids = torch.from_numpy(allowed_ids(paths)).to(scores.device)
+    values, places = _best(scores.gather(1, ids), number)
+    return values, ids.gather(1, places)
+
+
+def _best(scores: torch.Tensor, number: int) -> tuple[torch.Tensor, torch.Tensor]:
+    if number == 1:  # the same as below, and sooner
+        values, places = scores.max(dim=1, keepdim=True)
+    else:
+        values, places = scores.topk(min(number, scores.shape[1]), dim=1)
+    return values, places
+
+
+def hypothesis(
+    ids: Sequence[int],
+    score: float,
+    ended: bool,
+    vocabulary: Vocabulary,
+    sentence: tuple[str, ...],
+) -> Hypothesis:
+    """Return ids as a program."""
+    tokens = tuple(vocabulary.token(extended, sentence) for extended in ids)
+    return Hypothesis(tokens, score, ended)
+
+
+# Score, ids, and whether the end came by itself.
+Ended = tuple[float, tuple[int, ...], bool]
+
+
+@dataclass(slots=True)
+class Live:
+    """A hypothesis that goes on; `row` is where its state is."""
+
+    ids: tuple[int, ...]
+    score: float
+    path: Path | None
+    row: int
+
+
+@dataclass(slots=True)
+class Beam:
+    """What is known of one sentence: hypotheses that go on, and ended ones."""
+
+    sentence: tuple[str, ...]
+    live: list[Live]
+    ended: list[Ended] = field(default_factory=list)
+
+    def advance(
+        self, scores: list[list[float]], ids: list[list[int]], settings: SearchSettings
+    ) -> None:
+        """Take one step.
+
+        An end counts if it is among the best `width` candidates; the best others go on, so that
+        a beam of 1 is greedy search.
+
+        Args:
+            scores: of the best candidates of each live hypothesis, its own score included, best
+                first; minus infinity for what is not allowed.
+            ids: their extended ids.
+            settings: how many to keep, and when programs are brought to their end.
+        """
+        width = settings.beam
+        following: list[Live] = []
+        ended: list[Ended] = []
+        for cost, place, extended in merge(*map(_pair_costs, scores, count(), ids)):
+            if len(following) == width or cost == math.inf:
+                break
+            parent, score = self.live[place], -cost
+            if extended != END:
+                written = (*parent.ids, extended)
+                path = parent.path and parent.path.then(extended)
+                path = path and onward(path, len(written), score, settings)
+                following.append(Live(written, score, path, parent.row))
+            elif len(following) + len(ended) < width:
+                ended.append((score, parent.ids, not (parent.path and parent.path.is_closing)))
+        self.live = following
+        self.ended += ended
+
+    def settle(self, settings: SearchSettings) -> None:
+        """Drop live hypotheses that come to nothing beside the ended ones."""
+        if not self.live or not self.ended:
+            return
+        ended = [penalized_score(score, len(ids) + 1, settings) for score, ids, _ in self.ended]
+        ended.sort(reverse=True)
+        least = ended[0] - settings.margin
+        if len(ended) >= settings.beam:
+            least = max(least, ended[settings.beam - 1])
+        self.live = [
+            live
+            for live in self.live
+            if penalized_score(live.score, settings.longest, settings) > least
+        ]
+
+    def best(self, vocabulary: Vocabulary, settings: SearchSettings) -> tuple[Hypothesis, ...]:
+        """Return the hypotheses, best first; those that were cut only if none ended."""
+        order = sorted(self.ended, key=lambda e: -penalized_score(e[0], len(e[1]) + 1, settings))
+        hypotheses = [
+            hypothesis(ids, score, is_own, vocabulary, self.sentence)
+            for score, ids, is_own in order[: settings.beam]
+        ]
+        return tuple(hypotheses) or tuple(
+            hypothesis(live.ids, live.score, False, vocabulary, self.sentence) for live in self.live
+        )
+
+
+def _pair_costs(
+    scores: list[float], place: int, ids: list[int]
+) -> Iterator[tuple[float, int, int]]:
+    return zip(map(neg, scores), repeat(place), ids, strict=False)
+
+
+def penalized_score(score: float, length: int, settings: SearchSettings) -> float:
+    """Return what hypotheses are compared by.
+
+    >>> penalized_score(-6.0, 4, SearchSettings(length_penalty=0.5))
+    -3.0
+    """
+    return float(score / length**settings.length_penalty)
+
+
+def beam(
+    model: Any,
+    source: Source,
+    vocabulary: Vocabulary,
+    paths: Sequence[Path] | None,
+    settings: SearchSettings,
+) -> list[tuple[Hypothesis, ...]]:
+    """Return the best hypotheses of each sentence."""
+    everything = memory = model.encode(source)
+    state = model.begin(memory)
+    beams = [
+        Beam(sentence, [Live((), 0.0, paths[row] if paths else None, row)])
+        for row, sentence in enumerate(source.sentences)
+    ]
+    owners = list(range(len(beams)))
+    tokens = torch.full((len(beams),), BEGIN, device=source.words.device)
+    for _ in steps(settings, paths):
+        scored, state = model.step(memory, state, tokens)
+        _advance(beams, scored, settings)
+        flat = [
+            (place, live)
+            for place, sentence_beam in enumerate(beams)
+            for live in sentence_beam.live
+        ]
+        if not flat:
+            break
+        rows = torch.tensor([live.row for _, live in flat], device=tokens.device)
+        tokens = torch.tensor([live.ids[-1] for _, live in flat], device=tokens.device)
+        state = take(state, rows)
+        if owners != (now := [place for place, _ in flat]):
+            owners, memory = now, take(everything, torch.tensor(now, device=tokens.device))
+        for row, (_, live) in enumerate(flat):
+            live.row = row
+    return [sentence_beam.best(vocabulary, settings) for sentence_beam in beams]
+
+
+def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings) -> None:
+    """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
+    paths = [
+        live.path for sentence_beam in beams for live in sentence_beam.live if live.path is not None
+    ]
+    own = [live.score for sentence_beam in beams for live in sentence_beam.live]
+    # One more than the beam, for an end is no hypothesis that goes on.
+    values, ids = best_allowed(scored, paths, settings.beam + 1)
+    values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
+    scores, names, first = values.tolist(), ids.tolist(), 0
+    for sentence_beam in beams:
+        if sentence_beam.live:
+            last = first + len(sentence_beam.live)
+            sentence_beam.advance(scores[first:last], names[first:last], settings)
+            sentence_beam.settle(settings)
+            first = last
+
+
+__all__ = ["Hypothesis", "SearchSettings", "greedy", "search"]
+
+
+def search(
+    model: Any,
+    sentences: Sequence[tuple[str, ...]],
+    vocabulary: Vocabulary,
+    *,
+    constraint: Constraint | None = None,
+    settings: SearchSettings | None = None,
+) -> list[tuple[Hypothesis, ...]]:
+    """Return for each sentence its hypotheses, best first; one of them if the search is greedy.
+
+    All sentences go through the network as one batch: sort and cut long lists first.
+
+    Args:
+        model: a Seq2Seq in evaluation mode.
+        sentences: words of each sentence.
+        vocabulary: the model's.
+        constraint: what may be written; None for anything.
+        settings: how to search.
+    """
+    chosen = settings or SearchSettings()
+    if not sentences:
+        return []
+    device = next(model.parameters()).device
+    source = collate_sentences(sentences, vocabulary).to(device)
+    paths = constraint.begin(sentences) if constraint else None
+    with torch.inference_mode():
+        if chosen.beam > 1:
+            return beam(model, source, vocabulary, paths, chosen)
+        return [(best,) for best in greedy(model, source, vocabulary, paths, chosen)]
+
+
+@dataclass(slots=True)
+class Written:
+    """What was written for a sentence so far; `ended` as in Hypothesis."""
+
+    path: Path | None
+    ids: list[int] = field(default_factory=list)
+    score: float = 0.0
+    ended: bool = False
+
+    def takes(self, extended: int, score: float, settings: SearchSettings) -> bool:
+        """Add a token, and tell whether the program goes on."""
+        self.score += score
+        if extended == END:
+            self.ended = self.path is None or not self.path.is_closing
+            return False
+        self.ids.append(extended)
+        if self.path:
+            self.path = onward(self.path.then(extended), len(self.ids), self.score, settings)
+        return True
+
+
+def greedy(
+    model: Any,
+    source: Source,
+    vocabulary: Vocabulary,
+    paths: Sequence[Path] | None,
+    settings: SearchSettings,
+) -> list[Hypothesis]:
+    """Return the hypothesis of each sentence that takes the best token at each step."""
+    memory = model.encode(source)
+    state = model.begin(memory)
+    live = written_programs = [
+        Written(path) for path in paths or repeat(None, len(source.sentences))
+    ]
+    tokens = torch.full((len(live),), BEGIN, device=source.words.device)
+    for _ in steps(settings, paths):
+        scored, state = model.step(memory, state, tokens)
+        best, ids = best_allowed(scored, [program.path for program in live if program.path], 1)
+        tokens = ids[:, 0]
+        taken = zip(live, tokens.tolist(), best[:, 0].tolist(), strict=True)
+        goes_on = [program.takes(extended, score, settings) for program, extended, score in taken]
+        if not any(goes_on):
+            break
+        if not all(goes_on):
+            live = list(compress(live, goes_on))
+            where = torch.tensor(goes_on, device=tokens.device).nonzero()[:, 0]
+            memory, state, tokens = take(memory, where), take(state, where), tokens[where]
+    return [
+        hypothesis(program.ids, program.score, program.ended, vocabulary, sentence)
+        for program, sentence in zip(written_programs, source.sentences, strict=True)
+    ]

@@ -1,0 +1,177 @@
+"""Asking a parser, as a stage: sentences from anywhere, programs for people or as JSON."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self
+
+from genie_dp.errors import GenieError, Problem, Span, problem_at
+from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
+from genie_dp.models.device import prepare_torch
+from genie_dp.parser import folder as files
+from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.config import ParseConfig
+from genie_dp.parser.parser import Parser
+from genie_dp.run.collector import leave_to_the_end
+from genie_dp.run.stage import Result
+from genie_dp.synthesis.describe import Describer
+from genie_dp.templates.inputs import Inputs
+
+LoadInputs = Callable[[str, Sequence[Path]], Inputs]
+"""Reads the templates that describe programs: of a language, with these skills."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseSession:
+    """A parser with what is shown beside its programs.
+
+    Attributes:
+        count: programs of each sentence, at most.
+        describer: says programs in English; None where nothing does.
+        tables: rows that queries answer; None where nothing is to be run.
+    """
+
+    parser: Parser
+    count: int = 1
+    describer: Describer | None = None
+    tables: Tables | None = None
+
+    @classmethod
+    def from_folder(
+        cls,
+        config: ParseConfig,
+        folder: Path,
+        *,
+        load_inputs: LoadInputs,
+        tables: Path | None = None,
+        device: str = "cpu",
+    ) -> Self:
+        """Read the parser of a folder, on one thread of torch: it is as fast.
+
+        Raises:
+            GenieError: no such device (N008), no parser (N010, N011); tables that cannot be read
+                (N040, N041), or whose language runs no programs (N042).
+        """
+        prepare_torch(device)
+        beam = config.beam
+        if beam is None and config.count > 1:
+            # Wide enough for the programs that are to be shown.
+            beam = max(config.count, int(files.facts_of(folder)["beam"]))
+        parser = Parser.from_pretrained(
+            folder, device=device, beam=beam, threshold=config.threshold
+        )
+        leave_to_the_end()
+        rows = None if tables is None else _read_tables(tables, parser)
+        describer = None
+        if config.english and parser.target.language.has_skills:
+            describer = Describer.from_inputs(
+                load_inputs(parser.target.language.name, parser.skills)
+            )
+        return cls(parser, config.count, describer, rows)
+
+    def parse(self, sentences: Sequence[str]) -> list[Reply]:
+        """Return a reply to each sentence."""
+        return self.parser.parse(sentences, count=self.count)
+
+    def parse_lines(
+        self, lines: Sequence[tuple[int, str]], file: str, problems: list[Problem]
+    ) -> list[Reply]:
+        """Return the replies to numbered lines; add what is wrong with those that have none."""
+        try:
+            return self.parse([line for _, line in lines])
+        except GenieError as error:
+            if len(lines) == 1:
+                number, line = lines[0]
+                span = Span(file, number, 1, number, len(line) + 1)
+                problems += (problem_at(problem, span) for problem in error.problems)
+                return []
+        # One line is at fault: the others are answered by themselves.
+        return [reply for line in lines for reply in self.parse_lines([line], file, problems)]
+
+    def as_json(self, reply: Reply) -> str:
+        """Return a reply as one JSON object."""
+        fields = asdict(reply)
+        for answer, answer_fields in zip(reply.answers, fields["answers"], strict=True):
+            answer_fields["english"] = self._english(answer)
+            if self.tables is not None:
+                answer_fields["effects"] = list(self._effects(answer, self.tables))
+        return json.dumps(fields, ensure_ascii=False)
+
+    def as_text(self, reply: Reply, *, with_sentence: bool) -> str:
+        """Return a reply as lines for a person."""
+        lines = [reply.sentence] if with_sentence else []
+        if not reply.answers:
+            lines.append("I do not know.")
+        elif not reply.is_known:
+            lines.append("I do not know. The nearest that I can do:")
+        for answer in reply.answers:
+            lines.append(answer.code)
+            if english := self._english(answer):
+                lines.append(f"  {english}")
+            lines.append(f"  confidence {answer.confidence:.2f}")
+            lines += (f"  no list of the skills has {name!r}" for name in answer.unresolved)
+            if self.tables is not None:
+                lines += (f"  {line}" for line in self._effects(answer, self.tables))
+        return "\n".join(lines)
+
+    def _english(self, answer: Answer) -> str:
+        return "" if self.describer is None else self.describer.describe(answer.code).sentence
+
+    def _effects(self, answer: Answer, tables: Tables) -> Iterator[str]:
+        return effects(answer.code, self.parser.target.language, tables, now=datetime.now())
+
+
+def _read_tables(path: Path, parser: Parser) -> Tables:
+    language, library = parser.target.language, parser.target.library
+    if not language.can_simulate or library is None:
+        message = f"--tables are for programs of thingtalk, this parser writes {language.name}"
+        raise GenieError(Problem("N042", message, hint="leave --tables out"))
+    return read_tables(path, library)
+
+
+@dataclass(frozen=True, slots=True)
+class ParseResult(Result):
+    """What came of the lines of a file.
+
+    Attributes:
+        known: replies that are not "I do not know".
+        problems: what is wrong with lines that no reader takes.
+    """
+
+    sentences: int
+    known: int
+    problems: tuple[Problem, ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield f"{self.sentences:,} sentences, {self.known:,} known"
+
+
+def run(
+    session: ParseSession,
+    lines: Iterable[str],
+    *,
+    show: Callable[[Reply], Any],
+    file: str = "<stdin>",
+    batch: int = 32,
+) -> ParseResult:
+    """Parse the lines of a file in batches; empty ones are left out.
+
+    Args:
+        show: takes each reply, in order.
+        file: its name, for the places of mistakes.
+        batch: lines that are parsed together; 1 answers each line at once.
+    """
+    numbered = ((number, line.strip()) for number, line in enumerate(lines, start=1))
+    sentences = ((number, line) for number, line in numbered if line)
+    total = known = 0
+    problems: list[Problem] = []
+    while some_lines := list(islice(sentences, batch)):
+        for reply in session.parse_lines(some_lines, file, problems):
+            show(reply)
+            known += reply.is_known
+        total += len(some_lines)
+    return ParseResult(total, known, tuple(problems))

@@ -1,0 +1,449 @@
+"""An audit as a stage: attack by attack, then what they prove, beside what is claimed."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.models.device import prepare_torch
+from genie_dp.private.audit import exposure, extraction, membership
+from genie_dp.private.audit.canaries import Canaries, load_canaries
+from genie_dp.private.audit.config import AuditConfig, AuditInputs, Shadow
+from genie_dp.private.audit.membership import Attack, Sides
+from genie_dp.private.audit.models import (
+    SamplingScorer,
+    Scorer,
+    StepwiseScorer,
+    count_words,
+    language_of,
+    open_scorer,
+)
+from genie_dp.private.audit.report import SCHEMA, STATEMENT, audit_lines, audit_page
+from genie_dp.private.audit.statistics import Floats
+from genie_dp.private.audit.verdict import (
+    Claim,
+    ProvenBound,
+    claim_of,
+    has_public_rows,
+    largest_refutable,
+    prove_bounds,
+    refuse_claim,
+    verdict_of,
+)
+from genie_dp.private.source import PrivateRow
+from genie_dp.records import DEFAULT_LANGUAGE
+from genie_dp.run.files import check_output, for_owner_alone, open_text, sha256_of
+from genie_dp.run.manifest import write_json
+from genie_dp.run.stage import Output, Result, show_progress, write_over
+from genie_dp.run.work import begin_work
+
+# What an audit that goes on may change.
+_FREE = frozenset(("states", "device", "threads"))
+_AT_ONCE = 256
+_NO_SAMPLES = (
+    "left out, for a parser writes no text, and values of its programs come from the sentence that "
+    "it is given. Give --members and --others; look for secrets in the words of its folder; and "
+    "take samples of the generator that made its rows."
+)
+OpenScorer = Callable[..., Scorer]
+"""Returns what tells how likely rows are under the model of a folder (`models.open_scorer`)."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class AuditResult(Result):
+    """What attacks say of a model. It is not differentially private: keep it like the rows.
+
+    Attributes:
+        model: the folder of the model.
+        figures: all of them, as `save` writes them.
+        bounds: lower bounds of epsilon.
+        claim: what is claimed; None for nothing.
+        pieces: training text found in samples, if it was to be shown: private text.
+        files: where the figures were written.
+    """
+
+    model: Path
+    figures: Mapping[str, Any]
+    bounds: tuple[ProvenBound, ...]
+    claim: Claim | None
+    pieces: tuple[tuple[str, ...], ...] = ()
+    files: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str | None:
+        """Return "refuted", "passed" or "inconclusive"; None where nothing is claimed."""
+        verdict: str | None = self.figures["verdict"]
+        return verdict
+
+    @property
+    def reason(self) -> str:
+        """Return why, in a sentence."""
+        return str(self.figures["reason"])
+
+    @property
+    def epsilon(self) -> float:
+        """Return the largest lower bound of epsilon that was proved for one row; 0 for none."""
+        return max((bound.epsilon for bound in self.bounds if bound.copies == 1), default=0.0)
+
+    def __repr__(self) -> str:
+        """Return the verdict in one line."""
+        return f"AuditResult({self.model}: {self.verdict or 'no verdict'}; {self.reason})"
+
+    def lines(self) -> Iterator[str]:
+        """Yield all figures, pieces of private text that were to be shown, and the files."""
+        yield from audit_lines(self.figures)
+        for words in self.pieces:
+            yield f"private text: {' '.join(words)}"
+        if self.files:
+            yield f"audited {self.model} -> {', '.join(self.files)}"
+
+    def save(self, output: str | Path, *, report: str | Path | None = None) -> None:
+        """Write the figures as JSON, and a page with them; only their owner can read either."""
+        with for_owner_alone():
+            if report is not None:
+                with open_text(str(report)) as out:
+                    out.write(audit_page(self.figures))
+            write_json(str(output), self.figures)
+
+    def check(self) -> None:
+        """Refuse a claim that a bound refutes.
+
+        Raises:
+            GenieError: N060, one problem for each such bound.
+        """
+        refuse_claim(self.bounds, self.claim)
+
+
+def run(
+    config: AuditConfig,
+    inputs: AuditInputs,
+    output: Output,
+    *,
+    report: Path | None = None,
+    open_model: OpenScorer = open_scorer,
+    progress: bool | None = None,
+) -> AuditResult:
+    """Attack a model, and compare what that proves with what is claimed of it.
+
+    Args:
+        config: which attacks, and how.
+        inputs: the model, and the rows to attack it with.
+        output: the file of the figures.
+        report: the file of a page with them.
+        open_model: reads the folders of models.
+        progress: whether to show it; None for on a terminal.
+
+    Raises:
+        GenieError: inputs lack what goes with them (N061), an output is there or is read (Y022), or
+            what is read is no good; docs/audit.md has all.
+    """
+    if gaps := inputs.gaps(samples=config.samples):
+        raise GenieError([Problem("N061", text) for text in gaps])
+    target = output.path
+    if target is None:
+        hint = "name a file beside the private rows"
+        message = f"figures of an audit are written to local files only, got {output.target}"
+        raise GenieError(Problem("N061", message, hint=hint))
+    targets = [target, *([report] if report else [])]
+    _refuse_targets(targets, inputs, output)
+    if output.overwrite:
+        shutil.rmtree(output.work, ignore_errors=True)
+    prepare_torch(config.device, config.threads)
+    with for_owner_alone():
+        audit = Audit(config, inputs, output.work, open_model, progress)
+        with begin_work(output.work, audit.settings(), resume=output.resume):
+            result = audit.run(tuple(map(str, targets)))
+            result.save(target, report=report)
+    shutil.rmtree(output.work)
+    return result
+
+
+def _refuse_targets(targets: Sequence[Path], inputs: AuditInputs, output: Output) -> None:
+    """Refuse outputs that exist already, or that would take the place of something else (Y022)."""
+    # An audit that was let in goes on, even if some of its files are there.
+    may_exist = output.overwrite or (output.resume and output.work.exists())
+    taken = [path.resolve() for path in (*inputs.files, *targets) if path is not None]
+    for path in targets:
+        check_output(str(path))
+        if taken.count(path.resolve()) > 1:
+            raise GenieError(Problem("Y022", f"{path} is named twice", hint="give another file"))
+        if path.exists() and not may_exist:
+            hint = "give another name, or --overwrite"
+            raise GenieError(Problem("Y022", f"{path} exists already", hint=hint))
+
+
+@dataclass(slots=True)
+class _ModelFindings:
+    """What attacks have found of one model."""
+
+    attacks: list[Attack] = field(default_factory=list)
+    exposures: list[exposure.Exposure] = field(default_factory=list)
+
+
+class Audit:
+    """The attacks of one audit; what takes long lies in its work folder."""
+
+    def __init__(
+        self,
+        config: AuditConfig,
+        inputs: AuditInputs,
+        work: Path,
+        open_model: OpenScorer = open_scorer,
+        progress: bool | None = None,
+    ):
+        """Read the model and what is claimed of it."""
+        self.config, self.inputs, self.work = config, inputs, work
+        self._open_model, self._progress = open_model, progress
+        self.claim = claim_of(inputs.model, config.about)
+        if config.claim is not None and config.delta is not None:
+            self.claim = Claim(config.claim, config.delta, about=config.about)
+        self.scorer = self._open(inputs.model)
+        self.language = config.language or language_of(inputs.model) or DEFAULT_LANGUAGE
+
+    def settings(self) -> dict[str, Any]:
+        """Return all that an audit which goes on must share; files by their hashes."""
+        learned = (shadow.rows for shadow in self.inputs.shadows)
+        return {
+            "version": __version__,
+            "files": [sha256_of(str(file)) if file else None for file in self.inputs.files],
+            "learned": [sha256_of(str(file)) if file else None for file in learned],
+            "models": [_hash_model(folder) for folder in self.inputs.folders],
+            **{name: value for name, value in asdict(self.config).items() if name not in _FREE},
+        }
+
+    def run(self, files: tuple[str, ...] = ()) -> AuditResult:
+        """Return all figures."""
+        config, inputs = self.config, self.inputs
+        model, unprotected = _ModelFindings(), _ModelFindings()
+        sides: Sides | None = None
+        pieces: list[tuple[str, ...]] = []
+        figures: dict[str, Any] = {
+            "schema": SCHEMA,
+            "version": __version__,
+            "title": f"Audit of {inputs.model.resolve().name}",
+            "privacy": {"is_differentially_private": False, "statement": STATEMENT},
+            "kind": self.scorer.kind,
+            "seed": config.seed,
+            "level": config.level,
+            "claim": self.claim.as_dict() if self.claim else None,
+            "rows": None, "membership": [], "canaries": None, "extraction": None,
+        }  # fmt: skip
+        copies = 1
+        if inputs.members is not None and inputs.others is not None:
+            sides, model.attacks, unprotected.attacks = self.attack_rows(
+                inputs.members, inputs.others
+            )
+            figures["rows"] = membership.count_sides(sides)
+            figures["membership"] = [
+                membership.describe_attack(attack, seed=config.seed, level=config.level)
+                for attack in model.attacks
+            ]
+        if inputs.canaries is not None:
+            canaries = load_canaries(inputs.canaries)
+            copies = canaries.repeats
+            model.exposures, figures["canaries"] = self.expose(canaries, self.scorer, "candidates")
+            if inputs.unprotected is not None:
+                scorer = self._open(inputs.unprotected)
+                unprotected.exposures, _ = self.expose(canaries, scorer, "unprotected")
+        if config.samples:
+            figures["extraction"], pieces = self.extract(sides)
+        bounds = prove_bounds(
+            model.attacks,
+            model.exposures,
+            self.claim,
+            copies=copies,
+            level=config.level,
+            seed=config.seed,
+            unprotected=(
+                None if inputs.unprotected is None else (unprotected.attacks, unprotected.exposures)
+            ),
+        )
+        figures["epsilon"] = [bound.as_dict() for bound in bounds]
+        figures["refutable"] = largest_refutable(bounds)
+        figures["verdict"], figures["reason"] = verdict_of(bounds, self.claim)
+        return AuditResult(inputs.model, figures, tuple(bounds), self.claim, tuple(pieces), files)
+
+    # ----------------------------------------------------------------------------- membership
+
+    def attack_rows(self, members: Path, others: Path) -> tuple[Sides, list[Attack], list[Attack]]:
+        """Return the rows, the attacks on the model, and those on the unprotected one, if any."""
+        inputs, with_programs = self.inputs, self.scorer.needs_programs
+        # What is claimed is claimed of private rows alone.
+        private_only = has_public_rows(inputs.model)
+        read = [
+            membership.read_rows(path, self.language, private_only=private_only)
+            for path in (members, others)
+        ]
+        sides = membership.sides_of(read[0], read[1], with_programs=with_programs)
+        rows = (*sides.members, *sides.others)
+        folders = [*inputs.references, *(shadow.folder for shadow in inputs.shadows)]
+        parts = [self._losses("model", self.scorer, rows)]
+        parts += [self._losses(f"other{i}", folder, rows) for i, folder in enumerate(folders)]
+        if inputs.unprotected is not None:
+            parts.append(self._losses("unprotected", inputs.unprotected, rows))
+        losses = np.stack(parts)
+        readable = np.asarray(np.isfinite(losses).all(0))
+        learned = np.zeros((0, int(readable.sum())))
+        if inputs.shadows:
+            learned = np.array([self._is_learned(shadow, rows) for shadow in inputs.shadows])
+            learned = learned[:, readable]
+        rows = tuple(row for row, is_fine in zip(rows, readable, strict=True) if is_fine)
+        count = int(readable[: len(sides.members)].sum())
+        left = {**sides.left, "rows that the model cannot read": int((~readable).sum())}
+        # Again, for there may be too few now.
+        membership.sides_of(rows[:count], rows[count:], with_programs=with_programs)
+        sides = Sides(rows[:count], rows[count:], left)
+        losses, beside = losses[:, readable], slice(1, 1 + len(folders))
+        attacks = [
+            self._attacks(rows, count, own, losses[beside], learned)
+            for own in (losses[0], *losses[beside.stop :])
+        ]
+        return sides, attacks[0], attacks[1] if inputs.unprotected is not None else []
+
+    def _attacks(
+        self,
+        rows: Sequence[PrivateRow],
+        members: int,
+        losses: Floats,
+        beside: Floats,
+        learned: Floats,
+    ) -> list[Attack]:
+        """Return the attacks on a model by its losses, and those of references and shadows."""
+        references = self.inputs.references
+        words = [count_words(row, with_program=self.scorer.needs_programs) for row in rows]
+        shadow_attacks = []
+        if self.inputs.shadows:
+            scores, is_online = membership.score_by_shadows(
+                (losses / np.array(words)).tolist(),
+                beside[len(references) :] / np.array(words),
+                learned,
+            )
+            name = "shadows" if is_online else "shadows without the rows"
+            shadow_attacks.append(Attack(name, scores[:members], scores[members:]))
+
+        def part(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            return list(values[:members]), list(values[members:])
+
+        return membership.attack_rows(
+            part(losses.tolist()),
+            part(words),
+            {
+                name: part(beside[number].tolist())
+                for number, name in enumerate(_name_folders(references))
+            },
+            group=self.config.group,
+            seed=self.config.seed,
+            more=shadow_attacks,
+        )
+
+    def _is_learned(self, shadow: Shadow, rows: Sequence[PrivateRow]) -> list[bool]:
+        if shadow.rows is None:
+            return [False] * len(rows)
+        with_programs = self.scorer.needs_programs
+        learned = membership.read_rows(shadow.rows, self.language)
+        keys = {row if with_programs else row.utterance for row in learned}
+        return [(row if with_programs else row.utterance) in keys for row in rows]
+
+    def _losses(self, name: str, model: Scorer | Path, rows: Sequence[PrivateRow]) -> Floats:
+        """Return the loss of each row under a model; one made before lies in the work folder."""
+        path = self.work / f"{name}.npy"
+        if not path.exists():
+            scorer = self._open(model) if isinstance(model, Path) else model
+            starts = range(0, len(rows), _AT_ONCE)
+            shown = show_progress(
+                starts, label=f"losses of {name}", total=len(starts), show=self._progress
+            )
+            parts = [scorer.losses(rows[start : start + _AT_ONCE]) for start in shown]
+            partial = self.work / f"{name}.part.npy"
+            np.save(partial, np.concatenate(parts))
+            partial.replace(path)
+        losses: Floats = np.load(path)
+        return losses
+
+    def _open(self, folder: Path) -> Scorer:
+        return self._open_model(folder, device=self.config.device, longest=self.config.longest)
+
+    # -------------------------------------------------------------------- canaries and samples
+
+    def expose(
+        self, canaries: Canaries, scorer: Scorer, name: str
+    ) -> tuple[list[exposure.Exposure], dict[str, Any]]:
+        """Return the exposures under a model, and what is said of them.
+
+        Args:
+            canaries: that the model may have learned.
+            scorer: of the model.
+            name: of the file with the candidates that are done.
+
+        Raises:
+            GenieError: the model gives texts no probability (N059).
+        """
+        if not isinstance(scorer, StepwiseScorer):
+            message = f"canaries are texts, and a {scorer.kind} gives texts no probability"
+            raise GenieError(Problem("N059", message, hint="leave --canaries out"))
+
+        def tell(done: int, size: int) -> None:
+            write_over(f"candidates: {done:,} of {size:,}", show=self._progress)
+
+        try:
+            losses = exposure.candidate_losses(
+                scorer,
+                canaries,
+                work=self.work / f"{name}.f64",
+                batch=self.config.states,
+                with_end=self.config.with_end,
+                listen=tell,
+            )
+        finally:
+            write_over("", show=self._progress)
+        seed, level = self.config.seed, self.config.level
+        fit = exposure.fit_losses(losses, canaries.numbers, seed=seed)
+        exposures = exposure.measure_exposures(losses, canaries.numbers, fit)
+        facts = {"template": canaries.template.text, "repeats": canaries.repeats}
+        figures = exposure.describe_exposures(exposures, fit, seed=seed, level=level)
+        return exposures, {**facts, **figures}
+
+    def extract(self, sides: Sides | None) -> tuple[dict[str, Any], list[tuple[str, ...]]]:
+        """Return the figures of training text in samples, and pieces of it if asked for."""
+        scorer, config = self.scorer, self.config
+        if not isinstance(scorer, SamplingScorer):
+            return {"left_out": _NO_SAMPLES}, []
+        path = cast("Path", self.inputs.training or self.inputs.members)
+        rows = membership.read_rows(path, self.language)
+        text = extraction.TrainingText((row.utterance.split() for row in rows), config.words)
+        samples = show_progress(
+            scorer.samples(config.samples, seed=config.seed),
+            label="samples",
+            total=config.samples,
+            show=self._progress,
+        )
+        copies = extraction.find_copies(samples, text, keep=config.show)
+        others = [row.utterance.split() for row in sides.others] if sides else ()
+        figures = extraction.describe_extraction(copies, text, others, level=config.level)
+        return figures, copies.texts
+
+
+def _name_folders(folders: Sequence[Path]) -> list[str]:
+    """Return the names of folders; of two of one name, their whole paths."""
+    names = [folder.name for folder in folders]
+    return [
+        name if names.count(name) == 1 else str(folder)
+        for name, folder in zip(names, folders, strict=True)
+    ]
+
+
+def _hash_model(folder: Path) -> dict[str, str]:
+    """Return the hashes of a model's files."""
+    paths = sorted(
+        Path(place) / name
+        for place, _, files in os.walk(folder)
+        for name in files
+        if name.endswith((".safetensors", ".json", ".bin"))
+    )
+    return {str(path.relative_to(folder)): sha256_of(str(path)) for path in paths}

@@ -1,0 +1,364 @@
+"""A table of private units as a stage: recorded in the ledger, then measured, once.
+
+What is paid survives being killed: the table is kept until its file is written.
+"""
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import cast
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.library import Library
+from genie_dp.private.ledger.accounting import epsilon_of
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.files import replace_durably
+from genie_dp.private.ledger.guard import Payer, Units, paid_by, refuse_private
+from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentrated
+from genie_dp.private.ledger.once import release_once
+from genie_dp.private.secure import noise
+from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables.aim import Listen, aim, deviation_of, independent, uniform
+from genie_dp.private.tables.config import (
+    AT_ONCE,
+    BACKENDS,
+    KEY_VARIABLE,
+    METHODS,
+    Backend,
+    Method,
+    TableConfig,
+)
+from genie_dp.private.tables.extract import (
+    check_extractors,
+    field_of,
+    fields_of,
+    metadata_of,
+    read_public_schema,
+)
+from genie_dp.private.tables.extractor_endpoint import (
+    TrustedModel,
+    metadata_by_model,
+    trust_model,
+)
+from genie_dp.private.tables.joint import (
+    FitDistribution,
+    Joint,
+    check_mbi,
+    mbi_descent,
+    mirror_descent,
+    records_of,
+)
+from genie_dp.private.tables.schema import Metadata, Schema, load_schema
+from genie_dp.private.tables.table import SyntheticTable, describe_table, round_factors, table_from
+from genie_dp.records import Spent
+from genie_dp.rows import format_of
+from genie_dp.run.files import check_output
+from genie_dp.run.stage import Output, Result
+from genie_dp.run.work import begin_work, refuse_or_clear
+
+PURPOSE = "table of metadata"
+_FITS: dict[Backend, FitDistribution] = {"numpy": mirror_descent, "mbi": mbi_descent}
+
+Spend = Callable[[Sequence[Mechanism]], Spent]
+"""Records mechanisms in a ledger before they run, and returns the guarantee of everything."""
+
+# Numbers that a distribution takes at most (16 MB; AIM's paper has 80). Columns of two values or
+# more that are eliminated one by one take less than twice their product: so there is room for any
+# dependence where that is at most a million, and beyond it for as many as fit.
+MOST_CELLS = 2_000_000
+# Rho is found to so many digits, and none below the least: no count would be seen in the noise.
+_DIGITS, _LEAST = 1e-6, 1e-12
+# The sum of what rounds cost is below what is recorded, whatever rounding does to it.
+_SLACK = 1 - 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class TableResult(Result):
+    """The table that a run released.
+
+    Attributes:
+        table: the table.
+        output: its file.
+    """
+
+    table: SyntheticTable
+    output: str
+
+    def lines(self) -> Iterator[str]:
+        """Yield what the table tells, then where it is."""
+        yield from describe_table(self.table)
+        yield f"{len(self.table.schema.columns)} columns -> {self.output}"
+
+
+def run(
+    config: TableConfig,
+    private: Path,
+    ledger: Ledger,
+    library: Library,
+    output: Output,
+    *,
+    language: str,
+    schema: Path | None = None,
+    public: Sequence[str] = (),
+) -> TableResult:
+    """Count the metadata of private rows with noise, and write a table.
+
+    Nothing is spent before all that is public was read and the private rows are known to be good.
+
+    Args:
+        config: what is counted.
+        private: the rows.
+        ledger: their ledger, which pays.
+        library: its functions are values of columns; None where no column needs them.
+        output: the file of the table.
+        language: of all programs.
+        schema: a file of columns with their values, where the config names none.
+        public: files of rows that may be published: values are taken from them.
+
+    Raises:
+        GenieError: past the budget (B023), what is said to be public is not (T509), there is no
+            such noise (T505), the output is there (Y022); docs/tables.md has more.
+    """
+    check_output(output.target)
+    refuse_private([*public, *([schema] if schema else [])], private, code="T509")
+    rho_for(config.epsilon, ledger.budget.delta)
+    if schema is not None:
+        columns = load_schema(schema)
+    else:
+        columns = read_public_schema(
+            config.columns, library, public, language=language, most=config.most
+        )
+    check_extractors(columns, language)
+    model = _trusted_model(config, columns)
+    _check_fields(config, columns, private)
+    settings = {
+        "version": __version__,
+        "private": str(private.resolve()),
+        "ledger": str(ledger.path),
+        "schema": sha256(json.dumps(columns.as_dict()).encode()).hexdigest(),
+        "release": [config.epsilon, config.method, config.backend],
+        "asked": model.settings() if model else None,
+    }
+
+    def units() -> Units[list[Metadata]]:
+        source = PrivateSource.promised(
+            private, ledger.budget, language=language, fields=fields_of(columns)
+        )
+        if model is not None:
+            return metadata_by_model(columns, source, model)
+        return metadata_of(columns, source)
+
+    target = cast("Path", output.path)
+    refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
+    with begin_work(output.work, settings, resume=output.resume) as work:
+        text = release_table_once(
+            output.work,
+            "table",
+            columns,
+            units,
+            Payer(ledger, PURPOSE),
+            epsilon=config.epsilon,
+            method=config.method,
+            backend=config.backend,
+        )
+        work.keep()
+        replace_durably(target, text)
+    shutil.rmtree(output.work, ignore_errors=True)  # who went on with the same run may be doing so
+    return TableResult(table_from(text), output.target)
+
+
+def _trusted_model(config: TableConfig, schema: Schema) -> TrustedModel | None:
+    """Return the model that fills columns, None where none is asked.
+
+    Raises:
+        GenieError: T504, there is no such column; P150, no address; U509, nobody said that the
+            service is trusted, or rows would travel in the clear.
+    """
+    if not config.ask:
+        return None
+    from genie_dp.paraphrase.endpoint import Client, Service
+
+    columns = [schema.columns[place] for place in schema.places(config.ask)]
+    key = os.environ.get(config.key_variable or KEY_VARIABLE, "")
+    service = Service(config.base_url or "", config.model or "", key=key, temperature=0.0)
+    return trust_model(
+        Client(service),
+        columns,
+        is_trusted=config.trusted_endpoint,
+        at_once=config.at_once or AT_ONCE,
+    )
+
+
+def _check_fields(config: TableConfig, schema: Schema, private: Path) -> None:
+    """Refuse columns of fields where rows have none, unless a model fills them (T502)."""
+    fields = [field_of(column) for column in schema.columns if column.name not in config.ask]
+    first = next((field for field in fields if field is not None), None)
+    if first is not None and format_of(str(private)) == "tsv":
+        message = f"rows of TSV have no field {first!r}"
+        raise GenieError(Problem("T502", message, hint="give the private rows as JSONL"))
+
+
+# ------------------------------------------------------------------------------------- releases
+
+
+def rho_for(epsilon: float, delta: float) -> float:
+    """Return the greatest rho whose zero-concentrated DP is (epsilon, delta)-DP, to 6 digits.
+
+    By RDP, which gives more than the closed form epsilon = rho + 2 sqrt(rho log(1/delta)) of Bun
+    and Steinke (2016); for zCDP alone PLD gives no more, and never less.
+
+    Raises:
+        GenieError: T505, epsilon or delta is not positive: there is none.
+    """
+    if not (0 < epsilon < math.inf and 0 < delta < 1):
+        message = f"expected epsilon > 0 and delta between 0 and 1, got {epsilon:g} and {delta:g}"
+        hint = "a table needs Gaussian noise: set a budget with a delta, such as 1e-6"
+        raise GenieError(Problem("T505", message, hint=hint))
+    # Where the closed form is, and around it: each epsilon takes some milliseconds.
+    log = math.log(1 / delta)
+    low = high = (math.sqrt(log + epsilon) - math.sqrt(log)) ** 2
+    while low > _LEAST and epsilon_of([ZeroConcentrated(low)], delta, "rdp") > epsilon:
+        low, high = low / 2, low
+    while epsilon_of([ZeroConcentrated(high)], delta, "rdp") <= epsilon:
+        low, high = high, 2 * high
+    while high - low > _DIGITS * high:
+        middle = (low + high) / 2
+        if epsilon_of([ZeroConcentrated(middle)], delta, "rdp") <= epsilon:
+            low = middle
+        else:
+            high = middle
+    if low <= _LEAST:
+        message = f"no noise gives epsilon {epsilon:g} at delta {delta:g}"
+        raise GenieError(Problem("T505", message, hint="allow a greater epsilon or delta"))
+    return low
+
+
+def mechanisms_of(method: Method, columns: int, rho: float) -> tuple[Mechanism, ...]:
+    """Return what a table of rho-zCDP is for a ledger.
+
+    What AIM does next depends on what it saw, so that it is known by its rho alone; the sum of its
+    steps stays below it whatever happens (Feldman and Zrnic, 2021: such filters hold under Rényi
+    DP, of which zero-concentrated DP is a line).
+
+    >>> mechanisms_of("independent", 4, 2.0), mechanisms_of("uniform", 4, 2.0)
+    ((Gaussian(noise_multiplier=1.0, count=4),), ())
+    """
+    match method:
+        case "aim":
+            return (ZeroConcentrated(rho),)
+        case "independent":
+            return (Gaussian(deviation_of(rho, columns), columns),)
+        case "uniform":
+            return ()
+
+
+def release_table(
+    schema: Schema,
+    units: Callable[[], Units[list[Metadata]]] | Units[list[Metadata]],
+    *,
+    epsilon: float,
+    delta: float,
+    spend: Spend,
+    method: Method = "aim",
+    backend: Backend = "numpy",
+    most_cells: int = MOST_CELLS,
+    listen: Listen = lambda _: None,
+) -> SyntheticTable:
+    """Return the table of private units; its cost is recorded before anything is measured.
+
+    A unit counts for one record: each of its rows for an equal part of it.
+
+    Args:
+        schema: columns; public.
+        units: the metadata of each unit's rows, or what reads them (`extract.metadata_of`); not
+            read for "uniform".
+        epsilon, delta: what the release costs by itself.
+        spend: the `Payer` of their ledger; it refuses what is past the budget.
+        method: "aim"; "independent" for columns without dependence; "uniform" for nothing.
+        backend: what fits distributions to noisy marginals.
+        most_cells: numbers that the distribution may take.
+        listen: told of each round, nothing private.
+
+    Raises:
+        GenieError: T505, there is no such noise; T507, mbi is missing; those of `paid_by`.
+    """
+    if method not in METHODS or backend not in BACKENDS:
+        raise ValueError(f"expected one of {METHODS} and {BACKENDS}, got {method!r}, {backend!r}")
+    if method == "uniform":
+        return SyntheticTable(schema, uniform(schema.domain).joint, None, {"method": method})
+    if backend == "mbi":
+        check_mbi()
+    rho = rho_for(epsilon, delta)
+    rows = units() if callable(units) else units
+    records = records_of(schema, rows)
+    spent = paid_by(rows, spend)(mechanisms_of(method, len(schema.columns), rho))
+    fit = _FITS[backend]
+    if method == "aim":
+        fitted = aim(
+            records, rho * _SLACK, noise("table"), fit=fit, most_cells=most_cells, listen=listen
+        )
+    else:
+        fitted = independent(records, rho, noise("table"), fit=fit)
+    facts = {
+        "method": method,
+        "backend": backend,
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        # What was measured, for people: post-processing of what was released.
+        "units": round(fitted.total or 0),
+        "measured": [
+            {
+                "columns": [schema.names[place] for place in measurement.clique],
+                "noise": round(measurement.deviation, 4),
+            }
+            for measurement in fitted.measurements
+        ],
+    }
+    # Rounded, so that the table of a file is this one.
+    joint = Joint(schema.domain, round_factors(fitted.joint.potentials))
+    return SyntheticTable(schema, joint, spent, facts)
+
+
+def release_table_once(
+    work: Path,
+    kind: str,
+    schema: Schema,
+    units: Callable[[], Units[list[Metadata]]],
+    payer: Payer,
+    *,
+    epsilon: float,
+    method: Method,
+    backend: Backend,
+) -> str:
+    """Return the text of the table of a work folder, released now or by the run that it is left of.
+
+    Args:
+        work: a folder of this release alone.
+        kind: the beginning of the run's name.
+        schema, units, epsilon, method, backend: those of `release_table`.
+        payer: of their ledger.
+
+    Raises:
+        GenieError: T510, the table was there to be seen and is missing; those of `release_table`.
+    """
+
+    def text(name: str) -> str:
+        table = release_table(
+            schema,
+            units,
+            epsilon=epsilon,
+            delta=payer.ledger.budget.delta,
+            spend=replace(payer, run=name),
+            method=method,
+            backend=backend,
+        )
+        return table.of_run(name).text()
+
+    return release_once(work, kind, text, payer.close, what="table", code="T510")

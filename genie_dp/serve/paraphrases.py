@@ -1,0 +1,157 @@
+"""Serving paraphrase tasks as a stage, and exporting what people wrote."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.paraphrase.checks import check_config_of
+from genie_dp.paraphrase.config import ServeConfig
+from genie_dp.paraphrase.shown import ShownRow, read_shown_by_id
+from genie_dp.paraphrase.tables import guard_formula, write_table
+from genie_dp.paraphrase.tasks import PARAPHRASES, SENTENCES, paraphrase_tasks
+from genie_dp.run.files import refuse_existing, refuse_overlap
+from genie_dp.run.stage import Output, Result
+from genie_dp.serve.answer_store import (
+    Asked,
+    Sizes,
+    open_store,
+    read_store,
+    result_columns,
+    results,
+)
+from genie_dp.serve.hosts import address_of, is_loopback, listen, rule_for
+from genie_dp.serve.identity import Signer
+from genie_dp.serve.run import check_serve, serve
+from genie_dp.serve.writing import worker_name
+
+_WRITTEN = ("Answer.", "Input.sentence")  # columns with what people and rows say
+_OPEN_WARNING = """\
+warning: others in the network can reach this page. Whoever has the address with its token can write
+under any name; it is sent unencrypted, so use it only in a network that you trust, or behind a \
+proxy with TLS."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServeResult(Result):
+    """What a database holds when nobody serves it any more."""
+
+    database: str
+    answers: int
+    workers: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield f"{_count_answers(self.answers, self.workers)} in {self.database}"
+
+
+def run(
+    config: ServeConfig, chosen: str, database: str, *, tell: Callable[[str], None]
+) -> ServeResult:
+    """Show paraphrase tasks on a local web page until somebody stops it; answers are kept.
+
+    Args:
+        config: where the page is, and what it asks.
+        chosen: the file of the rows to be shown.
+        database: where answers go; if it is there, everybody goes on where they stopped.
+        tell: takes lines for whoever serves, such as the address.
+
+    Raises:
+        GenieError: a library that serves is missing (P200), no sentences (P205), settings that do
+            not go together or a worker's name that is none (R040), or the database is of other
+            rows or sizes.
+    """
+    check_serve()
+    from genie_dp.serve.paraphrase_app import PageConfig, paraphrase_app
+
+    if unfit := config.unfit():
+        raise GenieError(Problem("R040", unfit))
+    worker = None if config.worker is None else worker_name(config.worker)
+    if config.worker is not None and worker is None:
+        message = "--worker must be a name that begins with a letter or a digit"
+        raise GenieError(Problem("R040", message))
+    page = PageConfig(people=config.workers, worker=worker, checks=check_config_of(config))
+    rows = read_shown_by_id(chosen)
+    if not rows:
+        hint = "see genie-dp paraphrase select"
+        raise GenieError(Problem("P205", f"{chosen} has no sentences", hint=hint))
+    sizes = None  # those of the database; one alone goes with the usual other one
+    if config.sentences is not None or config.paraphrases is not None:
+        sizes = Sizes(config.sentences or SENTENCES, config.paraphrases or PARAPHRASES)
+    host = config.host
+    with listen(host, config.port) as bound:
+        store = open_store(Path(database), sentences_to_ask(rows.values()), sizes)
+        try:
+            needs_token = not is_loopback(host)
+            hosts = rule_for(host, config.allow_hosts)
+            app = paraphrase_app(store, rows, page, hosts=hosts, needs_token=needs_token)
+            address = address_of(bound, host)
+            if needs_token:
+                address += f"?token={Signer(store.secret).access_token()}"
+                tell(_OPEN_WARNING)
+            sentences, answers, workers = store.counts()
+            tell(f"{sentences:,} sentences, {_count_answers(answers, workers)} in {database}")
+            tell(f"open {address} (Ctrl+C ends)")
+            serve(app, bound)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            _, answers, workers = store.counts()
+            store.close()
+    return ServeResult(database, answers, workers)
+
+
+def sentences_to_ask(rows: Iterable[ShownRow]) -> list[Asked]:
+    """Return sentences as tasks hold them, with the cells of `paraphrase hits`."""
+    return [
+        Asked(task["id1"], task["sentence1"], task["data1"])
+        for task in paraphrase_tasks(rows, sentences=1)
+    ]
+
+
+def _count_answers(answers: int, workers: int) -> str:
+    return (
+        f"{answers:,} {'answer' if answers == 1 else 'answers'} of {workers:,} "
+        f"{'person' if workers == 1 else 'people'}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ExportResult(Result):
+    """What was exported."""
+
+    output: str
+    assignments: int
+    answers: int
+    workers: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield (
+            f"{self.assignments:,} assignments with {self.answers:,} answered sentences of "
+            f"{self.workers:,} workers -> {'stdout' if self.output == '-' else self.output}"
+        )
+
+
+def export(database: str, output: Output) -> ExportResult:
+    """Write what people wrote on the local page as results of a batch.
+
+    Raises:
+        GenieError: a database that is none; an output that is there (Y022) or the database (D027).
+    """
+    refuse_overlap([output.target], [database])
+    refuse_existing(output.target, overwrite=output.overwrite)
+    store = read_store(Path(database))
+    try:
+        _, answers, workers = store.counts()
+        rows = (
+            {
+                name: guard_formula(text) if name.startswith(_WRITTEN) else text
+                for name, text in row.items()
+            }
+            for row in results(store)
+        )
+        assignments = write_table(output.target, result_columns(store.sizes), rows)
+    finally:
+        store.close()
+    return ExportResult(output.target, assignments, answers, workers)

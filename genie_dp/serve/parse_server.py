@@ -1,0 +1,228 @@
+"""A parser on the web, as a stage: its settings, and serving until somebody stops it.
+
+What serves is imported when it is needed: commands read the settings from here.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from genie_dp.errors import GenieError
+from genie_dp.models.device import prepare_torch
+from genie_dp.recipe import check_settings, setting
+from genie_dp.run.collector import leave_to_the_end
+from genie_dp.run.stage import Result
+from genie_dp.serve.hosts import address_of, is_loopback, listen, rule_for
+from genie_dp.serve.run import check_serve, serve
+from genie_dp.templates.inputs import Inputs
+
+if TYPE_CHECKING:
+    from genie_dp.parser.answers import SentenceParser
+    from genie_dp.serve.parse_english import English
+    from genie_dp.serve.parse_service import ServiceConfig
+
+_OPEN_WARNING = """\
+warning: others in the network can reach this server, and nobody is asked for a password; what \
+they send
+travels unencrypted. Use it only in a network that you trust, or behind a proxy with TLS."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParseServerConfig:
+    """Where a parser is served, and how much it answers.
+
+    Attributes:
+        english: whether to say programs in English.
+    """
+
+    host: str = setting(
+        "127.0.0.1", "Address to listen at; any but this machine's own lets others in."
+    )
+    port: int = setting(8400, "To listen at; 0 for any that is free.", least=0, most=65535)
+    allow_hosts: tuple[str, ...] = setting(
+        (),
+        "A further name by which the server may be asked, such as a proxy's.",
+        metavar="NAME",
+    )
+    batch_size: int = setting(
+        16, "Sentences that are parsed together, at most.", least=1, most=1024
+    )
+    wait_ms: float = setting(
+        5, "Milliseconds that a sentence waits for others.", least=0, most=1000
+    )
+    queue: int = setting(256, "Sentences that may wait; more are refused.", least=1, most=100_000)
+    max_length: int = setting(
+        64,
+        "Words and signs of a sentence, at most; of its characters eight times as many.",
+        least=1,
+        most=1000,
+    )
+    rate: float | None = setting(
+        None,
+        "Sentences a second from one address; 0 for any number [20; this machine: any number].",
+        least=0,
+        most=1_000_000,
+        metavar="N",
+    )
+    timeout: float = setting(10, "Seconds that a request may take.", above=0, most=600)
+    threshold: float | None = setting(
+        None,
+        'Confidence under which the answer is "I do not know" [that of the parser].',
+        least=0,
+        most=1,
+        metavar="P",
+    )
+    beam: int | None = setting(
+        None,
+        "Programs that search keeps, and the most that a request gets [that of the parser].",
+        least=1,
+        most=64,
+    )
+    examples: tuple[str, ...] = setting(
+        (),
+        "A sentence that the page offers [some that the parser knows].",
+        metavar="SENTENCE",
+    )
+    english: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every field by itself.
+
+        Raises:
+            GenieError: R040, all that is wrong.
+        """
+        check_settings(self)
+
+    def for_service(self, model: str) -> "ServiceConfig":
+        """Return the settings of the service itself, for a parser of this name."""
+        from genie_dp.serve.parse_batches import BatchConfig
+        from genie_dp.serve.parse_rate import RateConfig
+        from genie_dp.serve.parse_service import RequestBounds, ServiceConfig
+
+        return ServiceConfig(
+            model=model,
+            examples=self.examples,
+            limits=RequestBounds(tokens=self.max_length, deadline=self.timeout),
+            batches=BatchConfig(self.batch_size, self.wait_ms / 1000, self.queue),
+            rate=RateConfig() if self.rate is None else RateConfig.for_everybody(self.rate),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ParseServerResult(Result):
+    """What a server did until it was stopped."""
+
+    requests: int
+    sentences: int
+    known: int
+    refused: int
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield (
+            f"{self.requests:,} requests, {self.sentences:,} sentences, {self.known:,} known, "
+            f"{self.refused:,} refused"
+        )
+
+
+def run(
+    config: ParseServerConfig,
+    folder: Path,
+    *,
+    load_inputs: Callable[[str, Sequence[Path]], Inputs],
+    tell: Callable[[str], None],
+    has_grammar: bool = False,
+    device: str = "cpu",
+    threads: int = 1,
+) -> ParseServerResult:
+    """Serve the parser of a folder over HTTP, until somebody stops it.
+
+    Args:
+        load_inputs: reads the templates that describe programs: of a language, with these skills.
+        tell: takes lines for whoever serves, such as the address.
+        has_grammar: whether templates were named, so that languages without skills have some.
+        device: where the network runs.
+        threads: of torch.
+
+    Raises:
+        GenieError: a library that serves is missing (P200), an address that cannot be listened at
+            (P204), a device that is not there (W020), no parser (N010, N011).
+    """
+    check_serve()
+
+    def load() -> "tuple[SentenceParser, English | None]":
+        from genie_dp.parser.parser import Parser
+
+        try:
+            prepare_torch(device, threads)
+        except GenieError as error:
+            raise GenieError(replace(error.problems[0], code="W020")) from None
+        parser = Parser.from_pretrained(
+            folder, device=device, beam=config.beam, threshold=config.threshold
+        )
+        language, english = parser.target.language, None
+        if config.english and (language.has_skills or has_grammar):
+            english = _describe_by(load_inputs(language.name, parser.skills))
+        leave_to_the_end()
+        return parser, english
+
+    return serve_parser(load, folder.resolve().name, config, tell=tell)
+
+
+def _describe_by(inputs: Inputs) -> "English":
+    """Return what says programs in English by these templates."""
+    from genie_dp.serve.parse_english import English
+    from genie_dp.synthesis.describe import Describer
+
+    describer = Describer.from_inputs(inputs)
+
+    def describe(program: str) -> str | None:
+        try:
+            return describer.describe(program).sentence
+        except GenieError:
+            # Templates cannot say every program that the parser can write.
+            return None
+
+    return English(describe)
+
+
+def serve_parser(
+    load: "Callable[[], tuple[SentenceParser, English | None]]",
+    model: str,
+    config: ParseServerConfig,
+    *,
+    tell: Callable[[str], None],
+) -> ParseServerResult:
+    """Listen, load, say where, and serve until somebody stops it.
+
+    Args:
+        load: gives the parser, and what says programs in English.
+        model: name of the parser, for /health and the page.
+        tell: takes lines for whoever serves.
+    """
+    from genie_dp.serve.parse_app import parse_app
+    from genie_dp.serve.parse_page import known_examples
+    from genie_dp.serve.parse_privacy import keep_texts_out_of_logs
+    from genie_dp.serve.parse_service import ParseService
+
+    with listen(config.host, config.port) as bound:
+        # An address that is taken is told before anybody waits for the parser.
+        parser, english = load()
+        settings = config.for_service(model)
+        if not settings.examples:
+            settings = replace(settings, examples=known_examples(parser))
+        service = ParseService(parser, settings, english)
+        keep_texts_out_of_logs()
+        try:
+            if not is_loopback(config.host):
+                tell(_OPEN_WARNING)
+            tell(f"open {address_of(bound, config.host)} (Ctrl+C ends)")
+            app = parse_app(service, hosts=rule_for(config.host, config.allow_hosts))
+            serve(app, bound, patience=round(config.timeout) + 1)
+        except KeyboardInterrupt:
+            pass
+        finally:
+            service.close(config.timeout)
+    tally = service.tally
+    return ParseServerResult(tally.requests, tally.sentences, tally.known, tally.refused)

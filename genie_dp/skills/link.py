@@ -1,0 +1,416 @@
+"""Links classes: what a class has of its own and from those it extends; types of entities."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from genie_dp.errors import Problem, did_you_mean
+from genie_dp.languages.library import Signature
+from genie_dp.languages.thingtalk.declarations import ClassDef, EntityDecl, FunctionDecl, ParamDecl
+from genie_dp.languages.types import Array, Entity, Type
+from genie_dp.skills.annotations import (
+    as_parameter,
+    enum_phrases,
+    function_phrases,
+    parameter_phrases,
+    text_of,
+)
+from genie_dp.skills.model import EntityType, SkillClass, SkillFunction, last_name
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedClasses:
+    """The linked classes, and what is wrong with their links."""
+
+    classes: Mapping[str, SkillClass]
+    problems: tuple[Problem, ...]
+
+
+def link(classes: Iterable[ClassDef], *, is_lenient: Mapping[str, bool]) -> LinkedClasses:
+    """Return all classes with what they inherit.
+
+    Of two declarations of one class the first counts. Where `is_lenient` says so of a class (a real
+    manifest), a parent that nobody declares is only a warning: real Thingpedia folders are often
+    taken one by one.
+    """
+    by_name: dict[str, ClassDef] = {}
+    problems: list[Problem] = []
+    for definition in classes:
+        if definition.name in by_name:
+            first = by_name[definition.name].span
+            message = f"class @{definition.name} is declared twice; first at {first}"
+            hint = "rename one of them or leave one folder out"
+            problems.append(Problem("K004", message, definition.span, hint))
+        by_name.setdefault(definition.name, definition)
+    for definition in by_name.values():
+        lenient = is_lenient.get(definition.name, False)
+        problems += _parent_problems(definition, by_name, lenient)
+        problems += _cycle_problems(definition, by_name)
+    linked: dict[str, SkillClass] = {}
+    for name in by_name:
+        linked_class, mistakes = _link_class(name, by_name)
+        linked[name] = linked_class
+        problems.extend(mistakes)
+    return LinkedClasses(linked, tuple(problems))
+
+
+def lineage(name: str, classes: Mapping[str, ClassDef]) -> tuple[str, ...]:
+    """Return a class and its ancestors in the order in which their functions count.
+
+    Depth first, left to right, each class where it is visited last: so a class always comes before
+    its ancestors, also in a diamond. Unknown parents and cycles are passed over.
+
+    >>> names = {"d": ("b", "c"), "b": ("a",), "c": ("a",), "a": ()}
+    >>> lineage("d", {n: ClassDef(n, extends=e) for n, e in names.items()})
+    ('d', 'b', 'c', 'a')
+    """
+    visited = list(_visit_ancestors(name, classes, ()))
+    return tuple(reversed(dict.fromkeys(reversed(visited))))
+
+
+def _visit_ancestors(
+    name: str, classes: Mapping[str, ClassDef], above: tuple[str, ...]
+) -> Iterator[str]:
+    if name in above or name not in classes:
+        return
+    yield name
+    for parent in classes[name].extends:
+        yield from _visit_ancestors(parent, classes, (*above, name))
+
+
+def _parent_problems(
+    definition: ClassDef, classes: Mapping[str, ClassDef], lenient: bool
+) -> Iterator[Problem]:
+    for parent in definition.extends:
+        if parent not in classes:
+            hint = did_you_mean(parent, (name for name in classes if name != definition.name))
+            yield Problem(
+                "K005",
+                f"@{definition.name} extends @{parent}, which no loaded skill declares",
+                definition.span,
+                hint or f"load the skill folder of @{parent} as well",
+                severity="warning" if lenient else "error",
+            )
+
+
+def _cycle_problems(definition: ClassDef, classes: Mapping[str, ClassDef]) -> Iterator[Problem]:
+    ancestors = {name for p in definition.extends if p in classes for name in lineage(p, classes)}
+    # A class that names itself among its parents is told so by check_class.
+    if definition.name in ancestors and definition.name not in definition.extends:
+        ring = " -> ".join(f"@{name}" for name in _shortest_ring(definition.name, classes))
+        yield Problem(
+            "K006",
+            f"@{definition.name} extends itself: {ring}",
+            definition.span,
+            "take one of these `extends` away",
+        )
+
+
+def _shortest_ring(name: str, classes: Mapping[str, ClassDef]) -> tuple[str, ...]:
+    """Return a shortest way from a class back to itself along `extends`."""
+    paths: list[tuple[str, ...]] = [(name,)]
+    seen: set[str] = set()
+    while paths:
+        path = paths.pop(0)
+        for parent in classes[path[-1]].extends:
+            if parent == name:
+                return (*path, name)
+            if parent in classes and parent not in seen:
+                seen.add(parent)
+                paths.append((*path, parent))
+    return (name,)
+
+
+# ----------------------------------------------------------------------------- functions
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """A declaration, and the class that holds it."""
+
+    owner: str
+    decl: FunctionDecl
+
+
+def _link_class(name: str, classes: Mapping[str, ClassDef]) -> tuple[SkillClass, list[Problem]]:
+    definition = classes[name]
+    line = lineage(name, classes)
+    problems: list[Problem] = []
+    functions = {}
+    for function_name in _function_names(line, classes):
+        params, mistakes = _parameters(function_name, line, classes, ())
+        own, *hidden = _declarations(function_name, line, classes)
+        if own.owner == name:
+            problems.extend(mistakes)
+        new = (second for second in hidden if _first_meet_in(own, second, definition, classes))
+        problems.extend(_kind_problems(own, new, definition))
+        functions[function_name] = _function(name, own, params)
+    phrases = function_phrases(definition.annotations)
+    phrase = phrases[0] if phrases else _title_of(definition)
+    return SkillClass(name, line, functions, phrase), problems
+
+
+def _first_meet_in(
+    own: _Declaration, second: _Declaration, definition: ClassDef, classes: Mapping[str, ClassDef]
+) -> bool:
+    """Tell whether no class above has both declarations already."""
+    owners = {own.owner, second.owner}
+    return len(owners) == 2 and not any(
+        owners <= set(lineage(parent, classes)) for parent in definition.extends
+    )
+
+
+def _kind_problems(
+    own: _Declaration, hidden: Iterable[_Declaration], definition: ClassDef
+) -> Iterator[Problem]:
+    is_own = own.owner == definition.name
+    got = f"a function of kind {own.decl.kind}"
+    for second in hidden:
+        if second.decl.kind != own.decl.kind:
+            yield Problem(
+                "K007",
+                f"expected the {second.decl.kind} {own.decl.name!r} of @{second.owner}, "
+                f"got {got if is_own else f'the {own.decl.kind} of @{own.owner}'}",
+                own.decl.span if is_own else definition.span,
+                "give it another name" if is_own else "extend one of these classes only",
+            )
+            return
+
+
+def _title_of(definition: ClassDef) -> str:
+    title = text_of(definition.annotations, "thingpedia_name") or text_of(
+        definition.annotations, "name"
+    )
+    return title.lower() if title else last_name(definition.name)
+
+
+def _function_names(line: Iterable[str], classes: Mapping[str, ClassDef]) -> tuple[str, ...]:
+    names = [f.name for name in line for f in classes[name].functions]
+    return tuple(dict.fromkeys(names))
+
+
+def _declarations(
+    function: str, line: Iterable[str], classes: Mapping[str, ClassDef]
+) -> list[_Declaration]:
+    """Return the declarations of a function, the one that counts first."""
+    return [
+        _Declaration(name, f)
+        for name in line
+        for f in classes[name].functions
+        if f.name == function
+    ]
+
+
+def _parameters(
+    function: str,
+    line: tuple[str, ...],
+    classes: Mapping[str, ClassDef],
+    above: tuple[str, ...],
+) -> tuple[dict[str, ParamDecl], list[Problem]]:
+    """Return the parameters of a function, those of the functions it extends first.
+
+    A parameter that is declared again keeps its place and takes the new declaration.
+    """
+    decl = _declarations(function, line, classes)[0].decl
+    params: dict[str, ParamDecl] = {}
+    problems: list[Problem] = []
+    for parent in decl.extends:
+        if parent == function:  # check_class says so
+            continue
+        problem = _extends_problem(decl, parent, line, classes, above)
+        if problem:
+            problems.append(problem)
+            continue
+        inherited, mistakes = _parameters(parent, line, classes, (*above, function))
+        problems.extend(p for p in mistakes if p.code == "K006")
+        params |= {name: p for name, p in inherited.items() if name not in params}
+    return params | {p.name: p for p in decl.params}, problems
+
+
+def _extends_problem(
+    decl: FunctionDecl,
+    parent: str,
+    line: tuple[str, ...],
+    classes: Mapping[str, ClassDef],
+    above: tuple[str, ...],
+) -> Problem | None:
+    if parent in above:
+        return Problem(
+            "K006",
+            f"function {decl.name!r} extends itself",
+            decl.span,
+            "take one of these `extends` away",
+        )
+    declarations = _declarations(parent, line, classes)
+    if not declarations:
+        names = _function_names(line, classes)
+        return Problem(
+            "K007",
+            f"{decl.kind} {decl.name!r} extends {parent!r}, which the class does not have",
+            decl.span,
+            did_you_mean(parent, names) or f"functions of the class: {', '.join(names)}",
+        )
+    if declarations[0].decl.kind != decl.kind:
+        return Problem(
+            "K007",
+            f"{decl.kind} {decl.name!r} extends the {declarations[0].decl.kind} {parent!r}",
+            decl.span,
+            "queries extend queries, actions actions",
+        )
+    return None
+
+
+def _function(
+    class_name: str, declared: _Declaration, params: Mapping[str, ParamDecl]
+) -> SkillFunction:
+    decl = declared.decl
+    return SkillFunction(
+        Signature(
+            class_name,
+            decl.name,
+            decl.kind,
+            tuple(as_parameter(p) for p in params.values()),
+            is_monitorable=decl.is_monitorable,
+            is_list=decl.is_list,
+        ),
+        declared.owner,
+        phrases=function_phrases(decl.annotations),
+        parameter_phrases={
+            p.name: phrases
+            for p in params.values()
+            if (phrases := parameter_phrases(p.annotations))
+        },
+        enum_phrases={
+            key: words for p in params.values() for key, words in enum_phrases(p).items()
+        },
+        span=decl.span,
+    )
+
+
+# ----------------------------------------------------------------------------------------- entities
+
+# The types that ThingTalk 1.x knows without a declaration; a picture is a link.
+BUILT_IN: Mapping[str, tuple[str, ...]] = {
+    "tt:contact": (),
+    "tt:contact_group": (),
+    "tt:contact_name": (),
+    "tt:device": (),
+    "tt:email_address": (),
+    "tt:function": (),
+    "tt:hashtag": (),
+    "tt:path_name": (),
+    "tt:phone_number": (),
+    "tt:picture": ("tt:url",),
+    "tt:url": (),
+    "tt:username": (),
+}
+
+
+def entity_types(
+    definitions: Iterable[ClassDef], classes: Mapping[str, SkillClass]
+) -> tuple[dict[str, EntityType], list[Problem]]:
+    """Return every entity type by name, and what is wrong with the declarations.
+
+    A bare parent (`entity song extends media`) is one of the class or of a class it extends.
+    """
+    types = {name: EntityType(name, parents) for name, parents in BUILT_IN.items()}
+    declared = {d.name: d for d in definitions}
+    for definition in declared.values():
+        for entity in definition.entities:
+            name = f"{definition.name}:{entity.name}"
+            parents = tuple(
+                _qualify_parent(parent, definition.name, declared, classes)
+                for parent in entity.extends
+            )
+            types[name] = EntityType(name, parents, entity.span)
+    problems = [
+        problem
+        for definition in declared.values()
+        for entity in definition.entities
+        for problem in _entity_problems(definition, entity, types)
+    ]
+    for used in used_entities(classes.values()):
+        types.setdefault(used, EntityType(used))
+    return types, problems
+
+
+def used_entities(classes: Iterable[SkillClass]) -> Iterator[str]:
+    """Yield the entity type of every parameter that has one."""
+    for skill_class in classes:
+        for function in skill_class.functions.values():
+            for parameter in function.signature.parameters:
+                kind = entity_kind(parameter.type)
+                if kind:
+                    yield kind
+
+
+def entity_kind(type_: Type) -> str | None:
+    """Return the entity type of a type or of its elements, or None.
+
+    >>> entity_kind(Array(Entity("tt:url")))
+    'tt:url'
+    """
+    while isinstance(type_, Array):
+        type_ = type_.element
+    return type_.kind if isinstance(type_, Entity) else None
+
+
+def _qualify_parent(
+    parent: str,
+    class_name: str,
+    declared: Mapping[str, ClassDef],
+    classes: Mapping[str, SkillClass],
+) -> str:
+    if ":" in parent:
+        return parent
+    line = classes[class_name].lineage if class_name in classes else (class_name,)
+    owner = next(
+        (name for name in line if any(e.name == parent for e in declared[name].entities)),
+        class_name,
+    )
+    return f"{owner}:{parent}"
+
+
+def _entity_problems(
+    definition: ClassDef, entity: EntityDecl, known: Mapping[str, EntityType]
+) -> Iterator[Problem]:
+    name = f"{definition.name}:{entity.name}"
+    for written, parent in zip(entity.extends, known[name].parents, strict=True):
+        if parent not in known and _should_be_known(parent, definition.name, known):
+            yield Problem(
+                "K013",
+                f"entity {entity.name!r} extends {written!r}, which nobody declares",
+                entity.span,
+                _parent_hint(written, definition, known),
+            )
+    if _reaches(name, name, known, set()):
+        yield Problem(
+            "K006",
+            f"entity {entity.name!r} extends itself",
+            entity.span,
+            "take one of these `extends` away",
+        )
+
+
+def _parent_hint(written: str, definition: ClassDef, known: Mapping[str, EntityType]) -> str:
+    own = [e.name for e in definition.entities]
+    hint = did_you_mean(written, known if ":" in written else own)
+    return hint or f"declare it: entity {written.rpartition(':')[2]};"
+
+
+def _should_be_known(parent: str, class_name: str, known: Mapping[str, EntityType]) -> bool:
+    """Tell whether the namespace declares its types at all; real classes of 2019 do not."""
+    namespace = parent.partition(":")[0]
+    return namespace in ("tt", class_name) or any(
+        e.span is not None and e.name.partition(":")[0] == namespace for e in known.values()
+    )
+
+
+def _reaches(start: str, goal: str, known: Mapping[str, EntityType], seen: set[str]) -> bool:
+    for parent in known[start].parents if start in known else ():
+        if parent == goal:
+            return True
+        if parent not in seen:
+            seen.add(parent)
+            if _reaches(parent, goal, known, seen):
+                return True
+    return False

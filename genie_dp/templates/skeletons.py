@@ -1,0 +1,319 @@
+"""Skeletons of a project, a skill, a grammar that work at once (`genie-dp new`).
+
+In their texts @NAME@ and @WORDS@ stand for the new thing.
+"""
+
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.run.stage import Result
+from genie_dp.skills.model import last_name
+
+_PART = re.compile(r"[a-z][a-z0-9_-]*")
+
+_CLASS = """\
+// @WORDS@: what the assistant can do there. docs/writing-skills.md says how to write this file.
+class @@NAME@
+  #_[canonical="@WORDS@"]
+  #[doc="Notes kept in @WORDS@."] {
+
+  entity note #_[canonical="note"];
+
+  monitorable list query notes(
+    out note : Entity(@NAME@:note) #[unique=true]
+      #_[canonical={base=["name"], plural=["names"]}],
+    out text : String #[string_values="@NAME@:text"]
+      #_[canonical={base=["text"], plural=["texts"], verb=["{mentions/mention} #"]}],
+    out date : Date
+      #_[canonical={base=["date"], plural=["dates"], passive_verb=["written on #"],
+                    after=["written after #"], before=["written before #"]}],
+    out word_count : Number
+      #_[canonical={base=["number of words"], plural=["numbers of words"], property=["# words"],
+                    more=["longer than # words"], less=["shorter than # words"]}])
+    #_[canonical="@WORDS@ note"]
+    #_[confirmation="your notes in @WORDS@"]
+    #[doc="Lists your notes."];
+
+  action add_note(
+    in req text : String #[string_values="@NAME@:text"]
+      #_[canonical={base=["text"]}]
+      #_[prompt="What should the note say?"])
+    #_[canonical="add a @WORDS@ note"]
+    #_[confirmation="add the note $text to @WORDS@"]
+    #[doc="Writes a note."];
+
+  action delete_note(
+    in req note : Entity(@NAME@:note)
+      #_[canonical={base=["note"]}]
+      #_[prompt="Which note should I delete?"])
+    #_[canonical="delete a @WORDS@ note"]
+    #_[confirmation="delete the note $note from @WORDS@"]
+    #[doc="Deletes a note."];
+}
+"""
+
+_PRIMITIVES = """\
+// How people speak of each function of @WORDS@: NP, QVP and WP for queries, VP for actions.
+
+NP := 'my @WORDS@ notes' -> @@NAME@.notes();
+NP := 'the notes in my @WORDS@' -> @@NAME@.notes();
+NP := '@WORDS@ notes about ${t:const}' -> \\(t : String) -> @@NAME@.notes() filter text =~ t;
+QVP := 'look through my @WORDS@' ('notes')? -> @@NAME@.notes();
+WP := 'when i write a @WORDS@ note' -> monitor (@@NAME@.notes());
+WP := 'when a note is added to my @WORDS@' -> monitor (@@NAME@.notes());
+VP := 'add $t to my @WORDS@' ('notes')? -> \\(t : String) -> @@NAME@.add_note(text = t);
+VP := 'make a @WORDS@ note saying $t' -> \\(t : String) -> @@NAME@.add_note(text = t);
+VP := ('delete' | 'remove') '$n from my @WORDS@'
+  -> \\(n : Entity(@NAME@:note)) -> @@NAME@.delete_note(note = n);
+VP := 'throw away the @WORDS@ note ${n:const}'
+  -> \\(n : Entity(@NAME@:note)) -> @@NAME@.delete_note(note = n);
+"""
+
+_NOTES = """\
+value\tweight
+shopping list\t2
+ideas for the garden\t1
+birthday presents\t1
+books to read\t1
+"""
+
+_TEXTS = """\
+value\tweight
+buy milk and eggs\t2
+water the plants\t1
+call the plumber\t1
+the train leaves at nine\t1
+"""
+
+_EVAL = """\
+utterance\tprogram
+what have i written in @WORDS@\tnow => @@NAME@.notes() => notify
+what did i write about lunch\tnow => (@@NAME@.notes()) filter text =~ "lunch" => notify
+any notes over 100 words\tnow => (@@NAME@.notes()) filter word_count > 100 => notify
+tell me whenever something new is in my @WORDS@\tmonitor (@@NAME@.notes()) => notify
+remind me to wash the car\tnow => @@NAME@.add_note(text = "wash the car")
+put pay the rent in my @WORDS@\tnow => @@NAME@.add_note(text = "pay the rent")
+write ask mum into @WORDS@ please\tnow => @@NAME@.add_note(text = "ask mum")
+get rid of plans\tnow => @@NAME@.delete_note(note = "plans"^^@NAME@:note)
+i no longer need prices\tnow => @@NAME@.delete_note(note = "prices"^^@NAME@:note)
+copy my @WORDS@\tnow => @@NAME@.notes() => @@NAME@.add_note(text = text)
+"""
+
+_GRAMMAR = """\
+// Construct templates: how the phrases of skills combine to sentences (docs/template-language.md).
+
+category COMMAND : program root "whole sentences";
+category NP : query "noun phrases: what one can get";
+category QVP : query "verb phrases that get something";
+category WP : stream "when phrases";
+category VP : action "verb phrases that do something";
+category PRED : predicate "what stands after a noun phrase";
+category SOURCE : source "an output of a query, to be passed on";
+
+COMMAND := 'get' q:NP -> now => q => notify;
+COMMAND := 'show me' q:NP -> now => q => notify;
+COMMAND := q:QVP -> now => q => notify;
+COMMAND := a:VP -> now => a;
+COMMAND := 'notify me' s:WP -> s => notify;
+COMMAND := s:WP ',' a:VP -> s => a;
+COMMAND := a:VP[gap=o:SOURCE] -> now => o => a(o) if a.gap == o.key;
+
+SOURCE := 'the' o:OUTPUT[pos=base] 'of' q:NP -> q.o if o.function == q.function;
+
+NP := q:NP p:PRED -> q filter p if p.function == q.function;
+PRED := p:OUTPUT[pos=passive_verb, gap=v:VALUE] -> p == v if p.type == v.type;
+PRED := 'with' p:OUTPUT[pos=property, gap=v:VALUE] -> p == v if p.type == v.type;
+PRED := p:OUTPUT[pos=more, gap=v:VALUE] -> p > v if p.type == v.type;
+PRED := p:OUTPUT[pos=less, gap=v:VALUE] -> p < v if p.type == v.type;
+"""
+
+# A new project has no such template; the skills that come with genie-dp do.
+_FACTS = """
+category FACT : source "an output in a skill's own words: the temperature in paris";
+SOURCE := o:FACT -> o;
+"""
+
+_README = """\
+# @NAME@
+
+A skill library with its templates, for genie-dp.
+
+| folder | what |
+|---|---|
+| `thingpedia/` | skills: what the assistant can do, and how people speak of it |
+| `grammars/en/` | construct templates: how phrases combine to sentences |
+
+    genie-dp check --skills thingpedia --grammar grammars/en
+    genie-dp synthesize --skills thingpedia --grammar grammars/en --preview 2
+    genie-dp synthesize --skills thingpedia --grammar grammars/en --size 1000 --output pairs.jsonl
+
+From pairs to a parser:
+
+    genie-dp paraphrase auto pairs.jsonl --skills thingpedia --output paraphrases.jsonl
+    genie-dp augment pairs.jsonl paraphrases.jsonl --skills thingpedia --output train.jsonl
+    genie-dp train train.jsonl --skills thingpedia --minutes 5 --output parser
+    genie-dp parse --parser parser --grammar grammars/en "add buy milk to my diary"
+    genie-dp evaluate thingpedia --parser parser --skills thingpedia
+
+The last one asks the sentences of each skill's `eval.tsv`: what people might say, written apart
+from the templates.
+
+Another skill: `genie-dp new skill com.example.calendar`. Leave `--grammar` away for the constructs
+that come with genie-dp.
+"""
+
+
+# ----------------------------------------------------------------------------------------- stage
+
+
+@dataclass(frozen=True, slots=True)
+class Skeleton(Result):
+    """A folder that was written, and the commands to go on with."""
+
+    folder: Path
+    commands: tuple[str, ...]
+
+    def lines(self) -> Iterator[str]:
+        """Yield what to tell a person."""
+        yield f"wrote {self.folder}; go on with"
+        for command in self.commands:
+            yield f"  {command}"
+
+
+def new_project(name: str, parent: Path = Path()) -> Skeleton:
+    """Write a project: one skill, a grammar, a README with the commands.
+
+    Args:
+        name: of the project, and its folder.
+        parent: the folder to put it in.
+
+    Raises:
+        GenieError: the name will not do (R031), or the folder exists (R032).
+    """
+    target = parent / _checked_name(name, "project", dots=False)
+    write_files(target, project_files(name))
+    options = "--skills thingpedia --grammar grammars/en"
+    commands = f"cd {target}", f"genie-dp check {options}"
+    return Skeleton(target, (*commands, f"genie-dp synthesize {options} --preview 2"))
+
+
+def new_skill(name: str, parent: Path = Path("thingpedia")) -> Skeleton:
+    """Write a skill: its class, templates and values.
+
+    Args:
+        name: of the class, and the skill's folder.
+        parent: the folder of skills to put it in.
+
+    Raises:
+        GenieError: the name will not do (R031), or the folder exists (R032).
+    """
+    target = parent / _checked_name(name, "skill", dots=True)
+    write_files(target, skill_files(name, last_name(name)))
+    return _checked_by(target, f"--skills {target}")
+
+
+def new_grammar(name: str, parent: Path = Path("grammars")) -> Skeleton:
+    """Write a grammar: a root category and a few construct templates.
+
+    Args:
+        name: of its folder.
+        parent: the folder of grammars to put it in.
+
+    Raises:
+        GenieError: the name will not do (R031), or the folder exists (R032).
+    """
+    target = parent / _checked_name(name, "grammar", dots=False)
+    write_files(target, {"main.genie": _GRAMMAR + _FACTS})
+    return _checked_by(target, f"--grammar {target}")
+
+
+def _checked_by(target: Path, options: str) -> Skeleton:
+    commands = f"genie-dp check {options}", f"genie-dp synthesize {options} --preview 2"
+    return Skeleton(target, commands)
+
+
+def skill_files(name: str, words: str) -> Mapping[str, str]:
+    """Return path -> text of a new skill.
+
+    >>> sorted(skill_files("com.example.diary", "diary"))
+    ['eval.tsv', 'skill.tt', 'templates.genie', 'values/note.tsv', 'values/text.tsv']
+    """
+    return {
+        "skill.tt": _fill(_CLASS, name, words),
+        "templates.genie": _fill(_PRIMITIVES, name, words),
+        "eval.tsv": _fill(_EVAL, name, words),
+        "values/note.tsv": _NOTES,
+        "values/text.tsv": _TEXTS,
+    }
+
+
+def project_files(name: str) -> Mapping[str, str]:
+    """Return path -> text of a new project: a skill, a grammar, a README."""
+    skill = "com.example.diary"
+    files = {"README.md": _fill(_README, name, name)}
+    for path, text in skill_files(skill, "diary").items():
+        files[f"thingpedia/{skill}/{path}"] = text
+    files["grammars/en/main.genie"] = _GRAMMAR
+    return files
+
+
+def _fill(text: str, name: str, words: str) -> str:
+    return text.replace("@NAME@", name).replace("@WORDS@", words)
+
+
+def write_files(target: Path, files: Mapping[str, str]) -> None:
+    """Write files into a new folder, all or none.
+
+    Raises:
+        GenieError: the folder exists; nothing is overwritten (R032).
+    """
+    if target.exists():
+        hint = "give another name, or move the old one away"
+        raise GenieError(Problem("R032", f"{target} exists already", hint=hint))
+    with _folder_when_complete(target) as partial:
+        for name, text in files.items():
+            path = partial / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+
+
+@contextmanager
+def _folder_when_complete(target: Path) -> Iterator[Path]:
+    """Yield a temporary folder that gets its name when the block ends well."""
+    partial = target.with_name(f".{target.name}.partial")
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        partial.rename(target)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _checked_name(name: str, what: str, *, dots: bool) -> str:
+    """Return the name, or raise GenieError with one that would do."""
+    parts = name.split(".") if dots else [name]
+    if all(_PART.fullmatch(part) for part in parts):
+        return name
+    expected = "lower-case letters, digits, - and _, beginning with a letter"
+    if dots:
+        expected += ", in parts separated by dots"
+    better = suggest_name(name, dots=dots)
+    hint = f"for example: genie-dp new {what} {better}" if better else None
+    raise GenieError(Problem("R031", f"expected a name of {expected}, got {name!r}", hint=hint))
+
+
+def suggest_name(name: str, *, dots: bool) -> str:
+    """Return the name that is meant, or "" where nothing is left of it.
+
+    >>> suggest_name("@Com.Example My-Notes", dots=True), suggest_name("my.project", dots=False)
+    ('com.example_my-notes', 'my_project')
+    """
+    text = re.sub(r"[^a-z0-9_.-]+", "_", name.strip().lstrip("@").lower())
+    parts = text.split(".") if dots else [text.replace(".", "_")]
+    cleaned = (re.sub(r"^[^a-z]+", "", part).strip("_-") for part in parts)
+    return ".".join(part for part in cleaned if part)

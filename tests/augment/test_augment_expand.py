@@ -1,0 +1,476 @@
+"""Laws of expansion: sentence and program stay in step, and programs canonical."""
+
+import json
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.augment.config import AugmentConfig
+from genie_dp.augment.engine import augment, json_lines, make_block, tsv_lines
+from genie_dp.augment.expand import is_fit, is_telling
+from genie_dp.augment.expand_places import placeholder
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.example_values import is_then
+from genie_dp.records import Example, Slot
+from genie_dp.rows import to_json
+from tests.augment.augment_rows import (
+    PEOPLE,
+    ROWS,
+    SEXPR,
+    SILENT,
+    TEXTS,
+    THINGTALK,
+    Lists,
+    engine,
+    library,
+    placeholders,
+    quoted,
+)
+
+MANY = {"primitive": 12, "compound": 12}
+LOUD = {
+    "filler": 1.0, "drop_article": 1.0, "typo": 1.0, "drop_punctuation": 1.0, "number_words": 1.0,
+}  # fmt: skip
+
+
+def checked(program: str) -> str:
+    """Return the canonical form of a program that must type-check."""
+    tree = THINGTALK.from_tokens(program)
+    assert not THINGTALK.check(tree, library())
+    return THINGTALK.tokens(THINGTALK.canonical(tree, library()), library())
+
+
+def made(one: Example, values=None, **settings) -> list[Example]:
+    return list(augment([one], engine(values, **settings)))
+
+
+@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
+def test_the_rows_of_these_tests_are_well_typed_and_canonical(one):
+    assert checked(one.program) == one.program
+    assert placeholders(one.utterance) == placeholders(one.program) == sorted(one.slots)
+
+
+@pytest.mark.parametrize("settings", [{}, {"quoted": 0.5}, {"written": 1.0}, LOUD], ids=str)
+def test_every_program_is_well_typed_and_canonical(settings):
+    rows = list(augment(ROWS, engine(**MANY, **settings)))
+    assert len(rows) >= 80
+    wrong = [copy.program for copy in rows if checked(copy.program) != copy.program]
+    assert not wrong
+
+
+@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
+def test_the_words_of_a_value_stand_together_in_the_sentence_whatever_the_noise(one):
+    for copy in made(one, **MANY, **LOUD, quoted=0.2):
+        said = f" {copy.utterance} "
+        assert all(f" {words} " in said for words in quoted(copy.program))
+
+
+def test_places_are_filled_with_values_of_their_lists():
+    [one] = [r for r in ROWS if r.utterance.startswith("mail QUOTED")]
+    for copy in made(one, **MANY, **SILENT, quoted=0):
+        subject, to = quoted(copy.program)
+        assert subject in TEXTS
+        assert to in PEOPLE
+        assert f'" {to} " ^^tt:email_address' in copy.program
+        assert copy.utterance == f"mail {subject} to {to}"
+
+
+@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
+def test_placeholders_that_stay_are_the_same_on_both_sides_and_begin_at_0(one):
+    for copy in made(one, **MANY, quoted=0.5):
+        left = placeholders(copy.utterance)
+        assert left == placeholders(copy.program) == sorted(copy.slots)
+        assert len(set(left)) == len(left)
+        stems = {}
+        for token in left:
+            stem, number, _ = placeholder(token, "thingtalk")
+            stems.setdefault(stem, []).append(number)
+        assert all(sorted(numbers) == list(range(len(numbers))) for numbers in stems.values())
+
+
+def values_by_place(parent: str, program: str) -> dict[str, str]:
+    """Return placeholder -> words; the programs must be alike but for them."""
+    found = {}
+    words = program.split(" ")
+    at = 0
+    for token in parent.split(" "):
+        if placeholder(token, "thingtalk") and words[at] == '"':
+            end = words.index('"', at + 1)
+            found[token] = " ".join(words[at + 1 : end])
+            at = end + 1
+            at += at < len(words) and words[at].startswith("^^")
+        else:
+            assert words[at] == token
+            at += 1
+    return found
+
+
+def test_without_noise_a_sentence_with_its_values_taken_out_is_the_input():
+    expander = engine().expander()
+    in_order = [one for one in ROWS if not expander.template(one).is_sorted_by_values]
+    assert len(in_order) >= 15
+    for one in in_order:
+        for copy in made(one, **MANY, **SILENT, quoted=0):
+            values = values_by_place(one.program, copy.program)
+            back = one.utterance
+            for token, words in values.items():
+                back = back.replace(token, words)
+            assert copy.utterance.replace(" an ", " a ") == back.replace(" an ", " a ")
+
+
+def test_conditions_are_sorted_anew_where_their_values_ask_for_it():
+    one = next(r for r in ROWS if "contains QUOTED_STRING_0 and" in r.program)
+    orders = set()
+    for copy in made(one, **MANY, **SILENT, quoted=0):
+        first, second = quoted(copy.program)
+        orders.add(copy.utterance.index(first) < copy.utterance.index(second))
+        assert first < second
+    assert orders == {True, False}
+
+
+def test_the_article_before_a_value_fits_it():
+    one = next(r for r in ROWS if " a GENERIC" in r.utterance)
+    values = Lists({"Entity(com.example.mail:folder)": ("apple", "pear")})
+    said = {copy.utterance for copy in made(one, values, **MANY, **SILENT, quoted=0)}
+    assert said == {"what is in an apple folder", "what is in a pear folder"}
+
+
+def test_no_value_comes_twice_in_a_sentence():
+    one = next(r for r in ROWS if "QUOTED_STRING_2" in r.utterance)
+    values = Lists({"String": ("red", "blue")})
+    for copy in made(one, values, **MANY, quoted=0):
+        words = quoted(copy.program)
+        assert len(set(words)) == len(words) == 3  # the address, red and blue
+        assert placeholders(copy.utterance) == ["QUOTED_STRING_0"]
+
+
+def test_a_value_that_the_program_has_already_is_not_drawn():
+    one = next(r for r in ROWS if r.utterance.startswith("let the boss"))
+    values = Lists({"String": ("the boss", "lunch")})
+    said = [quoted(copy.program) for copy in made(one, values, **MANY, quoted=0)]
+    assert ["the boss", "lunch"] in said
+    assert ["the boss", "the boss"] not in said
+
+
+# ----------------------------------------------------------------------------- which values
+
+
+def test_a_contains_filter_gets_a_part_of_a_longer_text():
+    one = next(r for r in ROWS if "=~ QUOTED" in r.program and "now" in r.program[:4])
+    said = {quoted(c.program)[0] for c in made(one, **SILENT, primitive=60, quoted=0, max_window=3)}
+    assert all(any(f" {words} " in f" {text} " for text in TEXTS) for words in said)
+    assert max(len(words.split()) for words in said) == 3
+    assert len(said - set(TEXTS)) > 10
+    assert all(is_telling(words.split()) for words in said)
+
+
+@pytest.mark.parametrize(("word", "at"), [("begin", str.startswith), ("end", str.endswith)])
+def test_what_a_text_begins_or_ends_with_is_taken_from_there(word, at):
+    one = next(r for r in ROWS if f"that {word}" in r.utterance)
+    said = {quoted(copy.program)[0] for copy in made(one, **SILENT, primitive=40, quoted=0)}
+    assert len(said) > 5
+    assert all(any(at(text, words) for text in TEXTS) for words in said)
+
+
+def test_values_with_more_words_than_the_limit_are_never_drawn():
+    one = ROWS[0]
+    said = {quoted(c.program)[0] for c in made(one, **SILENT, primitive=50, quoted=0, max_words=2)}
+    assert said == {text for text in TEXTS if len(text.split()) <= 2}
+
+
+def test_values_that_cannot_be_one_and_the_same_on_both_sides_are_never_drawn():
+    unfit = ('say " hi', "back\\slash", "tab\there", "NUMBER_0", "\ue000", "")
+    values = Lists({"String": (*unfit, "fine")})
+    said = {quoted(c.program)[0] for c in made(ROWS[0], values, **SILENT, primitive=60, quoted=0)}
+    assert said == {"fine"}
+
+
+@given(st.lists(st.text(min_size=1, max_size=14), min_size=1, max_size=4, unique=True))
+def test_whatever_the_values_the_program_has_the_words_of_the_sentence(texts):
+    one = ROWS[0]
+    before, after = one.utterance.split("QUOTED_STRING_0")
+    copies = made(one, Lists({"String": tuple(texts)}), **SILENT, primitive=6, quoted=0)
+    fit = {text for text in texts if is_fit(text) and text.count(" ") < 10}
+    for copy in copies:
+        assert checked(copy.program) == copy.program
+        value = THINGTALK.from_tokens(copy.program).rules[0].query.predicate.value
+        if fit:
+            assert value.text in fit
+            assert copy.utterance == f"{before}{value.text}{after}"
+        else:
+            assert copy.utterance == one.utterance
+
+
+def test_a_place_without_values_stays_and_is_reported():
+    made_by = engine(Lists({"String": ()}), primitive=3, **SILENT)
+    expander = made_by.expander()
+    block = make_block(made_by, expander, 0, [(ROWS[0], ("rows.jsonl", 1))])
+    assert block.rows == 1
+    assert block.empty == ("@com.example.mail.inbox:subject",)
+    assert json.loads(block.text)["program"] == ROWS[0].program
+
+
+def test_some_texts_are_of_any_kind_if_asked():
+    one = ROWS[0]
+    said = [quoted(c.program)[0] for c in made(one, **SILENT, primitive=40, quoted=0, general=0.5)]
+    own = sum(words in TEXTS for words in said)
+    assert 3 <= own < len(said) - 5
+
+
+def test_values_of_more_weight_are_drawn_more_often():
+    from genie_dp.augment.values import value_list
+
+    values = Lists()
+    values.made["String"] = value_list("x", "", ["often", "seldom"], [9, 1])
+    said = [
+        quoted(
+            made(replace(ROWS[0], id=f"S{n}"), values, **SILENT, primitive=1, quoted=0)[0].program
+        )
+        for n in range(400)
+    ]
+    assert 330 <= said.count(["often"]) <= 390
+
+
+def test_numbers_and_dates_are_written_out_only_if_asked():
+    one = next(r for r in ROWS if r.utterance.startswith("at TIME_0 set"))
+    [kept] = made(one, **SILENT, primitive=5)
+    assert placeholders(kept.utterance) == ["NUMBER_0", "TIME_0"]
+    for copy in made(one, **SILENT, primitive=5, written=1):
+        assert "NUMBER_0" not in copy.utterance + copy.program
+        assert "NUMBER_0" not in copy.slots
+
+
+# ------------------------------------------------------------------------------ how many
+
+
+def test_factors_are_those_of_the_paper():
+    config = AugmentConfig()
+    paraphrase = {"source": "paraphrase", "depth": 0}
+    text, number = ROWS[0], next(r for r in ROWS if r.utterance.startswith("at TIME"))
+    compound = next(r for r in ROWS if "word of the day" in r.utterance)
+    expander = engine().expander()
+    factors = [
+        expander.factor(expander.template(one))
+        for one in (
+            replace(text, **paraphrase), replace(number, **paraphrase), text, compound,
+        )
+    ]  # fmt: skip
+    assert factors == [30, 10, 4, 1]
+    assert factors[0] == config.paraphrase_with_text
+
+
+def test_copies_are_different_and_no_more_than_asked():
+    values = Lists({"String": tuple(f"value {n}" for n in range(50))})
+    copies = made(ROWS[0], values, primitive=20, **SILENT)
+    assert len(copies) == 20
+    assert len({(c.utterance, c.program) for c in copies}) == 20
+    assert len({c.id for c in copies}) == 20
+    few = made(ROWS[0], Lists({"String": ("one", "two")}), primitive=20, **SILENT, quoted=0)
+    assert len(few) == 2
+
+
+def test_a_factor_of_0_leaves_such_rows_out():
+    assert made(ROWS[0], primitive=0) == []
+
+
+def test_what_a_copy_takes_from_its_row():
+    one = replace(ROWS[0], weight=2.5, derivation=('say "x"', "b"), id="S7")
+    copy = made(one, quoted=0)[0]
+    assert copy.source == "augmented"
+    assert copy.parent == "S7"
+    assert copy.id == "S7-0"
+    assert (copy.weight, copy.derivation, copy.functions, copy.depth) == (
+        2.5, one.derivation, one.functions, one.depth,
+    )  # fmt: skip
+    assert copy.slots == {}
+
+
+@pytest.mark.parametrize("source", ["private", "human", "paraphrase", "synthetic"])
+def test_what_is_made_of_private_rows_stays_private(source):
+    row = replace(ROWS[0], source=source)
+    expander = engine().expander()
+    template = expander.template(row)
+    lines = [json.loads(line) for line in json_lines(template, expander.copies(template))]
+    wanted = "private" if source == "private" else "augmented"
+    assert {copy.source for copy in made(row)} == {line["source"] for line in lines} == {wanted}
+
+
+def test_quoted_is_the_share_of_texts_that_stay():
+    rows = [replace(ROWS[0], id=f"S{n}") for n in range(2000)]
+    copies = list(augment(rows, engine(**SILENT, primitive=1, quoted=0.2)))
+    share = sum(bool(copy.slots) for copy in copies) / len(copies)
+    assert 0.16 < share < 0.24
+
+
+# ------------------------------------------------------------------------- determinism
+
+
+@given(st.permutations(ROWS))
+def test_what_is_made_of_a_row_does_not_depend_on_other_rows(rows):
+    together = list(augment(rows, engine(**MANY)))
+    alone = {one.id: made(one, **MANY) for one in (rows[0], rows[-1])}
+    for id_, copies in alone.items():
+        assert [copy for copy in together if copy.parent == id_] == copies
+
+
+def test_another_seed_gives_other_rows():
+    assert made(ROWS[0], seed=1) == made(ROWS[0], seed=1)
+    assert made(ROWS[0], seed=1) != made(ROWS[0], seed=2)
+
+
+# ------------------------------------------------------------------------------ as text
+
+
+@pytest.mark.parametrize("weight", [0.1, float("inf")])
+@pytest.mark.parametrize("one", ROWS, ids=lambda one: one.utterance[:40])
+def test_lines_are_those_of_the_rows(one, weight):
+    odd = replace(one, id='a"b\\c', derivation=("é\n", '"'), weight=weight)
+    made_by = engine(quoted=0.4, **MANY)
+    expander = made_by.expander()
+    template = expander.template(odd)
+    lines = list(json_lines(template, expander.copies(template)))
+    rows = list(augment([odd], made_by))
+    assert lines == [to_json(copy) + "\n" for copy in rows]
+    tsv = list(tsv_lines(template, expander.copies(template)))
+    assert tsv == [f"{copy.id}\t{copy.utterance}\t{copy.program}\n" for copy in rows]
+
+
+# --------------------------------------------------------------------------- mistakes
+
+
+def problem_of(one: Example, **settings):
+    made_by = engine(**settings)
+    with pytest.raises(GenieError) as caught:
+        make_block(made_by, made_by.expander(), 0, [(one, ("rows.jsonl", 3))])
+    [problem] = caught.value.problems
+    assert str(problem.span) == "rows.jsonl:3:1"
+    return problem
+
+
+def test_a_placeholder_on_one_side_only_is_a_mistake():
+    lost = replace(ROWS[0], utterance="show me emails")
+    assert problem_of(lost).code == "A110"
+    assert "QUOTED_STRING_0 stands in the program only" in problem_of(lost).message
+    extra = replace(ROWS[0], utterance=f"{ROWS[0].utterance} NUMBER_0")
+    assert "NUMBER_0 stands in the sentence only" in problem_of(extra).message
+
+
+def test_private_characters_are_a_mistake():
+    assert problem_of(replace(ROWS[0], utterance=f"\ue000 {ROWS[0].utterance}")).code == "A111"
+
+
+def test_a_row_of_another_language_is_a_mistake():
+    assert problem_of(replace(ROWS[0], language="sexpr")).code == "A112"
+
+
+def test_a_row_without_a_sentence_is_told():
+    assert problem_of(replace(ROWS[0], utterance=" ")).code == "A113"
+
+
+def test_broken_rows_are_left_out_and_counted_if_asked():
+    made_by = engine(skip_broken=True, primitive=2)
+    lost = replace(ROWS[0], utterance="show me emails")
+    rows = [(one, ("rows.jsonl", n)) for n, one in enumerate((ROWS[0], lost, ROWS[0]), 1)]
+    block = make_block(made_by, made_by.expander(), 0, rows)
+    assert block.rows == 4
+    assert block.counts["skipped"] == 1
+    assert [problem.code for problem in block.problems] == ["A110"]
+
+
+# ------------------------------------------------------------------------ S-expressions
+
+
+def test_strings_of_s_expressions_are_words_in_quotes():
+    one = Example(
+        "S0", "call QUOTED_STRING_0 in NUMBER_0 minutes", "( call QUOTED_STRING_0 NUMBER_0 )",
+        "sexpr", functions=("call",), slots={"QUOTED_STRING_0": Slot("String", "")},
+    )  # fmt: skip
+    copies = made(one, language=SEXPR, **SILENT, quoted=0)
+    assert len(copies) > 2
+    for copy in copies:
+        [words] = quoted(copy.program)
+        assert copy.program == f'( call " {words} " NUMBER_0 )'
+        assert copy.utterance == f"call {words} in NUMBER_0 minutes"
+        assert SEXPR.tokens(SEXPR.from_tokens(copy.program)) == copy.program
+
+
+@pytest.mark.parametrize(
+    ("utterance", "program"),
+    [
+        ("call the a team , robert", "[ IN:CALL [ SL:NAME the a team , robert ] ]"),
+        ("play a star , route 66", '( play " a star , route 66 " )'),
+    ],
+)
+def test_noise_leaves_values_of_s_expressions_alone(utterance, program):
+    value = utterance.split(" ", 1)[1]
+    one = Example("S0", utterance, program, "sexpr", functions=("f",))
+    copies = made(one, language=SEXPR, **LOUD, primitive=20)
+    assert copies
+    for copy in copies:
+        assert f" {value} " in f" {copy.utterance} "
+        assert copy.program == program
+
+
+@given(st.integers(1, 5))
+def test_a_value_goes_to_all_places_of_its_placeholder_side_by_side_too(times):
+    program = f"( call {' '.join(['QUOTED_STRING_0'] * times)} )"
+    one = Example("S0", "call QUOTED_STRING_0", program, "sexpr", functions=("call",))
+    values = Lists({"String": ("bob",)})
+    said = " ".join(['" bob "'] * times)
+    for copy in made(one, values, language=SEXPR, **SILENT, quoted=0):
+        assert copy.program == f"( call {said} )"
+
+
+def test_words_in_square_brackets_stand_by_themselves():
+    one = Example(
+        "S0", "call QUOTED_STRING_0", "[ IN:CALL [ SL:NAME QUOTED_STRING_0 ] ]", "sexpr",
+        functions=("IN:CALL",),
+    )  # fmt: skip
+    values = Lists({"String": ("bob lee",)})
+    [copy] = made(one, values, language=SEXPR, **SILENT, quoted=0)
+    assert copy.program == "[ IN:CALL [ SL:NAME bob lee ] ]"
+    assert copy.utterance == "call bob lee"
+
+
+def test_no_article_stands_before_that_of_a_value():
+    program = (
+        "now => @com.example.mail.inbox filter param:subject:String == QUOTED_STRING_0 => notify"
+    )
+    row = Example("S0", "open the QUOTED_STRING_0 mail", program, functions=("@f",))
+    values = Lists({"String": ("the end", "a song", "loud")})
+    said = {copy.utterance for copy in made(row, values, primitive=40, **SILENT, quoted=0)}
+    assert said == {"open the end mail", "open a song mail", "open the loud mail"}
+
+
+@pytest.mark.parametrize("part", ["morning", "afternoon", "evening", "night"])
+@pytest.mark.parametrize("said", ["every {} at TIME_0 lock it", "lock it at TIME_0 each {}"])
+def test_times_that_are_written_out_are_of_the_part_of_the_day_beside_them(part, said):
+    program = "attimer time = TIME_0 => @c.lock"
+    one = Example("S0", said.format(part), program, functions=("@c.lock",))
+    copies = made(one, primitive=60, **SILENT, written=1.0)
+    assert len(copies) >= 20
+    hours = {int(re.search(r"time:(\d+)", copy.program)[1]) for copy in copies}
+    assert all(is_then(part, hour) for hour in hours)
+    assert len(hours) > 1
+    assert all(copy.utterance.split(" ").count(part) == 1 for copy in copies)
+
+
+def test_no_second_article_follows_every():
+    program = "timer base = now , interval = DURATION_0 => @c.lock"
+    one = Example("S0", "every DURATION_0 lock it", program, functions=("@c.lock",))
+    copies = made(one, primitive=400, **SILENT, written=1.0)
+    assert any("unit:h" in copy.program for copy in copies)
+    assert not [c.utterance for c in copies if c.utterance.startswith(("every a ", "every an "))]
+
+
+def test_no_preposition_stands_before_a_day_that_has_its_own():
+    program = "now => @c.lock param:day:Date = DATE_0"
+    slots = {"DATE_0": Slot("Date", "@c.lock:day")}
+    for word, wrong in (("on", ("on today", "on tomorrow", "on a ")), ("after", ("after in ",))):
+        one = Example("S0", f"lock it {word} DATE_0", program, functions=("@c.lock",), slots=slots)
+        said = [copy.utterance for copy in made(one, primitive=300, **SILENT, written=1.0)]
+        assert len(said) > 100
+        assert not [text for text in said if any(part in text for part in wrong)]

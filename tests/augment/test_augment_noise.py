@@ -1,0 +1,276 @@
+"""Noise: its rates are met, and nothing that is copied changes."""
+
+import re
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.augment.config import AugmentConfig
+from genie_dp.augment.engine import augment
+from genie_dp.augment.noise import (
+    AT_ONCE,
+    COMMAND_ENDINGS,
+    ENDINGS,
+    GREETINGS,
+    HESITATIONS,
+    NEIGHBOURS,
+    NUMBER_WORDS,
+    REQUESTS,
+    NoiseRates,
+    add_noise,
+    carrier_of,
+    is_gap,
+    mistype,
+)
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.checks import is_english_word
+from genie_dp.paraphrase.lexicons import lexicon_of
+from genie_dp.records import Example
+from tests.augment.augment_rows import ROWS, SILENT, engine, quoted
+
+TOKENS = "show me the 3 newest messages from X , and a list of 12 files about Y ."
+KEPT = (7, 16)
+WORDS = TOKENS.split(" ")
+
+
+def rates(**given: float) -> NoiseRates:
+    none = dict.fromkeys(
+        ("filler", "drop_article", "typo", "drop_punctuation", "number_words"), 0.0
+    )
+    return NoiseRates.from_config(AugmentConfig(**{**none, **given}))
+
+
+def many(count: int = 4000, **given: float) -> list[str]:
+    found, rng, chosen = carrier_of(WORDS, KEPT), Random(7), rates(**given)
+    return [add_noise(found, chosen, rng) or TOKENS for _ in range(count)]
+
+
+def test_without_rates_nothing_changes():
+    assert set(many(50)) == {TOKENS}
+
+
+def test_the_share_of_articles_is_left_out():
+    said = many(drop_article=0.25)
+    lost = sum(4 - sum(w in ("the", "a") for w in text.split()) - 2 for text in said)
+    assert 0.22 < lost / (2 * len(said)) < 0.28
+    assert any(" the " not in text and " a list" in text for text in said)
+
+
+def test_articles_of_amounts_stay():
+    said = "send the list once a day for half an hour to a few friends the moment it rains"
+    found = add_noise(carrier_of(said.split(" ")), rates(drop_article=1), Random(0))
+    assert found == said.replace("send the list", "send list")
+
+
+def test_the_share_of_numbers_is_put_in_words():
+    said = many(number_words=0.5)
+    assert 0.46 < sum(" three newest" in text for text in said) / len(said) < 0.54
+    assert 0.46 < sum(" twelve files" in text for text in said) / len(said) < 0.54
+
+
+def test_the_share_of_sentences_loses_all_punctuation():
+    said = many(drop_punctuation=0.4)
+    without = [text for text in said if text != TOKENS]
+    assert set(without) == {TOKENS.replace(" ,", "").replace(" .", "")}
+    assert 0.36 < len(without) / len(said) < 0.44
+
+
+def test_the_share_of_long_words_is_mistyped():
+    said = many(typo=0.1)
+    long = [i for i, word in enumerate(WORDS) if len(word) >= 4 and word.isalpha()]
+    wrong = [sum(text.split()[i] != WORDS[i] for i in long) for text in said]
+    assert 0.09 < sum(wrong) / (len(long) * len(said)) < 0.11
+    short = [i for i in range(len(WORDS)) if i not in long]
+    assert all(text.split()[i] == WORDS[i] for text in said for i in short)
+
+
+def test_the_share_of_sentences_gets_a_filler():
+    said = many(filler=0.35)
+    changed = [text for text in said if text != TOKENS]
+    assert 0.32 < len(changed) / len(said) < 0.38
+    assert any(text.startswith(f"{word} show") for text in changed for word in REQUESTS)
+    assert any(text.endswith(" thanks .") for text in changed)
+    assert any(f"{word} from" in text for text in changed for word in HESITATIONS)
+
+
+def test_hesitations_stand_where_a_phrase_begins():
+    text = "show me the photos of my dog from X and the list , about a Y"
+    found = carrier_of(text.split(" "), (8, 15))
+    assert [i for i in range(1, 16) if is_gap(found, i)] == [2, 4, 7]
+    always, rng = rates(filler=1), Random(5)
+    said = {add_noise(found, always, rng) or "" for _ in range(2000)}
+    pairs = {pair for text in said for pair in pairwise(text.split()[3:])}
+    assert {second for first, second in pairs if first in HESITATIONS} == {"of", "from"}
+
+
+def test_what_stands_after_a_value_cannot_be_taken_for_a_part_of_it():
+    said = many(filler=1)
+    after = {text.removeprefix(TOKENS.removesuffix(".")) for text in said}
+    after = {text.removesuffix(" .") for text in after if text.endswith(" .") and len(text) < 40}
+    assert "please" in after
+    assert after <= set(ENDINGS)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "never"),
+    [
+        ("show the photos when i get home", AT_ONCE),
+        ("what is on my list", (*COMMAND_ENDINGS, *AT_ONCE)),
+        ("let me see the list", ("for me", "will you", "would you")),
+        ("lock the door thank you", ENDINGS),
+    ],
+)
+def test_endings_go_with_what_is_said(sentence, never):
+    words, rng = sentence.split(" "), Random(4)
+    found, always = carrier_of(words), rates(filler=1)
+    said = {add_noise(found, always, rng) or "" for _ in range(3000)}
+    assert len(said) > 30
+    assert not [text for text in said for ending in never if text.endswith(f"{words[-1]} {ending}")]
+
+
+def test_commands_may_be_wanted_at_once():
+    found, always, rng = carrier_of(["lock", "the", "door"]), rates(filler=1), Random(1)
+    said = {add_noise(found, always, rng) for _ in range(3000)}
+    assert {f"lock the door {ending}" for ending in (*AT_ONCE, *COMMAND_ENDINGS)} <= said
+
+
+def test_requests_stand_before_commands_only():
+    texts = ("what is on my list", "do i have a list", "show my list")
+    asked, owned, told = (carrier_of(text.split(" ")) for text in texts)
+    rng, always = Random(1), rates(filler=1)
+    after_question = {add_noise(asked, always, rng) for _ in range(500)}
+    assert not [
+        text for _ in range(500) if "you do i" in (text := add_noise(owned, always, rng) or "")
+    ]
+    after_command = {add_noise(told, always, rng) for _ in range(3000)}
+    assert "could you please show my list" in after_command
+    only = set(REQUESTS) - set(GREETINGS)
+    assert not [text for text in after_question for word in only if text.startswith(f"{word} what")]
+    assert "hey what is on my list" in after_question
+
+
+def test_nobody_says_please_twice():
+    polite, rng, always = carrier_of(["please", "show", "my", "list"]), Random(2), rates(filler=1)
+    said = {add_noise(polite, always, rng) for _ in range(800)}
+    assert len(said) > 60
+    assert all(len(re.findall("please|pls|plz", text)) == 1 for text in said)
+
+
+token = st.one_of(
+    st.sampled_from(["the", "a", "an", "show", "please", "messages", "5", "100", ",", ".", "'s"]),
+    st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=9),
+)
+
+
+@given(st.lists(token, min_size=1, max_size=12), st.data(), st.integers())
+def test_what_is_kept_stays_in_order_whatever_the_noise(words, data, seed):
+    kept = data.draw(st.sets(st.integers(0, len(words) - 1), max_size=4))
+    marked = [chr(0xE000 + i) if i in kept else word for i, word in enumerate(words)]
+    loud = rates(filler=1, drop_article=1, typo=1, drop_punctuation=1, number_words=1)
+    text = add_noise(carrier_of(marked, kept), loud, Random(seed)) or " ".join(marked)
+    assert [w for w in text.split(" ") if "\ue000" <= w <= "\ue0ff"] == [
+        chr(0xE000 + i) for i in sorted(kept)
+    ]
+    assert "  " not in text
+    assert text == text.strip(" ")
+
+
+@given(st.text("abcdefghijklmnopqrstuvwxyz", min_size=4, max_size=12), st.integers())
+def test_a_slip_changes_little(word, seed):
+    wrong = mistype(word, Random(seed))
+    assert abs(len(wrong) - len(word)) <= 1
+    assert wrong[0] == word[0]
+    if len(wrong) == len(word):
+        different = [i for i in range(len(word)) if word[i] != wrong[i]]
+        assert len(different) in (0, 1, 2)
+        if len(different) == 1:
+            assert wrong[different[0]] in NEIGHBOURS[word[different[0]]]
+    else:
+        shorter, longer = sorted((word, wrong), key=len)
+        assert any(longer[:i] + longer[i + 1 :] == shorter for i in range(len(longer)))
+
+
+@pytest.mark.parametrize("word", ["more", "from", "last", "under", "songs", "photos", "message"])
+def test_no_other_word_comes_of_a_slip(word):
+    slips = {mistype(word, Random(n)) for n in range(400)}
+    # Chance may try nothing but other words, so that one of them stays in the end.
+    assert sum(map(is_english_word, slips)) <= 1
+    assert len(slips) > 3
+
+
+def test_short_words_keep_their_letters():
+    slips = {mistype("when", Random(n)) for n in range(400)}
+    assert all(set(slip) <= set("when") for slip in slips)
+
+
+def test_words_of_four_letters_are_seldom_left_as_they_are():
+    slips = [mistype("messages", Random(n)) for n in range(300)]
+    assert sum(slip == "messages" for slip in slips) == 0
+    assert len(set(slips)) > 25
+
+
+@pytest.mark.parametrize(
+    "table", [GREETINGS, REQUESTS, ENDINGS, COMMAND_ENDINGS, AT_ONCE, HESITATIONS], ids=len
+)
+def test_tables_hold_each_phrase_once_in_tokens(table):
+    assert len(set(table)) == len(table) >= 5
+    assert all(phrase == " ".join(phrase.lower().split()) for phrase in table)
+
+
+def test_neighbours_of_keys_are_mutual():
+    assert len(NEIGHBOURS) == 26
+    lost = [(a, b) for a, keys in NEIGHBOURS.items() for b in keys if a not in NEIGHBOURS[b]]
+    assert not lost
+
+
+def test_numbers_up_to_a_hundred_have_words():
+    assert len(set(NUMBER_WORDS.values())) == 101
+    assert NUMBER_WORDS["99"] == "ninety nine"
+
+
+# --------------------------------------------------------------------------- whole rows
+
+
+def test_words_that_a_program_copies_are_never_mistyped():
+    program = 'now => @com.example.mail.send param:subject:String = " weekly report "'
+    one = Example("S0", "mail with subject weekly report please", program, functions=("@f",))
+    loud = engine(primitive=200, typo=1, reword=0, filler=1)
+    said = [copy.utterance for copy in augment([one], loud)]
+    assert len(said) > 100
+    assert all(" weekly report " in text for text in said)
+
+
+def test_words_are_replaced_outside_of_values_only():
+    lexicon = lexicon_of([("email", "n", "message", "own"), ("lunch", "n", "dinner", "own")])
+    one = ROWS[0]
+    settings = {**SILENT, "reword_synthetic": 0.5, "primitive": 200, "quoted": 0.0}
+    copies = list(augment([one], engine(lexicon=lexicon, **settings)))
+    other = [copy for copy in copies if copy.utterance.startswith("show me messages")]
+    same = [copy for copy in copies if copy.utterance.startswith("show me emails")]
+    assert len(other) + len(same) == len(copies)
+    assert other
+    assert same
+    assert any("lunch" in quoted(copy.program) for copy in copies)
+    assert not any("dinner" in copy.utterance for copy in copies)
+
+
+def test_synthesized_sentences_keep_their_words_unless_asked():
+    lexicon = lexicon_of([("email", "n", "message", "own")])
+    settings = {**SILENT, "reword": 1.0, "primitive": 10}
+    synthesized = augment([ROWS[0]], engine(lexicon=lexicon, **settings))
+    assert all(copy.utterance.startswith("show me emails") for copy in synthesized)
+    settings = {**SILENT, "reword_synthetic": 1.0, "primitive": 10}
+    synthesized = augment([ROWS[0]], engine(lexicon=lexicon, **settings))
+    assert all(copy.utterance.startswith("show me messages") for copy in synthesized)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("typo", 1.5), ("quoted", -0.1), ("primitive", -1), ("max_words", 0), ("max_window", 0)],
+)
+def test_a_setting_out_of_range_is_named_with_its_value(name, value):
+    with pytest.raises(GenieError, match=f"R040.*{name}: expected .* got {value}"):
+        AugmentConfig(**{name: value})

@@ -1,0 +1,218 @@
+"""Which list gives the values of a parameter."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.augment.values import (
+    LibraryValues,
+    chosen_lists,
+    kinds,
+    lists_table,
+    of_skill,
+    shipped_list,
+    union,
+    value_list,
+)
+from genie_dp.languages.types import NUMBER, STRING, Array, Entity
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from genie_dp.skills.words import join_tokens
+
+SKILL = """
+class @com.example.food {
+  entity dish extends treat;
+  entity treat;
+  entity gadget;
+  entity sauce;
+  list query menu(
+    in opt search : String #[string_values="com.example.food:word"],
+    in opt note_to_cook : String,
+    in opt song : String #[string_values="tt:song_title"],
+    out dish : Entity(com.example.food:dish),
+    out gadget : Entity(com.example.food:gadget),
+    out sauces : Array(Entity(com.example.food:sauce)),
+    out song_of_day : Entity(com.example.food:song),
+    out amount : Number,
+    out picture : Entity(tt:picture));
+}
+"""
+MENU = "@com.example.food.menu"
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("skills")
+    skill = folder / "com.example.food"
+    (skill / "values").mkdir(parents=True)
+    (skill / "skill.tt").write_text(SKILL)
+    (skill / "values" / "treat.tsv").write_text("value\tweight\ncandy\t3\nApple Pie\t1\n")
+    (skill / "values" / "word.tsv").write_text("hot soup\n")
+    (folder / "common" / "values").mkdir(parents=True)
+    (folder / "common" / "values" / "song_title.tsv").write_text("my own song\n")
+    return load_library([folder])
+
+
+def chosen(library, type_, name, **more):
+    return LibraryValues(library, **more).choose(type_, f"{MENU}:{name}")
+
+
+def listed(name, *texts):
+    return value_list(name, "", texts)
+
+
+def test_the_parameters_own_list_comes_first(library):
+    own = {f"{MENU}:search": listed("a", "x"), "search": listed("b", "y")}
+    assert chosen(library, STRING, "search", own=own).values.texts == ("x",)
+    assert chosen(library, STRING, "search", own=own).origin == "parameter"
+    del own[f"{MENU}:search"]
+    assert chosen(library, STRING, "search", own=own).values.texts == ("y",)
+
+
+def test_an_entity_takes_the_list_of_its_type_or_of_a_type_it_extends(library):
+    choice = chosen(library, Entity("com.example.food:dish"), "dish")
+    assert choice.origin == "entity"
+    assert choice.values.texts == ("candy", "apple pie")
+    assert choice.values.weight(0) == 3
+    own = {"com.example.food:dish": listed("mine", "cake")}
+    assert chosen(library, Entity("com.example.food:dish"), "dish", own=own).values.texts == (
+        "cake",
+    )
+
+
+def test_a_text_takes_the_list_of_its_tag(library):
+    choice = chosen(library, STRING, "search")
+    assert (choice.origin, choice.values.texts) == ("tag", ("hot soup",))
+
+
+def test_a_shared_list_is_joined_with_the_shipped_one_of_its_kind(library):
+    choice = chosen(library, STRING, "song")
+    assert choice.is_widened
+    assert choice.values.texts == ("my own song", *shipped_list("song").texts)
+    alone = chosen(library, STRING, "song", widen=False)
+    assert (alone.is_widened, alone.values.texts) == (False, ("my own song",))
+
+
+def test_a_list_of_the_user_is_never_joined_with_others(library):
+    own = {"tt:song_title": listed("mine", "la la")}
+    assert chosen(library, STRING, "song", own=own).values.texts == ("la la",)
+
+
+def test_a_list_of_the_user_takes_the_place_of_a_kind(library):
+    own = {"song": listed("mine", "la la")}
+    assert chosen(library, STRING, "song", own=own).values.texts == ("my own song", "la la")
+    type_ = Entity("com.example.food:song")
+    assert chosen(library, type_, "song_of_day", own=own).values.texts == ("la la",)
+
+
+def test_a_list_of_the_user_takes_the_place_of_a_part_of_a_kind(library):
+    source = LibraryValues(library, own={"person_first_name": listed("mine", "zaphod")})
+    values = source.values_for(STRING, "@x.y:person")
+    assert values.texts == ("zaphod", *shipped_list("person_full_name").texts)
+
+
+def test_without_a_list_the_name_tells_the_kind(library):
+    choice = chosen(library, Entity("com.example.food:song"), "song_of_day")
+    assert (choice.origin, choice.values) == ("shipped", shipped_list("song"))
+
+
+def test_what_nothing_tells_takes_any_text(library):
+    assert chosen(library, STRING, "note_to_cook").origin == "generic"
+    assert chosen(library, Entity("com.example.food:gadget"), "gadget").values == shipped_list(
+        "free_text"
+    )
+
+
+def test_elements_of_a_list_take_the_values_of_their_type(library):
+    own = {"com.example.food:sauce": listed("mine", "mint")}
+    type_ = Array(Entity("com.example.food:sauce"))
+    assert chosen(library, type_, "sauces", own=own).values.texts == ("mint",)
+
+
+def test_numbers_have_no_list(library):
+    with pytest.raises(ValueError, match="written"):
+        chosen(library, NUMBER, "amount")
+
+
+def test_the_report_names_every_parameter_that_can_be_said(library):
+    source = LibraryValues(library)
+    rows = [line.split("\t") for line in lists_table(library, source)]
+    assert rows[0] == ["parameter", "type", "chosen by", "list", "values"]
+    by_name = {row[0].removeprefix(f"{MENU}:"): row[1:] for row in rows[1:]}
+    assert "picture" not in by_name
+    assert by_name["amount"] == ["Number", "written", "-", "-"]
+    assert by_name["search"] == ["String", "tag", "com.example.food:word", "1"]
+    assert by_name["song"][1:3] == ["tag", "tt:song_title + song"]
+
+
+def test_hardly_a_parameter_of_the_shipped_skills_takes_any_text():
+    library = load_library([data_folder("thingpedia")])
+    found = [use for use in chosen_lists(library, LibraryValues(library)) if use.choice]
+    generic = [use.parameter for use in found if use.choice and use.choice.origin == "generic"]
+    assert len(found) > 250
+    assert generic == []
+    assert min(len(use.choice.values) for use in found if use.choice) >= 20
+
+
+def test_shipped_skills_share_no_value_list_that_no_kind_widens_by_mistake():
+    library = load_library([data_folder("thingpedia")])
+    shared = [name for name in library.value_lists if name.startswith("tt:")]
+    served = {use for kind in kinds().values() for use in kind.serves}
+    assert [name for name in shared if name not in served] == []
+
+
+# --------------------------------------------------------------------------------- the lists
+
+TEXTS = st.lists(st.text("abc ", min_size=1, max_size=4).filter(str.strip), min_size=1)
+
+
+@given(TEXTS, st.floats(0, 1, exclude_max=True))
+def test_every_share_picks_a_value(texts, share):
+    values = value_list("x", "", texts, [1.0 + len(text) for text in texts])
+    assert 0 <= values.pick(share) < len(values)
+
+
+@given(TEXTS)
+def test_weights_decide_how_often_a_value_is_drawn(texts):
+    values = value_list("x", "", texts, [float(len(text)) for text in texts])
+    count = 2000
+    picks = [values.pick((i + 0.5) / count) for i in range(count)]
+    total = sum(values.weight(i) for i in range(len(values)))
+    for index in range(len(values)):
+        share = values.weight(index) / total
+        assert abs(picks.count(index) / count - share) < 0.002
+
+
+@given(TEXTS, st.integers(1, 3))
+def test_a_limit_on_words_keeps_weights(texts, most):
+    values = value_list("x", "", [" ".join(t.split()) for t in texts], range(1, len(texts) + 1))
+    short = values.within(most)
+    assert short.texts == tuple(t for t in values.texts if len(t.split()) <= most)
+    weights = {text: values.weight(i) for i, text in enumerate(values.texts)}
+    scale = {short.weight(i) / weights[t] for i, t in enumerate(short.texts)}
+    assert len({round(s, 6) for s in scale}) <= 1 or not short.cumulative
+
+
+def test_a_union_compares_weights_inside_of_a_list_only():
+    first = value_list("a", "", ["x", "y"], [300, 100])
+    second = value_list("b", "", ["x", "z", "u", "v"], [1, 1, 1, 1])
+    joined = union("both", "", [first, second])
+    assert [joined.weight(i) for i in range(5)] == [1.5, 0.5, 1, 1, 1]
+    even = union("both", "", [first, value_list("c", "", ["z", "u"])], even=True)
+    assert [even.weight(i) for i in range(4)] == [0.75, 0.25, 0.5, 0.5]
+
+
+def test_draws_are_the_same_for_the_same_seed():
+    values = shipped_list("city")
+    draws = [[values.draw(Random(seed)) for seed in range(50)] for _ in range(2)]
+    assert draws[0] == draws[1]
+    assert len(set(draws[0])) > 30
+
+
+def test_values_of_skills_are_split_into_tokens_as_utterances_are():
+    library = load_library([data_folder("thingpedia")])
+    texts = [text for found in library.value_lists.values() for text in of_skill(found).texts]
+    assert len(texts) > 2000
+    assert [text for text in texts if join_tokens(text) != text] == []

@@ -1,0 +1,313 @@
+"""Lists that users bring: values.tsv, Genie's parameter-datasets.tsv, and what can be wrong."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.augment import datasets
+from genie_dp.augment.datasets import read_own_lists
+from genie_dp.augment.values import LibraryValues, kinds, shipped_list, shipped_rows
+from genie_dp.errors import GenieError
+from genie_dp.languages.types import STRING, Entity
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from genie_dp.skills.model import SkillLibrary
+from genie_dp.skills.words import join_tokens
+
+
+def own(folder, text, library=None, name="values.tsv"):
+    path = folder / name
+    path.write_text(text)
+    return read_own_lists(path, library)
+
+
+def problems(folder, text, library=None):
+    with pytest.raises(GenieError) as error:
+        own(folder, text, library)
+    return [(p.code, str(p.span).rpartition("/")[2], p.hint) for p in error.value.problems]
+
+
+def code_and_place(folder, text, library=None):
+    return [found[:2] for found in problems(folder, text, library)]
+
+
+# ------------------------------------------------------------------------------- what is read
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "column"),
+    [
+        ("songs.tsv", "value\tweight\nRed Moon\t2\nHome\t1\n", ""),
+        ("songs.tsv", "Red Moon\t2\nHome\n", ""),
+        ("songs.tsv", "id\ttitle\tweight\n1\tRed Moon\t2\n2\tHome\t1\n", "\ttitle"),
+        ("songs.tsv", "1\tRed Moon\n2\tHome\n", "\t2"),
+        ("songs.csv", 'value,weight\n"Red Moon",2\nHome,1\n', ""),
+        ("songs.txt", "Red Moon\n\nHome\r\n", ""),
+        ("songs", "Red Moon\nHome\n", ""),
+        ("songs.json", '["Red Moon", "Home"]', ""),
+        ("songs.json", '[{"title": "Red Moon"}, {"title": "Home"}]', "\ttitle"),
+        ("songs.json", '{"data": [{"value": "1", "canonical": "red moon"}, {"name": "Home"}]}', ""),
+    ],
+)
+def test_lists_are_read_in_every_format(tmp_path, name, data, column):
+    (tmp_path / name).write_text(data)
+    found = own(tmp_path, f"song\t{name}{column}\n").lists["song"]
+    assert found.texts == ("red moon", "home")
+    assert found.kind == "song"
+
+
+def test_weights_are_read(tmp_path):
+    (tmp_path / "a.tsv").write_text("value\tsource\tweight\nx\tme\t3\ny\tme\t\n")
+    found = own(tmp_path, "song\ta.tsv\n").lists["song"]
+    assert [found.weight(0), found.weight(1)] == [3, 1]
+
+
+def test_compressed_lists_and_urls_are_read(tmp_path):
+    path = tmp_path / "songs.tsv.gz"
+    path.write_bytes(gzip.compress(b"value\nred moon\n"))
+    assert own(tmp_path, "song\tsongs.tsv.gz\n").lists["song"].texts == ("red moon",)
+    assert own(tmp_path, f"song\tfile://{path}\n").lists["song"].texts == ("red moon",)
+
+
+def test_paths_are_relative_to_the_file(tmp_path, monkeypatch):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "a.txt").write_text("red moon\n")
+    monkeypatch.chdir("/")
+    assert own(tmp_path, "song\tdeep/a.txt\n").lists["song"].texts == ("red moon",)
+
+
+def test_comments_empty_lines_and_a_header_do_not_count(tmp_path):
+    (tmp_path / "a.txt").write_text("x\n")
+    text = "name\tpath\tcolumn\n# mine\n\nsong\ta.txt\n"
+    assert list(own(tmp_path, text).lists) == ["song"]
+
+
+def test_several_lists_for_one_name_are_put_together(tmp_path):
+    (tmp_path / "a.txt").write_text("x\ny\n")
+    (tmp_path / "b.txt").write_text("y\nz\n")
+    assert own(tmp_path, "song\ta.txt\nsong\tb.txt\n").lists["song"].texts == ("x", "y", "z")
+
+
+def test_values_are_split_into_tokens(tmp_path):
+    (tmp_path / "a.txt").write_text("Rock'n'Roll, Baby!\nMom's Song\n")
+    found = own(tmp_path, "song\ta.txt\n").lists["song"]
+    assert found.texts == ("rock'n'roll , baby !", "mom 's song")
+
+
+def test_the_hash_of_a_list_changes_with_its_bytes(tmp_path):
+    (tmp_path / "a.txt").write_text("x\n")
+    first = own(tmp_path, "song\ta.txt\n").hashes
+    (tmp_path / "a.txt").write_text("y\n")
+    second = own(tmp_path, "song\ta.txt\n").hashes
+    assert list(first) == list(second) == [str(tmp_path / "a.txt")]
+    assert first != second
+
+
+# --------------------------------------------------------------------------------- of Genie
+
+
+def test_parameter_datasets_of_genie_are_read(tmp_path):
+    (tmp_path / "messages.tsv").write_text("I'm late\ti am late\t3\nHello\n")
+    (tmp_path / "songs.json").write_text(
+        json.dumps(
+            {"result": "ok", "data": [{"value": "s1", "canonical": "red moon", "name": "R"}]}
+        )
+    )
+    found = own(
+        tmp_path,
+        "# of a project\n"
+        "string\ttt:message_text\tmessages.tsv\n"
+        "entity\ten-us\tcom.spotify:song\tsongs.json\n"
+        "entity\tit-it\tcom.spotify:song\tcanzoni.json\n",
+        name="parameter-datasets.tsv",
+    )
+    assert found.lists["tt:message_text"].texts == ("i am late", "hello")
+    assert found.lists["com.spotify:song"].texts == ("red moon",)
+    assert [problem.severity for problem in found.warnings] == ["warning"]
+    assert "it-it" in found.warnings[0].message
+
+
+def test_lists_of_genie_for_other_skills_are_warnings(tmp_path):
+    (tmp_path / "a.tsv").write_text("x\n")
+    found = own(tmp_path, "string\tcom.other:thing\ta.tsv\n", SkillLibrary())
+    assert [p.code for p in found.warnings] == ["A003"]
+
+
+# ------------------------------------------------------------------------------ what is used
+
+
+def test_the_lists_of_a_user_are_chosen(tmp_path):
+    library = load_library([data_folder("thingpedia")])
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / f"{name}.txt").write_text(f"{name}\n")
+    text = (
+        "@com.gmail.inbox:sender_name\ta.txt\n"
+        "com.spotify:artist\tb.txt\n"
+        "tt:news_headline\tc.txt\n"
+        "city\td.txt\n"
+    )
+    source = LibraryValues(library, own(tmp_path, text, library).lists)
+    assert source.values_for(STRING, "@com.gmail.inbox:sender_name").texts == ("a",)
+    artist = Entity("com.spotify:artist")
+    assert source.values_for(artist, "@com.spotify.play_artist:artist").texts == ("b",)
+    assert source.values_for(STRING, "@com.nytimes.front_page:title").texts == ("c",)
+    assert source.values_for(STRING, "@x.y:city").texts == ("d",)
+    assert source.values_for(STRING, "@x.y:country") == shipped_list("country")
+
+
+# ------------------------------------------------------------------------------ what is wrong
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(GenieError, match="A001"):
+        read_own_lists(tmp_path / "none.tsv")
+
+
+def test_a_file_that_is_no_utf8(tmp_path):
+    (tmp_path / "values.tsv").write_bytes(b"song\t\xff\n")
+    with pytest.raises(GenieError, match=r"values.tsv:1:6: error\[A010\]"):
+        read_own_lists(tmp_path / "values.tsv")
+
+
+def test_lines_with_other_than_two_or_three_cells(tmp_path):
+    text = "song\nsong\ta\tb\tc\nstring\tx\n"
+    assert code_and_place(tmp_path, text) == [
+        ("A002", "values.tsv:1:1"),
+        ("A002", "values.tsv:2:1"),
+        ("A002", "values.tsv:3:1"),
+    ]
+
+
+def test_a_file_without_lists(tmp_path):
+    assert code_and_place(tmp_path, "# nothing\n") == [("A002", "values.tsv:1:1")]
+
+
+def test_an_unknown_name_is_told_with_the_nearest(tmp_path):
+    (tmp_path / "a.txt").write_text("x\n")
+    assert problems(tmp_path, "sogn\ta.txt\n", SkillLibrary()) == [
+        ("A003", "values.tsv:1:1", "did you mean 'song' or 'person'?")
+    ]
+
+
+def test_a_list_that_is_not_there(tmp_path):
+    [(code, place, hint)] = problems(tmp_path, "song\tnone.tsv\n")
+    assert (code, place) == ("A004", "values.tsv:1:6")
+    assert hint == "paths are relative to the file that names them"
+
+
+@pytest.mark.parametrize("url", ["gopher://example.com/a.tsv", "ftp://example.com/a.tsv"])
+def test_a_url_that_cannot_be_opened(tmp_path, url):
+    [(code, place, hint)] = problems(tmp_path, f"song\t{url}\n")
+    assert (code, place) == ("A004", "values.tsv:1:6")
+    assert "smart-open reads" in hint
+
+
+def test_a_scheme_that_needs_another_package_names_it(tmp_path, monkeypatch):
+    def missing(path, mode):
+        raise ImportError("no requests")
+
+    monkeypatch.setattr("smart_open.open", missing)
+    [(code, _, hint)] = problems(tmp_path, "song\thttps://example.com/a.tsv\n")
+    assert (code, hint) == ("A004", "pip install 'smart-open[http]'")
+
+
+@given(st.text(alphabet="aBz '.5é", max_size=12))
+def test_plain_words_are_split_as_others_are(text):
+    assert datasets.tokens_of(text) == join_tokens(text)
+
+
+def test_a_column_that_is_not_there(tmp_path):
+    (tmp_path / "a.tsv").write_text("title\tyear\nx\t1\n")
+    assert problems(tmp_path, "song\ta.tsv\ttitel\n") == [
+        ("A005", "values.tsv:1:6", "did you mean 'title'?")
+    ]
+
+
+def test_a_list_without_values(tmp_path):
+    (tmp_path / "a.tsv").write_text("value\n")
+    assert code_and_place(tmp_path, "song\ta.tsv\n") == [("A006", "values.tsv:1:6")]
+
+
+def test_a_row_with_too_few_columns(tmp_path):
+    (tmp_path / "a.tsv").write_text("id\ttitle\n1\tx\n2\n")
+    assert code_and_place(tmp_path, "song\ta.tsv\ttitle\n") == [("A007", "a.tsv:3:1")]
+
+
+def test_json_that_cannot_be_read(tmp_path):
+    (tmp_path / "a.json").write_text('{"data": [\n  oops]}')
+    assert code_and_place(tmp_path, "song\ta.json\n") == [("A007", "a.json:2:3")]
+
+
+@pytest.mark.parametrize("data", ["7", '{"rows": []}', "[1]", '[{"id": "x"}]'])
+def test_json_of_another_shape(tmp_path, data):
+    (tmp_path / "a.json").write_text(data)
+    assert code_and_place(tmp_path, "song\ta.json\n") == [("A007", "values.tsv:1:6")]
+
+
+@pytest.mark.parametrize("weight", ["much", "-1", "0", "nan", "inf"])
+def test_a_weight_that_is_no_positive_number(tmp_path, weight):
+    (tmp_path / "a.tsv").write_text(f"value\tweight\nx\t1\ny\t{weight}\n")
+    assert code_and_place(tmp_path, "song\ta.tsv\n") == [("A008", "a.tsv:3:3")]
+
+
+def test_a_list_that_is_no_utf8(tmp_path):
+    (tmp_path / "a.tsv").write_bytes(b"caf\xe9\n")
+    assert code_and_place(tmp_path, "song\ta.tsv\n") == [("A010", "values.tsv:1:6")]
+
+
+def test_a_list_given_twice_is_a_warning(tmp_path):
+    (tmp_path / "a.txt").write_text("x\n")
+    found = own(tmp_path, "song\ta.txt\nsong\ta.txt\n")
+    assert [(p.code, p.severity) for p in found.warnings] == [("A009", "warning")]
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(tmp_path):
+    (tmp_path / "a.tsv").write_text("value\tweight\ny\tmuch\n")
+    text = "song\nsong\tnone.tsv\nalbum\ta.tsv\n"
+    assert [code for code, *_ in problems(tmp_path, text)] == ["A002", "A004", "A008"]
+
+
+def test_mistakes_show_their_line(tmp_path):
+    with pytest.raises(GenieError) as error:
+        own(tmp_path, "song\tnone.tsv\n")
+    assert " 1 | song\tnone.tsv\n" in str(error.value)
+
+
+# -------------------------------------------------------------------------------- the page
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "values.md").read_text(encoding="utf-8")
+
+
+def row_of(kind):
+    if kind.parts:
+        parts = " and ".join(f"`{part}`" for part in kind.parts)
+        return f"| `{kind.name}` | {len(shipped_list(kind.name)):,} | {kind.what} | {parts} |"
+    row = shipped_rows(kind.name)[0]
+    credit = f"{row.source}; {row.licence}"
+    return f"| `{kind.name}` | {len(shipped_list(kind.name)):,} | {kind.what} | {credit} |"
+
+
+def test_the_page_lists_all_kinds_with_their_numbers():
+    shown = PAGE.partition("## What is shipped")[2]
+    assert re.findall(r"^\| `.*", shown, re.MULTILINE) == [
+        row_of(kind) for kind in kinds().values()
+    ]
+
+
+def test_every_code_is_explained_in_the_page_and_no_other():
+    explained = {
+        code
+        for row in re.findall(r"^\| (A\d.*?) \|", PAGE, re.MULTILINE)
+        for code in row.split(", ")
+    }
+    sources = "".join(
+        Path(module.__file__).read_text(encoding="utf-8") for module in (datasets, datasets)
+    )
+    assert explained == set(re.findall(r'"(A0\d\d)"', sources))
+    assert len(explained) == 11

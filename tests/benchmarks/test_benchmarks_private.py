@@ -1,0 +1,294 @@
+"""Runs of private generators: worlds share no row, finished rows of a table are not made again,
+and every way to make rows is measured alike.
+"""
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT / "benchmarks"))
+
+import parser_runs  # noqa: E402
+import private  # noqa: E402
+import private_runs  # noqa: E402
+from parser_runs import Results, Work  # noqa: E402
+from private_runs import NONE, SMOKE, Bench, Case, Lines, Sizes, World, table_of  # noqa: E402
+from private_worlds import Maker, as_public  # noqa: E402
+
+from genie_dp.languages.sexpr.canonical import check  # noqa: E402
+from genie_dp.languages.sexpr.declarations import read_declarations  # noqa: E402
+from genie_dp.languages.sexpr.text import parse  # noqa: E402
+from genie_dp.records import Example  # noqa: E402
+from genie_dp.rows import read_rows, to_json  # noqa: E402
+
+
+def written(path, rows):
+    path.write_text("".join(f"{to_json(row)}\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def said(number, label="IN:BUY"):
+    things = ("tea", "oil", "figs", "soap", "rice")
+    return [
+        Example(f"{label}{i}", f"{things[i % 5]} number {i}", f"[ {label} [ SL:N {i} ] ]", "sexpr",
+                "human", functions=(label, "SL:N"))
+        for i in range(number)
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def work(tmp_path):
+    return Work(tmp_path / "work")
+
+
+@pytest.fixture
+def maker(work, tmp_path):
+    return Maker(work, tmp_path, SMOKE)
+
+
+@pytest.fixture
+def world(tmp_path):
+    rows = written(tmp_path / "rows.jsonl", said(6))
+    return World("shop", rows, (rows,), rows, rows, (rows,), rows, ("--language", "sexpr"))
+
+
+class Commands:
+    """Writes what `genie-dp` would, and remembers the commands."""
+
+    def __init__(self):
+        self.made = []
+
+    def __call__(self, command):
+        self.made.append(command)
+        if "init" in command:
+            return 1.0
+        target = Path(command[command.index("--output") + 1])
+        if "train" in command:
+            target.mkdir()
+        elif "evaluate" in command:
+            figures = {"mauve": {"value": 0.5}, "top_10": {"value": 0.25}}
+            parsed = dict.fromkeys(("graph_match", "precision", "recall"), {"value": 0.5})
+            result = {"rows": 2, "synthetic": [{"figures": figures}], "real": {"figures": parsed}}
+            target.write_text(json.dumps(result))
+        else:
+            written(target, said(2))
+        return 60.0
+
+    def named(self, name):
+        return [command for command in self.made if name in command]
+
+
+@pytest.fixture
+def commands(monkeypatch):
+    found = Commands()
+    monkeypatch.setattr(parser_runs, "genie", found)
+    monkeypatch.setattr(private_runs, "genie", found)
+    return found
+
+
+@pytest.fixture
+def script(maker, work, tmp_path):
+    return private.Script(maker, Bench(work, SMOKE), Lines(Results(work)), (1, 2))
+
+
+def test_a_finished_row_is_not_made_again(script, world, commands, capsys):
+    cases = {"two": Case(world, "two-stage", 3.0, "2/8")}
+    script.generated("Table 0", cases)
+    first = len(commands.made)
+    assert len(commands.named("two-stage")) == len(commands.named("sample")) == 2
+    script.generated("Table 0", cases)
+    assert len(commands.made) == first
+    out = capsys.readouterr().out
+    assert out.count("| two | ") == 4
+    assert "0.500 ± 0.000" in out
+
+
+def test_runs_of_several_revisions_are_told(script, world, commands, monkeypatch, capsys):
+    cases = {"two": Case(world, "two-stage", 3.0, "2/8")}
+    for table in (
+        lambda each: each.generated("Table 0", cases),
+        lambda each: each.trained("Table 1", {"two": lambda seed: {"all recall": 0.5}}),
+    ):
+        monkeypatch.setattr(private_runs, "revision", lambda: "abc1234")
+        table(replace(script, seeds=(1,)))
+        assert "revisions" not in capsys.readouterr().out
+        monkeypatch.setattr(private_runs, "revision", lambda: "abc5678+")
+        table(script)
+        assert "several revisions: abc1234, abc5678+." in capsys.readouterr().out
+
+
+def test_each_generator_has_a_budget_of_its_own(script, world, commands):
+    for epsilon in (3.0, 8.0):
+        script.bench.generator(Case(world, "one-stage", epsilon), 1)
+    ledgers = [c[c.index("--ledger") + 1] for c in commands.named("init")]
+    asked = [c[c.index("--epsilon") + 1] for c in commands.named("init")]
+    assert len(set(ledgers)) == 2
+    assert asked == ["3.0", "8.0"]
+    trained = [c[c.index("--ledger") + 1] for c in commands.named("one-stage")]
+    assert trained == ledgers
+
+
+def test_another_seed_and_another_world_are_other_generators(script, maker, world, commands):
+    bench = script.bench
+    other = maker.shuffled(world)
+    folders = {bench.generator(Case(w, "control", 3.0), s) for w in (world, other) for s in (1, 2)}
+    assert len(folders) == 4
+
+
+def test_public_and_private_rows_share_none_and_public_ones_lack_the_function(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", [*said(150), *said(50, "IN:ASK")])
+    parts = [
+        list(read_rows(str(maker.tenth(rows, is_public=public, without="IN:ASK"))))
+        for public in (True, False)
+    ]
+    sentences = [{row.utterance for row in part} for part in parts]
+    assert parts[0]
+    assert not sentences[0] & sentences[1]
+    assert {row.functions[0] for row in parts[0]} == {"IN:BUY"}
+    assert {row.functions[0] for row in parts[1]} == {"IN:BUY", "IN:ASK"}
+
+
+def test_shuffled_rows_keep_sentences_and_programs_and_not_their_pairs(maker, tmp_path, world):
+    rows = written(tmp_path / "all.jsonl", said(40))
+    one = maker.shuffled(World("x", rows, (), rows, rows, (), rows, ()))
+    before, after = list(read_rows(str(rows))), list(read_rows(str(one.private)))
+    assert [row.utterance for row in before] == [row.utterance for row in after]
+    assert sorted(row.program for row in before) == sorted(row.program for row in after)
+    assert sum(a.program == b.program for a, b in zip(before, after, strict=True)) < 10
+
+
+def test_rows_of_one_function_are_kept(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", [*said(5), *said(3, "IN:ASK")])
+    assert len(list(read_rows(str(maker.rows_with(rows, "IN:ASK"))))) == 3
+
+
+def test_the_schema_names_each_label_once_whatever_its_frequency(maker, tmp_path):
+    one = written(tmp_path / "all.jsonl", [*said(2), *said(3, "IN:ASK_TIME")])
+    other = written(tmp_path / "held.jsonl", said(1, "IN:WAIT"))
+    schema, codes = maker._schema(one, other)
+    assert [row.program for row in read_rows(str(schema))] == [
+        "[ IN:ASK_TIME ]", "[ IN:BUY ]", "[ IN:WAIT ]", "[ SL:N ]"
+    ]  # fmt: skip
+    assert codes.read_text().split() == ["IN:ASK_TIME", "IN:BUY", "IN:WAIT"]
+
+
+def test_the_grammar_says_what_stands_in_what_and_no_more(maker, tmp_path):
+    rows = written(tmp_path / "all.jsonl", said(3))
+    again = written(tmp_path / "again.jsonl", said(30))
+    nested = Example("x", "wait", "[ IN:WAIT [ SL:FOR [ IN:BUY ] a 5 ] ]", "sexpr", "human")
+    found = maker._grammar(rows, written(tmp_path / "held.jsonl", [nested])).read_text()
+    assert found.splitlines() == [
+        "node IN:BUY = [SL:N]*;",
+        "node IN:WAIT = [SL:FOR]*;",
+        "node SL:FOR = Atom | [IN:BUY]*;",
+        "node SL:N = Atom*;",
+        "program [IN:BUY] | [IN:WAIT];",
+    ]
+    assert maker._grammar(again, tmp_path / "held.jsonl").read_text() == found
+    declared = read_declarations(found)
+    for path in (rows, tmp_path / "held.jsonl"):
+        assert not [check(parse(row.program), declared) for row in read_rows(str(path))][0]
+
+
+def test_few_modes_are_of_all_rows_and_have_the_same_annotators(maker, world, tmp_path):
+    people = written(tmp_path / "all.jsonl", [*said(60), *said(50, "IN:ASK")])
+    whole = replace(world, annotated=(people,))
+    few = maker.few_modes(whole, "IN:ASK")
+    assert few.about == 50
+    assert {row.functions[0] for row in read_rows(str(few.private))} == {"IN:ASK"}
+    assert few.annotated == whole.annotated
+
+
+def test_people_of_the_templates_say_nothing_held_out_where_anything_learns(
+    maker, work, tmp_path, monkeypatch
+):
+    base, people = said(30), said(SMOKE.private + 20)
+    files = {
+        name: written(work.place(name, [], ".jsonl"), rows)
+        for name, rows in (("base", base), ("people", people))
+    }
+    monkeypatch.setattr(Maker, "synthesized", lambda self, name, *options: files[name])
+    world, _, _ = maker.skills_people()
+    held_out = {row.utterance for row in read_rows(str(world.real))}
+    assert len(held_out) == 20
+    assert held_out & {row.utterance for row in base}
+    for rows in (*world.annotated, maker.unseen(world, files["base"])):
+        assert not held_out & {row.utterance for row in read_rows(str(rows))}
+    assert maker.unseen(replace(world, is_templated=False), files["base"]) == files["base"]
+
+
+def test_a_run_is_told_how_many_private_rows_there_are(script, world, commands):
+    script.bench.generator(Case(world, "one-stage", 3.0), 1)
+    (command,) = commands.named("one-stage")
+    assert command[command.index("--about") + 1] == "6"
+
+
+@pytest.mark.parametrize(
+    ("kind", "split", "epochs"),
+    [("one-stage", "", "40"), ("two-stage", "", "8/32"), ("two-stage", "3/1", "30/10")],
+)
+def test_every_generator_sees_as_many_rows(script, world, commands, kind, split, epochs):
+    script.bench.generator(Case(world, kind, 3.0, split), 1)  # 240 rows of 6
+    (command,) = commands.named(kind)
+    assert command[command.index("--epochs") + 1] == epochs
+
+
+def test_codes_have_next_to_no_noise_where_nothing_has(script, world, commands):
+    for epsilon in (3.0, NONE):
+        script.bench.generator(Case(world, "control", epsilon), 1)
+    some, none = commands.named("control")
+    assert "--code-noise" not in some
+    assert float(none[none.index("--code-noise") + 1]) < 1
+
+
+def test_programs_of_a_private_domain_need_no_shape_of_public_ones(work, world, commands, tmp_path):
+    case = Case(world, "two-stage", 3.0)
+    schema = tmp_path / "x.sexpr"
+    schema.write_text("node IN:BUY = ; program [IN:BUY];")
+    Bench(work, Sizes()).drawn(case, 1)
+    Bench(work, Sizes()).drawn(replace(case, world=replace(world, options=())), 1)
+    Bench(work, Sizes()).drawn(replace(case, world=replace(world, grammar=schema)), 1)
+    Bench(work, Sizes()).drawn(replace(case, world=replace(world, is_shaped=True)), 2)
+    sexpr, thingtalk, declared, shaped = commands.named("sample")
+    assert "--unconstrained" not in shaped
+    assert "--unconstrained" in sexpr
+    assert "--unconstrained" not in thingtalk
+    assert "--unconstrained" not in declared
+    assert declared[declared.index("--skills") + 1] == str(schema)
+
+
+def test_each_row_of_a_table_has_a_parser_of_each_seed(script, world, commands):
+    for seed in script.seeds:
+        script.tested(world, [world.private], {"all": world.real}, seed)
+    trained = commands.named("train")
+    assert [c[c.index("--seed") + 1] for c in trained] == ["1", "2"]
+
+
+def test_a_generator_that_wrote_no_row_adds_nothing(script, world, commands, tmp_path, capsys):
+    nothing = written(tmp_path / "nothing.jsonl", [])
+    script.tested(world, [world.private, nothing], {"all": world.real})
+    (command,) = commands.named("train")
+    assert str(world.private) in command
+    assert str(nothing) not in command
+    assert "nothing.jsonl has no rows" in capsys.readouterr().err
+
+
+def test_rows_of_an_experiment_may_be_trained_on_as_public_ones(work, tmp_path):
+    drawn = [Example("a", "buy", "[ IN:BUY ]", "sexpr", "private")]
+    rows = as_public(work, written(tmp_path / "drawn.jsonl", drawn))
+    assert [row.source for row in read_rows(str(rows))] == ["human"]
+
+
+def test_tables_have_mean_and_deviation_of_the_runs():
+    lines = list(table_of({"a": [{"x": 1.0}, {"x": 2.0}], "b": []}, {"x": "X", "y": "Y"}))
+    assert lines[2:] == ["| a | 1.500 ± 0.707 |  | 2 |", "| b |  |  | 0 |"]
+
+
+def test_every_table_of_the_paper_is_there(script):
+    names = private.tables(script)
+    for number in ("table 1", "table 2", "table 3", "table 4", "figure 3", "prior"):
+        assert any(name.startswith(number) for name in names)

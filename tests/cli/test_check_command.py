@@ -1,0 +1,205 @@
+"""`genie-dp check` on the shipped files, on broken ones, and on another language."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from genie_dp.cli import run
+
+ROOT = Path(__file__).parents[2]
+
+SKILL = """\
+class @com.example.notes #_[canonical="notes"] {
+  monitorable list query notes(out text : String #[string_values="com.example.notes:text"]
+                                                 #_[canonical={base=["text"]}])
+    #_[canonical="notes"];
+}
+"""
+TEMPLATES = """\
+NP := 'my notes' -> @com.example.notes.notes();
+"""
+GRAMMAR = """\
+category COMMAND : program root "commands";
+category NP : query "noun phrases";
+COMMAND := 'get' q:NP -> now => q => notify;
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a skill with its values and a grammar, all without mistakes."""
+    skill = tmp_path / "skills" / "com.example.notes"
+    (skill / "values").mkdir(parents=True)
+    (skill / "skill.tt").write_text(SKILL)
+    (skill / "templates.genie").write_text(TEMPLATES)
+    (skill / "values" / "text.tsv").write_text("value\tweight\nbuy milk\t1\n")
+    (tmp_path / "main.genie").write_text(GRAMMAR)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+CHECK = ["check", "--skills", "skills", "--grammar", "main.genie"]
+
+
+def test_a_project_without_mistakes_is_a_line_and_0(project: Path, capsys) -> None:
+    assert run(CHECK) == 0
+    assert capsys.readouterr() == (
+        "1 skill, 1 function, 2 templates: 0 errors, 0 warnings\n",
+        "",
+    )
+
+
+def test_the_shipped_skills_and_grammar_have_no_errors(capsys) -> None:
+    assert run(["check"]) == 0
+    out, _ = capsys.readouterr()
+    assert "0 errors" in out
+    templates = int(out.split(" templates")[0].rpartition(" ")[2].replace(",", ""))
+    assert templates >= 800
+
+
+def test_mistakes_of_skills_and_templates_are_shown_together(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes"
+    (skill / "skill.tt").write_text(SKILL.replace("String", "Strin"))
+    (project / "main.genie").write_text(GRAMMAR.replace("q:NP", "q:NPP"))
+    assert run(CHECK) == 1
+    out, err = capsys.readouterr()
+    assert "skill.tt:2:43: error[S005]: unknown type 'Strin'" in err
+    assert (
+        "main.genie:3:18: error[G012]: unknown category 'NPP'\n"
+        " 3 | COMMAND := 'get' q:NPP -> now => q => notify;\n"
+        "   |                  ^^^^^\n"
+        "  hint: did you mean 'NP'?\n"
+    ) in err
+    assert ": 2 errors, " in out
+
+
+def test_what_a_skipped_skill_would_have_is_not_said_to_be_missing(project: Path, capsys) -> None:
+    skill = project / "skills" / "com.example.notes" / "skill.tt"
+    skill.write_text(SKILL.replace("String", "Strng"))
+    assert run([*CHECK, "--skip-broken"]) == 0
+    out, err = capsys.readouterr()
+    assert "S005" in err
+    assert "G102" not in err
+    assert out.endswith("0 errors, 1 warning\n")
+
+
+def test_with_skip_broken_the_mistakes_of_a_skill_are_warnings(project: Path, capsys) -> None:
+    other = project / "skills" / "com.example.other"
+    other.mkdir()
+    (other / "skill.tt").write_text("class @com.example.other {")
+    assert run(CHECK) == 1
+    assert run([*CHECK, "--skip-broken"]) == 0
+    out, err = capsys.readouterr()
+    assert "1 skill, 1 function, 2 templates: 0 errors, 1 warning\n" in out
+    assert "warning[S" in err
+
+
+def test_json_is_one_array_on_stdout(project: Path, capsys) -> None:
+    (project / "main.genie").write_text(GRAMMAR + "NP := 'get a note' -> q;\n")
+    assert run([*CHECK, "--format", "json"]) == 1
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert [(p["code"], p["file"], p["line"], p["severity"]) for p in found] == [
+        ("G106", "main.genie", 4, "warning"),
+        ("T009", "main.genie", 4, "error"),
+    ]
+    assert err == "1 skill, 1 function, 3 templates: 1 error, 1 warning\n"
+
+
+def test_a_function_that_no_template_speaks_of_is_a_warning(project: Path, capsys) -> None:
+    templates = project / "skills" / "com.example.notes" / "templates.genie"
+    templates.write_text("")
+    (project / "main.genie").write_text(GRAMMAR + "NP := 'notes' -> @com.example.notes.nodes();")
+    assert run(CHECK) == 1
+    assert (
+        "warning[K100]: no template speaks of @com.example.notes.notes" in capsys.readouterr().err
+    )
+
+
+def test_another_language_is_checked_the_same_way(capsys) -> None:
+    folder = ROOT / "examples" / "pizza-order"
+    arguments = ["--language", "sexpr", "--grammar", str(folder)]
+    assert run(["check", *arguments, "--skills", str(folder / "pizza.sexpr")]) == 0
+    out, err = capsys.readouterr()
+    assert out.endswith(" templates: 0 errors, 0 warnings\n")
+    assert err == ""
+
+
+def test_a_skill_without_actions_has_no_errors_under_the_shipped_grammar(capsys):
+    skill = ROOT / "thingpedia" / "com.nytimes"
+    assert run(["check", "--skills", str(skill), "--format", "json"]) == 0
+    codes = {problem["code"] for problem in json.loads(capsys.readouterr().out)}
+    assert "G109" in codes  # nothing of another skill can be passed into an action
+
+
+MUSIC = """\
+class @com.example.music #_[canonical="music"] {
+  entity tune;
+  entity song;
+  entity melody extends tune;
+  query tunes(in req song : Entity(com.example.music:song) #_[canonical={base=["song"]}],
+              in opt caption : String #_[canonical={base=["caption"]}],
+              in opt hum : String #_[canonical={base=["hum"]}],
+              in opt mood : String #[string_values="tt:song_title"] #_[canonical={base=["mood"]}],
+              in opt melody : Entity(com.example.music:melody) #_[canonical={base=["melody"]}],
+              in opt noise : Entity(com.example.music:noises) #_[canonical={base=["noise"]}])
+    #_[canonical="tunes"];
+}
+"""
+
+
+@pytest.fixture
+def music(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write a skill most of whose values are in shipped lists."""
+    skill = tmp_path / "skills" / "com.example.music"
+    (skill / "values").mkdir(parents=True)
+    (skill / "skill.tt").write_text(MUSIC)
+    (skill / "values" / "tune.tsv").write_text("value\nla la la\n")
+    (skill / "templates.genie").write_text(
+        "NP := 'tunes of $x' -> \\(x : Entity(com.example.music:song)) -> "
+        "@com.example.music.tunes(song = x);\n"
+    )
+    (tmp_path / "main.genie").write_text(GRAMMAR)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_values_of_shipped_lists_are_not_missing(music: Path, capsys) -> None:
+    assert run([*CHECK, "--format", "json"]) == 0
+    out, err = capsys.readouterr()
+    missing = [p["message"] for p in json.loads(out) if p["code"] in ("K102", "K103", "K104")]
+    assert len(missing) == 2
+    assert any("'hum' names no value list" in message for message in missing)
+    assert any("com.example.music:noises" in message for message in missing)
+    # The lists are told with the summary, where it does not disturb JSON.
+    assert "shipped list caption (" in err
+    assert " values) serves @com.example.music.tunes:caption\n" in err
+    assert " values) serves @com.example.music.tunes:song, @com.example.music.tunes:mood\n" in err
+    assert "list com.example.music:tune (1 value) serves @com.example.music.tunes:melody\n" in err
+
+
+def test_lists_of_missing_values_are_told_before_the_summary(music: Path, capsys) -> None:
+    assert run(CHECK) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" (")[0] for line in lines[:-1]] == [
+        "list com.example.music:tune",
+        "shipped list caption",
+        "shipped list song",
+    ]
+    assert lines[-1].endswith(" 0 errors, 3 warnings")
+
+
+def test_what_is_missing_is_told_once_all_files_can_be_read(project: Path, capsys) -> None:
+    """A template that could not be read may speak of the function, or derive the category."""
+    templates = project / "skills/com.example.notes/templates.genie"
+    templates.write_text("")
+    assert run(CHECK) == 0
+    shown = capsys.readouterr().err
+    assert "warning[K100]" in shown
+    assert "warning[G102]" in shown
+    templates.write_bytes(TEMPLATES.encode() + b"// caf\xe9")
+    assert run(CHECK) == 1
+    out, shown = capsys.readouterr()
+    assert "error[G007]" in shown
+    assert "1 error, 0 warnings" in out

@@ -1,0 +1,473 @@
+"""Splits are disjoint, complete and independent of order; leaks are found."""
+
+import json
+import random
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.cli import run
+from genie_dp.dataset.scan import KEYS, program_key
+from genie_dp.dataset.traits import CLASSES, TRAITS, class_of, traits_of
+from genie_dp.languages.thingtalk.skim import functions_in
+from tests.dataset.dataset_rows import LAMP, SHOP, families, read, row, write
+
+PARTS = ("train", "validation", "test")
+
+
+def split(folder, rows, *options, name="rows.jsonl", output="out"):
+    """Write rows to a file, split it, and return the exit code and the parts."""
+    file = write(folder / name, rows)
+    code = run(["split", str(file), "--output", str(folder / output), *map(str, options)])
+    return code, parts(folder / output)
+
+
+def parts(folder):
+    return {path.stem: read(path) for path in folder.glob("*.jsonl")}
+
+
+def where(found):
+    return {one["id"]: name for name, rows in found.items() for one in rows}
+
+
+def root(one, by_id):
+    while one["parent"]:
+        one = by_id[one["parent"]]
+    return one["id"]
+
+
+@pytest.mark.parametrize("by", list(KEYS))
+def test_parts_are_complete_and_share_no_key_and_no_family(tmp_path, by):
+    rows = families(300)
+    code, found = split(tmp_path, rows, "--by", by)
+    assert code == 0
+    assert sorted(where(found)) == sorted(one.id for one in rows)
+    assert sum(map(len, found.values())) == len(rows)
+    assert len(found["test"]) > 5
+    by_id = {one["id"]: one for some in found.values() for one in some}
+    for key in (
+        lambda one: root(one, by_id),
+        lambda one: KEYS[by](one["utterance"], one["program"], one["functions"]),
+    ):
+        seen = {}
+        for name, some in found.items():
+            for one in some:
+                assert seen.setdefault(key(one), name) == name
+
+
+@given(seed=st.integers(0, 10**6), by=st.sampled_from(list(KEYS)))
+def test_the_order_of_rows_and_files_is_of_no_account(tmp_path_factory, seed, by):
+    tmp_path = tmp_path_factory.mktemp("split")
+    rows = families(40)
+    _, whole = split(tmp_path, rows, "--by", by)
+    random.Random(seed).shuffle(rows)
+    cut = seed % len(rows)
+    files = [write(tmp_path / "a.jsonl", rows[:cut]), write(tmp_path / "b.jsonl", rows[cut:])]
+    assert run(["split", *map(str, files), "--by", by, "-o", str(tmp_path / "again")]) == 0
+    assert where(parts(tmp_path / "again")) == where(whole)
+
+
+def test_the_same_input_gives_the_same_bytes_and_another_seed_another_split(tmp_path):
+    rows = families(100)
+    first, again, other = (
+        split(tmp_path, rows, "--seed", seed, output=name)
+        for seed, name in ((1, "a"), (1, "b"), (2, "c"))
+    )
+    assert first[1] == again[1]
+    assert where(first[1]) != where(other[1])
+    texts = [(tmp_path / name / "manifest.json").read_bytes() for name in "ab"]
+    assert texts[0] == texts[1]
+
+
+def test_lines_are_copied_as_they_are(tmp_path):
+    file = write(tmp_path / "rows.jsonl", families(60))
+    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 0
+    lines = [p.read_text().splitlines() for p in (tmp_path / "out").glob("*.jsonl")]
+    assert sorted(sum(lines, [])) == sorted(file.read_text().splitlines())
+
+
+@pytest.mark.parametrize("ending", ["", "\n", "\r\n", "\tanother column\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_lines_of_tsv_are_copied_however_they_end(tmp_path, mark, ending):
+    lines = [f"{one.id}\t{one.utterance}\t{one.program}" for one in families(30)]
+    text = mark + (ending or "\n").join(lines) + ending
+    file = tmp_path / "rows.tsv"
+    file.write_bytes(text.encode())
+    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 0
+    copied = [p.read_bytes().splitlines() for p in (tmp_path / "out").glob("*.tsv")]
+    assert sorted(sum(copied, [])) == sorted(text.encode().splitlines())
+
+
+def test_more_rows_move_no_old_ones_when_sizes_are_shares(tmp_path):
+    rows = families(200)
+    some = [one for one in rows if one.source != "augmented" and len(one.id) <= 3]
+    _, small = split(tmp_path, some, output="a")
+    _, large = split(tmp_path, rows, output="b")
+    places = where(large)
+    assert len(where(small)) > 90
+    assert all(places[name] == place for name, place in where(small).items())
+
+
+def test_combinations_of_the_test_part_are_never_in_training(tmp_path):
+    _, found = split(tmp_path, families(400), "--by", "functions")
+    combinations = {name: {frozenset(r["functions"]) for r in some} for name, some in found.items()}
+    assert not combinations["train"] & combinations["test"]
+    assert all(len(one) == 2 for one in combinations["test"])
+    assert any(len(one) == 1 for one in combinations["train"])
+
+
+def test_primitive_commands_are_split_when_asked(tmp_path):
+    _, found = split(
+        tmp_path, families(400), "--by", "functions", "--split-primitives", "--part", "train",
+        "--part", "test=0.5",
+    )  # fmt: skip
+    assert any(len(r["functions"]) == 1 for r in found["test"])
+
+
+def test_sizes_may_be_numbers_of_rows(tmp_path):
+    rows = [row(f"S{i}", f"say {i}") for i in range(1000)]
+    _, found = split(tmp_path, rows, "--part", "train", "--part", "dev=100", "--part", "test=50")
+    assert {name: len(some) for name, some in found.items()} == {
+        "train": 850, "dev": 100, "test": 50,
+    }  # fmt: skip
+
+
+def test_sizes_may_be_percent(tmp_path):
+    rows = [row(f"S{i}", f"say {i}") for i in range(5000)]
+    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=20%")
+    assert 900 < len(found["test"]) < 1100
+
+
+def test_only_rows_of_the_wanted_source_are_in_evaluation(tmp_path, capsys):
+    rows = families(300)
+    _, found = split(tmp_path, rows, "--by", "program", "--eval-source", "paraphrase")
+    assert {one["source"] for one in found["test"]} == {"paraphrase"}
+    assert "synthetic" in {one["source"] for one in found["train"]}
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert told["counts"]["left_out"] == len(rows) - sum(map(len, found.values())) > 0
+    assert "left out: " in capsys.readouterr().out
+
+
+def test_groups_with_nothing_to_evaluate_on_stay_in_training(tmp_path):
+    rows = families(300)
+    _, found = split(
+        tmp_path, rows, "--by", "sentence", "--eval-source", "paraphrase", "--part", "train",
+        "--part", "test=60",
+    )  # fmt: skip
+    assert 60 <= len(found["test"]) < 65
+    written = {one.parent for one in rows if one.source == "paraphrase"}
+    lonely = {one.id for one in rows if one.source == "synthetic"} - written
+    assert lonely
+    assert lonely <= {one["id"] for one in found["train"]}
+
+
+def test_more_rows_than_there_are_cannot_be_had(tmp_path, capsys):
+    assert split(tmp_path, families(10), "--part", "train", "--part", "test=5000")[0] == 1
+    assert "error[D013]: expected 5,000 rows for test, got " in capsys.readouterr().err
+
+
+def test_what_is_there_stays_when_a_new_split_fails(tmp_path, monkeypatch):
+    _, before = split(tmp_path, families(30))
+    monkeypatch.setattr("genie_dp.dataset.split.write_card", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        split(tmp_path, families(40), "--overwrite")
+    assert parts(tmp_path / "out") == before
+    assert {path.name for path in tmp_path.iterdir()} == {"rows.jsonl", "out"}
+
+
+def test_what_a_killed_run_left_is_cleared_away(tmp_path):
+    (tmp_path / ".out.partial").mkdir()
+    (tmp_path / ".out.partial" / "train.jsonl").write_text("half a row")
+    code, found = split(tmp_path, families(30))
+    assert code == 0
+    assert sum(map(len, found.values())) == len(families(30))
+    assert not (tmp_path / ".out.partial").exists()
+
+
+def test_a_planted_sentence_is_a_leak_that_is_named(tmp_path, capsys):
+    _, found = split(tmp_path, families(100))
+    stolen = {**found["test"][0], "id": "X1", "parent": ""}
+    with (tmp_path / "out" / "train.jsonl").open("a") as train:
+        train.write(json.dumps(stolen) + "\n")
+    assert run(["split", "--check", str(tmp_path / "out")]) == 1
+    said = capsys.readouterr().err
+    assert "error[D010]: train and test share 1 of their sentences: X1 (train)" in said
+    assert found["test"][0]["id"] in said
+
+
+def test_a_planted_copy_of_a_family_is_a_leak(tmp_path, capsys):
+    _, found = split(tmp_path, families(100))
+    copy = {**found["test"][0], "id": "X1", "parent": found["test"][0]["id"], "utterance": "new"}
+    with (tmp_path / "out" / "train.jsonl").open("a") as train:
+        train.write(json.dumps(copy) + "\n")
+    assert run(["split", "--check", str(tmp_path / "out")]) == 1
+    assert "families" in capsys.readouterr().err
+
+
+def test_a_planted_combination_is_a_leak(tmp_path, capsys):
+    _, found = split(tmp_path, families(300), "--by", "functions")
+    one = {**found["test"][0], "id": "X1", "parent": "", "utterance": "quite new"}
+    with (tmp_path / "out" / "train.jsonl").open("a") as train:
+        train.write(json.dumps(one) + "\n")
+    assert run(["split", "--check", str(tmp_path / "out")]) == 1
+    assert "combinations of functions" in capsys.readouterr().err
+
+
+def test_an_untouched_folder_has_no_leaks(tmp_path, capsys):
+    split(tmp_path, families(100))
+    assert run(["split", "--check", str(tmp_path / "out")]) == 0
+    assert "no leaks" in capsys.readouterr().err
+
+
+def test_a_split_by_id_leaks_sentences_when_asked_for_them(tmp_path, capsys):
+    rows = [row(f"S{i}", f"say {i % 20}", f"now => @com.x.f{i}") for i in range(200)]
+    assert split(tmp_path, rows, "--by", "id")[0] == 0
+    assert run(["split", "--check", str(tmp_path / "out"), "--by", "sentence"]) == 1
+    assert "more" in capsys.readouterr().err
+
+
+def test_ids_of_two_runs_may_be_the_same_where_nobody_refers_to_them(tmp_path):
+    rows = [row(f"S{i % 500}", f"say {i}", f"now => @com.x.f{i}") for i in range(1000)]
+    code, found = split(tmp_path, rows)
+    assert code == 0
+    assert 40 < len(found["test"]) < 200
+
+
+def test_an_id_of_two_rows_that_is_a_parent_is_refused(tmp_path, capsys):
+    rows = [row("S1", "a b"), row("S1", "c d"), row("P1", "e f", parent="S1")]
+    assert split(tmp_path, rows)[0] == 1
+    assert "error[D003]: different rows with one id have children: S1" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 5])
+def test_rows_that_are_their_own_ancestors_are_refused(tmp_path, capsys, length):
+    rows = [row(f"P{i}", f"say {i}", parent=f"P{(i + 1) % length}") for i in range(length)]
+    if length == 1:  # its own parent: no family but itself
+        assert split(tmp_path, rows)[0] == 0
+        return
+    assert split(tmp_path, rows)[0] == 1
+    assert "error[D002]" in capsys.readouterr().err
+
+
+def test_a_repeated_row_with_two_parents_goes_one_way_whatever_the_order(tmp_path):
+    rows = [row(f"R{i}", f"root {i}") for i in range(40)]
+    twice = [row("C", "child", parent=f"R{i}") for i in range(2)]
+    below = [row(f"G{i}", f"grandchild {i}", parent="C") for i in range(20)]
+    found = []
+    for name, some in (("a", [*rows, *twice, *below]), ("b", [*below, *twice[::-1], *rows[::-1]])):
+        code, told = split(tmp_path, some, "--part", "train", "--part", "test=0.5", output=name)
+        assert code == 0
+        found.append(where(told))
+    assert found[0] == found[1]
+    assert len({found[0][f"G{i}"] for i in range(20)} | {found[0]["C"]}) == 1
+
+
+def test_long_chains_of_parents_stay_together(tmp_path):
+    rows = [row(f"P{i}", f"say {i}", parent=f"P{i - 1}" if i % 100 else "") for i in range(1000)]
+    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5")
+    assert all(len(some) % 100 == 0 and some for some in found.values())
+
+
+def test_children_of_a_parent_that_is_not_there_stay_together(tmp_path):
+    rows = [row(f"R{i}", f"say {i}", parent=f"gone{i // 50}") for i in range(500)]
+    _, found = split(tmp_path, rows, "--part", "train", "--part", "test=0.5")
+    assert all(len(some) % 50 == 0 and some for some in found.values())
+
+
+def test_mixed_formats_are_written_as_the_first(tmp_path):
+    first = write(tmp_path / "a.jsonl", [row(f"S{i}", f"say {i}") for i in range(30)])
+    second = tmp_path / "b.tsv"
+    second.write_text("T1\tturn it off\tnow => @com.x.off\n")
+    assert run(["split", str(first), str(second), "-o", str(tmp_path / "out")]) == 0
+    assert "T1" in where(parts(tmp_path / "out"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--part", "train=0.5", "--part", "test=0.1"], "D001"),
+        (["--part", "train", "--part", "test=1.5"], "D001"),
+        (["--part", "train", "--part", "test=0.6", "--part", "dev=0.5"], "D001"),
+        (["--part", "train", "--part", "train=0.5"], "D001"),
+        (["--part", "train"], "D001"),
+        (["--part", "../x", "--part", "test=1"], "D001"),
+        (["--part", "train", "--part", "test=many"], "D001"),
+        (["--part", "train", "--part", "test=\u00b2"], "D001"),
+    ],
+)
+def test_parts_that_cannot_be_made_are_refused(tmp_path, capsys, options, said):
+    assert split(tmp_path, families(5), *options)[0] == 1
+    assert f"error[{said}]" in capsys.readouterr().err
+
+
+def test_no_rows_at_all_are_refused(tmp_path, capsys):
+    assert split(tmp_path, [])[0] == 1
+    assert "error[D008]" in capsys.readouterr().err
+
+
+def test_a_pipe_is_refused(tmp_path, capsys):
+    assert run(["split", "-", "-o", str(tmp_path / "out")]) == 1
+    assert "error[D009]" in capsys.readouterr().err
+
+
+def test_a_broken_line_is_shown_with_its_place_and_nothing_is_written(tmp_path, capsys):
+    file = tmp_path / "rows.jsonl"
+    file.write_text('{"id": "a", "utterance": "b", "program": "c"}\n{"id": }\n')
+    assert run(["split", str(file), "-o", str(tmp_path / "out")]) == 1
+    assert f"{file}:2:8: error[R010]" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_folder_is_replaced_only_when_asked_and_only_if_it_is_ours(tmp_path, capsys):
+    rows = families(20)
+    split(tmp_path, rows)
+    assert split(tmp_path, rows)[0] == 1
+    assert "error[D005]" in capsys.readouterr().err
+    assert split(tmp_path, rows, "--overwrite")[0] == 0
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "letter.txt").write_text("dear")
+    assert split(tmp_path, rows, "--overwrite", output="other")[0] == 1
+    assert "error[D006]" in capsys.readouterr().err
+    assert (other / "letter.txt").read_text() == "dear"
+
+
+def test_the_check_of_another_folder_is_refused(tmp_path, capsys):
+    assert run(["split", "--check", str(tmp_path)]) == 1
+    assert "error[D007]" in capsys.readouterr().err
+
+
+def test_private_rows_need_their_guarantee(tmp_path, capsys):
+    rows = [row(f"S{i}", f"say {i}", source="private") for i in range(20)]
+    assert split(tmp_path, rows)[0] == 1
+    assert "error[D011]" in capsys.readouterr().err
+    spent = tmp_path / "spent.json"
+    spent.write_text('{"epsilon": 3, "delta": 1e-6}')
+    assert split(tmp_path, rows, "--spent", spent)[0] == 1
+    assert "error[D012]" in capsys.readouterr().err
+    told = {"epsilon": 3, "delta": 1e-6, "unit": "user", "relation": "add-or-remove-one"}
+    spent.write_text(json.dumps({**told, "accountant": "pld", "not_covered": ["tuning"]}))
+    assert split(tmp_path, rows, "--spent", spent)[0] == 0
+    card = (tmp_path / "out" / "README.md").read_text()
+    assert "epsilon 3, delta 1e-06" in card
+    assert "tuning" in card
+
+
+def test_the_card_says_what_is_known(tmp_path):
+    import yaml
+
+    rows = [replace(one, source="human") for one in families(30)]
+    split(tmp_path, rows, "--title", "Lamps: a | test", "--licence", "cc-by-4.0", "--seed", 7)
+    card = (tmp_path / "out" / "README.md").read_text()
+    _, front, body = card.split("---\n", 2)
+    head = yaml.safe_load(front)
+    assert head["license"] == "cc-by-4.0"
+    assert [s["split"] for s in head["configs"][0]["data_files"]] == list(PARTS)
+    assert "the split: 7" in body
+    assert "# Lamps: a \\| test" in body
+    assert f"{len(rows):,} rows were written by people" in body
+
+
+def test_the_card_says_how_tables_are_read(tmp_path):
+    import yaml
+
+    (tmp_path / "a.tsv").write_text("".join(f"S{i}\tsay {i}\tnow => @c.f\n" for i in range(50)))
+    assert run(["split", str(tmp_path / "a.tsv"), "-o", str(tmp_path / "out")]) == 0
+    head = yaml.safe_load((tmp_path / "out" / "README.md").read_text().split("---\n")[1])
+    [config] = head["configs"]
+    assert config["sep"] == "\t"
+    assert config["names"] == ["id", "utterance", "program"]
+    assert [one["path"] for one in config["data_files"]] == [f"{part}.tsv" for part in PARTS]
+
+
+def test_the_manifest_counts_what_the_parts_hold(tmp_path):
+    _, found = split(tmp_path, families(200))
+    told = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    for name, some in found.items():
+        counts = told["parts"][name]
+        assert counts["rows"] == len(some)
+        assert sum(counts["classes"].values()) == len(some)
+        assert counts["classes"]["primitive"] == sum(len(r["functions"]) == 1 for r in some)
+        assert counts["traits"]["monitors"] == sum("monitor (" in r["program"] for r in some)
+        assert counts["function_combinations"] == len(
+            {tuple(sorted(set(r["functions"]))) for r in some}
+        )
+
+
+# ------------------------------------------------------------------------------ keys and traits
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (f"now => {LAMP} param:n:Number = 5", f"now => {LAMP} param:n:Number = NUMBER_0"),
+        (
+            f'now => {LAMP} param:t:String = " a " param:u:String = " b "',
+            f'now => {LAMP} param:t:String = QUOTED_STRING_1 param:u:String = " x y "',
+        ),
+        (
+            f'now => {LAMP} param:t:Entity(tt:contact) = null " ann " ^^tt:contact',
+            f'now => {LAMP} param:t:Entity(tt:contact) = " bob b " ^^tt:contact id:bob',
+        ),
+        (
+            f"now => {LAMP} param:d:Measure(m) = 6 unit:ft 3 unit:in",
+            f"now => {LAMP} param:d:Measure(m) = MEASURE_m_0",
+        ),
+    ],
+)
+def test_programs_that_differ_in_values_only_have_one_key(first, second):
+    assert program_key(first) == program_key(second)
+
+
+def test_words_of_the_language_stay_in_the_key():
+    on, off = (f"now => {LAMP} param:p:Enum(on,off) = enum:{x}" for x in ("on", "off"))
+    assert program_key(on) != program_key(off)
+    filters = [f"now => ( {SHOP} ) filter param:n:Number {op} 3 => notify" for op in "<>"]
+    assert len(set(map(program_key, filters))) == 2
+
+
+@pytest.mark.parametrize(
+    ("program", "group", "traits"),
+    [
+        (f"now => {SHOP} => notify", "primitive", []),
+        (
+            f"attimer time = time:8:30:00 => ( {SHOP} ) filter param:n:Number > 3 => notify",
+            "primitive + filters",
+            ["filters", "timers"],
+        ),
+        (
+            f"timer base = now , interval = 1 unit:h => {LAMP} param:n:Number = 3",
+            "primitive",
+            ["timers"],
+        ),
+        (
+            f"monitor ( {SHOP} ) => {LAMP} on param:n:Number = param:m:Number",
+            "compound + parameter passing",
+            ["parameter passing", "monitors"],
+        ),
+        (
+            f"edge ( monitor ( {SHOP} ) ) on param:n:Number > 3 => {LAMP}",
+            "compound + filters",
+            ["filters", "monitors"],
+        ),
+        (
+            f"now => ( {SHOP} ) filter param:n:Number > 3 => {LAMP} on param:n:Number = "
+            "param:m:Number",
+            "compound + parameter passing + filters",
+            ["filters", "parameter passing"],
+        ),
+        (
+            f'now => {LAMP} param:t:String = " a filter = param: monitor ( timer "',
+            "primitive",
+            [],
+        ),
+        (f"now => aggregate count of ( {SHOP} ) => notify", "primitive", ["aggregation"]),
+    ],
+)
+def test_traits_are_read_off_the_tokens(program, group, traits):
+    bits = traits_of(program, functions_in(program))
+    assert CLASSES[class_of(bits)][1] == group
+    assert [name for bit, name in TRAITS if bits & bit] == traits

@@ -1,0 +1,132 @@
+"""The nearest sentence, and the rows that Wang et al. would have trained on."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.evaluate.baseline import NearestNeighbour, Wang, align_placeholders, wang_rows
+from genie_dp.records import Example
+
+ROWS = [
+    Example("a", "add NUMBER_0 and NUMBER_1", "( add NUMBER_0 NUMBER_1 )"),
+    Example("b", "open the door", "( open door )"),
+    Example("c", "open the window", "( open window )"),
+    Example("d", "open the blue window", "( open blue )"),
+]
+
+
+def programs(found):
+    return [guess.program for guess in found[0]]
+
+
+def test_a_training_sentence_is_nearest_to_itself_and_sure_of_it():
+    found = NearestNeighbour(ROWS).predict([row.utterance for row in ROWS])
+    assert [guesses[0].program for guesses in found] == [row.program for row in ROWS]
+    assert all(guesses[0].confidence > 0.999 for guesses in found)
+
+
+def test_rare_words_weigh_more():
+    found = NearestNeighbour(ROWS, best=3).predict(["please open the blue door now"])
+    assert programs(found)[0] in ("( open blue )", "( open door )")
+    assert NearestNeighbour(ROWS).predict(["the door"])[0][0].program == "( open door )"
+
+
+def test_the_list_has_different_programs_and_falling_confidences():
+    found = NearestNeighbour([*ROWS, *ROWS], best=3).predict(["open the window"])
+    assert len(set(programs(found))) == 3
+    confidences = [guess.confidence for guess in found[0]]
+    assert confidences == sorted(confidences, reverse=True)
+
+
+def test_a_sentence_of_unknown_words_is_not_answered():
+    assert NearestNeighbour(ROWS).predict(["quantum entropy"]) == [[]]
+
+
+def test_the_order_of_training_rows_is_of_no_account():
+    same = [Example(str(k), "do it", f"( do {k} )") for k in range(5)]
+    asked = ["do it", "open it", "NUMBER_3"]
+    assert NearestNeighbour(same + ROWS).predict(asked) == NearestNeighbour(
+        ROWS[::-1] + same[::-1]
+    ).predict(asked)
+
+
+def test_of_sentences_as_near_the_more_frequent_program_is_taken():
+    rows = [
+        Example(str(k), "do it", program) for k, program in enumerate(["( a )", *["( b )"] * 2])
+    ]
+    assert programs(NearestNeighbour(rows, best=2).predict(["do it"])) == ["( b )", "( a )"]
+
+
+@given(st.permutations(["NUMBER_0", "NUMBER_1", "NUMBER_2", "DATE_0", "DATE_1"]))
+def test_placeholders_get_the_numbers_of_the_sentence(order):
+    said = "NUMBER_0 NUMBER_1 NUMBER_2 DATE_0 DATE_1"
+    assert align_placeholders(said, said, said) == said
+    moved = align_placeholders(said, said, " ".join(order)).split()
+    assert moved[:3] == [word for word in order if word.startswith("NUMBER")]
+    assert moved[3:] == [word for word in order if word.startswith("DATE")]
+
+
+def test_placeholders_of_one_sort_do_not_touch_others():
+    program = "param:a = GENERIC_ENTITY_tt:contact_0 NUMBER_0 PHONE_NUMBER_0 NUMBER_01"
+    said = "GENERIC_ENTITY_tt:contact_0 NUMBER_0 PHONE_NUMBER_0"
+    wanted = "GENERIC_ENTITY_tt:contact_1 NUMBER_4"
+    assert align_placeholders(program, said, wanted) == (
+        "param:a = GENERIC_ENTITY_tt:contact_1 NUMBER_4 PHONE_NUMBER_0 NUMBER_01"
+    )
+
+
+def made(id, derivation, program="now => @com.x.f", source="paraphrase", functions=("@com.x.f",)):
+    return Example(
+        id, id, program, source=source, derivation=tuple(derivation.split()), functions=functions
+    )
+
+
+BOTH = "now => @com.x.f => @com.x.g"
+WANG = [
+    made("synthetic", "command com.x.VP.1", source="synthetic"),
+    made("augmented", "command com.x.VP.1", source="augmented"),
+    made("first", "command com.x.VP.1"),
+    made("again", "command com.x.VP.1"),
+    made("other construct", "please command com.x.VP.1"),
+    made("other primitive", "command com.x.VP.2"),
+    made("compound", "and com.x.VP.1 com.x.VP.7", BOTH, functions=("@com.x.f", "@com.x.g")),
+    made(
+        "compound by other", "and com.x.VP.2 com.x.VP.7", BOTH, functions=("@com.x.f", "@com.x.g")
+    ),
+]
+
+
+def kept(**settings):
+    return [row.id for row in wang_rows(lambda: WANG, Wang(**settings))]
+
+
+def test_wang_keeps_paraphrases_of_one_canonical_sentence():
+    assert kept() == ["first", "again", "compound"]
+
+
+def test_each_part_of_the_methodology_can_be_left_out():
+    assert kept(one_template=False) == [row.id for row in WANG[2:]]
+    assert kept(no_expansion=False) == ["augmented", "first", "again", "compound"]
+    assert kept(paraphrases_only=False) == ["synthetic", "first", "again", "compound"]
+
+
+def test_copies_of_synthesized_sentences_are_no_paraphrases():
+    copies = [
+        replace(made(f"copy of {id}", "command com.x.VP.1", source="augmented"), parent=id)
+        for id in ("synthetic", "first")
+    ]
+    rows = [*copies, *WANG]
+    found = [row.id for row in wang_rows(lambda: rows, Wang(no_expansion=False))]
+    assert found == ["copy of first", "augmented", "first", "again", "compound"]
+    everything = wang_rows(lambda: rows, Wang(paraphrases_only=False, no_expansion=False))
+    assert {row.id for row in copies} <= {row.id for row in everything}
+
+
+def test_templates_of_compound_commands_count_for_the_function_of_their_skill():
+    rows = [
+        made(str(k), f"and com.x.VP.{k // 2} com.y.NP.1", BOTH.replace("com.x.g", "com.y.g"),
+             functions=("@com.x.f", "@com.y.g"))
+        for k in range(5)
+    ]  # fmt: skip
+    assert {row.derivation[1] for row in wang_rows(lambda: rows)} == {"com.x.VP.0"}

@@ -1,0 +1,160 @@
+"""Laws of the automaton for S-expressions."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.languages.sexpr.declarations import read_declarations
+from genie_dp.languages.sexpr.decoding import SexprGrammar, SexprLimits
+from tests.languages.thingtalk.decoding.decoding_walks import along, is_accepted, random_program
+
+CAKES = (
+    "( ORDER ( CAKE ( NUMBER 2 ) ( SIZE LARGE ) ( TOPPING PLUM ) ) ( TEA ( SIZE SMALL ) ) )",
+    "( ORDER ( CAKE ( NUMBER NUMBER_0 ) ( TOPPING NUT ) ( TOPPING PLUM ) ) )",
+    '( ORDER ( CAKE ( NUMBER 1 ) ( NAME " best wishes " ) ) )',
+)
+DECLARED = read_declarations(
+    "unordered ORDER CAKE; node ORDER = (CAKE)* (TEA)*; node CAKE = (NUMBER) (SIZE)? (TOPPING)* "
+    "(NAME)?; node TEA = (SIZE); node NUMBER = Number; node SIZE = Atom; node TOPPING = Atom; "
+    "node NAME = String;"
+)
+ORDERED = read_declarations("node F = (A)* (B) (C)+; node A = Atom; node B = Atom; node C = Any;")
+SPANS = (
+    "[ IN:REMIND [ SL:WHO me ] [ SL:TODO buy milk ] ]",
+    "[ IN:REMIND [ SL:TODO [ IN:CALL [ SL:WHO mum ] ] ] [ SL:TIME at 5 ] ]",
+)
+CALLS = ("( call f ( call g ( string x ) ) en.b )", "( call g ( ( lambda s ( var s ) ) en.b ) )")
+SENTENCE = ["please", "remind", "me", "to", "call", "mum", "at", "5", "or", "NUMBER_0"]
+WHOLE = read_declarations(
+    "node IN:REMIND = [SL:WHO] | [SL:TODO] | [SL:TIME]*; node IN:CALL = [SL:WHO]?; "
+    "node SL:WHO = Atom+; node SL:TODO = [IN:CALL] | Atom+; node SL:TIME = Atom*; "
+    "node SL:SOON = ; program [IN:REMIND] | [IN:CALL];"
+)
+ROUND = read_declarations(
+    "node PLAN = (DAY) (WHERE)? Any; node DAY = Date | MONDAY; node WHERE = String (NEAR)*; "
+    "node NEAR = Number Atom; program (PLAN);"
+)
+GRAMMARS = {
+    "cakes": (CAKES, None),
+    "declared": (CAKES, DECLARED),
+    "ordered": (("( F ( A x ) ( A y ) ( B z ) ( C x ) ( C ( B y ) ) )",), ORDERED),
+    "spans": (SPANS, None),
+    "calls": (CALLS, read_declarations("apply call;")),
+    "whole": (SPANS[:1], WHOLE),
+    "whole, without programs": ((), WHOLE),
+    "whole, with round brackets": (("( PLAN ( DAY MONDAY ) 3 )",), ROUND),
+}
+# The most that these grammars need to close a program: eight levels of the dearest node.
+CLOSING = 120
+
+
+def grammar(name):
+    texts, declared = GRAMMARS[name]
+    return SexprGrammar(declared, texts=texts, limits=SexprLimits(tokens=40, nesting=6))
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+def test_every_program_that_was_learned_from_is_accepted(name):
+    texts, _ = GRAMMARS[name]
+    for text in texts:
+        words = text.replace("NUMBER_0", "number NUMBER_0").split(" ")
+        sentence = [word for word in words if word not in "()[]"]
+        assert is_accepted(grammar(name), sentence, text), text
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@given(rng=st.randoms(use_true_random=False))
+def test_every_walk_ends_in_a_program_that_fits_the_declarations(name, rng):
+    _, declared = GRAMMARS[name]
+    sexpr = get_language("sexpr")
+    text = " ".join(random_program(grammar(name), SENTENCE, rng, most=400, deep=False))
+    assert not sexpr.check(sexpr.from_tokens(text), declared), text
+
+
+@pytest.mark.parametrize("name", GRAMMARS)
+@given(rng=st.randoms(use_true_random=False), begun=st.integers(0, 40))
+def test_a_walk_can_be_brought_to_its_end_anywhere(name, rng, begun):
+    _, declared = GRAMMARS[name]
+    sexpr = get_language("sexpr")
+    tokens = random_program(
+        grammar(name), SENTENCE, rng, most=begun + CLOSING, deep=False, closing=begun
+    )
+    assert not sexpr.check(sexpr.from_tokens(" ".join(tokens)), declared), tokens
+
+
+def test_new_combinations_of_known_nodes_are_accepted():
+    new = "( ORDER ( TEA ( SIZE LARGE ) ) ( CAKE ( NUMBER 5 ) ( TOPPING PLUM ) ( TOPPING NUT ) ) )"
+    assert is_accepted(grammar("cakes"), SENTENCE, new)
+
+
+@pytest.mark.parametrize(
+    ("name", "program"),
+    [
+        ("whole", "[ IN:CALL [ SL:WHO mum ] ]"),
+        ("whole", "[ IN:REMIND [ SL:TIME at 5 ] [ SL:TODO [ IN:CALL ] call mum ] ]"),
+        ("whole, without programs", SPANS[1]),
+        ("whole, with round brackets", '( PLAN ( DAY DATE_0 ) ( WHERE " mum " ( NEAR 5 x ) ) x )'),
+        ("whole, with round brackets", "( PLAN ( DAY MONDAY ) ( NEAR NUMBER_0 x ) )"),
+    ],
+)
+def test_where_programs_are_declared_they_need_not_have_been_seen(name, program):
+    texts, declared = GRAMMARS[name]
+    # A symbol that any program has may be any symbol.
+    learned = texts if "[" in program else (*texts, "( PLAN ( DAY MONDAY ) x )")
+    found = SexprGrammar(declared, texts=learned, limits=SexprLimits(tokens=40, nesting=6))
+    assert is_accepted(found, [*SENTENCE, "DATE_0"], program)
+    assert not get_language("sexpr").check(get_language("sexpr").from_tokens(program), declared)
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong"),
+    [
+        ("cakes", "( ORDER ( TEA ( TOPPING PLUM ) ) )"),
+        ("cakes", "( ORDER ( CAKE ( NUMBER 7 ) ( SIZE LARGE ) ) )"),
+        ("cakes", "( ORDER ( CAKE ( SIZE PLUM ) ( NUMBER 1 ) ) )"),
+        ("cakes", '( ORDER ( CAKE ( NUMBER 1 ) ( NAME " remind mum " ) ) )'),
+        ("declared", "( ORDER ( CAKE ( SIZE LARGE ) ( TOPPING NUT ) ) )"),
+        ("declared", "( ORDER ( CAKE ( NUMBER 1 ) ( SIZE LARGE ) ( SIZE LARGE ) ) )"),
+        ("ordered", "( F ( B z ) ( A x ) ( C x ) )"),
+        ("whole", "[ SL:WHO mum ]"),
+        ("whole", "[ IN:CALL [ SL:WHO mum ] [ SL:WHO me ] ]"),
+        ("whole", "[ IN:REMIND [ SL:SOON ] ]"),
+        ("whole, with round brackets", "( PLAN ( DAY 5 ) 3 )"),
+        ("spans", "[ IN:REMIND [ SL:TODO call at ] ]"),
+        ("spans", "[ IN:REMIND [ SL:TODO call dad ] ]"),
+        ("spans", "[ IN:REMIND [ SL:WHO me ]"),
+        ("calls", "( call f ( string x ) )"),
+    ],
+)
+def test_programs_of_other_shapes_are_refused(name, wrong):
+    assert not is_accepted(grammar(name), SENTENCE, wrong)
+
+
+def test_what_a_sentence_cannot_fill_is_not_begun():
+    only_numbers = SexprGrammar(None, texts=["( P ( N NUMBER_0 ) )", "( P ( S ALL ) )"])
+    assert along(only_numbers, ["two"], "( P (").allowed.fixed == {"S"}
+    assert along(only_numbers, ["NUMBER_0"], "( P (").allowed.fixed == {"N", "S"}
+
+
+def test_a_sentence_with_nothing_to_copy_is_an_error_where_all_programs_copy():
+    with pytest.raises(GenieError, match="L012"):
+        SexprGrammar(None, texts=["( P NUMBER_0 )"]).begin(["hello"])
+
+
+def test_without_programs_there_is_no_grammar():
+    with pytest.raises(GenieError, match="L011"):
+        get_language("sexpr").decoding_grammar(None)
+
+
+def test_equal_places_have_one_set_of_tokens():
+    found = grammar("cakes")
+    for seed in range(20):
+        words = random_program(found, SENTENCE, Random(seed), most=400, deep=False)
+        one, other = found.begin(SENTENCE), found.begin(SENTENCE)
+        for word in words:
+            assert one.allowed.fixed is other.allowed.fixed
+            one, other = one.then(word), other.then(word)

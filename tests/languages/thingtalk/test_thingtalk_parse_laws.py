@@ -1,0 +1,364 @@
+"""Laws of reading and printing ThingTalk, over random trees."""
+
+import logging
+from dataclasses import fields, is_dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from importlib.resources import files
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lark import Lark
+
+from genie_dp.errors import GenieError, Span
+from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk.declarations import (
+    Annotation,
+    ClassDef,
+    Dataset,
+    DatasetExample,
+    EntityDecl,
+    FunctionDecl,
+    ImportDecl,
+    ParamDecl,
+)
+from genie_dp.languages.thingtalk.parser import (
+    parse,
+    parse_fragment,
+    parse_library,
+    parse_type,
+)
+from genie_dp.languages.thingtalk.render import render, render_type
+from genie_dp.languages.types import BASICS, UNITS, Array, Entity, Enum, Measure, Type
+
+# Most are keywords somewhere: none of them is reserved.
+WORDS = """
+a b_1 size title query count time filter on of join and or source base interval is notify agg
+contains edge monitor timer attimer new enum in out list class extends import x
+"""
+NAMES = st.sampled_from(WORDS.split())
+CLASSES = st.sampled_from(["com.x", "org.a-b.query", "light", "security-camera"])
+KINDS = st.sampled_from(["tt:username", "com.x-y.z:song"])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+DECIMALS = st.decimals(-1000, 1000, places=2, allow_nan=False)
+TIME_UNITS = st.sampled_from([unit for unit, base in UNITS.items() if base == "ms"])
+
+
+def degrees(most: int) -> st.SearchStrategy[Decimal]:
+    """Make latitudes or longitudes."""
+    return st.decimals(-most, most, places=2)
+
+
+def measures(units: st.SearchStrategy[str]) -> st.SearchStrategy[ast.MeasureValue]:
+    """Make measures of one or more parts, all of one dimension."""
+
+    def of(unit: str) -> st.SearchStrategy[ast.MeasureValue]:
+        alike = st.sampled_from([u for u, base in UNITS.items() if base == UNITS[unit]])
+        parts = st.lists(st.tuples(DECIMALS, alike), min_size=1, max_size=3)
+        return parts.map(lambda found: ast.MeasureValue(tuple(found)))
+
+    return units.flatmap(of)
+
+
+SLOTS = st.sampled_from(["NUMBER_0", "DATE_1", "GENERIC_ENTITY_com.x:song_2", "MEASURE_C_0"])
+REFERENCES = st.one_of(NAMES.map(ast.VarRef), SLOTS.map(ast.SlotValue), st.builds(ast.Undefined))
+DATES = st.one_of(
+    st.dates(date(1900, 1, 1)).map(lambda d: ast.DateValue(d.isoformat())),
+    st.datetimes(datetime(1900, 1, 1)).map(lambda d: ast.DateValue(d.isoformat())),
+    st.builds(ast.DateNow),
+    st.builds(ast.DateEdge, st.sampled_from(["start_of", "end_of"]), TIME_UNITS),
+    st.builds(ast.ContextValue, st.lists(NAMES, min_size=1, max_size=3).map(tuple)),
+    REFERENCES,
+)
+MOVED = st.recursive(
+    DATES,
+    lambda base: st.builds(
+        ast.DateOffset, base, st.sampled_from("+-"), measures(TIME_UNITS) | REFERENCES
+    ),
+    max_leaves=3,
+)
+SCALARS = st.one_of(
+    TEXTS.map(ast.StringValue),
+    DECIMALS.map(ast.NumberValue),
+    st.booleans().map(ast.BooleanValue),
+    NAMES.map(ast.EnumValue),
+    measures(st.sampled_from(list(UNITS))),
+    st.builds(ast.CurrencyValue, DECIMALS, st.sampled_from(["usd", "eur"])),
+    st.builds(ast.TimeValue, st.integers(0, 23), st.integers(0, 59), st.integers(0, 59)),
+    st.builds(ast.LocationValue, degrees(90), degrees(180), st.none() | TEXTS),
+    st.builds(ast.EntityValue, st.none() | TEXTS, KINDS, st.none() | TEXTS),
+    st.builds(ast.EventValue),
+    MOVED,
+)
+VALUES = SCALARS | st.lists(SCALARS, max_size=3).map(lambda items: ast.ArrayValue(tuple(items)))
+ARGS = st.lists(st.builds(ast.Arg, NAMES, VALUES), max_size=2).map(tuple)
+PASSING = st.lists(st.builds(ast.Arg, NAMES, NAMES.map(ast.VarRef)), max_size=2).map(tuple)
+CALLS = st.builds(
+    ast.Call,
+    st.builds(ast.Selector, CLASSES, st.just(()) | ARGS),
+    NAMES,
+    ARGS,
+)
+
+
+def several(kind: Any, inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    """Make an And or Or of two or three."""
+    return st.lists(inner, min_size=2, max_size=3).map(lambda items: kind(tuple(items)))
+
+
+PREDICATES = st.recursive(
+    st.one_of(
+        st.builds(ast.TrueP),
+        st.builds(ast.FalseP),
+        st.builds(ast.Atom, NAMES, st.sampled_from(ast.OPERATORS), VALUES),
+    ),
+    lambda inner: st.one_of(
+        st.builds(ast.Not, inner),
+        several(ast.And, inner),
+        several(ast.Or, inner),
+        st.builds(ast.GetPredicate, CALLS, inner),
+    ),
+    max_leaves=4,
+)
+QUERIES = st.recursive(
+    CALLS,
+    lambda inner: st.one_of(
+        st.builds(ast.Filter, inner, PREDICATES),
+        st.builds(ast.Join, inner, inner, PASSING),
+        st.builds(ast.Aggregate, st.sampled_from(["max", "min", "sum", "avg"]), NAMES, inner),
+        st.builds(ast.Aggregate, st.just("count"), st.none(), inner),
+    ),
+    max_leaves=3,
+)
+STREAMS = st.recursive(
+    st.one_of(
+        st.builds(ast.AtTimer, VALUES),
+        st.builds(ast.Timer, VALUES, VALUES),
+        st.builds(ast.Monitor, QUERIES, st.lists(NAMES, max_size=3).map(tuple)),
+    ),
+    lambda inner: st.one_of(
+        st.builds(ast.Edge, inner, PREDICATES),
+        st.builds(ast.StreamFilter, inner, PREDICATES),
+        st.builds(ast.StreamJoin, inner, QUERIES, PASSING),
+    ),
+    max_leaves=2,
+)
+ACTIONS = st.builds(ast.Notify) | CALLS
+RULES = st.builds(ast.Rule, st.none() | STREAMS, st.none() | QUERIES, ACTIONS)
+PROGRAMS = st.lists(RULES, min_size=1, max_size=2).map(lambda rules: ast.Program(tuple(rules)))
+ALLOWED = st.one_of(
+    st.builds(ast.PolicyFunction, CLASSES, NAMES, PREDICATES),
+    st.builds(ast.PolicyFunction, CLASSES, st.none(), st.builds(ast.TrueP)),
+    st.builds(ast.PolicyFunction, st.none(), st.none(), st.builds(ast.TrueP)),
+)
+POLICIES = st.builds(ast.Policy, PREDICATES, st.none() | ALLOWED, ALLOWED) | st.builds(
+    ast.Policy, PREDICATES, ALLOWED, st.none()
+)
+TYPES: st.SearchStrategy[Type] = st.recursive(
+    st.one_of(
+        st.sampled_from(list(BASICS.values())),
+        st.sampled_from(list(UNITS)).map(Measure),
+        KINDS.map(Entity),
+        st.lists(NAMES, min_size=1, max_size=3).map(lambda names: Enum(tuple(names))),
+    ),
+    lambda inner: inner.map(Array),
+    max_leaves=2,
+)
+PARAMETERS = st.lists(st.tuples(NAMES, TYPES), max_size=2).map(tuple)
+DATA = st.recursive(
+    st.one_of(
+        st.none(),
+        TEXTS,
+        st.booleans(),
+        DECIMALS,
+        NAMES.map(ast.EnumValue),
+        st.builds(ast.MeasureValue, st.tuples(st.tuples(DECIMALS, TIME_UNITS))),
+        st.builds(ast.EntityValue, st.none() | TEXTS, KINDS, st.none() | TEXTS),
+        st.builds(ast.Undefined),
+        st.dictionaries(NAMES, TYPES, min_size=1, max_size=2),
+    ),
+    lambda inner: (
+        st.lists(inner, max_size=2).map(tuple) | st.dictionaries(NAMES, inner, max_size=2)
+    ),
+    max_leaves=3,
+)
+ANNOTATIONS = st.lists(st.builds(Annotation, NAMES, DATA, st.booleans()), max_size=2).map(tuple)
+FUNCTIONS = st.builds(
+    FunctionDecl,
+    kind=st.sampled_from(["query", "action"]),
+    name=NAMES,
+    params=st.lists(
+        st.builds(
+            ParamDecl,
+            NAMES,
+            st.sampled_from(["in req", "in opt", "out"]),
+            TYPES,
+            ANNOTATIONS,
+        ),
+        max_size=3,
+    ).map(tuple),
+    is_monitorable=st.booleans(),
+    is_list=st.booleans(),
+    extends=st.lists(NAMES, max_size=2).map(tuple),
+    annotations=ANNOTATIONS,
+)
+CLASS_DEFS = st.builds(
+    ClassDef,
+    name=CLASSES,
+    extends=st.lists(CLASSES, max_size=2).map(tuple),
+    is_abstract=st.booleans(),
+    imports=st.lists(
+        st.builds(
+            ImportDecl,
+            st.lists(NAMES, min_size=1, max_size=2).map(tuple),
+            CLASSES,
+            st.lists(st.tuples(NAMES, DATA), max_size=1).map(tuple),
+        ),
+        max_size=1,
+    ).map(tuple),
+    entities=st.lists(
+        st.builds(
+            EntityDecl,
+            NAMES,
+            st.lists(NAMES | KINDS, max_size=2).map(tuple),
+            ANNOTATIONS,
+        ),
+        max_size=1,
+    ).map(tuple),
+    functions=st.lists(FUNCTIONS, max_size=2).map(tuple),
+    annotations=ANNOTATIONS,
+)
+BODIES = st.one_of(
+    st.tuples(st.just("query"), QUERIES),
+    st.tuples(st.just("stream"), STREAMS),
+    st.tuples(st.just("action"), ACTIONS),
+    st.tuples(st.just("program"), PROGRAMS),
+)
+EXAMPLES = st.builds(
+    lambda body, parameters, utterances: DatasetExample(
+        *(body[0], parameters, body[1], utterances)
+    ),
+    BODIES,
+    PARAMETERS,
+    st.lists(TEXTS, max_size=2).map(tuple),
+)
+DATASETS = st.builds(Dataset, CLASSES, st.none() | TEXTS, st.lists(EXAMPLES, max_size=2).map(tuple))
+FRAGMENTS = st.builds(
+    ast.Lambda,
+    PARAMETERS,
+    st.one_of(
+        QUERIES,
+        STREAMS,
+        ACTIONS,
+        PREDICATES,
+        # A lone `true` is a predicate, a lone name may be a word such as `notify`; a lone list of
+        # a measure's parts is a value like any other.
+        VALUES.filter(lambda value: not isinstance(value, ast.BooleanValue | ast.VarRef)),
+        PROGRAMS,
+        POLICIES,
+        st.builds(ast.Projection, QUERIES, NAMES),
+    ),
+)
+
+
+@given(PROGRAMS | POLICIES)
+def test_reading_a_printed_program_gives_the_program(program: ast.Program | ast.Policy) -> None:
+    assert parse(render(program)) == program
+
+
+@given(FRAGMENTS)
+def test_reading_a_printed_body_gives_the_body(fragment: ast.Lambda) -> None:
+    assert parse_fragment(render(fragment), {}) == fragment
+
+
+@given(st.lists(CLASS_DEFS | DATASETS, max_size=2))
+def test_reading_a_printed_skill_gives_the_skill(
+    library: list[ClassDef | Dataset],
+) -> None:
+    text = "\n".join(render(item) for item in library)
+    assert parse_library(text, file="skill.tt") == tuple(library)
+
+
+@given(TYPES)
+def test_reading_a_printed_type_gives_the_type(type_: Type) -> None:
+    assert parse_type(render_type(type_)) == type_
+
+
+@given(PROGRAMS | POLICIES)
+def test_every_node_lies_within_its_parent(program: ast.Program | ast.Policy) -> None:
+    _check_places(parse(render(program)))
+
+
+def _check_places(node: Any) -> None:
+    assert isinstance(node.span, Span), node
+    for child in _children(node):
+        assert _starts(node.span) <= _starts(child.span), (node, child)
+        assert _ends(child.span) <= _ends(node.span), (node, child)
+        _check_places(child)
+    for place in _places_of_names(node):
+        assert _starts(node.span) <= _starts(place) < _ends(place) <= _ends(node.span), node
+
+
+def _places_of_names(node: Any) -> list[Span]:
+    match node:
+        case ast.Aggregate(field=str()):
+            return [node.field_span]
+        case ast.Monitor():
+            assert len(node.on_new_spans) == len(node.on_new)
+            return list(node.on_new_spans)
+        case ast.Projection():
+            return [node.output_span]
+        case _:
+            return []
+
+
+def _children(node: Any) -> list[Any]:
+    values = [getattr(node, f.name) for f in fields(node) if f.compare]
+    items = [item for value in values for item in (value if isinstance(value, tuple) else (value,))]
+    return [item for item in items if is_dataclass(item)]
+
+
+def _starts(span: Span) -> tuple[int, int]:
+    return span.line, span.column
+
+
+def _ends(span: Span) -> tuple[int, int]:
+    return span.end_line, span.end_column
+
+
+@given(st.data(), st.lists(CLASS_DEFS | DATASETS, min_size=1, max_size=2))
+def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
+    data: st.DataObject, library: list[ClassDef | Dataset]
+) -> None:
+    text = "\n".join(render(item) for item in library)
+    at = data.draw(st.integers(0, len(text)))
+    damage = data.draw(st.sampled_from(['"', "(", ")", "{", "}", ";", ",", "=", "x", "@", "%"]))
+    end = at + data.draw(st.integers(0, 3))
+    damaged = text[:at] + damage + text[end:]
+    try:
+        parse_library(damaged, file="skill.tt")
+    except GenieError as error:
+        last = damaged.count("\n") + 1
+        spans = [problem.span for problem in error.problems]
+        assert all(span is not None and 1 <= span.line <= last for span in spans)
+
+
+def test_the_grammar_leaves_no_choice_to_the_parser_generator(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    grammar = files("genie_dp.languages.thingtalk") / "grammar.lark"
+    with caplog.at_level(logging.DEBUG, logger="lark"):
+        Lark(
+            grammar.read_text(encoding="utf-8"),
+            parser="lalr",
+            start=["input", "library", "lone_type", "fragment"],
+            debug=True,
+        )
+    assert [r.message for r in caplog.records if "conflict" in r.message] == []
+
+
+def test_decimals_print_without_an_exponent() -> None:
+    assert render(ast.NumberValue(Decimal("1E+3"))) == "1000"
+    assert render(ast.NumberValue(Decimal("1E-3"))) == "0.001"

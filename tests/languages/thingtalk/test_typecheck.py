@@ -1,0 +1,148 @@
+"""The type checker, mistake by mistake."""
+
+import re
+
+import pytest
+
+from genie_dp.languages.thingtalk import ast, typecheck
+from genie_dp.languages.thingtalk.from_tokens import from_tokens
+from genie_dp.languages.thingtalk.parser import parse, parse_fragment
+from genie_dp.languages.thingtalk.tokens import TokenStyle
+from genie_dp.languages.thingtalk.typecheck import check
+from genie_dp.languages.types import NUMBER, STRING
+from tests.golden import cases
+from tests.languages.thingtalk.thingtalk_library import example_library
+
+FILES = ("names", "values", "filters", "constructs", "policies")
+CASES = [case for file in FILES for case in cases(f"typecheck/{file}.txt")]
+TOKEN_CASES = cases("typecheck/tokens.txt")
+
+
+def described(problems):
+    """Return what is shown of problems, with their places."""
+    lines = []
+    for problem in problems:
+        place = f"{problem.span.line}:{problem.span.column}: " if problem.span else ""
+        lines.append(f"{place}{problem.code} {problem.message}")
+        if problem.hint:
+            lines.append(f"  hint: {problem.hint}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_mistakes_of_programs(case, golden):
+    golden(case, described(check(parse(case.input), example_library())))
+
+
+@pytest.mark.parametrize("case", TOKEN_CASES, ids=str)
+def test_mistakes_that_only_the_token_form_can_hold(case, golden):
+    program = from_tokens(case.input, style=TokenStyle(types=False), places=True)
+    golden(case, described(check(program, example_library())))
+
+
+def test_every_documented_code_has_a_case():
+    documented = set(re.findall(r"T0(?:[0-2]\d|4[3-5])", typecheck.__doc__ or ""))
+    shown = set(re.findall(r"T0\d\d", "\n".join(c.expected for c in CASES + TOKEN_CASES)))
+    # No text of a program can hold them: tests below make the trees by hand.
+    by_hand = {"T026", "T028"}
+    assert len(documented) == 31
+    assert documented - by_hand == shown
+
+
+def test_an_output_that_is_called_like_an_enum_value_is_told_apart():
+    program = parse("now => @com.example.mail.send(priority=high)")
+    [problem] = check(program, example_library(), parameters={"high": STRING})
+    assert described([problem]) == (
+        "1:40: T010 expected Enum(low,normal,high) for 'priority', got 'high' of type String\n"
+        "  hint: write enum(high) for the value; outputs of that type: none"
+    )
+
+
+def test_an_unknown_placeholder_is_a_mistake():
+    query = ast.Call(
+        ast.Selector("com.example.mail"), "inbox", (ast.Arg("most", ast.SlotValue("NUMBRE_0")),)
+    )
+    assert [p.code for p in check(query, example_library())] == ["T026"]
+
+
+def test_an_unknown_aggregation_is_a_mistake():
+    inbox = ast.Call(ast.Selector("com.example.mail"), "inbox")
+    (problem,) = check(ast.Aggregate("summ", "size", inbox), example_library())
+    assert (problem.code, problem.hint) == ("T028", "did you mean 'sum'?")
+
+
+def test_every_mistake_of_a_text_has_its_place():
+    for case in CASES:
+        for problem in check(parse(case.input), example_library()):
+            assert problem.span is not None, case.name
+            assert problem.stage == "type"
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        (r"\(x : Number) -> @com.example.mail.inbox(most = x)", []),
+        (r"\(x : String) -> @com.example.mail.inbox(most = x)", ["T010"]),
+        (r"\(x : String) -> @com.example.mail.send(to = x)", []),
+        (r"\(x : String) -> @com.example.mail.send(to = y)", ["T009"]),
+        (r"\(x : String) -> @com.example.home(name = x).light(level = 1)", []),
+        ("now => @com.example.words.translate(text = $event) => notify", ["T020"]),
+        ("@com.example.words.translate(text = $event)", []),
+        ("monitor (@com.example.mail.inbox() filter subject == $event)", ["T020"]),
+        ("@com.example.mail.inbox() filter sendr == 5", ["T011"]),
+        ("monitor (@com.example.mail.random())", ["T014"]),
+        ("(@com.example.mail.inbox()).sendr", ["T011"]),
+        ("(@com.example.mail.inbox()).sender", []),
+        ("anything == 6ft + 3in", []),
+        ("notify", []),
+        ("$context.location.hme", ["T027"]),
+    ],
+)
+def test_pieces_are_checked_on_their_own(body, codes):
+    problems = check(parse_fragment(body, {}), example_library())
+    assert [p.code for p in problems] == codes
+
+
+@pytest.mark.parametrize(
+    ("body", "codes"),
+    [
+        ("q filter anything == 5", []),
+        ("monitor q on new anything", []),
+        ("now => q => @com.example.mail.send(subject = anything)", []),
+        ("now => q => @com.example.mail.send(subjct = anything)", ["T005"]),
+        ("@com.example.mail.inbox() join q on anything = sender", []),
+        ("@com.example.mail.inbox() join q on anything = sendr", ["T009"]),
+    ],
+)
+def test_nothing_is_known_of_the_outputs_of_a_hole(body, codes):
+    problems = check(parse_fragment(body, {"q": "query"}), example_library())
+    assert [p.code for p in problems] == codes
+
+
+def test_names_may_be_put_in_scope_from_outside():
+    call = parse("now => @com.example.mail.inbox(most = x) => notify").rules[0].query
+    assert check(call, example_library(), parameters={"x": NUMBER}) == []
+    (problem,) = check(call, example_library(), parameters={"x": STRING})
+    assert problem.code == "T010"
+
+
+def test_of_two_calls_on_the_right_the_left_most_without_a_value_takes_what_is_passed():
+    text = (
+        "now => @com.example.words.pictures() join"
+        " (@com.example.home.weather({}) join @com.example.words.day()) on {} => notify"
+    )
+    for args, passing, codes in (
+        ("", "count = picture", ["T010"]),
+        ("", "height = picture", ["T010"]),
+        ("height = 6ft", "height = picture", ["T007"]),
+    ):
+        problems = check(parse(text.format(args, passing)), example_library())
+        assert [p.code for p in problems] == codes
+    twice = (
+        "now => @com.example.mail.inbox() join (@com.example.words.translate({}) join"
+        " @com.example.words.translate({})) on text = subject => notify"
+    )
+    assert check(parse(twice.format("", "")), example_library()) == []
+    assert check(parse(twice.format('text = "a"', "")), example_library()) == []
+    problems = check(parse(twice.format('text = "a"', 'text = "b"')), example_library())
+    assert [p.code for p in problems] == ["T007"]

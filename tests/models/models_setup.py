@@ -1,0 +1,145 @@
+"""Tiny networks, rows and a tiny language for the tests of models/."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from genie_dp.languages.base import Allowed  # noqa: E402
+from genie_dp.models.batches import collate, encode  # noqa: E402
+from genie_dp.models.mixture import (  # noqa: E402
+    PairBatches,  # noqa: E402
+    Part,  # noqa: E402
+)
+from genie_dp.models.seq2seq import build  # noqa: E402
+from genie_dp.models.vocabulary import (  # noqa: E402
+    Pair,  # noqa: E402
+    build_vocabulary,  # noqa: E402
+)
+
+THINGS = ("tea", "milk", "bread", "rice", "salt", "soap", "figs", "oil")
+PAIRS = tuple(
+    Pair.from_text(sentence, program, group=group)
+    for thing in THINGS
+    for sentence, program, group in (
+        (f"buy {thing}", f'now => @shop.buy " {thing} "', "short"),
+        (f"please list all {thing}", f'now => @shop.list " {thing} " => notify', "long"),
+        (f"when {thing} is here buy {thing}", f'when " {thing} " => @shop.buy " {thing} "', "long"),
+    )
+)
+VOCABULARY = build_vocabulary(PAIRS)
+
+SMALL = {
+    "rnn": {"size": 16},
+    "transformer": {"size": 16, "heads": 2, "inner": 32},
+    "mqan": {"embedding": 16, "size": 16, "heads": 2, "inner": 32},
+}
+
+
+def network(architecture, *, vocabulary=VOCABULARY, seed=0, **settings):
+    """Return a small network, drawn from a seed, in evaluation mode."""
+    torch.set_num_threads(1)
+    torch.manual_seed(seed)
+    chosen = {**SMALL.get(architecture, {}), **settings}
+    return build(architecture, vocabulary, chosen)[0].eval()
+
+
+def batch(pairs=PAIRS[:5], *, vocabulary=VOCABULARY):
+    return collate([encode(pair, vocabulary) for pair in pairs], vocabulary)
+
+
+def batches(**options):
+    return PairBatches([Part("all", PAIRS)], VOCABULARY, **{"size": 6, **options})
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """Brackets, at most four deep, around one to six words of the sentence."""
+
+    sentence: tuple[str, ...] = ()
+    depth: int = 0
+    words: int = 0
+    is_closing: bool = False
+
+    vocabulary = frozenset({"(", ")", "stop"})
+
+    def begin(self, sentence):
+        return Brackets(tuple(sentence))
+
+    @property
+    def allowed(self):
+        if self.depth == 0:
+            last = NONE if self.is_closing else LAST
+            return Allowed(last, end=True) if self.words else Allowed(FIRST)
+        if self.words == 6 or (self.words and self.is_closing):
+            return Allowed(CLOSE)
+        inner = INNER if self.words else FIRST
+        deep = (CLOSE if self.words else NONE) if self.depth == 4 else inner
+        return Allowed(deep, copied=frozenset(self.sentence))
+
+    def then(self, token):
+        allowed = self.allowed
+        if token not in allowed.fixed and token not in allowed.copied:
+            raise ValueError(token)
+        depth = self.depth + (token == "(") - (token == ")")
+        words = self.words + (token in self.sentence)
+        return Brackets(self.sentence, depth, words, self.is_closing)
+
+    def closing(self):
+        return replace(self, is_closing=True)
+
+
+FIRST, INNER, CLOSE = frozenset({"("}), frozenset({"(", ")"}), frozenset({")"})
+LAST, NONE = frozenset({"stop"}), frozenset()
+
+
+def accepted(grammar, sentence, tokens):
+    """Tell whether a grammar lets a program be written to its end."""
+    prefix = grammar.begin(sentence)
+    for token in tokens:
+        allowed = prefix.allowed
+        if token not in allowed.fixed and token not in allowed.copied:
+            return False
+        prefix = prefix.then(token)
+    return prefix.allowed.end
+
+
+BRACKETS = build_vocabulary(PAIRS, extra=Brackets.vocabulary)
+
+
+def save_tiny_base(folder, kind):
+    """Write a tiny random BART or T5 with a tokenizer, as the hub has them."""
+    transformers = pytest.importorskip("transformers")
+    tokenizers = pytest.importorskip("tokenizers")
+    letters = {chr(i): i - 32 for i in range(33, 127)}
+    table = {"<pad>": 0, **letters, "</s>": 95, "<unk>": 96}
+    model = tokenizers.models.BPE(table, [], unk_token="<unk>")
+    inner = tokenizers.Tokenizer(model)
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=inner, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    )
+    torch.manual_seed(0)
+    common = {"vocab_size": 97, "d_model": 16, "pad_token_id": 0, "eos_token_id": 95}
+    if kind == "bart":
+        config = transformers.BartConfig(
+            **common,
+            encoder_layers=1,
+            decoder_layers=1,
+            encoder_attention_heads=2,
+            decoder_attention_heads=2,
+            encoder_ffn_dim=32,
+            decoder_ffn_dim=32,
+            max_position_embeddings=64,
+            bos_token_id=95,
+            decoder_start_token_id=95,
+            forced_eos_token_id=None,
+        )
+    else:
+        config = transformers.T5Config(
+            **common, d_kv=8, d_ff=32, num_layers=1, num_heads=2, decoder_start_token_id=0
+        )
+    transformers.AutoModel.from_config(config).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)

@@ -1,0 +1,214 @@
+"""Vocabularies, batches, and the order of rows."""
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.batches import collate, encode  # noqa: E402
+from genie_dp.models.mixture import Chunks, Order, PairBatches, Part, Strategy, strata  # noqa: E402  # noqa: E402
+from genie_dp.models.seq2seq import build  # noqa: E402
+from genie_dp.models.vocabulary import (  # noqa: E402
+    END,
+    PAD,
+    SPECIAL,
+    UNK,
+    Pair,  # noqa: E402
+    Vocabulary,
+    build_vocabulary,
+    ngrams,  # noqa: E402
+)
+from tests.models.models_setup import PAIRS, VOCABULARY, batches  # noqa: E402
+
+WORDS = st.lists(st.sampled_from(["buy", "tea", "quinoa", "@shop.buy", "ñandú", "x"]), max_size=6)
+
+
+def test_only_what_cannot_be_copied_is_generated():
+    assert set(VOCABULARY.words[len(SPECIAL) : VOCABULARY.generated]) == {
+        *('"', "=>", "@shop.buy", "@shop.list", "notify", "now"),
+    }
+
+
+def test_a_token_is_generated_if_it_is_copied_too_rarely():
+    pairs = [Pair.from_text("a b", "a b")] * 8 + [Pair.from_text("b", "a b")] * 2
+    assert build_vocabulary(pairs).words[4:] == ("a", "b")
+    assert build_vocabulary(pairs).generated == 5
+    assert build_vocabulary(pairs, copied=0.8).generated == 4
+    assert build_vocabulary(pairs, extra=["b", "c"]).generated == 7
+
+
+def test_words_seen_once_are_read_as_unknown():
+    assert "quinoa" not in build_vocabulary([Pair.from_text("buy quinoa", "@shop.buy")]).index
+
+
+def test_the_order_of_rows_changes_no_vocabulary():
+    assert build_vocabulary(PAIRS) == build_vocabulary(PAIRS[::-1])
+
+
+def test_a_saved_vocabulary_is_the_same_when_loaded(tmp_path):
+    VOCABULARY.save(tmp_path / "tokenizer.json")
+    assert Vocabulary.load(tmp_path / "tokenizer.json") == VOCABULARY
+
+
+@pytest.mark.parametrize("text", ["", "[]", '{"type": "other"}', '{"type": "genie_dp.Vocabulary"}'])
+def test_a_file_that_is_no_vocabulary_is_refused(tmp_path, text):
+    (tmp_path / "tokenizer.json").write_text(text)
+    with pytest.raises(GenieError, match="M001"):
+        Vocabulary.load(tmp_path / "tokenizer.json")
+
+
+def test_hashes_of_n_grams_stay_the_same():
+    # Saved models depend on these numbers.
+    assert ngrams("tea", 8192) == EXPECTED
+
+
+EXPECTED = (5888, 3412, 3866, 2373, 5559, 5248, 4313, 3965, 1667)
+
+
+@given(sentence=WORDS, program=WORDS)
+def test_what_was_encoded_can_be_read_back(sentence, program):
+    ids = VOCABULARY.write(program, tuple(sentence))
+    for token, extended in zip(program, ids, strict=True):
+        if extended == UNK:
+            assert token not in sentence
+            assert VOCABULARY.generable(token) == UNK
+        else:
+            assert VOCABULARY.token(extended, tuple(sentence)) == token
+
+
+def test_a_batch_is_padded_and_moved_by_one():
+    rows = collate([encode(pair, VOCABULARY) for pair in PAIRS[:3]], VOCABULARY)
+    assert rows.source.lengths.tolist() == [2, 4, 6]
+    assert (rows.source.words[0, 2:] == PAD).all()
+    assert (rows.targets == END).sum(1).tolist() == [1, 1, 1]
+    for inputs, targets in zip(rows.inputs.tolist(), rows.targets.tolist(), strict=True):
+        length = targets.index(END) + 1
+        assert inputs[1:length] == targets[: length - 1]
+        assert set(inputs[length:]) <= {PAD}
+        assert set(targets[length:]) <= {PAD}
+
+
+def test_the_n_grams_of_a_batch_are_those_of_its_words():
+    source = collate([encode(pair, VOCABULARY) for pair in PAIRS[:3]], VOCABULARY).source
+    ends = [*source.offsets[1:].tolist(), len(source.grams)]
+    for row, sentence in enumerate(source.sentences):
+        for place, word in enumerate(sentence):
+            at = int(source.surfaces[row, place])
+            found = source.grams[source.offsets[at] : ends[at]].tolist()
+            assert tuple(found) == ngrams(word, VOCABULARY.buckets)
+
+
+def test_an_epoch_has_every_row_once():
+    found = batches(size=4)
+    seen = [row for number in range(6) for row in found._schedule.batch(number)]
+    assert sorted(seen) == list(range(len(PAIRS)))
+
+
+def test_batches_follow_from_the_seed_and_their_number():
+    ahead, back = batches(seed=3), batches(seed=3)
+    numbers = list(range(12))
+    expected = {n: ahead._schedule.batch(n) for n in numbers}
+    assert {n: back._schedule.batch(n) for n in reversed(numbers)} == expected
+    assert [batches(seed=4)._schedule.batch(n) for n in numbers] != list(expected.values())
+
+
+def test_processes_share_a_batch_and_know_its_tokens():
+    found = batches(size=4)
+    whole, tokens = found.take(0, 0, 1)
+    parts = [found.take(0, rank, 3) for rank in range(3)]
+    assert {t for _, t in parts} == {tokens} == {float((whole.targets != PAD).sum())}
+    shared = [s for part, _ in parts for s in part.source.sentences]
+    assert sorted(shared) == sorted(whole.source.sentences)
+
+
+def test_a_process_without_rows_takes_part_with_weight_zero():
+    part, _ = batches(size=4).take(0, 4, 5)
+    assert part.weights.tolist() == [0.0]
+
+
+def test_no_rows_are_refused():
+    with pytest.raises(GenieError, match="M004"):
+        PairBatches([Part("none", [])], VOCABULARY)
+
+
+def drawn(parts, strategy, *, chunks=20, size=100):
+    order = Order(strata(parts, strategy), size, strategy, 0)
+    return np.concatenate([order.rows_of(number) for number in range(chunks)])
+
+
+def rows_of(name, number, **more):
+    return Part(
+        name, [Pair.from_text(f"{name} {i}", "x " * (i + 1)) for i in range(number)], **more
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"parts": [Part("all", PAIRS, 0.0), Part("more", PAIRS, 0.0)]},
+        {"parts": [Part("all", PAIRS)], "strategy": Strategy({"short": 0.0, "long": 0.0})},
+    ],
+)
+def test_shares_that_leave_no_rows_are_refused(settings):
+    with pytest.raises(GenieError, match="M004"):
+        PairBatches(vocabulary=VOCABULARY, **settings)
+
+
+@given(
+    st.lists(st.integers(1, 60), min_size=1, max_size=4),
+    st.lists(st.one_of(st.none(), st.floats(0.1, 9)), min_size=4, max_size=4),
+    st.integers(1, 5),
+)
+def test_no_batch_is_empty_or_larger_than_by_its_parts(sizes, ratios, size):
+    parts = [
+        Part(str(n), [Pair.from_text("a", "b")] * n, r) for n, r in zip(sizes, ratios, strict=False)
+    ]
+    lengths = np.ones(sum(sizes), np.int64)
+    made = Chunks(parts, lengths, size, Strategy(), 0)
+    for number in range(2 * made.chunk):
+        assert 1 <= len(made.batch(number)) <= size + len(parts)
+
+
+def test_parts_are_mixed_by_their_ratios():
+    parts = [rows_of("small", 10, ratio=1.0), rows_of("large", 990, ratio=3.0)]
+    found = drawn(parts, Strategy())
+    assert np.mean(found < 10) == pytest.approx(0.25, abs=0.01)
+    # Each of the ten comes as often as the others.
+    assert set(np.bincount(found[found < 10])) == {50}
+
+
+def test_groups_are_mixed_by_their_shares():
+    pairs = [Pair.from_text(str(i), "x", group="rare" if i < 5 else "often") for i in range(100)]
+    found = drawn([Part("all", pairs)], Strategy(groups={"rare": 1.0, "often": 1.0}))
+    assert np.mean(found < 5) == pytest.approx(0.5, abs=0.01)
+    none = drawn([Part("all", pairs)], Strategy(groups={"rare": 0.0}))
+    assert none.min() >= 5
+
+
+def test_a_curriculum_begins_with_the_easiest_rows_and_ends_with_all():
+    parts = [rows_of("all", 500)]
+    strategy = Strategy(curriculum=2.0)
+    order = Order(strata(parts, strategy), 100, strategy, 0)
+    hardest = [int(order.rows_of(number).max()) for number in range(12)]
+    assert hardest[0] < 50
+    assert hardest == sorted(hardest[:10]) + hardest[10:]
+    assert sorted(np.concatenate([order.rows_of(n) for n in range(10, 15)])) == list(range(500))
+
+
+@pytest.mark.parametrize("wrong", [{"easiest": 0.0}, {"curriculum": -1.0}, {"groups": {"a": -0.5}}])
+def test_shares_that_are_none_are_refused(wrong):
+    with pytest.raises(ValueError, match="must"):
+        Strategy(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "hint"),
+    [("rn", {}, "did you mean 'rnn'"), ("rnn", {"sise": 8}, "did you mean 'size'")],
+)
+def test_unknown_architectures_and_settings_are_named(name, settings, hint):
+    with pytest.raises(GenieError, match=hint):
+        build(name, VOCABULARY, settings)

@@ -1,0 +1,276 @@
+"""Training: what it reaches, that it can be repeated, interrupted, resumed and spread."""
+
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.loop import (  # noqa: E402  # noqa: E402
+    MetricsFile,
+    Run,
+    TrainingBudget,  # noqa: E402
+    TrainSettings,
+    Validation,
+    checkpoints,  # noqa: E402
+    read_metrics,
+    tensorboard,
+)
+from genie_dp.models.mixture import (  # noqa: E402
+    PairBatches,  # noqa: E402
+    Part,  # noqa: E402
+)
+from genie_dp.models.processes import Group  # noqa: E402
+from genie_dp.models.saved import weights  # noqa: E402
+from genie_dp.models.search import search  # noqa: E402
+from tests.models.models_setup import PAIRS, VOCABULARY, batches, network  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+SETTINGS = TrainSettings(TrainingBudget(steps=12), rate=1e-2, log_every=4, checkpoint_every=4)
+
+
+def trained(settings=SETTINGS, *, folder=None, architecture="rnn", options=None, **more):
+    model = network(architecture, **(options or {}))
+    run = Run(model, batches(), settings, **more)
+    run.train(folder)
+    return model, run
+
+
+def same(left, right):
+    return left.keys() == right.keys() and all(torch.equal(left[n], right[n]) for n in left)
+
+
+@pytest.mark.parametrize(
+    ("architecture", "expected"), [("rnn", 1.819), ("transformer", 0.886), ("mqan", 1.683)]
+)
+def test_losses_of_a_tiny_run_are_those_of_before(architecture, expected):
+    events = []
+    settings = replace(SETTINGS, budget=TrainingBudget(steps=40))
+    trained(settings, architecture=architecture, listen=events.append)
+    assert [event["step"] for event in events] == list(range(4, 41, 4))
+    assert events[-1]["loss"] == pytest.approx(expected, rel=0.05)
+
+
+def test_a_network_learns_to_copy_a_word_it_has_never_seen():
+    settings = replace(SETTINGS, budget=TrainingBudget(steps=250))
+    model, _ = trained(settings, options={"size": 32})
+    found = search(
+        model, [("buy", "quinoa"), ("when", "soap", "is", "here", "buy", "soap")], VOCABULARY
+    )
+    assert [" ".join(best.tokens) for (best,) in found] == [
+        'now => @shop.buy " quinoa "',
+        'when " soap " => @shop.buy " soap "',
+    ]
+
+
+def test_the_same_seed_gives_the_same_weights_and_another_seed_others():
+    first, again = (weights(trained()[0]) for _ in range(2))
+    other = weights(trained(replace(SETTINGS, seed=1))[0])
+    assert same(first, again)
+    assert not same(first, other)
+
+
+def test_accumulated_batches_are_one_larger_batch():
+    quiet = {"dropout": 0.0, "word_dropout": 0.0}
+    whole, halves = network("rnn", **quiet), network("rnn", **quiet)
+    both = PairBatches([Part("all", PAIRS)], VOCABULARY, size=len(PAIRS))
+    parts = PairBatches([Part("all", PAIRS)], VOCABULARY, size=len(PAIRS) // 2)
+    Run(whole, both, replace(SETTINGS, budget=TrainingBudget(steps=3))).train()
+    Run(halves, parts, replace(SETTINGS, budget=TrainingBudget(steps=3), accumulate=2)).train()
+    for name, value in weights(whole).items():
+        torch.testing.assert_close(weights(halves)[name], value, atol=2e-4, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "budget", [TrainingBudget(epochs=1.5), TrainingBudget(seconds=0.2), TrainingBudget(steps=7)]
+)
+def test_training_ends_with_its_budget_and_the_rate_near_zero(budget):
+    _, run = trained(replace(SETTINGS, budget=budget))
+    assert run.progress.used == 1.0
+    if budget.seconds is None:
+        assert run.progress.step == (7 if budget.steps else 6)
+        assert run.optimizer.param_groups[0]["lr"] < SETTINGS.rate / 3
+
+
+def test_training_stops_when_the_score_gets_no_better_and_keeps_the_best_weights():
+    scores = iter([0.1, 0.5, 0.4, 0.3, 0.9])
+    seen = []
+
+    def validate(model):
+        assert not model.training
+        seen.append(weights(model))
+        return Validation(next(scores))
+
+    settings = replace(SETTINGS, budget=TrainingBudget(steps=50), patience=2)
+    model, run = trained(settings, validate=validate)
+    assert (run.progress.step, run.progress.best, run.progress.best_step) == (20, 0.5, 10)
+    assert same(weights(model), {n: seen[1][n].clone() for n in seen[1]})
+
+
+@pytest.mark.parametrize(
+    ("scores", "best", "kept"),
+    [
+        ([0.5, 0.9, 0.85, 0.6, 0.7], 2, 3),  # 0.8 may be 0.9 by chance
+        ([0.5, 0.9, 0.9, 0.6, 0.7], 2, 3),
+        ([1.0, 1.0, 1.0, 1.0, 1.0], 1, 5),
+        ([0.3, 0.85, 0.8, 0.9, 0.7], 4, 4),
+    ],
+)
+def test_of_scores_as_good_as_the_best_the_last_weights_are_kept(scores, best, kept):
+    seen, found = [], iter(scores)
+
+    def validate(model):
+        seen.append({name: x.clone() for name, x in weights(model).items()})
+        return Validation(next(found), 0.1)
+
+    model, run = trained(
+        replace(SETTINGS, budget=TrainingBudget(steps=10), validations=5), validate=validate
+    )
+    assert (run.progress.best, run.progress.best_step) == (max(scores), 2 * best)
+    assert run.progress.kept_step == 2 * kept
+    assert same(weights(model), seen[kept - 1])
+
+
+@pytest.mark.parametrize("rate", [1e6, 1e30])
+def test_training_that_diverges_is_a_mistake(rate):
+    settings = replace(SETTINGS, rate=rate, budget=TrainingBudget(steps=60))
+    with pytest.raises(GenieError, match="M008.*diverged"):
+        trained(settings)
+
+
+def test_checkpoints_of_another_run_are_refused(tmp_path):
+    trained(folder=tmp_path)
+    with pytest.raises(GenieError, match="other settings"):
+        trained(replace(SETTINGS, rate=0.5), folder=tmp_path)
+
+
+def test_a_checkpoint_of_another_number_of_processes_is_refused(tmp_path):
+    trained(folder=tmp_path)
+    together = Run(network("rnn"), batches(), SETTINGS, group=Group(0, 2))
+    with pytest.raises(GenieError, match="M003"):
+        together.resume(tmp_path)
+
+
+def test_only_the_newest_checkpoint_is_kept(tmp_path):
+    trained(folder=tmp_path)
+    assert [path.name for path in checkpoints(tmp_path)] == ["step-00000012"]
+
+
+def test_a_checkpoint_that_cannot_be_read_is_named(tmp_path):
+    trained(folder=tmp_path)
+    (tmp_path / "step-00000012" / "state.safetensors").write_bytes(b"no")
+    with pytest.raises(GenieError, match="M003"):
+        trained(folder=tmp_path)
+
+
+PROGRAM = """
+import os, sys, time
+from dataclasses import replace
+from pathlib import Path
+from tests.models.models_setup import *
+from genie_dp.models.loop import *
+from genie_dp.models.loop import MetricsFile
+from genie_dp.models.processes import join
+from genie_dp.models.saved import weights
+from genie_dp.models.loop import TrainingBudget
+from safetensors.torch import save_file
+folder, steps, hang = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+options = {"dropout": 0.0, "word_dropout": 0.0} if "WORLD_SIZE" in os.environ else {}
+model = network("rnn", **options)
+metrics = MetricsFile(folder / "metrics.jsonl")
+def listen(event):
+    metrics(event)
+    if event["step"] == hang:
+        print("ready", flush=True)
+        time.sleep(600)
+settings = TrainSettings(
+    TrainingBudget(steps=steps), rate=1e-2, log_every=1, checkpoint_every=4, validations=5
+)
+group = join()
+scores = iter(range(100))
+run = Run(model, batches(), settings, listen=listen, group=group,
+          validate=None if steps == 6 else lambda m: Validation(-float(m.loss(batch()).sum())))
+if run.resume(folder / "checkpoints"):
+    metrics.rewind(run.progress.step)
+run.train(folder / "checkpoints")
+if group.rank == 0:
+    save_file(weights(model), str(folder / "end.safetensors"))
+"""
+
+
+def started(folder, steps, hang, **environment):
+    folder.mkdir(exist_ok=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, str(folder), str(steps), str(hang)],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", **environment},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_killed_run_goes_on_to_the_same_weights_bit_for_bit(tmp_path):
+    whole = started(tmp_path / "whole", 15, -1)
+    killed = started(tmp_path / "killed", 15, 11)
+    assert killed.stdout.readline() == "ready\n"
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    killed.stdout.close()
+    assert not (tmp_path / "killed" / "end.safetensors").exists()
+    for run in (whole, started(tmp_path / "killed", 15, -1)):
+        run.communicate()
+        assert run.returncode == 0
+    ends = [load_file(str(tmp_path / name / "end.safetensors")) for name in ("whole", "killed")]
+    assert same(*ends)
+    told = [read_metrics(tmp_path / name / "metrics.jsonl") for name in ("whole", "killed")]
+    for events in told:
+        for event in events:
+            del event["seconds"]
+    assert told[0] == told[1]
+
+
+def test_two_processes_have_the_losses_of_one(tmp_path):
+    alone = started(tmp_path / "alone", 6, -1, WORLD_SIZE="1")
+    place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    both = [started(tmp_path / "both", 6, -1, **place, RANK=str(rank)) for rank in range(2)]
+    for run in (alone, *both):
+        run.communicate()
+        assert run.returncode == 0
+    told = [read_metrics(tmp_path / name / "metrics.jsonl") for name in ("alone", "both")]
+    losses = [[event["loss"] for event in events] for events in told]
+    assert len(losses[0]) == 6
+    assert losses[1] == pytest.approx(losses[0], rel=1e-4)
+
+
+def _free_port():
+    import socket
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def test_the_last_line_of_metrics_may_be_cut_off(tmp_path):
+    file = MetricsFile(tmp_path / "metrics.jsonl")
+    file({"step": 1, "loss": 2.5})
+    with file.path.open("a") as out:
+        out.write('{"step": 2, "lo')
+    assert read_metrics(file.path) == [{"step": 1, "loss": 2.5}]
+
+
+def test_tensorboard_gets_the_numbers(tmp_path):
+    pytest.importorskip("tensorboard")
+    listen = tensorboard(tmp_path)
+    listen({"step": 3, "loss": 1.25})
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    read = EventAccumulator(str(tmp_path)).Reload()
+    assert [(e.step, e.value) for e in read.Scalars("train/loss")] == [(3, 1.25)]

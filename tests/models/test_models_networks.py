@@ -1,0 +1,185 @@
+"""What holds for every network: one contract suite for the protocol Seq2Seq."""
+
+import os
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.saved import SavedModel, load_model, save_model, write_weights  # noqa: E402
+from genie_dp.models.seq2seq import ARCHITECTURES, Seq2Seq, build, take  # noqa: E402
+from genie_dp.models.sizes import SETTINGS  # noqa: E402
+from genie_dp.models.vocabulary import UNK  # noqa: E402
+from tests.models.models_setup import PAIRS, VOCABULARY, batch, network, save_tiny_base  # noqa: E402
+
+KINDS = ("rnn", "rnn fed", "transformer", "mqan", "mqan fed", "bart", "t5", "bart lora", "ensemble")
+
+
+# Two architectures, whose memories and states have different numbers of tensors.
+MEMBERS = [
+    {"architecture": "rnn", "settings": {"size": 16}},
+    {"architecture": "transformer", "settings": {"size": 16, "heads": 2}},
+    {"architecture": "rnn", "settings": {"size": 8, "layers": 1, "language_model": True}},
+]
+
+
+@pytest.fixture(scope="module")
+def bases(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bases")
+    return {kind: save_tiny_base(folder / kind, kind) for kind in ("bart", "t5")}
+
+
+@pytest.fixture(params=KINDS)
+def made(request, bases):
+    """Return the name of an architecture and its settings."""
+    kind, _, more = request.param.partition(" ")
+    if kind in bases:
+        return "pretrained", {"base": bases[kind], "lora_rank": 2 if more else 0}
+    if kind == "ensemble":
+        return kind, {"members": MEMBERS}
+    if more:
+        return kind, {"language_model": 8 if kind == "mqan" else True}
+    return kind, {}
+
+
+@pytest.fixture
+def model(made):
+    return network(made[0], **made[1])
+
+
+def test_every_architecture_is_in_the_suite():
+    assert (
+        set(ARCHITECTURES)
+        == set(SETTINGS)
+        == {"rnn", "transformer", "mqan", "pretrained", "ensemble"}
+    )
+
+
+def test_a_network_has_the_methods_of_the_protocol(model):
+    assert isinstance(model, Seq2Seq)
+
+
+def test_steps_say_what_teacher_forcing_says(model):
+    rows = batch()
+    with torch.no_grad():
+        expected = model.score(rows)
+        memory = model.encode(rows.source)
+        state = model.begin(memory)
+        for t in range(rows.targets.shape[1]):
+            scores, state = model.step(memory, state, rows.inputs[:, t])
+            real = rows.targets[:, t] != 0
+            found = scores.gather(1, rows.targets[:, t, None])[:, 0]
+            torch.testing.assert_close(found[real], expected[real, t], atol=1e-4, rtol=1e-4)
+
+
+def test_probabilities_of_a_step_sum_to_one(model):
+    rows = batch()
+    with torch.no_grad():
+        memory = model.encode(rows.source)
+        scores, _ = model.step(memory, model.begin(memory), rows.inputs[:, 0])
+    assert scores.shape == (5, VOCABULARY.generated + rows.source.words.shape[1])
+    torch.testing.assert_close(scores.exp().sum(1), torch.ones(5), atol=1e-4, rtol=0)
+
+
+def test_a_row_alone_and_in_a_batch_has_the_same_probabilities(model):
+    with torch.no_grad():
+        together = model.score(batch())
+        for place, pair in enumerate(PAIRS[:5]):
+            alone = model.score(batch([pair]))[0]
+            torch.testing.assert_close(together[place, : len(alone)], alone, atol=1e-4, rtol=1e-4)
+
+
+def test_reordered_rows_go_on_as_if_they_had_been_so_from_the_start(model):
+    rows, turned = batch(PAIRS[:3]), torch.tensor([2, 0, 0])
+    with torch.no_grad():
+        memory = model.encode(rows.source)
+        _, state = model.step(memory, model.begin(memory), rows.inputs[:, 0])
+        expected, _ = model.step(memory, state, rows.inputs[:, 1])
+        found, _ = model.step(take(memory, turned), take(state, turned), rows.inputs[turned, 1])
+    torch.testing.assert_close(found, expected[turned], atol=1e-5, rtol=1e-5)
+
+
+def test_losses_are_of_rows_and_have_gradients(model):
+    rows = batch()
+    model.train()
+    losses = model.loss(rows)
+    assert losses.shape == (5,)
+    losses.sum().backward()
+    lost = [n for n, p in model.named_parameters() if p.requires_grad and p.grad is None]
+    # The body keeps tables that nothing here reads: T5's and BART's shared embeddings have a part.
+    assert not [name for name in lost if not name.startswith("body.")]
+
+
+def test_a_target_that_cannot_be_written_is_left_out_of_the_loss(model):
+    rows = batch(PAIRS[:1])
+    before = model.loss(rows)
+    rows.targets[0, 2] = UNK
+    assert float(model.loss(rows)) < float(before)
+
+
+def test_a_saved_network_is_the_same_when_loaded(made, model, tmp_path):
+    settings = build(made[0], VOCABULARY, {**made[1]})[1] if made[0] == "pretrained" else None
+    if settings is None:
+        from tests.models.models_setup import SMALL
+
+        settings = {**SMALL.get(made[0], {}), **made[1]}
+    save_model(SavedModel(model, VOCABULARY, made[0], settings, {"temperature": 2.0}), tmp_path)
+    loaded = load_model(tmp_path)
+    assert loaded.vocabulary == VOCABULARY
+    assert loaded.facts == {"temperature": 2.0}
+    rows = batch()
+    with torch.no_grad():
+        torch.testing.assert_close(loaded.model.score(rows), model.score(rows), atol=0, rtol=0)
+
+
+def test_weights_are_as_readable_as_other_files(tmp_path):
+    other = tmp_path / "other"
+    before = os.umask(0o027)
+    try:
+        other.write_text("")
+        write_weights(torch.nn.Linear(2, 2), tmp_path / "weights")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "weights").stat().st_mode == other.stat().st_mode
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings"),
+    [
+        ("rnn", {"size": 3}),
+        ("rnn", {"size": "big"}),
+        ("rnn", {"size": 8.5}),
+        ("rnn", {"layers": 0}),
+        ("rnn", {"dropout": 2}),
+        ("rnn", {"dropout": -0.1}),
+        ("rnn", {"smoothing": float("nan")}),
+        ("transformer", {"size": 10, "heads": 3}),
+        ("transformer", {"heads": 0}),
+        ("mqan", {"size": -2}),
+        ("mqan", {"question": 5}),
+    ],
+)
+def test_a_value_that_no_network_can_have_is_a_mistake_of_the_settings(architecture, settings):
+    with pytest.raises(GenieError) as error:
+        build(architecture, VOCABULARY, settings)
+    (found,) = error.value.problems
+    assert found.code == "M002"
+    assert next(iter(settings)) in found.message
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+@pytest.mark.parametrize("kind", ["bart", "t5"])
+def test_a_base_in_half_precision_is_learned_from_in_single_precision(tmp_path, kind, rank):
+    transformers = pytest.importorskip("transformers")
+    base = save_tiny_base(tmp_path / "base", kind)
+    half = transformers.AutoModel.from_pretrained(base, dtype=torch.bfloat16)
+    half.save_pretrained(base)
+    model, settings = build("pretrained", VOCABULARY, {"base": base, "lora_rank": rank})
+    model.eval()
+    first = model.loss(batch(PAIRS))
+    first.sum().backward()
+    save_model(SavedModel(model, VOCABULARY, "pretrained", settings, {}), tmp_path / "saved")
+    again = load_model(tmp_path / "saved").model
+    assert {p.dtype for p in (*model.parameters(), *again.parameters())} == {torch.float32}
+    assert torch.allclose(again.loss(batch(PAIRS)), first, atol=1e-5)

@@ -1,0 +1,223 @@
+"""Greedy and beam search, with a grammar and without."""
+
+import math
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from hypothesis import given, settings  # noqa: E402
+from hypothesis import strategies as st  # noqa: E402
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models import constraint as constraint_module  # noqa: E402
+from genie_dp.models.batches import collate, collate_sentences, encode  # noqa: E402
+from genie_dp.models.constraint import Constraint, allowed_ids  # noqa: E402
+from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search  # noqa: E402  # noqa: E402
+from genie_dp.models.vocabulary import (  # noqa: E402
+    PAD,  # noqa: E402
+    Pair,  # noqa: E402
+)
+from tests.models.models_setup import BRACKETS, SMALL, VOCABULARY, Brackets, accepted, network  # noqa: E402
+
+KINDS = tuple(SMALL)
+SENTENCES = [("buy", "tea"), ("please", "list", "all", "quinoa"), ("soap",)]
+SENTENCE = st.lists(st.sampled_from(["tea", "buy", "quinoa", "soap", "x"]), min_size=1, max_size=5)
+NETWORKS = {kind: network(kind, vocabulary=BRACKETS) for kind in KINDS}
+
+
+def found(model, sentences=SENTENCES, *, vocabulary=BRACKETS, grammar=True, **options):
+    constraint = Constraint(Brackets(), vocabulary) if grammar else None
+    chosen = SearchSettings(**{"longest": 12, **options})
+    return search(model, sentences, vocabulary, constraint=constraint, settings=chosen)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beam", [1, 3])
+@settings(max_examples=15)
+@given(sentences=st.lists(SENTENCE.map(tuple), min_size=1, max_size=3))
+def test_what_an_untrained_network_writes_under_a_grammar_is_accepted(kind, beam, sentences):
+    results = found(NETWORKS[kind], sentences, beam=beam)
+    assert len(results) == len(sentences)
+    for sentence, hypotheses in zip(sentences, results, strict=True):
+        assert 1 <= len(hypotheses) <= beam
+        for each in hypotheses:
+            assert accepted(Brackets(), sentence, each.tokens)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_program_that_gets_too_long_is_ended_by_the_grammar(kind):
+    for (best,) in found(NETWORKS[kind], longest=1):
+        assert not best.ended
+        assert best.tokens[0] == "("
+        assert best.tokens[-1] == ")"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_program_that_is_too_unlikely_is_ended_by_the_grammar(kind, beam):
+    free = found(NETWORKS[kind], beam=beam, longest=100)
+    shortened = 0
+    for floor in (-4.0, -12.0, -36.0):
+        closed = found(NETWORKS[kind], beam=beam, longest=100, floor=floor)
+        for sentence, left, right in zip(SENTENCES, closed, free, strict=True):
+            for each in left:
+                assert accepted(Brackets(), sentence, each.tokens)
+                assert each.ended or each.log_probability < floor
+            # What is likely enough stays as it was.
+            likely = [e.tokens for e in right if e.log_probability >= floor]
+            assert [e.tokens for e in left[: len(likely)]] == likely
+            shortened += not left[0].ended and len(left[0].tokens) < len(right[0].tokens)
+    assert shortened
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("grammar", [True, False])
+def test_a_beam_of_one_is_greedy_search(kind, grammar):
+
+    model = NETWORKS[kind]
+    constraint = Constraint(Brackets(), BRACKETS)
+    paths = constraint.begin(SENTENCES) if grammar else None
+    with torch.inference_mode():
+        source = collate_sentences(SENTENCES, BRACKETS)
+        beams = beam(model, source, BRACKETS, paths, SearchSettings(longest=12))
+    for (left,), (right,) in zip(beams, found(model, grammar=grammar), strict=True):
+        assert left.tokens == right.tokens
+        assert left.log_probability == pytest.approx(right.log_probability, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_wide_beam_finds_the_best_of_all_programs(kind):
+    """Brackets of at most six tokens can be counted out."""
+    model, sentence = NETWORKS[kind], ("tea",)
+    every = []
+
+    def walk(prefix, tokens):
+        if prefix.allowed.end:
+            every.append(tokens)
+        if len(tokens) < 5:
+            for token in sorted(prefix.allowed.fixed | prefix.allowed.copied):
+                walk(prefix.then(token), (*tokens, token))
+
+    walk(Brackets().begin(sentence), ())
+    rows = collate([encode(Pair(sentence, p), BRACKETS) for p in every], BRACKETS)
+    with torch.no_grad():
+        scores = model.score(rows).sum(1).tolist()
+    ((best, *_),) = found(model, [sentence], beam=100, longest=6)
+    assert best.log_probability == pytest.approx(max(scores), abs=1e-4)
+    assert best.tokens == every[scores.index(max(scores))]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_hypotheses_are_different_sorted_and_have_the_models_probabilities(kind):
+    model = NETWORKS[kind]
+    for sentence, hypotheses in zip(SENTENCES, found(model, beam=4), strict=True):
+        assert len({each.tokens for each in hypotheses}) == len(hypotheses)
+        values = [each.log_probability for each in hypotheses]
+        assert values == sorted(values, reverse=True)
+        rows = [encode(Pair(sentence, each.tokens), BRACKETS) for each in hypotheses if each.ended]
+        if rows:
+            with torch.no_grad():
+                expected = model.score(collate(rows, BRACKETS)).sum(1).tolist()
+            assert values == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_a_sentence_alone_has_the_program_that_it_has_in_a_batch(beam):
+    together = found(NETWORKS["rnn"], beam=beam)
+    alone = [found(NETWORKS["rnn"], [sentence], beam=beam)[0] for sentence in SENTENCES]
+    assert [[e.tokens for e in row] for row in together] == [
+        [e.tokens for e in row] for row in alone
+    ]
+
+
+def test_no_sentence_has_no_program():
+    assert search(NETWORKS["rnn"], [], BRACKETS) == []
+
+
+def test_an_empty_sentence_has_a_program():
+    model = network("rnn", vocabulary=VOCABULARY)
+    ((best,),) = found(model, [()], vocabulary=VOCABULARY, grammar=False)
+    assert math.isfinite(best.log_probability)
+
+
+def test_without_a_grammar_special_tokens_are_never_written():
+    for kind in KINDS:
+        for (best,) in found(NETWORKS[kind], grammar=False, longest=30):
+            assert not {"<pad>", "<unk>", "<s>", "</s>"}.intersection(best.tokens)
+
+
+def test_a_grammar_that_the_model_cannot_write_is_refused():
+    with pytest.raises(GenieError, match=r"M006.*cannot write 3 tokens.*\(, \), stop"):
+        Constraint(Brackets(), VOCABULARY)
+
+
+def test_rows_of_equal_places_are_made_once_and_allow_nothing_else():
+    constraint = Constraint(Brackets(), BRACKETS)
+    sentence = ("tea", "quinoa")
+    (path,) = constraint.begin([sentence])
+    deeper = path.then(BRACKETS.index["("])
+    inside = deeper.then(BRACKETS.generated + 1)
+    other, same = constraint.begin([("quinoa", "tea"), sentence])
+    assert other.row == path.row != inside.row
+    assert same.then(BRACKETS.index["("]).row == deeper.row
+    rows = allowed_ids([inside, path]).tolist()
+    assert [len(row) for row in rows] == [4, 4]
+    written = [{BRACKETS.token(i, sentence) for i in row if i != PAD} for row in rows]
+    assert written == [{"(", ")", "tea", "quinoa"}, {"("}]
+
+
+def test_a_table_that_is_full_begins_anew(monkeypatch):
+    constraint = Constraint(Brackets(), BRACKETS)
+    before = allowed_ids(constraint.begin([("tea",)]))
+    monkeypatch.setattr(constraint_module, "KEPT", 0)
+    table = constraint.table
+    (path,) = constraint.begin([("tea",)])
+    assert constraint.table is not table
+    assert (allowed_ids([path]) == before).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("margin", [0.0, 1.0, 3.0])
+def test_a_margin_loses_no_program_within_it_and_takes_no_more_steps(kind, margin, monkeypatch):
+    model, taken = NETWORKS[kind], []
+    step = model.step
+    monkeypatch.setattr(model, "step", lambda *given: taken.append(1) or step(*given))
+    every = found(model, beam=100, longest=6)
+    steps = len(taken)
+    some = found(model, beam=100, longest=6, margin=margin)
+    assert len(taken) - steps <= steps
+    for left, right in zip(some, every, strict=True):
+        near = [e for e in right if e.log_probability > right[0].log_probability - margin + 1e-3]
+        assert [e.tokens for e in left[: len(near)]] == [e.tokens for e in near]
+        assert left[0].tokens == right[0].tokens
+        assert {e.tokens for e in left} <= {e.tokens for e in right}
+
+
+def test_a_margin_gives_up_what_is_much_worse_than_an_ended_program():
+    scores = {"near": -3.0, "far": -9.0}
+    live = [Live((7,), score, None, 0) for score in scores.values()]
+    one = Beam(("tea",), live, ended=[(-1.0, (5,), True)])
+    one.settle(SearchSettings(beam=4, margin=5.0))
+    assert [each.score for each in one.live] == [-3.0]
+    one.settle(SearchSettings(beam=4, margin=1.0))
+    assert one.live == []
+
+
+def test_hypotheses_that_cannot_be_among_the_best_are_given_up():
+    live = [Live((7,), score, None, 0) for score in (-1.5, -2.5)]
+    one = Beam(("tea",), live, ended=[(-1.0, (5,), True), (-2.0, (6,), True)])
+    one.settle(SearchSettings(beam=3))
+    assert len(one.live) == 2
+    one.settle(SearchSettings(beam=2))
+    assert [each.score for each in one.live] == [-1.5]
+
+
+def test_long_hypotheses_win_with_a_penalty_and_bad_settings_are_refused():
+    assert penalized_score(-4.0, 4, SearchSettings(length_penalty=1.0)) > penalized_score(
+        -2.0, 1, SearchSettings(length_penalty=1.0)
+    )
+    with pytest.raises(ValueError, match="beam"):
+        SearchSettings(beam=0)
+    with pytest.raises(ValueError, match="margin"):
+        SearchSettings(margin=-1.0)

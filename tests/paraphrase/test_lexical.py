@@ -1,0 +1,432 @@
+"""Words are replaced by words of the same meaning and form; values and names never."""
+
+import gzip
+import json
+import random
+import sys
+
+import nltk
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nltk.corpus.reader.wordnet import WordNetCorpusReader
+from nltk.corpus.util import LazyCorpusLoader
+
+from genie_dp.cli import run
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.lexical import (
+    Form,
+    apply_sites,
+    fits,
+    fixed_phrases,
+    replace_words,
+    sites,
+    value_positions,
+)
+from genie_dp.paraphrase.lexicons import (
+    PARTS,
+    lexicon_of,
+    read_lexicon,
+    shipped_lexicon,
+    wordnet_lexicon,
+)
+from genie_dp.records import Example
+from genie_dp.resources import data_folder
+from genie_dp.rows import to_json
+from tests.paraphrase.tiny_wordnet import write_wordnet
+
+WORDS = lexicon_of(
+    [
+        ("photo", "n", "image", "own"),
+        ("buy", "v", "purchase", "own"),
+        ("book", "vb", "reserve", "own"),
+        ("compose", "v", "write", "own"),
+        ("big", "a", "huge", "own"),
+        ("new", "a", "fresh", "own"),
+        ("right away", "r", "immediately", "own"),
+    ]
+)
+
+
+def everything(sentence, *, lexicon=WORDS, protected=()):
+    """Return all sentences that one replacement makes."""
+    tokens = sentence.split()
+    return [apply_sites(tokens, [site]) for site in sites(tokens, lexicon, protected=protected)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        ("show my photos", ["show my images"]),
+        ("a photo of QUOTED_STRING_0", ["an image of QUOTED_STRING_0"]),
+        ("when i bought it", ["when i purchased it"]),
+        ("someone buys a house", ["someone purchases a house"]),
+        ("book a table", ["reserve a table"]),
+        ("please book a table right away", [
+            "please reserve a table right away", "please book a table immediately",
+        ]),
+        ("could you book a table", ["could you reserve a table"]),
+        ("let me book a table", ["let me reserve a table"]),
+        ("he composes songs", ["he writes songs"]),
+        ("open a big file", ["open a huge file"]),
+    ],
+)  # fmt: skip
+def test_replacements_keep_the_form_of_the_word(sentence, expected):
+    assert everything(sentence) == expected
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "the book is out",
+        "read a book",
+        "the photo album",  # a part of another name
+        "he composed songs",  # wrote or written: cannot be seen
+        "the new york times",
+        "book me a table",
+        "PHOTO_0",
+    ],
+)
+def test_words_of_another_part_of_speech_and_names_stay(sentence):
+    assert everything(sentence) == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "said"),
+    [
+        ("do not set up a list", True),
+        ("you can not set up a list", True),
+        ("when a list is not set up by me", False),
+        ("lists not set up by me", False),
+        ("not set up by me", False),
+    ],
+)
+def test_a_participle_after_not_is_no_base_form(sentence, said):
+    # Its forms are one: "lists not set up by me" would become "lists not create by me".
+    lexicon = lexicon_of([("set up", "v", "create", "own")])
+    assert bool(everything(sentence, lexicon=lexicon)) is said
+
+
+def test_values_are_never_touched():
+    program = 'now => @c.post param:text:String = " big photo " param:kind:Enum(new,old) = enum:new'
+    tokens = ["post", "big", "photo", "of", "a", "big", "dog", "that", "is", "new"]
+    protected = value_positions(tokens, program)
+    assert sorted(protected) == [1, 2, 9]
+    assert everything(" ".join(tokens), protected=protected) == [
+        "post big photo of a huge dog that is new"
+    ]
+
+
+def test_what_stands_in_quotes_is_a_value():
+    tokens = ["post", '"', "buy", "photos", '"', "now"]
+    assert sorted(value_positions(tokens, "now => @c.post")) == [1, 2, 3, 4]
+
+
+def test_names_of_nodes_are_no_values_and_leaves_may_be_several_words():
+    tokens = ["i", "want", "to", "order", "a", "small", "root", "beer"]
+    program = "( ORDER ( SIZE SMALL ) ( DRINK ROOT_BEER ) )"
+    assert sorted(value_positions(tokens, program)) == [5, 6, 7]
+
+
+def test_leaves_of_s_expressions_are_values():
+    tokens = ["a", "big", "pizza", "with", "ham"]
+    program = "( ORDER ( SIZE BIG ) ( TOPPING HAM ) )"
+    assert sorted(value_positions(tokens, program)) == [1, 4]
+
+
+def test_at_most_two_words_change_and_the_seed_says_which():
+    sentence = "buy big photos of a new photo"
+    made = [replace_words(sentence, WORDS, random.Random(seed)) for seed in range(60)]
+    assert made == [replace_words(sentence, WORDS, random.Random(seed)) for seed in range(60)]
+    changed = {sum(a != b for a, b in zip(sentence.split(), x.split(), strict=True)) for x in made}
+    assert changed == {1, 2}
+    assert replace_words("hello there", WORDS, random.Random(0)) is None
+
+
+def test_most_limits_the_replacements():
+    sentence = "buy big photos"
+    for seed in range(20):
+        said = replace_words(sentence, WORDS, random.Random(seed), most=1)
+        assert sum(a != b for a, b in zip(sentence.split(), said.split(), strict=True)) == 1
+
+
+def test_a_form_that_stands_for_two_is_left_out():
+    made = lexicon_of([("compose", "v", "write", "own")])
+    assert not made.starting("composed")
+    assert [form.replacement for form in made.starting("composing")] == ["writing"]
+
+
+# ------------------------------------------------------------------------ the shipped list
+
+
+def test_the_shipped_list_is_as_large_as_promised_and_clean():
+    path = data_folder("paraphrase/data") / "lexical.tsv"
+    header, *rows = [line.split("\t") for line in path.read_text(encoding="utf-8").splitlines()]
+    assert header == ["word", "part of speech", "replacement", "source"]
+    assert len(rows) >= 300
+    assert len({tuple(row) for row in rows}) == len(rows)
+    assert {row[3] for row in rows} == {"own"}
+    assert {row[1] for row in rows} <= set(PARTS)
+    assert all(row[0] != row[2] and row[0] == row[0].lower() for row in rows)
+    assert len(shipped_lexicon()) > len(rows)
+
+
+def test_the_shipped_list_leaves_names_alone():
+    assert len([1 for phrases in fixed_phrases().values() for _ in phrases]) >= 50
+    shipped = shipped_lexicon()
+    for name in ("the apple tv", "in house of cards", "nasa 's picture of the day"):
+        assert everything(name, lexicon=shipped) == [], name
+
+
+SENTENCES = st.lists(
+    st.sampled_from(
+        [*sorted(shipped_lexicon().forms)[::5], "the", "a", "my", "to", ",", "NUMBER_0",
+         "QUOTED_STRING_0", "and", "of", "when", "me", "i"]
+    ),
+    min_size=1,
+    max_size=12,
+)  # fmt: skip
+
+
+@given(tokens=SENTENCES, seed=st.integers(0, 99))
+def test_placeholders_and_protected_words_survive_any_replacement(tokens, seed):
+    protected = {at for at in range(len(tokens)) if (at + seed) % 3 == 0}
+    said = replace_words(
+        " ".join(tokens), shipped_lexicon(), random.Random(seed), protected=protected
+    )
+    if said is None:
+        return
+    left = said.split()
+    assert said != " ".join(tokens)
+    assert [t for t in left if t[0].isupper()] == [t for t in tokens if t[0].isupper()]
+    for at in protected:
+        # An article may follow the word behind it; everything else stays as it was.
+        assert tokens[at] in left or tokens[at] in ("a", "an")
+
+
+# --------------------------------------------------------------------------------- files
+
+PPDB = """\
+[VBZ] ||| purchases ||| buys ||| PPDB2.0Score=5.1 AGigaSim=0.5 ||| 0-0 ||| Equivalence
+[NNS] ||| snapshots ||| photos ||| PPDB2.0Score=4.1 ||| 0-0 ||| Equivalence
+[NN] ||| spaniel ||| dog ||| PPDB2.0Score=4.0 ||| 0-0 ||| ForwardEntailment
+[JJ] ||| enormous ||| huge ||| PPDB2.0Score=3.0 ||| 0-0 ||| Equivalence
+[CD] ||| 20 ||| twenty ||| PPDB2.0Score=3.0 ||| 0-0 ||| Equivalence
+[NP/NN] ||| [NN,1] of it ||| its [NN,1] ||| PPDB2.0Score=3.0 ||| 0-0 ||| Equivalence
+"""
+
+
+@pytest.mark.parametrize("name", ["ppdb.txt", "ppdb.txt.gz"])
+def test_a_ppdb_file_is_read_packed_or_not(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(PPDB.encode()) if name.endswith("gz") else PPDB.encode())
+    lexicon = read_lexicon(path)
+    assert len(lexicon) == 3
+    assert everything("he purchases enormous snapshots", lexicon=lexicon) == [
+        "he buys enormous snapshots",
+        "he purchases huge snapshots",
+        "he purchases enormous photos",
+    ]
+    assert lexicon.starting("snapshots")[0].source == "ppdb"
+
+
+@pytest.mark.parametrize(
+    "content", [gzip.compress(PPDB.encode())[:-20], PPDB.encode()], ids=["cut off", "not packed"]
+)
+@pytest.mark.parametrize(
+    "command", [["augment"], ["paraphrase", "auto"]], ids=lambda words: words[-1]
+)
+def test_a_lexicon_that_cannot_be_unpacked_is_named(tmp_path, capsys, command, content):
+    (tmp_path / "ppdb.txt.gz").write_bytes(content)
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text(to_json(Example("S0", "buy it", "now => @c.buy")) + "\n")
+    lexicon = ["--lexicon", str(tmp_path / "ppdb.txt.gz")]
+    assert run([*command, str(rows), *lexicon, "--output", str(tmp_path / "out.jsonl")]) == 1
+    assert "error[R001]: cannot read" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_list_of_the_own_format_is_read(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("# ours\nword\tpart of speech\treplacement\tsource\nlorry\tn\ttruck\tus\n\n")
+    assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
+
+
+def test_a_byte_order_mark_before_a_list_is_none_of_its_words(tmp_path):
+    path = tmp_path / "mine.tsv"
+    text = "word\tpart of speech\treplacement\tsource\nlorry\tn\ttruck\tus\n"
+    path.write_text(text, encoding="utf-8-sig")
+    assert everything("count the lorries", lexicon=read_lexicon(path)) == ["count the trucks"]
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(tmp_path):
+    path = tmp_path / "mine.tsv"
+    path.write_text("lorry\tn\ttruck\tus\nlorry truck\nlorry\tnoun\ttruck\tus\n[NN] ||| lorry\n")
+    with pytest.raises(GenieError) as caught:
+        read_lexicon(path)
+    assert [(p.code, p.span.line, p.span.column) for p in caught.value.problems] == [
+        ("P101", 2, 1),
+        ("P102", 3, 7),
+        ("P101", 4, 1),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "code"), [(b"", "P103"), (b"a\tn\tb\tus\nlorr\xff\tn\tb\tus\n", "R003")]
+)
+def test_files_without_use_are_refused(tmp_path, content, code):
+    path = tmp_path / "mine.tsv"
+    path.write_bytes(content)
+    with pytest.raises(GenieError) as caught:
+        read_lexicon(path)
+    assert [p.code for p in caught.value.problems] == [code]
+
+
+def test_a_role_needs_its_neighbours():
+    assert fits(["the", "trip", "is", "over"], 1, Form(("trip",), "journey", "n"))
+    assert not fits(["trip", "advisor"], 0, Form(("trip",), "journey", "n"))
+
+
+# ------------------------------------------------------------------------------- WordNet
+
+
+SYNSETS = [
+    ("n", ["photo", "photograph", "EXIF_photo"]),
+    ("v", ["grab", "take_hold_of"]),
+    ("a", ["huge", "immense", "Brobdingnagian"]),
+    ("a", ["huge", "rare"]),  # a less frequent meaning
+    ("r", ["quickly", "rapidly"]),
+    ("n", ["list", "listing"]),
+    ("v", ["list", "enumerate"]),
+    ("n", ["map", "chart"]),
+]
+
+
+@pytest.fixture
+def wordnet(monkeypatch, tmp_path):
+    """WordNet as nltk finds it in a folder; what was loaded before does not count."""
+    reader = LazyCorpusLoader("wordnet", WordNetCorpusReader, None)
+    monkeypatch.setattr(nltk.corpus, "wordnet", reader)
+    monkeypatch.setattr(nltk.data, "path", [str(tmp_path)])
+    return tmp_path
+
+
+@pytest.mark.filterwarnings("ignore:The multilingual functions")
+def test_words_of_one_part_of_speech_get_the_others_of_their_first_meaning(wordnet):
+    write_wordnet(wordnet, SYNSETS)
+    lexicon = wordnet_lexicon()
+    assert everything("he grabs photos", lexicon=lexicon) == [
+        "he takes hold of photos",
+        "he grabs photographs",
+    ]
+    assert everything("a huge pile", lexicon=lexicon) == ["an immense pile"]
+    assert everything("start it quickly", lexicon=lexicon) == ["start it rapidly"]
+    assert everything("the list", lexicon=lexicon) == []  # noun or verb
+    assert everything("the map", lexicon=lexicon) == []  # too short
+
+
+@pytest.mark.filterwarnings("ignore:The multilingual functions")
+def test_the_command_takes_the_words_of_wordnet(wordnet, tmp_path, capsys):
+    write_wordnet(wordnet, SYNSETS)
+    rows, out = tmp_path / "rows.jsonl", tmp_path / "out.jsonl"
+    rows.write_text(to_json(Example("S0", "get huge photos", "now => ( @c.f ) => notify")) + "\n")
+    command = ["paraphrase", "auto", str(rows), "--by", "lexical", "--lexicon", "wordnet"]
+    assert run([*command, "-o", str(out)]) == 0
+    said = {json.loads(line)["utterance"] for line in out.read_text().splitlines()}
+    assert said
+    assert said <= {"get immense photos", "get huge photographs", "get immense photographs"}
+    capsys.readouterr()
+
+
+def test_without_nltk_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    monkeypatch.setitem(sys.modules, "nltk.corpus", None)
+    with pytest.raises(GenieError) as caught:
+        wordnet_lexicon()
+    assert [p.code for p in caught.value.problems] == ["P104"]
+    assert "genie_dp[nltk]" in str(caught.value)
+
+
+def test_nltk_without_wordnet_is_told(wordnet):
+    with pytest.raises(GenieError) as caught:
+        wordnet_lexicon()
+    assert [p.code for p in caught.value.problems] == ["P105"]
+
+
+def test_no_pronoun_stands_behind_a_particle():
+    lexicon = lexicon_of([("cancel", "v", "call off", "own")])
+    assert everything("please cancel the meeting", lexicon=lexicon)
+    for sentence in ("please cancel it", "after cancelling them on opentable"):
+        assert not everything(sentence, lexicon=lexicon)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["rides that cost more than usual", "rides that cost no more than usual",
+     "when i finish listening to the song"],
+)  # fmt: skip
+def test_the_shipped_words_leave_comparisons_without_a_number_and_gerunds(sentence):
+    said = everything(sentence, lexicon=shipped_lexicon())
+    wrong = ("over usual", "at most usual", "complete listening")
+    assert not [text for text in said if text.endswith(wrong[:2]) or wrong[2] in text]
+
+
+def test_people_who_work_out_calculate_nothing():
+    lexicon = lexicon_of([("work out", "v", "calculate", "own")])
+    assert everything("please work out the price", lexicon=lexicon)
+    for sentence in ("when i work out for an hour", "tell me when i worked out longer than that"):
+        assert not everything(sentence, lexicon=lexicon)
+
+
+def test_a_comparison_after_no_is_left_whole():
+    lexicon = lexicon_of(
+        [("less than", "x", "under", "own"), ("no less than", "x", "at least", "own")]
+    )
+    said = {
+        replace_words("those with no less than 5 likes", lexicon, random.Random(n))
+        for n in range(30)
+    }
+    assert said == {"those with at least 5 likes"}
+
+
+@pytest.mark.parametrize("sentence", ["are you keeping track of my albums", "turn it on right now"])
+def test_sayings_are_not_taken_apart(sentence):
+    lexicon = lexicon_of([("track", "n", "song", "own"), ("now", "r", "right now", "own")])
+    assert replace_words(sentence, lexicon, random.Random(0)) is None
+    assert replace_words("play the track now", lexicon, random.Random(0)) is not None
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["rides that cost CURRENCY_0", "how much a ride costs from LOCATION_0 to LOCATION_1",
+     "have my broker track QUOTED_STRING_0", "let the camera film for DURATION_0",
+     "raise the shutters", "when the sun goes down", "when the shutters go up",
+     "quick question", "do you mind finding out which doors are open",
+     "spin as fast as you can", "play the whole of the album", "play it from the beginning",
+     "when my phone is finished charging", "how often have i worked out this week"],
+)  # fmt: skip
+def test_the_shipped_words_keep_verbs_and_sayings_that_only_look_alike(sentence):
+    wrong = [
+        "price",
+        "song",
+        "movie",
+        "increase",
+        "fall",
+        "fast",
+        "learn",
+        "quick",
+        "entire",
+        "starting",
+        "completed",
+        "calculated",
+    ]
+    said = everything(sentence, lexicon=shipped_lexicon())
+    assert not [text for text in said for word in wrong if word in text and word not in sentence]
+
+
+def test_nouns_that_are_verbs_too_are_replaced_where_they_are_nouns():
+    shipped = shipped_lexicon()
+    assert "tell me the price of the ride" in everything(
+        "tell me the cost of the ride", lexicon=shipped
+    )
+    assert "skip to the next song" in everything("skip to the next track", lexicon=shipped)

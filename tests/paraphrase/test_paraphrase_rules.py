@@ -1,0 +1,378 @@
+"""Rewrite rules: their file format, that every rule does what its example says, what is kept."""
+
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.paraphrase.rules import rule_set, shipped_rules
+from genie_dp.paraphrase.rules_match import edits, replace_match
+from genie_dp.paraphrase.rules_syntax import Agree, Ref, Variable, WordCondition, parse_rules
+from genie_dp.resources import data_folder
+from genie_dp.rng import KeyedRandom
+
+RULES = shipped_rules()
+
+
+def outcomes(compiled, sentence):
+    """Return all that one rule makes of a sentence, by the index of the whole set."""
+    found = [match for match in RULES.fitting(sentence) if match.compiled is compiled]
+    return [whole(match, output) for match in found for output in compiled.outputs]
+
+
+def whole(match, output):
+    text = match.place.string
+    if output.moves:
+        return replace_match(match, output).strip()
+    for edit in sorted(edits(match, output), key=lambda e: (e.start, e.end), reverse=True):
+        text = text[: edit.start] + edit.text + text[edit.end :]
+    return text.strip()
+
+
+# ----------------------------------------------------------------------- the shipped rules
+
+
+def test_there_are_as_many_rules_as_promised():
+    assert len(RULES.rules) >= 150
+    assert len({rule.rule.group for rule in RULES.rules}) >= 12
+    assert len(list((data_folder("paraphrase/data") / "rules").glob("*.rules"))) >= 5
+
+
+@pytest.mark.parametrize("compiled", RULES.rules, ids=lambda compiled: compiled.rule.id)
+def test_every_rule_does_what_its_examples_say(compiled):
+    assert compiled.rule.examples
+    for sentence, expected in compiled.rule.examples:
+        assert expected in outcomes(compiled, sentence)
+        assert expected != sentence
+
+
+@pytest.mark.parametrize("compiled", RULES.rules, ids=lambda compiled: compiled.rule.id)
+def test_no_rule_names_a_value_or_loses_one(compiled):
+    for output in compiled.rule.outputs:
+        assert not [part for part in output if isinstance(part, str) and part[:1].isupper()]
+    for sentence, expected in compiled.rule.examples:
+        assert values_of(sentence) == values_of(expected)
+
+
+def values_of(sentence):
+    return Counter(word for word in sentence.split() if word[0].isupper())
+
+
+WORDS = sorted(
+    {
+        word
+        for compiled in RULES.rules
+        for sentence, _ in compiled.rule.examples
+        for word in sentence.split()
+    }
+)
+
+
+@given(
+    start=st.sampled_from([rule.rule.examples[0][0] for rule in RULES.rules]),
+    rest=st.lists(st.sampled_from(WORDS), max_size=6),
+    seed=st.integers(0, 999),
+)
+@settings(max_examples=300, deadline=None)
+def test_values_are_kept_and_keep_their_order(start, rest, seed):
+    sentence = " ".join([*start.split(), *rest])
+    for made in RULES.rewritten(sentence, KeyedRandom(str(seed).encode()), number=3):
+        assert values_of(made.utterance) == values_of(sentence)
+        for sort in ("NUMBER", "DATE", "QUOTED_STRING"):
+            order = [w for w in made.utterance.split() if w.startswith(sort)]
+            assert order == [w for w in sentence.split() if w.startswith(sort)]
+        assert made.utterance == " ".join(made.utterance.split())
+        assert made.utterance != sentence
+        assert made.rules
+
+
+# ------------------------------------------------- what rules once did to synthesized sentences
+
+NEVER = [
+    ("mark the new house songs as liked on spotify", "are liked"),
+    ("see if any of my doors are open", "see when"),
+    ("check if any of my doors have a lock", "check when"),
+    ("do any of my files have a label", "you do any of my files"),
+    ("are any of the best sellers cheaper than CURRENCY_0", "are cheaper"),
+    ("are any of the files owned by EMAIL_ADDRESS_0", "that are owned"),
+    ("find the maximum number of guests of the meetings on my calendar", "who are"),
+    ("tell me the number of wins of the table", "total number"),
+    ("get the price of GENERIC_ENTITY_x:stock_0 stock", "'s price"),
+    ("get GENERIC_ENTITY_x:stock_0 's stock quote", "the stock of"),
+    ("what is the bbc saying about europe", "show me"),
+    ("what is the bbc saying about europe", "europe is"),
+    ("send a text saying QUOTED_STRING_0", "text with the text"),
+    ("add a picture to my tumblr", "into my tumblr"),
+    ("once i have new tasks , tell me", "new for me"),
+    ("get posts with at most NUMBER_0 likes", "or less likes"),
+    ("get films rated higher than NUMBER_0", "rated more"),
+    ("get films whose rating is more than NUMBER_0", "rating more"),
+    ("every time it rains , close the windows", "time that"),
+    ("show me the end times of the events in my folder", "what is"),
+    ("turn the ringer back on", "on the ringer back"),
+    ("show me videos that are at most DURATION_0 long", "or less long"),
+    ("when any of my doors have a car behind them , tell me", "has a car"),
+    ("do i have any new emails", "tell me if"),
+    ("check whether any of my doors are open", "know whether"),
+    ("tell me about changes in my lights", "information"),
+    ("share a fact about cats on my wall", "are on my wall"),
+    ("put songs on my playlist", "from my playlist"),
+    ("show me the lights in my house", "from my house"),
+    ("translate messages from GENERIC_ENTITY_x:language_0", "sent by"),
+    ("get posts with NUMBER_0 likes posted by USERNAME_0", "likes that USERNAME_0"),
+    ("get the songs and then send it to EMAIL_ADDRESS_0", "and and"),
+    ("turn off the lights when it rains", "when it rains for me"),
+    ("let me know if the state of my lamp changes to red", "lamp to red"),
+    ("write to them on slack saying QUOTED_STRING_0", "that says"),
+    ("when some of my songs last DURATION_0 and have a label , tell me", "one of my songs"),
+    ("list workouts burning less than MEASURE_kcal_0 that are shorter than DURATION_0",
+     "MEASURE_kcal_0 shorter"),
+    ("when it rains , give me a heads up", "see a heads up"),
+    ("give me a heads up when it rains", "show me a heads up"),
+    ("go ahead and lock the door", "ahead and go"),
+    ("tell me if my way to work gets longer than DURATION_0", "gets that last"),
+    ("tell me if my way to work takes shorter than DURATION_0", "takes under"),
+    ("is the GENERIC_ENTITY_x:team_0 schedule at home", "my home"),
+    ("show me the team 's games at home", "my house"),
+    ("which songs are sung by QUOTED_STRING_0", "are that"),
+    ("get songs that were not performed by QUOTED_STRING_0", "not that"),
+    ("when a file changes in my folder , tell me", "changes from"),
+    ("notify me of changes in my inbox", "changes that are"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("sentence", "wrong"), NEVER)
+def test_no_rule_makes_another_meaning_of_a_sentence(sentence, wrong):
+    assert wrong not in sentence
+    found = [
+        whole(match, output)
+        for match in RULES.fitting(sentence)
+        for output in match.compiled.outputs
+    ]
+    assert [said for said in found if wrong in said] == []
+
+
+@pytest.mark.parametrize(
+    ("sentence", "wrong"),
+    [
+        ("each time it rains , play the last song again on spotify", "to i want"),
+        ("please play the next song on spotify", "please i want"),
+        ("search spotify for artists named QUOTED_STRING_0 once a day", "a on spotify"),
+        ("search spotify for artists named QUOTED_STRING_0 once a week", "an on spotify"),
+        ("get albums with more than NUMBER_0 songs", "that got"),
+    ],
+)
+def test_rewrites_that_go_together_make_english(sentence, wrong):
+    found = [
+        made.utterance
+        for seed in range(40)
+        for made in RULES.rewritten(sentence, KeyedRandom(str(seed).encode()), number=8)
+    ]
+    assert found
+    assert [said for said in found if wrong in said] == []
+
+
+def test_a_thing_that_is_asked_for_is_named_with_its_owner():
+    sentence = "what is USERNAME_0 tweeting about on twitter"
+    found = {
+        whole(match, output)
+        for match in RULES.fitting(sentence)
+        for output in match.compiled.outputs
+    }
+    assert "USERNAME_0 tweeting about on twitter" not in found
+
+
+def test_a_range_keeps_its_order():
+    sentence = "songs longer than DURATION_0 with a tempo between NUMBER_0 and NUMBER_1"
+    for seed in range(50):
+        for made in RULES.rewritten(sentence, KeyedRandom(str(seed).encode()), number=3):
+            words = made.utterance.split()
+            assert words.index("NUMBER_0") < words.index("NUMBER_1")
+
+
+def test_only_rows_that_show_a_result_become_questions():
+    sentence = "get the coffee machine"
+    made = {
+        one.utterance
+        for seed in range(40)
+        for one in RULES.rewritten(
+            sentence, KeyedRandom(str(seed).encode()), number=3, is_query=False
+        )
+    }
+    assert made
+    assert not [said for said in made if "what" in said or "show" in said]
+
+
+def test_the_same_seed_draws_the_same_paraphrases_in_every_process():
+    program = (
+        "from genie_dp.paraphrase.rules import shipped_rules\n"
+        "from genie_dp.rng import KeyedRandom\n"
+        "for one in shipped_rules().rewritten('show me my emails from NUMBER_0 when it rains',"
+        " KeyedRandom(b'7'), number=5): print(one)"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(said) == 1
+    assert said.pop().count("\n") == 5
+
+
+def test_articles_follow_what_comes_behind_them():
+    rules = rule_set(parse_rules("[a/b]\nin: a picture\nout: a image\neg: a picture => a image\n"))
+    [made] = rules.rewritten("get a picture", KeyedRandom(b"0"), number=1)
+    assert made.utterance == "get an image"
+
+
+def test_two_rules_never_change_what_the_other_has_read():
+    text = """
+[a/x]
+in: show me $x:one
+out: display $x
+eg: show me files => display files
+
+[b/y]
+in: ^ show me
+out: please show me
+eg: show me files => please show me files
+
+[c/z]
+in: files
+out: documents
+eg: show me files => show me documents
+"""
+    rules = rule_set(parse_rules(text))
+    made = {
+        one.utterance
+        for seed in range(60)
+        for one in rules.rewritten("show me files", KeyedRandom(str(seed).encode()), number=3)
+    }
+    assert made == {
+        "display files",
+        "display documents",
+        "please show me files",
+        "please show me documents",
+        "show me documents",
+    }
+
+
+# ---------------------------------------------------------------------------- the format
+
+
+def test_a_rule_is_read_with_its_parts():
+    file = parse_rules(
+        """
+list ask: show me | get
+map size: big = large
+once: request polite
+[request/what]
+if: query
+weight: 2.5
+in: ^ [please] (@ask) $n=(one|two) $x:np+!has(a|b) $$
+out: what {is/are:x} $n $x.plural
+eg: show me one file => what is one files
+"""
+    )
+    [rule] = file.rules
+    assert (rule.kind, rule.weight, rule.group) == ("query", 2.5, "request")
+    assert file.once == (frozenset({"request", "polite"}),)
+    assert file.maps == {"size": {"big": "large"}}
+    assert rule.pattern[2].alternatives == ("show me", "get")
+    assert rule.pattern[4] == Variable(
+        "x", (WordCondition("np"), WordCondition("has", ("a", "b"), True))
+    )
+    assert rule.outputs == (("what", Agree(("is", "are"), "x"), Ref("n"), Ref("x", ("plural",))),)
+
+
+HEAD = "[a/b]\nin: get $x:one\n"
+TAIL = "eg: get it => take it\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place", "message"),
+    [
+        ("nonsense\n", "P110", (1, 1), "cannot read 'nonsense'"),
+        ("in: get\n", "P110", (1, 1), "in: stands outside of a rule"),
+        (HEAD + "out: take $x\neg: get it\n", "P110", (4, 5), "expected sentence => sentence"),
+        (HEAD + "weight: heavy\nout: take $x\n" + TAIL, "P110", (3, 9), "expected a number"),
+        (HEAD + "if: querry\nout: take $x\n" + TAIL, "P111", (3, 5), "no kind of program"),
+        ("[a/b]\nin: (@none) x\nout: x\n" + TAIL, "P112", (2, 5), "no list '@none'"),
+        ("[a/b]\nin: $x:nq\nout: $x\n" + TAIL, "P113", (2, 5), "no condition 'nq'"),
+        ("[a/b]\nin: $x:has\nout: $x\n" + TAIL, "P113", (2, 5), "wrong use of has"),
+        (HEAD + "out: $x.gerunds\n" + TAIL, "P114", (3, 6), "no function 'gerunds'"),
+        (HEAD + "out: take $x\n" + TAIL + HEAD + "out: $x\n" + TAIL, "P115", (5, 1), "line 1"),
+        (HEAD + TAIL, "P116", (1, 1), "a/b has no out:"),
+        (HEAD + "out: take it\n" + TAIL, "P117", (3, 6), "got 0 times"),
+        (HEAD + "out: take $x $x\n" + TAIL, "P117", (3, 6), "got 2 times"),
+        (HEAD + "out: take $x $y\n" + TAIL, "P117", (3, 6), "the pattern has no $y"),
+        ("[a/b]\nin: $x or $x\nout: $x\n" + TAIL, "P117", (1, 1), "two parts"),
+    ],
+)
+def test_mistakes_are_told_with_their_place(text, code, place, message):
+    with pytest.raises(GenieError) as caught:
+        parse_rules(text, "mine.rules")
+    problem = caught.value.problems[0]
+    assert (problem.code, (problem.span.line, problem.span.column)) == (code, place)
+    assert message in problem.message
+    assert problem.span.file == "mine.rules"
+
+
+def test_all_mistakes_of_a_file_are_told_at_once():
+    with pytest.raises(GenieError) as caught:
+        parse_rules("nonsense\n[a/b]\nin: $x:nq\nout: take\n" + TAIL)
+    assert [problem.code for problem in caught.value.problems] == ["P110", "P113", "P117"]
+
+
+def test_groups_can_be_kept_from_sentences():
+    text = "unless a: or | and with\n[a/b]\nin: red\nout: green\neg: red => green\n"
+    rules = rule_set(parse_rules(text))
+    assert rules.fitting("red and blue")
+    assert not rules.fitting("red or blue")
+    assert not rules.fitting("red and with dots")
+
+
+def test_two_files_may_not_name_a_rule_alike():
+    file = parse_rules(HEAD + "out: take $x\n" + TAIL)
+    with pytest.raises(GenieError) as caught:
+        rule_set(file, file)
+    assert [problem.code for problem in caught.value.problems] == ["P115"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "sentence", "expected"),
+    [
+        ("get $x:np+pl $$", "get my files when it rains", "my files"),
+        ("get $x:np $", "get my files when it rains", None),
+        ("^^ get $x:np $", "when it rains , get my files", "my files"),
+        ("^ get $x:np $", "when it rains , get my files", None),
+        ("^ $x:vp+any $", "turn on the lights , please", "turn on the lights , please"),
+        ("^ $x:vp+any $", "the lights", None),
+        ("than $x:number", "more than NUMBER_0", "NUMBER_0"),
+        ("than $x:number", "more than DATE_0", None),
+        ("than $x:number", "more than 1,000", "1,000"),
+        ("before $x:date", "before next week", "next week"),
+        ("get $x:np+bare $", "get files", "files"),
+        ("get $x:np+det $", "get files", None),
+        ("get $x:mass $", "get news", "news"),
+        ("get $x:single $", "get the weather", "the weather"),
+        ("get $x:single $", "get the lamps connected", None),
+        ("get $x:np $", "get a song and play it", None),
+        ("get $x:!ends(me|you) $", "get it for me", None),
+        ("get $x:starts(my) $", "get my files", "my files"),
+        ("[please] get $x $", "get files", "files"),
+    ],
+)
+def test_patterns_match_what_they_say(pattern, sentence, expected):
+    text = f"[a/b]\nin: {pattern}\nout: took $x\neg: a => b\n"
+    found = rule_set(parse_rules(text)).fitting(sentence)
+    assert [match.values()["x"] for match in found] == ([] if expected is None else [expected])

@@ -1,0 +1,326 @@
+"""Which synthesized sentences are chosen for paraphrasing."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp import cli
+from genie_dp.languages.library import Parameter, Signature
+from genie_dp.languages.types import STRING, Entity
+from genie_dp.paraphrase.config import SelectConfig, SelectionRate
+from genie_dp.paraphrase.select import (
+    REASONS,
+    Relatedness,
+    SelectionRules,
+    find_passed_values,
+    select,
+    sort_of,
+)
+from genie_dp.records import Example
+from genie_dp.rows import to_json
+
+QUERIES = [f"@com.q{n}.get" for n in range(4)]
+ACTIONS = [f"@com.a{n}.do" for n in range(4)]
+RULES = SelectionRules(
+    kind=lambda name: "action" if name.startswith("@com.a") else "query",
+    is_easy=lambda name: name in ("@com.q0.get", "@com.a0.do"),
+    is_hard=lambda name: name in ("@com.q3.get", "@com.a3.do"),
+)
+ALL = SelectionRate(10_000)
+EVERYTHING = SelectConfig(ALL, ALL, ALL, ALL, ALL, ALL, max_words=None)
+
+
+def rows_of(functions, count, start=0):
+    return [
+        Example(f"S{start + n}-{'-'.join(functions)}", f"say {n} of {functions}", f"p{n}",
+                functions=tuple(functions))
+        for n in range(count)
+    ]  # fmt: skip
+
+
+def chosen(rows, config=None, rules=RULES):
+    return select(rows, rules, config or SelectConfig())
+
+
+@pytest.mark.parametrize(
+    ("functions", "sort", "count"),
+    [
+        (["@com.q1.get"], "query", 50),
+        (["@com.a1.do"], "action", 20),
+        (["@com.q0.get", "@com.a0.do"], "easy-pair", 10),
+        (["@com.q1.get", "@com.a0.do"], "mixed-pair", 1),
+        (["@com.q0.get", "@com.a3.do"], "mixed-pair", 1),
+    ],
+)
+def test_the_default_rates_are_those_of_the_paper(functions, sort, count):
+    assert sort_of(tuple(functions), RULES) == sort
+    assert len(chosen(rows_of(functions, 80)).rows) == count
+
+
+def test_a_share_of_other_pairs_and_triples_gives_one_sentence_each():
+    pairs = [[f"@com.q1.f{i}", f"@com.a1.f{j}"] for i in range(30) for j in range(30)]
+    triples = [[*pair, "@com.a2.do"] for pair in pairs]
+    for groups, share in ((pairs, 0.05), (triples, 0.10)):
+        found = chosen([row for group in groups for row in rows_of(group, 3)])
+        signatures = {row.functions for row in found.rows}
+        assert len(signatures) == len(found.rows)
+        assert share * 0.5 < len(found.rows) / len(groups) < share * 1.5
+
+
+def test_a_hard_function_stands_beside_an_easy_one_or_alone():
+    hard, easy, other = "@com.a3.do", "@com.q0.get", "@com.q1.get"
+    rows = rows_of([other, hard], 3) + rows_of([easy, hard], 3, 10) + rows_of([hard], 3, 20)
+    found = chosen(rows, EVERYTHING)
+    assert {row.functions for row in found.rows} == {(easy, hard), (hard,)}
+    assert found.left_out["hard"] == 3
+
+
+@given(st.permutations(range(40)), st.integers(0, 5))
+def test_the_choice_does_not_depend_on_the_order_of_the_rows(order, seed):
+    rows = rows_of(["@com.q1.get"], 20) + rows_of(["@com.a1.do"], 10) + rows_of(QUERIES[:2], 10)
+    config = SelectConfig(
+        query=SelectionRate(7), action=SelectionRate(3), mixed_pair=SelectionRate(2), seed=seed
+    )
+    found, other = chosen(rows, config), chosen([rows[i] for i in order], config)
+    assert found.rows == other.rows
+    assert found.left_out == other.left_out
+    assert len(found.rows) == 12
+
+
+@given(st.lists(st.sampled_from(QUERIES + ACTIONS), min_size=1, max_size=3), st.integers(1, 9))
+def test_every_row_is_chosen_or_left_out_for_one_reason(functions, count):
+    rows = rows_of(functions, count) * 2
+    found = chosen(rows)
+    signed = found.signatures[tuple(functions)]
+    assert signed.rows == 2 * count == signed.chosen + signed.left_out.total()
+    assert set(signed.left_out) <= set(REASONS)
+    assert len({row.id for row in found.rows}) == len(found.rows)
+
+
+def test_another_seed_chooses_other_rows():
+    rows = rows_of(["@com.q1.get"], 200)
+    one, two = (chosen(rows, SelectConfig(seed=seed)).rows for seed in (1, 2))
+    assert {row.id for row in one} != {row.id for row in two}
+
+
+def test_of_equal_rows_the_least_id_is_kept():
+    twins = [Example(id, "list files", "p", functions=("@com.q1.get",)) for id in ("B", "A", "C")]
+    assert [row.id for row in chosen(twins).rows] == ["A"]
+
+
+def test_long_sentences_and_left_out_functions_stay_out():
+    rows = [Example("S1", "a b c d", "p", functions=("@com.q1.get",))]
+    assert not chosen(rows, SelectConfig(max_words=3)).rows
+    assert chosen(rows, SelectConfig(max_words=4)).rows
+    assert not chosen(rows, rules=SelectionRules(takes_function=lambda name: False)).rows
+
+
+@pytest.mark.parametrize("wrong", [(-1, 1.0), (1, 1.5)])
+def test_rates_that_make_no_sense_are_refused(wrong):
+    with pytest.raises(ValueError, match="expected count"):
+        SelectionRate(*wrong)
+
+
+# ----------------------------------------------------------------------------- relatedness
+
+
+def signature(name, *parameters):
+    class_name, _, function = name.removeprefix("@").rpartition(".")
+    return Signature(class_name, function, "query", parameters)
+
+
+def entity(kind, name="x", direction="out"):
+    return Parameter(name, direction, Entity(kind))
+
+
+FUNCTIONS = {
+    s.qualified: s
+    for s in [
+        signature("@a.files", entity("tt:url", "link"), Parameter("name", "out", STRING)),
+        signature("@a.send", entity("tt:url", "link", "in req")),
+        signature("@b.eat", entity("tt:restaurant")),
+        signature("@c.book", entity("tt:restaurant")),
+        *(signature(f"@d{n}.f", entity("tt:url", "link")) for n in range(20)),
+    ]
+}
+
+
+@pytest.mark.parametrize(
+    ("names", "program", "expected"),
+    [
+        (["@a.files"], "", True),
+        (["@a.files", "@a.send"], "", True),
+        (["@b.eat", "@c.book"], "", True),
+        (["@a.files", "@d1.f"], "", False),
+        (["@a.files", "@b.eat"], "", False),
+        (
+            ["@a.files", "@b.eat"],
+            "now => @a.files => @b.eat on param:x:String = param:name:String",
+            True,
+        ),
+        (["@a.files", "@a.send", "@b.eat"], "", False),
+        (
+            ["@a.files", "@b.eat", "@c.book"],
+            "now => @a.files => @b.eat on param:x:String = param:name:String => @c.book",
+            True,
+        ),
+        (["@unknown.f", "@unknown.g"], "", True),
+        (["@unknown.f", "@other.g"], "", False),
+    ],
+)
+def test_functions_hang_together_by_skill_value_or_rare_entity(names, program, expected):
+    assert Relatedness(FUNCTIONS).are_related(names, program) is expected
+
+
+def test_categories_and_common_ancestors_relate():
+    categories = {"a": frozenset({"work"}), "@b.eat": frozenset({"work"})}
+    assert Relatedness(FUNCTIONS, categories=categories).are_related(["@a.files", "@b.eat"], "")
+    lineages = {"a": ("base",), "b": ("base",)}
+    assert Relatedness(FUNCTIONS, lineages).are_related(["@a.files", "@b.eat"], "")
+
+
+def test_a_comparison_of_two_parameters_passes_nothing():
+    program = "( ( @a.files ) filter param:x:Number == param:y:Number ) join ( @b.eat )"
+    assert find_passed_values(program, FUNCTIONS) == frozenset()
+
+
+def test_a_value_comes_from_the_nearest_function_that_has_it():
+    program = "@a.files => @b.eat => @c.book on param:x:String = param:name:String"
+    assert find_passed_values(program, FUNCTIONS) == {frozenset(("@a.files", "@c.book"))}
+
+
+# ---------------------------------------------------------------------------- command line
+
+SKILL = """
+class @com.example.files #_[canonical="files"] {
+  monitorable list query list(out name : String #[string_values="com.example.files:name"],
+    out pages : Number) #_[canonical="file"];
+  action remove(in req name : String #[string_values="com.example.files:name"])
+    #_[canonical="remove"];
+}
+"""
+TEMPLATES = """
+category COMMAND : program root "commands";
+category NP : query "noun phrases";
+category VP : action "verb phrases";
+NP := 'my files' -> @com.example.files.list() #[id="np.all"];
+NP := 'files with $n pages' ->
+  \\(n : Number) -> @com.example.files.list() filter pages == n #[id="np.pages"];
+VP := 'remove $name' ->
+  \\(name : String) -> @com.example.files.remove(name=name) #[id="vp.remove"];
+COMMAND := 'get' q:NP -> now => q => notify #[id="get"];
+COMMAND := 'behold' q:NP -> now => q => notify #[id="odd"] #[paraphrase=false];
+COMMAND := 'please' a:VP -> now => a #[id="do"];
+"""
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A skill, a grammar and rows synthesized of both."""
+    monkeypatch.chdir(tmp_path)
+    skill = tmp_path / "skills" / "com.example.files"
+    (skill / "values").mkdir(parents=True)
+    (skill / "skill.tt").write_text(SKILL)
+    (skill / "values" / "name.tsv").write_text("value\nannual plan\nold letters\n")
+    (tmp_path / "main.genie").write_text(TEMPLATES)
+    made = ["synthesize", "--skills", "skills", "--grammar", "main.genie", "--size", "50"]
+    assert cli.run([*made, "--output", "rows.jsonl"]) == 0
+    assert cli.run([*made, "--output", "rows.tsv"]) == 0
+    return tmp_path
+
+
+def run_select(*more, rows="rows.jsonl", output="chosen.jsonl"):
+    inputs = ["--skills", "skills", "--grammar", "main.genie"]
+    return cli.run(["paraphrase", "select", rows, *inputs, "--output", output, *more])
+
+
+def test_select_writes_rows_with_values_and_says_what_it_left_out(project, capsys):
+    assert run_select() == 0
+    rows = [json.loads(line) for line in (project / "chosen.jsonl").read_text().splitlines()]
+    sentences = {row["sentence"] for row in rows}
+    assert "Get my files" in sentences
+    assert sentences & {'Please remove "annual plan"', 'Please remove "old letters"'}
+    assert not [s for s in sentences if s.startswith("Behold")]
+    said = capsys.readouterr().err
+    assert "a template is not in the subset" in said
+    manifest = json.loads((project / "chosen.jsonl.manifest.json").read_text())
+    assert manifest["counts"]["chosen"] == len(rows)
+    assert manifest["counts"]["left_out"]["template"] == 2
+    assert manifest["sorts"]["action"]["chosen"] == 1
+
+
+def test_select_gives_the_same_bytes_for_any_order_and_for_tsv_the_same_sentences(project):
+    lines = (project / "rows.jsonl").read_text().splitlines(keepends=True)
+    (project / "back.jsonl").write_text("".join(reversed(lines)))
+    assert run_select() == run_select(rows="back.jsonl", output="other.jsonl") == 0
+    assert (project / "chosen.jsonl").read_bytes() == (project / "other.jsonl").read_bytes()
+    assert run_select("--subset", "training", rows="rows.tsv", output="of-tsv.jsonl") == 0
+    of_tsv = [json.loads(line) for line in (project / "of-tsv.jsonl").read_text().splitlines()]
+    assert {tuple(row["functions"]) for row in of_tsv} == {
+        ("@com.example.files.list",), ("@com.example.files.remove",),
+    }  # fmt: skip
+
+
+def test_constants_and_lists_of_functions_are_read(project):
+    (project / "constants.tsv").write_text("param:pages:Number\t777\n")
+    (project / "out.txt").write_text("# not these\n@com.example.files.rem*\n")
+    assert run_select("--constants", "constants.tsv", "--leave-out", "out.txt") == 0
+    text = (project / "chosen.jsonl").read_text()
+    assert "777 pages" in text
+    assert "remove" not in text
+
+
+@pytest.mark.parametrize(
+    ("options", "files", "said"),
+    [
+        (["--easy", "e.txt"], {"e.txt": "\n@com.example.files.lst\n"},
+         "e.txt:2:1: error[P005]: no function is named '@com.example.files.lst'"),
+        (["--easy", "e.txt", "--hard", "e.txt"], {"e.txt": "@com.example.files.list\n"},
+         "error[P006]: @com.example.files.list is easy and hard"),
+        (["--constants", "c.tsv"], {"c.tsv": "Number\n"}, "c.tsv:1:1: error[P002]"),
+        (["--categories", "c.tsv"], {"c.tsv": "com.example.files\n"}, "c.tsv:1:1: error[P005]"),
+        (["--subset", "trainig"], {}, "did you mean 'training'?"),
+    ],
+)  # fmt: skip
+def test_mistakes_are_told_with_their_place(project, capsys, options, files, said):
+    for name, text in files.items():
+        (project / name).write_text(text)
+    assert run_select(*options) == 1
+    assert said in capsys.readouterr().err
+    assert not (project / "chosen.jsonl").exists()
+
+
+def test_rows_of_another_grammar_and_repeated_ids_are_refused(project, capsys):
+    first, second, *_ = (
+        Example(id, text, "now => @com.example.files.list => notify", derivation=(template,),
+                functions=("@com.example.files.list",))
+        for id, text, template in (("S1", "one", "get"), ("S1", "two", "get"))
+    )  # fmt: skip
+    (project / "same.jsonl").write_text(f"{to_json(first)}\n{to_json(second)}\n")
+    assert run_select(rows="same.jsonl") == 1
+    assert "error[P008]: two rows have the id 'S1'" in capsys.readouterr().err
+    (project / "far.jsonl").write_text(to_json(first).replace('"get"', '"far"') + "\n")
+    assert run_select(rows="far.jsonl") == 1
+    said = capsys.readouterr().err
+    assert "far.jsonl:1:1: error[P007]: row S1 was made with the template 'far'" in said
+    (project / "bad.tsv").write_text(
+        "S1\tget\tnow => @com.example.files.list => notify\nS2\tx\ty (\n"
+    )
+    assert run_select(rows="bad.tsv") == 1
+    assert "bad.tsv:2:1: error[" in capsys.readouterr().err
+
+
+def test_an_output_is_not_replaced_unasked(project, capsys):
+    (project / "chosen.jsonl").write_text("mine")
+    assert run_select() == 1
+    assert "error[Y022]" in capsys.readouterr().err
+    assert (project / "chosen.jsonl").read_text() == "mine"
+    assert run_select("--overwrite") == 0
+
+
+@pytest.mark.parametrize("rate", ["x", "150%", "-1", "5.5"])
+def test_a_rate_is_a_number_or_a_share(project, capsys, rate):
+    assert run_select("--per-query", rate) == 2
+    assert "is neither a number such as 20 nor a share" in capsys.readouterr().err

@@ -1,0 +1,308 @@
+"""The file of answers: who gets which sentence, what is kept, and which files are refused."""
+
+import json
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.serve.answer_store import (
+    Asked,
+    Progress,
+    Sizes,
+    open_store,
+    read_store,
+    result_columns,
+    results,
+)
+
+NOW = 1_000_000.0
+DAY = 24 * 3600.0
+
+
+def asked(count, start=0):
+    return [Asked(f"S{n}", f"sentence {n}", f"data{n}") for n in range(start, start + count)]
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "answers.sqlite"
+
+
+@pytest.fixture
+def store(file):
+    made = open_store(file, asked(6), Sizes(2, 2))
+    yield made
+    made.close()
+
+
+def write(store, worker, *, people=3, texts=("one", "two"), now=NOW):
+    """Answer what comes next and return its row."""
+    key = store.next_for(worker, people=people, now=now)
+    if key is None:
+        return None
+    row, _ = store.asked(worker, key)
+    assert store.save(worker, key, texts, now=now)
+    return row
+
+
+def rows_of(store, worker, **more):
+    found = []
+    while (row := write(store, worker, **more)) is not None:
+        found.append(row)
+    return found
+
+
+def code_of(caught):
+    return [problem.code for problem in caught.value.problems]
+
+
+def test_a_worker_gets_every_sentence_once_in_order(store):
+    assert rows_of(store, "Ada") == ["S0", "S1", "S2", "S3", "S4", "S5"]
+
+
+def test_workers_begin_with_different_tasks_while_there_are_some(store):
+    assert [write(store, name) for name in ("Ada", "Bob", "Cy", "Di")] == ["S0", "S2", "S4", "S0"]
+
+
+def test_a_task_goes_to_as_many_workers_as_wanted(store):
+    ada = [write(store, "Ada", people=1) for _ in range(3)]
+    bob = rows_of(store, "Bob", people=1)
+    assert ada == ["S0", "S1", "S2"]
+    assert bob == ["S4", "S5"]
+    assert rows_of(store, "Ada", people=1) == ["S3"]
+
+
+def test_a_task_that_was_left_is_given_to_somebody_else_after_a_day(store):
+    write(store, "Ada", people=1)
+    assert "S1" not in rows_of(store, "Bob", people=1, now=NOW + DAY - 1)
+    assert rows_of(store, "Cy", people=1, now=NOW + DAY + 1) == ["S0", "S1"]
+
+
+def test_the_next_sentence_stays_until_it_is_answered(store):
+    keys = {store.next_for("Ada", people=3, now=NOW + n) for n in range(3)}
+    assert len(keys) == 1
+
+
+def test_names_differ_in_more_than_case_and_spaces(store):
+    write(store, "Ada  Lovelace")
+    assert write(store, "ada lovelace") == "S1"
+    assert store.known_name("ADA LOVELACE") == "Ada  Lovelace"
+
+
+def test_an_answer_takes_the_place_of_the_earlier_one(store):
+    key = store.next_for("Ada", people=3, now=NOW)
+    store.save("Ada", key, ["a", "b"], now=NOW)
+    store.save("Ada", key, ["c", "d"], now=NOW + 1)
+    assert store.asked("Ada", key) == ("S0", ("c", "d"))
+    assert store.counts() == (6, 1, 1)
+
+
+def test_a_sentence_of_somebody_else_is_not_taken(store):
+    key = store.next_for("Ada", people=3, now=NOW)
+    assert not store.save("Bob", key, ["a", "b"], now=NOW)
+    assert not store.save("Ada", 999, ["a", "b"], now=NOW)
+    assert store.asked("Bob", key) is None
+    assert store.counts() == (6, 0, 0)
+
+
+def test_progress_counts_answers_skips_and_what_is_left(store):
+    assert store.progress("Ada", people=1, now=NOW) == Progress(0, 0, 6)
+    write(store, "Ada", people=1)
+    write(store, "Ada", people=1, texts=())
+    write(store, "Bob", people=1)
+    assert store.progress("Ada", people=1, now=NOW) == Progress(1, 1, 4)
+    assert store.progress("Bob", people=1, now=NOW) == Progress(1, 0, 4)
+    assert store.progress("Cy", people=3, now=NOW) == Progress(0, 0, 6)
+
+
+def test_answers_are_listed_the_latest_first(store):
+    write(store, "Ada", texts=("a", "b"), now=NOW)
+    write(store, "Ada", texts=(), now=NOW + 1)
+    assert [(a.row, a.texts) for a in store.answers("Ada")] == [("S1", ()), ("S0", ("a", "b"))]
+    assert store.answers("Bob") == ()
+
+
+def test_a_store_that_is_opened_again_goes_on(file, store):
+    write(store, "Ada")
+    again = open_store(file, asked(6))
+    assert (again.name, again.secret, again.sizes) == (store.name, store.secret, Sizes(2, 2))
+    assert write(again, "Ada") == "S1"
+    again.close()
+
+
+def test_more_sentences_become_more_tasks(file, store):
+    assert len(rows_of(store, "Ada")) == 6
+    again = open_store(file, [*asked(3, 6), *asked(6)])
+    assert rows_of(again, "Ada") == ["S6", "S7", "S8"]
+    again.close()
+
+
+def test_sentences_that_changed_or_are_gone_are_named_all_at_once(file, store):
+    with pytest.raises(GenieError) as caught:
+        open_store(file, [Asked("S0", "other words", "data0"), *asked(4, 1)])
+    assert code_of(caught) == ["P202", "P202"]
+    assert [p.message.partition(" of ")[0] for p in caught.value.problems] == [
+        "sentence 'S0'",
+        "sentence 'S5'",
+    ]
+
+
+def test_of_a_wrong_file_not_every_sentence_is_named(tmp_path):
+    file = tmp_path / "many.sqlite"
+    open_store(file, asked(100)).close()
+    with pytest.raises(GenieError) as caught:
+        open_store(file, asked(1))
+    assert len(caught.value.problems) == 21
+    assert caught.value.problems[-1].message == "so are 79 more"
+
+
+def test_a_folder_is_no_database(tmp_path):
+    with pytest.raises(GenieError) as caught:
+        open_store(tmp_path, asked(1))
+    assert code_of(caught) == ["P201"]
+
+
+def test_other_sizes_are_refused(file, store):
+    with pytest.raises(GenieError) as caught:
+        open_store(file, asked(6), Sizes(4, 2))
+    assert code_of(caught) == ["P203"]
+
+
+@pytest.mark.parametrize("content", [b"no database" * 100, b"\0" * 4096])
+def test_a_file_that_is_no_database_is_left_alone(file, content):
+    file.write_bytes(content)
+    with pytest.raises(GenieError) as caught:
+        open_store(file, asked(1))
+    assert code_of(caught) == ["P201"]
+    assert file.read_bytes() == content
+
+
+def test_a_database_of_another_program_is_left_alone(file):
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE t(x)")
+    other.close()
+    content = file.read_bytes()
+    for opened in (lambda: open_store(file, asked(1)), lambda: read_store(file)):
+        with pytest.raises(GenieError, match="another program") as caught:
+            opened()
+        assert code_of(caught) == ["P201"]
+    assert file.read_bytes() == content
+
+
+def test_a_newer_file_is_not_touched(file, store):
+    store.close()
+    with sqlite3.connect(file) as other:
+        other.execute("PRAGMA user_version = 9")
+    other.close()
+    with pytest.raises(GenieError, match="version 9"):
+        read_store(file)
+
+
+def test_a_file_that_is_not_there_is_not_made_by_reading(file):
+    with pytest.raises(FileNotFoundError):
+        read_store(file)
+    assert not file.exists()
+
+
+def test_the_file_is_for_its_owner_and_safe_on_disk(file, store):
+    assert stat.S_IMODE(os.stat(file).st_mode) == 0o600
+    connection = store._connection
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+
+
+def test_what_fails_half_way_is_undone(store):
+    key = store.next_for("Ada", people=3, now=NOW)
+    with pytest.raises(TypeError):
+        store.save("Ada", key, [object()], now=NOW)
+    full = "BEFORE UPDATE ON assignment BEGIN SELECT raise(ABORT, 'full'); END"
+    store._connection.execute(f"CREATE TRIGGER full {full}")
+    with pytest.raises(sqlite3.IntegrityError):
+        store.save("Ada", key, ["a", "b"], now=NOW + 1)
+    assert store.counts() == (6, 0, 0)
+    [touched] = store._connection.execute("SELECT touched FROM assignment").fetchone()
+    assert touched == NOW
+
+
+class FullDisk:
+    """A connection that cannot commit, as SQLite behaves where the disk is full."""
+
+    def __init__(self, connection, *, ends_transaction):
+        self.connection = connection
+        self.ends_transaction = ends_transaction
+
+    @property
+    def in_transaction(self):
+        return self.connection.in_transaction
+
+    def execute(self, statement, *arguments):
+        if statement != "COMMIT":
+            return self.connection.execute(statement, *arguments)
+        if self.ends_transaction:
+            self.connection.execute("ROLLBACK")
+        raise sqlite3.OperationalError("database or disk is full")
+
+
+@pytest.mark.parametrize("ends_transaction", [False, True])
+def test_after_a_full_disk_answers_are_taken_again(store, ends_transaction):
+    key = store.next_for("Ada", people=3, now=NOW)
+    whole = store._connection
+    store._connection = FullDisk(whole, ends_transaction=ends_transaction)
+    with pytest.raises(sqlite3.OperationalError, match="full"):
+        store.save("Ada", key, ["a", "b"], now=NOW)
+    store._connection = whole
+    assert store.counts() == (6, 0, 0)
+    assert store.save("Ada", key, ["a", "b"], now=NOW)
+
+
+def test_results_have_the_columns_of_a_batch_and_leave_out_what_was_skipped(file, store):
+    write(store, "Ada", texts=())
+    write(store, "Ada", texts=("a", "b"), now=NOW + 60)
+    write(store, "Bob", texts=())
+    reading = read_store(file)
+    [row] = results(reading)
+    reading.close()
+    assert tuple(row) == result_columns(Sizes(2, 2))
+    assert row["WorkTimeInSeconds"] == "60"
+    assert row["AcceptTime"] == "1970-01-12T13:46:40+00:00"
+    assert (row["Input.id1"], row["Answer.Paraphrase1-1"]) == ("", "")
+    assert (row["Input.id2"], row["Input.data2"]) == ("S1", "data1")
+    assert row["Answer.Paraphrase2-2"] == "b"
+
+
+@given(
+    st.integers(1, 9),
+    st.integers(1, 4),
+    st.integers(1, 3),
+    st.lists(st.sampled_from("abc"), max_size=60),
+)
+def test_no_sentence_is_lost_or_given_twice(tmp_path_factory, count, size, people, turns):
+    file = Path(tmp_path_factory.mktemp("store")) / "a.sqlite"
+    store = open_store(file, asked(count), Sizes(size, 1))
+    got = {name: [] for name in "abc"}
+    for name in turns:
+        row = write(store, name, people=people, texts=("x",))
+        if row is None:
+            progress = store.progress(name, people=people, now=NOW)
+            assert progress.done == progress.total == len(got[name])
+        else:
+            got[name].append(row)
+    for name in "abc":
+        got[name] += rows_of(store, name, people=people, texts=("x",))
+    store.close()
+    given_to = [row for name in "abc" for row in got[name]]
+    assert all(len(set(rows)) == len(rows) for rows in got.values())
+    assert {given_to.count(f"S{n}") for n in range(count)} == {people}
+
+
+def test_texts_are_kept_as_they_are(store):
+    texts = ('say "hi" – café 🎉', "'; DROP TABLE answer; --")
+    write(store, "Ada", texts=texts)
+    assert store.answers("Ada")[0].texts == texts
+    assert json.loads(json.dumps(texts)) == list(texts)

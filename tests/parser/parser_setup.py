@@ -1,0 +1,69 @@
+"""A tiny parser over two invented skills: its rows, and how to train it."""
+
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("phonenumbers")
+
+from genie_dp.cli import run  # noqa: E402
+from tests.dataset.dataset_rows import row, write  # noqa: E402
+from tests.golden import DATA  # noqa: E402
+
+SKILLS = DATA / "typecheck" / "skills"
+MAIL, HOME = SKILLS / "com.example.mail", SKILLS / "com.example.home"
+INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
+LIGHT = "@com.example.home.light"
+WORDS = ("lunch", "budget", "party", "report", "holiday", "invoice", "garden", "taxes")
+RECIPE = "network: {size: 32}\nbatch: 8\nrate: 0.01\nvalidations: 2\nlocale: {region: GB}\n"
+
+
+def rows():
+    """Return rows as synthesis and augmentation make them."""
+    found = []
+    for word in WORDS:
+        subject = f'param:subject:String == " {word} "'
+        for said, program in (
+            (f"show mail about {word}", f"now => ( {INBOX} ) filter {subject} => notify"),
+            (
+                f"send EMAIL_ADDRESS_0 a mail about {word}",
+                f'now => {SEND} param:subject:String = " {word} " '
+                "param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0",
+            ),
+            (
+                f"turn on the light at TIME_0 for the {word}",
+                f"now => {LIGHT} param:at:Time = TIME_0 param:power:Enum(on,off) = enum:on",
+            ),
+            (
+                f"when mail larger than MEASURE_byte_0 about {word} comes tell me",
+                f"monitor ( ( {INBOX} ) filter param:size:Measure(byte) > MEASURE_byte_0 and "
+                f"{subject} ) => notify",
+            ),
+        ):
+            name = f"S{len(found)}"
+            found.append(row(name, said, program))
+    return found
+
+
+def write_rows(folder, made=None):
+    return write(folder / "rows.jsonl", rows() if made is None else made)
+
+
+def train(folder: Path, *options, inputs=None, code=0, steps=6, recipe=RECIPE):
+    """Run the command in a folder; return where the parser is."""
+    path = folder / "recipe.yaml"
+    path.write_text(recipe, encoding="utf-8")
+    files = [write_rows(folder)] if inputs is None else inputs
+    target = folder / "parser"
+    budget = [] if steps is None else ["--steps", steps]
+    skills = ["--skills", MAIL, "--skills", HOME]
+    words = ["train", *files, "--recipe", path, "--output", target, *skills, *budget, *options]
+    assert run([str(word) for word in words]) == code
+    return target
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """Return the folder of a parser that has learned its rows."""
+    return train(tmp_path_factory.mktemp("trained"), steps=220)

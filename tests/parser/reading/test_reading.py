@@ -1,0 +1,392 @@
+"""Raw sentences become utterances with placeholders and values, by either reader."""
+
+import importlib.util
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from genie_dp.augment.written import MONTHS, WEEKDAYS
+from genie_dp.errors import GenieError
+from genie_dp.languages.thingtalk.placeholders import constant
+from genie_dp.languages.types import slot_type
+from genie_dp.parser.reading.grammar_reader import GrammarReader
+from genie_dp.parser.reading.load import NAMES, load_reader
+from genie_dp.parser.reading.prepare import key_of
+from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale, Reader, Reading
+from genie_dp.parser.reading.sentence import clean
+from genie_dp.skills.words import tokenize
+from tests.parser.reading.reading_cases import NOW, ReadingCase, reading_cases, topics, traps
+
+GRAMMAR = GrammarReader()
+CASES = [case for topic in topics() for case in reading_cases(topic)]
+HAS_DUCKLING = importlib.util.find_spec("duckling") is not None
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def reader(request: pytest.FixtureRequest) -> Iterator[Reader]:
+    if request.param == "duckling" and not HAS_DUCKLING:
+        pytest.skip("Duckling is not installed")
+    made = load_reader(request.param)
+    yield made
+    if hasattr(made, "close"):
+        made.close()
+
+
+def said(reading: Reading) -> tuple[str, ...]:
+    return tuple(value.value for value in reading.values.values())
+
+
+def test_there_are_as_many_cases_as_there_should_be():
+    assert len(CASES) >= 250
+    assert len(traps()) >= 80
+    assert len({case.sentence for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_sentence_is_read(case: ReadingCase, reader: Reader):
+    found = reader.read(case.sentence, now=NOW)
+    assert (found.utterance, said(found)) == (case.utterance, case.values)
+
+
+@pytest.mark.parametrize("sentence", traps())
+def test_a_trap_does_not_fire(sentence: str, reader: Reader):
+    found = reader.read(sentence, now=NOW)
+    assert found.values == {}
+    assert found.tokens == tokenize(sentence)
+
+
+# ------------------------------------------------------------------------------------- laws
+
+PIECES = """
+at 5 pm tomorrow two and a half hours 20 dollars between to from the 2nd of may in an hour ago $5
+new york 60 mph " ' @bob #tag a@b.example half past eight NUMBER_0 DATE_3 . , ( ) / - 3 / 14 6 feet
+twenty five % percent degrees c 5km 8:30 next friday this week one minus point hundred every
+report.pdf www.example.com 201 555 0123 +44 20 7946 0958 2-4pm 5-10 minutes march
+"""
+WORDS = st.sampled_from(PIECES.split())
+SENTENCES = st.lists(WORDS, max_size=14).map(" ".join)
+ANYTHING = st.one_of(st.text(max_size=60), SENTENCES)
+
+
+@given(ANYTHING)
+def test_any_text_is_read_and_spans_are_in_order_and_apart(text: str):
+    for found in GRAMMAR.readings(text, now=NOW, most=4):
+        end = 0
+        for value in found.values.values():
+            assert end <= value.span[0] < value.span[1] <= len(text)
+            assert value.text == clean(text)[slice(*value.span)]
+            end = value.span[1]
+
+
+@given(ANYTHING)
+def test_every_value_is_a_constant_of_the_type_of_its_placeholder(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    for token, value in found.values.items():
+        assert str(slot_type(token)) == value.type
+        constant(value.value)
+
+
+@given(ANYTHING)
+def test_what_is_no_value_stays_as_the_tokenizer_has_it(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    if not found.values:
+        assert found.tokens == tokenize(clean(text))
+
+
+@given(SENTENCES)
+def test_words_around_values_are_the_tokenizers(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    kept = [token for token in found.tokens if token not in found.values]
+    spans = [value.span for value in found.values.values()]
+    rest, at = [], 0
+    for start, end in spans:
+        rest.append(text[at:start])
+        at = end
+    words = list(tokenize(" ".join([*rest, text[at:]])))
+    # A sign of per cent is said as a word, and ranges are taken apart.
+    plain = [word for word in kept if word not in ("percent", "%", "-")]
+    assert plain == [word for word in words if word not in ("percent", "%", "-")]
+
+
+@given(ANYTHING)
+def test_reading_an_utterance_again_changes_nothing(text: str):
+    once = GRAMMAR.read(text, now=NOW)
+    assert GRAMMAR.read(once.utterance, now=NOW).utterance == once.utterance
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_reading_the_utterance_of_a_case_again_changes_nothing(case: ReadingCase):
+    assert GRAMMAR.read(case.utterance, now=NOW).utterance == case.utterance
+
+
+@given(ANYTHING)
+def test_reading_is_deterministic(text: str):
+    first = GRAMMAR.readings(text, now=NOW, most=4)
+    assert GrammarReader().readings(text, now=NOW, most=4) == first
+
+
+@given(ANYTHING)
+def test_readings_differ_and_come_by_doubt_the_first_being_that_of_read(text: str):
+    found = GRAMMAR.readings(text, now=NOW, most=6)
+    assert found[0] == GRAMMAR.read(text, now=NOW)
+    assert [one.doubt for one in found] == sorted(one.doubt for one in found)
+    assert len(found) <= 6
+    marks = [(one.tokens, tuple(v.span for v in one.values.values()), said(one)) for one in found]
+    assert len(set(marks)) == len(marks)
+
+
+@given(SENTENCES)
+def test_placeholders_are_numbered_from_left_to_right(text: str):
+    found = GRAMMAR.read(text, now=NOW)
+    for stem in {token.rpartition("_")[0] for token in found.values}:
+        numbers = [int(t.rpartition("_")[2]) for t in found.values if t.rpartition("_")[0] == stem]
+        assert numbers == sorted(numbers)
+        assert len(set(numbers)) == len(numbers)
+
+
+# ---------------------------------------------------------------------------- other readings
+
+
+def test_five_pounds_may_be_money_or_weight():
+    found = {said(one) for one in GRAMMAR.readings("add 5 pounds", now=NOW)}
+    assert {("currency:5:gbp",), ("5 unit:lb",)} <= found
+
+
+def test_a_date_and_a_time_may_be_two_values():
+    found = {one.utterance for one in GRAMMAR.readings("on march 14 at 8 pm", now=NOW)}
+    assert {"on DATE_0", "on DATE_0 at TIME_0"} <= found
+
+
+def test_today_may_be_a_word():
+    found = {one.utterance for one in GRAMMAR.readings("what is on today", now=NOW)}
+    assert {"what is on DATE_0", "what is on today"} <= found
+
+
+def test_a_date_with_its_time_as_machines_write_it_is_one_value():
+    found = GRAMMAR.read("from 2027-05-06T10:00 to 2027-05-06T11:30:15", now=NOW)
+    assert found.utterance == "from DATE_0 to DATE_1"
+    values = [value.value for value in found.values.values()]
+    assert values == ["date:2027-05-06T10:00:00", "date:2027-05-06T11:30:15"]
+
+
+@pytest.mark.parametrize(
+    "link",
+    [
+        "https://blog.example/@bob/My-Post",
+        "www.example.com/@bob",
+        "http://localhost:8080/a",
+        "https://bob:secret@example.com/",
+    ],
+)
+def test_a_link_with_a_name_in_it_or_a_host_without_point_is_one_value(link: str):
+    found = GRAMMAR.read(f"open {link} now", now=NOW)
+    assert found.utterance == "open URL_0 now"
+    assert found.values["URL_0"].value == f'" {link} " ^^tt:url'
+
+
+@pytest.mark.parametrize("text", ["a ride to the airport", "drive to my university"])
+def test_a_thing_is_no_city_of_the_same_name_in_any_reading(text: str):
+    assert [one.utterance for one in GRAMMAR.readings(text, now=NOW, most=4)] == [text]
+
+
+def test_my_office_may_be_a_place():
+    found = GRAMMAR.readings("weather at my office", now=NOW)
+    assert found[0].utterance == "weather at my office"
+    assert ("location:work",) in {said(one) for one in found}
+
+
+# ----------------------------------------------------------------------------- time and locale
+
+
+@given(st.datetimes(datetime(1, 1, 1), datetime(9999, 12, 31)))
+def test_every_reference_time_works(now: datetime):
+    for text in ("tomorrow in 9 weeks 3 years ago", "next friday at 8 on the 31st", "last week"):
+        GRAMMAR.read(text, now=now)
+
+
+HOURS = st.integers(-2, 30)
+
+
+@given(HOURS, HOURS, HOURS, HOURS)
+def test_every_hour_that_a_locale_may_have_can_be_read(morning, afternoon, evening, night):
+    hours = {"morning": morning, "afternoon": afternoon, "evening": evening, "night": night}
+    try:
+        locale = Locale(**hours)
+    except GenieError:
+        assert not all(1 <= hour <= 23 for hour in hours.values())
+        return
+    for text in ("tomorrow morning", "tonight", "this evening at 5", "at 3 in the afternoon"):
+        for found in GRAMMAR.readings(text, now=NOW, locale=locale):
+            for value in found.values.values():
+                constant(value.value)
+
+
+def test_a_day_in_the_locale_of_britain():
+    found = GRAMMAR.read(
+        "on 3/4/2027 at 20 degrees", now=NOW, locale=Locale("GB", "gbp", "C", True)
+    )
+    assert said(found) == ("date:2027-04-03", "20 unit:C")
+
+
+def test_a_phone_number_of_britain():
+    found = GRAMMAR.read("call 020 7946 0958", now=NOW, locale=Locale(region="GB"))
+    assert said(found) == ('" +442079460958 " ^^tt:phone_number',)
+
+
+# ------------------------------------------------------------------------- dates and numbers
+
+MORNINGS = st.dates(date(1950, 1, 1), date(2150, 12, 31)).map(
+    lambda day: datetime(day.year, day.month, day.day, 11)
+)
+
+
+RANGES = ("from {} to {}", "{} through {}", "between {} and {}", "{} at 8 pm until {}")
+
+
+def dates(text: str, now: datetime) -> list[datetime]:
+    found = said(GRAMMAR.read(text, now=now))
+    return [datetime.fromisoformat(value.removeprefix("date:")) for value in found]
+
+
+@given(MORNINGS, st.integers(1, 12))
+def test_what_is_told_for_tonight_is_yet_to_come(now: datetime, hour: int):
+    for text in (f"at {hour} tonight", f"tonight at {hour}"):
+        (found,) = dates(text, now)
+        assert timedelta(hours=6) <= found - now < timedelta(hours=18)
+        assert found.hour % 12 == hour % 12
+
+
+@given(MORNINGS)
+def test_midnight_tonight_is_that_of_the_next_day(now: datetime):
+    for text in ("at midnight tonight", "tonight at 12 am"):
+        assert dates(text, now) == [now + timedelta(hours=13)]
+
+
+@given(MORNINGS)
+def test_a_leap_day_is_the_next_one_however_it_is_written(now: datetime):
+    (written,) = dates("on 2/29", now)
+    for text in ("on february 29", "on the 29th of february"):
+        assert dates(text, now) == [written]
+    assert timedelta(days=-1) < written - now < timedelta(days=8 * 366)
+
+
+@given(MORNINGS, st.integers(1, 28), st.integers(1, 28), st.sampled_from(MONTHS), st.booleans())
+@example(datetime(2000, 7, 2, 11), 1, 2, "july", True)
+def test_a_range_of_days_begins_before_it_ends(
+    now: datetime, one: int, other: int, month: str, is_long: bool
+):
+    long = f"from the {nth(one)} to the {nth(other)} of {month}"
+    first, last = dates(long if is_long else f"{one}-{other} {month}", now)
+    assert (first.day, last.day) == (one, other)
+    assert timedelta(0) <= last - first < timedelta(days=31)
+
+
+@given(MORNINGS, st.sampled_from(WEEKDAYS), st.sampled_from(WEEKDAYS), st.sampled_from(RANGES))
+def test_a_range_of_days_of_the_week_is_less_than_a_week(
+    now: datetime, one: str, other: str, form: str
+):
+    assume(one != other)
+    first, last = dates(form.format(one, other), now)
+    assert timedelta(0) < last - first < timedelta(days=7)
+    assert (first.weekday(), last.weekday()) == (WEEKDAYS.index(one), WEEKDAYS.index(other))
+
+
+@given(st.lists(st.sampled_from(WEEKDAYS), min_size=1, max_size=7), st.integers(1, 12))
+def test_no_day_of_a_recurrence_is_a_date(names: list[str], hour: int):
+    found = GRAMMAR.read(f"every {', '.join(names)} and {names[0]} at {hour} pm", now=NOW)
+    assert said(found) == (f"time:{hour % 12 + 12}:00:00",)
+
+
+@given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["am", "pm"]), st.booleans())
+def test_both_hours_of_a_range_are_times_of_which_one_tells_the_half(
+    one: int, other: int, half: str, is_first: bool
+):
+    text = f"from {one} {half} to {other}" if is_first else f"from {one} to {other} {half}"
+    first, last = (int(value.split(":")[1]) for value in said(GRAMMAR.read(text, now=NOW)))
+    assert (first % 12, last % 12) == (one % 12, other % 12)
+    assert 0 < (last - first) % 24 <= 12
+    told = first if is_first else last
+    assert (told >= 12) == (half == "pm")
+
+
+@given(st.datetimes(datetime(2026, 3, 20), datetime(2026, 11, 10)), st.integers(1, 600))
+@example(datetime(2026, 3, 29, 0, 30), 60)
+@example(datetime(2026, 10, 25, 0, 30), 90)
+def test_minutes_from_now_are_as_long_when_clocks_are_changed(now: datetime, minutes: int):
+    pytest.importorskip("tzdata")
+    here = ZoneInfo("Europe/Berlin")
+    then = now.replace(second=0, microsecond=0, tzinfo=UTC).astimezone(here)
+    (found,) = said(GRAMMAR.read(f"in {minutes} minutes", now=then))
+    later = (then.astimezone(UTC) + timedelta(minutes=minutes)).astimezone(here)
+    assert found == f"date:{later.replace(tzinfo=None).isoformat()}"
+
+
+def nth(day: int) -> str:
+    ends = {1: "st", 2: "nd", 3: "rd", 21: "st", 22: "nd", 23: "rd"}
+    return f"{day}{ends.get(day, 'th')}"
+
+
+@given(
+    st.integers(1, 18).flatmap(lambda n: st.integers(10 ** (n - 1), 10**n - 1)),
+    st.sampled_from(["", ".25", ".123456789012"]),
+    st.sampled_from(["", "trillion", "dozen", "hours", "trillion km", "%", "billion euros"]),
+)
+def test_numbers_of_any_size_are_read_and_can_be_compared(whole: int, behind: str, unit: str):
+    (found, *_) = GRAMMAR.readings(f"at {whole}{behind} {unit}", now=NOW, most=4)
+    assert all(key_of(value) for value in said(found))
+    assert found.values
+
+
+# ------------------------------------------------------------------------------------ guards
+
+
+def test_nul_and_lone_surrogates_do_not_stop_a_reader(reader: Reader):
+    found = reader.read("at\x005 pm \ud800 tomorrow", now=NOW)
+    assert said(found) == ("date:2027-01-14T17:00:00",)
+
+
+def test_placeholders_of_the_text_stay(reader: Reader):
+    found = reader.read("within NUMBER_0 km and 5 more until DATE_1 at 8pm", now=NOW)
+    assert found.utterance == "within NUMBER_0 km and NUMBER_1 more until DATE_1 at TIME_0"
+
+
+def test_every_is_a_word_and_its_time_a_value(reader: Reader):
+    found = reader.read("every friday at 5 pm", now=NOW)
+    assert found.utterance == "every friday at TIME_0"
+
+
+def test_comparisons_are_words(reader: Reader):
+    assert reader.read("over 10 dollars", now=NOW).utterance == "over CURRENCY_0"
+    assert reader.read("after march 3", now=NOW).utterance == "after DATE_0"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_too_long_a_text_is_an_error(name: str):
+    if name == "duckling" and not HAS_DUCKLING:
+        pytest.skip("Duckling is not installed")
+    with pytest.raises(GenieError, match="I002"):
+        load_reader(name).read("a " * MOST_CHARACTERS, now=NOW)
+
+
+def test_an_unknown_reader_is_an_error_with_the_nearest_name():
+    with pytest.raises(GenieError, match="I004.*\n.*grammar"):
+        load_reader("gramar")
+
+
+def test_a_missing_library_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(GenieError, match=r"I001(.|\n)*genie_dp\[read\]"):
+        load_reader("grammar")
+
+
+def test_missing_duckling_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
+    real = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "duckling" else real(name)
+    )
+    with pytest.raises(GenieError, match="I003(.|\n)*pyduckling-native-phihos"):
+        load_reader("duckling")

@@ -1,0 +1,299 @@
+"""A trained parser: answers, confidence, folders that are none, and programs that always fit."""
+
+import json
+import shutil
+import threading
+from datetime import datetime
+from functools import cache
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+torch = pytest.importorskip("torch")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.models.calibration import Calibration  # noqa: E402
+from genie_dp.models.seq2seq import build  # noqa: E402
+from genie_dp.models.vocabulary import (  # noqa: E402
+    Pair,  # noqa: E402
+    build_vocabulary,  # noqa: E402
+)
+from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
+from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
+from genie_dp.parser.parser import Parser, Use  # noqa: E402
+from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
+from genie_dp.parser.reading.load import load_reader  # noqa: E402
+from genie_dp.parser.rows import Target  # noqa: E402
+from genie_dp.parser.scoring import Score, calibrate  # noqa: E402
+from genie_dp.parser.training import train_settings  # noqa: E402
+from genie_dp.resources import data_folder  # noqa: E402
+from genie_dp.skills.load import load_library  # noqa: E402
+from tests.parser.parser_setup import INBOX, SEND, trained  # noqa: E402, F401
+
+NOW = datetime(2027, 1, 13, 10, 0)
+
+
+@pytest.fixture
+def parser(trained):  # noqa: F811
+    torch.set_num_threads(1)
+    return Parser.from_pretrained(trained, clock=lambda: NOW)
+
+
+def test_the_loop_has_the_settings_of_the_recipe():
+    chosen = {"rate": 0.002, "weight_decay": 0.1, "accumulate": 3, "patience": 2, "seed": 7}
+    loop = train_settings(ParserConfig((InputFile("rows.jsonl"),), steps=5, bf16=False, **chosen))
+    assert {name: getattr(loop, name) for name in chosen} == chosen
+    assert loop.budget.steps == 5
+    assert not loop.bf16
+
+
+def test_the_values_of_a_sentence_are_in_its_program(parser):
+    (reply,) = parser.parse(["Send bob@example.com a mail about the lunch"])
+    answer = reply.answers[0]
+    assert reply.tokens == ("send", "EMAIL_ADDRESS_0", "a", "mail", "about", "the", "lunch")
+    assert "EMAIL_ADDRESS_0" in answer.decoded
+    assert '"bob@example.com"^^tt:email_address' in answer.code
+    assert SEND in answer.program
+
+
+def test_a_word_that_was_never_seen_is_copied(parser):
+    (reply,) = parser.parse(["show mail about quinoa"])
+    assert 'subject == "quinoa"' in reply.answers[0].code
+
+
+def test_several_programs_are_different_and_the_most_probable_comes_first(parser):
+    (reply,) = parser.parse(["show mail about lunch"], count=4)
+    programs = [answer.program for answer in reply.answers]
+    confidences = [answer.confidence for answer in reply.answers]
+    assert len(programs) == len(set(programs)) > 1
+    assert confidences == sorted(confidences, reverse=True)
+    assert all(0 <= confidence <= 1 for confidence in confidences)
+    assert sum(confidences) <= 1 + 1e-9
+
+
+def test_under_the_threshold_it_does_not_know_and_still_says_the_nearest(trained):  # noqa: F811
+    sure, unsure = (Parser.from_pretrained(trained, threshold=x) for x in (0.0, 1.0))
+    (known,), (unknown,) = (p.parse(["show mail about quinoa"]) for p in (sure, unsure))
+    assert known.is_known
+    assert not unknown.is_known
+    assert unknown.answers == known.answers
+
+
+@pytest.mark.parametrize("sentence", ["", " \n", "word " * (LONGEST + 1)])
+def test_there_is_no_program_for_no_words_or_too_many(parser, sentence):
+    (reply,) = parser.parse([sentence])
+    assert reply.answers == ()
+    assert not reply.is_known
+
+
+def test_one_text_is_not_taken_for_a_list_of_letters(parser):
+    for ask in (parser.parse, parser.predict):
+        with pytest.raises(TypeError, match="put it in a list"):
+            ask("show mail about lunch")
+
+
+@pytest.mark.parametrize("count", [0, -1])
+def test_less_than_one_program_cannot_be_asked_for(parser, count):
+    for ask in (parser.parse, parser.predict):
+        with pytest.raises(ValueError, match="count"):
+            ask(["show mail about lunch"], count=count)
+
+
+def test_a_row_that_no_reader_takes_has_no_program_and_the_others_theirs(parser):
+    long, other = parser.predict(["x" * 4001, "show mail about lunch"], count=1)
+    assert long == []
+    assert len(other) == 1
+
+
+def test_rows_with_placeholders_are_answered_with_placeholders(parser):
+    ((best, *_),) = parser.predict(["send EMAIL_ADDRESS_0 a mail about taxes"])
+    assert "EMAIL_ADDRESS_0" in best.program
+
+
+def test_sentences_are_answered_alike_alone_and_together(parser):
+    sentences = ["show mail about lunch", "turn on the light at 5 pm for the party", "hello"]
+    alone = [parser.parse([sentence])[0] for sentence in sentences]
+    for one, other in zip(alone, parser.parse(sentences), strict=True):
+        assert [a.program for a in one.answers] == [a.program for a in other.answers]
+        assert one.answers[0].confidence == pytest.approx(other.answers[0].confidence, abs=1e-4)
+
+
+def test_an_address_is_never_taken_for_one_of_a_list():
+    library = shipped()
+    listed = library.values("tt:email_address")[0]
+    near = f"x{listed}"
+    program = get_language("thingtalk").parse(
+        f'now => (@com.gmail.inbox()) filter sender == "{near}"^^tt:email_address => notify'
+    )
+    assert EntityNames(library).resolve(program) == (program, ())
+
+
+def test_several_threads_may_ask_at_a_time(parser):
+    sentences = [f"show mail about thing{n}" for n in range(6)]
+    found = {}
+
+    def ask(sentence):
+        found[sentence] = parser.parse([sentence])[0].answers[0].code
+
+    threads = [threading.Thread(target=ask, args=(sentence,)) for sentence in sentences]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(f'"thing{n}"' in found[sentence] for n, sentence in enumerate(sentences))
+
+
+# ------------------------------------------------------------------------- folders that are none
+
+
+@pytest.fixture
+def copy(trained, tmp_path):  # noqa: F811
+    return shutil.copytree(trained, tmp_path / "copy")
+
+
+def code_of(folder):
+    with pytest.raises(GenieError) as error:
+        Parser.from_pretrained(folder)
+    return error.value.problems[0].code
+
+
+def test_a_folder_without_parser_is_refused(tmp_path):
+    assert code_of(tmp_path) == "N010"
+
+
+@pytest.mark.parametrize(
+    ("file", "code"),
+    [
+        ("config.json", "N010"),
+        ("constants.txt.gz", "N010"),
+        ("reader.json", "N010"),
+        ("model.safetensors", "M001"),
+        ("tokenizer.json", "M001"),
+    ],
+)
+def test_a_file_that_is_cut_off_is_told(copy, file, code):
+    (copy / file).write_bytes((copy / file).read_bytes()[:20])
+    assert code_of(copy) == code
+
+
+@pytest.mark.parametrize(
+    "file", ["config.json", "constants.txt.gz", "model.safetensors", "reader.json"]
+)
+def test_a_file_that_is_empty_is_told(copy, file):
+    (copy / file).write_bytes(b"")
+    assert code_of(copy) in ("N010", "M001")
+
+
+def test_another_library_is_refused(copy):
+    path = next(copy.glob("skills/*/com.example.mail/skill.tt"))
+    path.write_text(path.read_text().replace("send(", "post("))
+    assert code_of(copy) == "N011"
+
+
+def test_settings_that_are_missing_are_told(copy):
+    config = json.loads((copy / "config.json").read_text())
+    del config["parser"]["temperature"]
+    (copy / "config.json").write_text(json.dumps(config))
+    assert code_of(copy) == "N010"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("language", "thingtlk"), ("beam", "4"), ("beam", 0), ("beam", None), ("readings", -1),
+        ("longest", []), ("threshold", "0.5"), ("threshold", 7), ("threshold", None),
+        ("temperature", 0), ("temperature", -2.0), ("locale", {"morning": 99}),
+        ("locale", {"region": 3}),
+    ],
+)  # fmt: skip
+def test_settings_that_no_parser_has_are_told(copy, name, value):
+    config = json.loads((copy / "config.json").read_text())
+    config["parser"][name] = value
+    (copy / "config.json").write_text(json.dumps(config))
+    assert code_of(copy) == "N010"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("architecture", None), ("architecture", {}), ("settings", "size")]
+)
+def test_a_network_that_is_none_is_told(copy, name, value):
+    config = json.loads((copy / "config.json").read_text())
+    config[name] = value
+    (copy / "config.json").write_text(json.dumps(config))
+    assert code_of(copy) == "M001"
+
+
+# -------------------------------------------------------------------------------- what always holds
+
+
+@cache
+def shipped():
+    return load_library([data_folder("thingpedia")])
+
+
+@cache
+def untrained():
+    """Return a parser over the shipped skills that has learned nothing."""
+    torch.set_num_threads(1)
+    torch.manual_seed(3)
+    target = Target(get_language("thingtalk"), get_language("thingtalk"), shipped())
+    grammar = target.language.decoding_grammar(target.library)
+    vocabulary = build_vocabulary([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
+    model = build("rnn", vocabulary, {"size": 16})[0].eval()
+    decoder = Decoder(model, vocabulary, target, beam=2, longest=25)
+    return Parser(
+        decoder, reader=load_reader(), calibration=Calibration(), use=Use(), clock=lambda: NOW
+    )
+
+
+WORDS = """show mail bob@example.com at 5 pm tomorrow "see you" more than 3 gb #a @b $5 paris ' é \\
+the NUMBER_0 12 when ; 名 =>"""
+PIECES = st.sampled_from(WORDS.split())
+
+
+@settings(max_examples=25)
+@given(st.lists(PIECES, min_size=1, max_size=9).map(" ".join))
+def test_every_program_is_well_typed_also_of_a_network_that_learned_nothing(sentence):
+    parser = untrained()
+    language, library = parser.target.language, parser.target.library
+    (reply,) = parser.parse([sentence], count=2)
+    for answer in reply.answers:
+        program = language.parse(answer.code)
+        assert not [p for p in language.check(program, library) if p.severity == "error"]
+        assert language.tokens(language.canonical(program, library), library) == answer.program
+        language.from_tokens(answer.decoded)
+    assert reply.answers or "NUMBER_0" in sentence
+
+
+def test_the_confidence_of_a_network_is_brought_to_how_often_it_is_right():
+    scores = (-1.0,) * 400
+    always, seldom = (
+        calibrate(Score(400, hits.count(True), scores, hits))[0].confidence(-1.0)
+        for hits in ((True, True, True, False) * 100, (True, False, False, False) * 100)
+    )
+    assert (always, seldom) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_rows_that_are_all_right_or_all_wrong_leave_a_doubt_that_fewer_rows_make_larger(count):
+    confidences = []
+    for rows in (count, 10 * count):
+        for hit in (True, False):
+            found = Score(rows, rows * hit, (-1.0,) * rows, (hit,) * rows)
+            confidences.append(calibrate(found)[0].confidence(-1.0))
+    sure, unsure, surer, more_unsure = confidences
+    assert 0.5 < sure < surer < 1
+    assert 0 < more_unsure < unsure < 0.5
+
+
+def test_rows_without_any_program_are_no_reason_to_fail():
+    score = Score(2, 0, (float("-inf"),) * 2, (False, False))
+    assert calibrate(score)[1] == 0
+
+
+def test_a_monitored_query_is_found_again_under_its_name(parser):
+    (reply,) = parser.parse(["when mail larger than 5 gb about taxes comes tell me"])
+    assert reply.answers[0].program.startswith(f"monitor ( ( {INBOX} )")
+    assert "5 unit:GB" in reply.answers[0].program

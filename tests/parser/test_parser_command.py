@@ -1,0 +1,424 @@
+"""`genie-dp train` and `genie-dp parse`: folders, cards, interruption, what is shown."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file  # noqa: E402
+
+from genie_dp.cli import run  # noqa: E402
+from genie_dp.parser.parser import Parser  # noqa: E402
+from tests.dataset.dataset_rows import row, write  # noqa: E402
+from tests.parser.parser_setup import (  # noqa: E402
+    HOME,
+    INBOX,
+    MAIL,
+    RECIPE,
+    WORDS,
+    rows,
+    train,
+    trained,  # noqa: F401
+    write_rows,
+)
+
+ROOT = Path(__file__).parents[2]
+LUNCH = f'now => ( {INBOX} ) filter param:subject:String == " lunch " => notify'
+
+
+def parse(capsys, folder, *words, code=0):
+    capsys.readouterr()
+    assert run([str(word) for word in ("parse", "--parser", folder, *words)]) == code
+    return capsys.readouterr()
+
+
+# ------------------------------------------------------------------------------------- train
+
+
+def test_the_folder_has_all_that_its_parser_needs(trained):  # noqa: F811
+    found = {path.name for path in trained.iterdir()}
+    assert found - {"curves.svg", "curves.png"} == {
+        "README.md", "config.json", "constants.txt.gz", "manifest.json", "metrics.jsonl",
+        "model.safetensors", "reader.json", "recipe.yaml", "skills", "tokenizer.json",
+    }  # fmt: skip
+    assert len(found) == 11
+    assert not list(trained.parent.glob(".parser.work"))
+
+
+def test_programs_end_at_half_as_many_tokens_again_as_the_longest_one_learned(trained):  # noqa: F811
+    longest = max(len(one.program.split()) for one in rows())
+    facts = json.loads((trained / "config.json").read_text())["parser"]
+    assert facts["longest"] == longest + longest // 2 + 10
+    assert Parser.from_pretrained(trained).use.longest == facts["longest"]
+
+
+def test_the_card_says_data_figures_and_privacy(trained):  # noqa: F811
+    card = (trained / "README.md").read_text(encoding="utf-8")
+    manifest = json.loads((trained / "manifest.json").read_text())
+    (digest,) = manifest["inputs"].values()
+    assert f"| rows.jsonl | all sources | `{digest[:16]}` |" in card
+    assert "32 synthetic" in card
+    assert "steps: 220" in card
+    assert "No row is of source private." in card
+    assert "nan" not in card.lower().split()
+    assert not re.search(r"[^\n]\n#+ ", card)
+
+
+def test_the_recipe_beside_a_parser_trains_the_same_one_again(trained, tmp_path):  # noqa: F811
+    again = tmp_path / "again"
+    skills = ["--skills", str(MAIL), "--skills", str(HOME)]
+    recipe = str(trained / "recipe.yaml")
+    assert run(["train", "--recipe", recipe, *skills, "--output", str(again)]) == 0
+    assert (again / "model.safetensors").read_bytes() == (
+        trained / "model.safetensors"
+    ).read_bytes()
+    assert (again / "config.json").read_text() == (trained / "config.json").read_text()
+
+
+def test_a_run_that_is_killed_goes_on_to_the_same_weights(tmp_path):
+    whole = train(tmp_path, steps=620)
+    other = tmp_path / "killed"
+    other.mkdir()
+    recipe = other / "recipe.yaml"
+    recipe.write_text(RECIPE)
+    words = [
+        "train", tmp_path / "rows.jsonl", "--recipe", recipe, "--steps", 620, "--skills", MAIL,
+        "--skills", HOME, "--output", other / "parser",
+    ]  # fmt: skip
+    words = [str(word) for word in words]
+    process = subprocess.Popen([sys.executable, "cli.py", *words], cwd=ROOT)
+    while not list(other.glob(".parser.work/checkpoints/step-*")):
+        assert process.poll() is None
+        time.sleep(0.02)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    assert not (other / "parser").exists()
+    assert run(words) == 1
+    assert run([*words, "--resume"]) == 0
+    first, second = (load_file(x / "model.safetensors") for x in (whole, other / "parser"))
+    assert all(torch.equal(first[name], second[name]) for name in first)
+    steps = [
+        json.loads(line)["step"]
+        for line in (other / "parser" / "metrics.jsonl").read_text().splitlines()
+    ]
+    assert steps == sorted(steps)
+
+
+def test_work_of_other_settings_is_not_gone_on_with(tmp_path, capsys, monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.parser.run.deliver", stop)
+        train(tmp_path, code=130)
+    assert "go on with --resume" in capsys.readouterr().err
+    train(tmp_path, "--resume", "--seed", 5, code=1)
+    assert "Y020" in capsys.readouterr().err
+    with monkeypatch.context() as patch:
+        patch.setenv("WORLD_SIZE", "2")
+        train(tmp_path, "--resume", code=1)
+    assert "other settings: processes" in capsys.readouterr().err
+    train(tmp_path, "--resume")
+
+
+def test_work_is_not_gone_on_with_when_the_validation_file_has_changed(
+    tmp_path, capsys, monkeypatch
+):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    real = write(tmp_path / "real.jsonl", rows())
+    words = ("--validation", real)
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.parser.run.deliver", stop)
+        train(tmp_path, *words, code=130)
+    write(real, rows()[1:])
+    train(tmp_path, *words, "--resume", code=1)
+    assert "Y020" in capsys.readouterr().err
+    write(real, rows())
+    train(tmp_path, *words, "--resume")
+
+
+def test_a_parser_is_replaced_only_when_asked_and_only_by_a_whole_one(tmp_path, capsys):
+    folder = train(tmp_path)
+    train(tmp_path, code=1)
+    assert "Y022" in capsys.readouterr().err
+    train(tmp_path, "--overwrite", "--seed", 1)
+    assert json.loads((folder / "manifest.json").read_text())["config"]["seed"] == 1
+
+
+def test_a_folder_that_is_no_parser_is_never_replaced(tmp_path, capsys):
+    (tmp_path / "parser").mkdir()
+    (tmp_path / "parser" / "diary.txt").write_text("dear diary")
+    train(tmp_path, "--overwrite", code=1)
+    assert "N007" in capsys.readouterr().err
+    assert (tmp_path / "parser" / "diary.txt").exists()
+
+
+def test_a_base_model_is_never_replaced_by_a_parser(tmp_path, capsys):
+    (tmp_path / "parser").mkdir()
+    (tmp_path / "parser" / "config.json").write_text('{"model_type": "bart"}')
+    train(tmp_path, "--overwrite", code=1)
+    assert "N007" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "parser").iterdir()] == ["config.json"]
+
+
+@pytest.mark.parametrize("output", [".", ".."])
+def test_an_output_without_a_name_is_a_mistake(tmp_path, capsys, output):
+    words = ["train", write_rows(tmp_path), "--steps", 1, "--output", output]
+    assert run([str(word) for word in [*words, "--skills", MAIL, "--skills", HOME]]) == 1
+    assert "error[R004]" in capsys.readouterr().err
+
+
+def test_private_rows_need_their_guarantee(tmp_path, capsys):
+    some = [replace(one, source="private") for one in rows()[:4]]
+    file = write(tmp_path / "private.jsonl", [*rows(), *some])
+    train(tmp_path, inputs=[file], code=1)
+    assert "N006" in capsys.readouterr().err
+    spent = {
+        "epsilon": 4.0, "delta": 1e-6, "unit": "utterance", "relation": "add-or-remove-one",
+        "accountant": "pld", "not_covered": ["dates"],
+    }  # fmt: skip
+    (tmp_path / "spent.json").write_text(json.dumps(spent))
+    folder = train(tmp_path, "--spent", tmp_path / "spent.json", "--overwrite", inputs=[file])
+    assert "(4.0, 1e-06)-differential privacy" in (folder / "README.md").read_text()
+
+
+def test_a_validation_file_chooses_and_calibrates(tmp_path):
+    real = [replace(one, id=f"H{n}", source="human") for n, one in enumerate(rows()[:8])]
+    file = write(tmp_path / "real.jsonl", real)
+    folder = train(tmp_path, "--validation", file, steps=40)
+    figures = json.loads((folder / "manifest.json").read_text())["figures"]
+    assert figures["validation rows"] == 8
+    assert "real.jsonl, which also chose the best weights" in (folder / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--arch", "transformer"),
+        ("--lm", "start"),
+        ("--lm", "feed"),
+        ("--no-types",),
+        ("--positional",),
+        ("--no-canonical",),
+        ("--bf16",),
+        ("--no-bf16",),
+    ],
+)
+def test_every_sort_of_parser_can_be_trained_and_read(tmp_path, options):
+    recipe = RECIPE.replace("size: 32", "size: 16, heads: 2") if "--arch" in options else RECIPE
+    folder = train(tmp_path, *options, steps=3, recipe=recipe)
+    parser = Parser.from_pretrained(folder, beam=1)
+    assert len(parser.parse(["show mail about lunch"])) == 1
+
+
+@pytest.mark.parametrize("options", [(), ("--lora", 2)])
+def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
+    from tests.models.models_setup import save_tiny_base
+
+    pytest.importorskip("peft")
+    base = save_tiny_base(tmp_path / "base", "t5")
+    recipe = "batch: 4\nvalidations: 1\n"
+    folder = train(tmp_path, "--model", base, *options, steps=2, recipe=recipe)
+    assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
+
+
+def test_a_parser_of_s_expressions_has_no_reader_no_english_and_no_skills(tmp_path, capsys):
+    made = [
+        row(f"S{n}", f"buy some {word}", f"( ORDER ( THING {word} ) )", language="sexpr")
+        for n, word in enumerate(WORDS)
+    ]
+    folder = tmp_path / "parser"
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(RECIPE)
+    words = ["train", write(tmp_path / "a.jsonl", made), "--recipe", recipe, "--steps", 3]
+    assert run([str(word) for word in (*words, "--output", folder)]) == 0
+    said = parse(capsys, folder, "buy some tea", "--threshold", "0").out
+    assert said.startswith("(ORDER")
+    tables = write(tmp_path / "tables.json", [])
+    assert "N042" in parse(capsys, folder, "buy some tea", "--tables", tables, code=1).err
+    assert "It knows no skills" in (folder / "README.md").read_text(encoding="utf-8")
+
+
+def test_mistakes_of_options_and_recipes_come_before_any_work(tmp_path, capsys):
+    train(tmp_path, recipe="batches: 3\n", code=1)
+    assert "N002" in capsys.readouterr().err
+    train(tmp_path, inputs=[write(tmp_path / "none.jsonl", [])], code=1)
+    assert "N004" in capsys.readouterr().err
+    train(tmp_path, recipe="seed: 1\nnetwork: {layers: 1, sise: 3}\n", code=1)
+    said = capsys.readouterr().err
+    assert "recipe.yaml:2:28: error[N002]: network: sise: rnn has no such setting\n" in said
+    assert "did you mean 'size'?" in said
+    train(tmp_path, recipe="network: {size: 7}\n", code=1)
+    said = capsys.readouterr().err
+    assert "recipe.yaml:1:10: error[N002]: network: size must be even" in said
+    assert not list(tmp_path.glob(".parser.work"))
+
+
+@pytest.mark.parametrize("source", ["synthetic", "paraphrase", "human"])
+def test_rows_that_no_reader_takes_are_left_out_and_counted(tmp_path, capsys, source):
+    made = [replace(one, source=source) for one in rows()]
+    pasted = replace(made[0], id="L1", utterance=f"{made[0].utterance} {'x' * 4000}")
+    file = write(tmp_path / "long.jsonl", [*made, pasted])
+    train(tmp_path, inputs=[file], steps=1)
+    assert "1  left out: too long a sentence" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------------------------- parse
+
+
+def test_a_sentence_is_shown_with_program_meaning_and_confidence(trained, capsys):  # noqa: F811
+    said = parse(capsys, trained, "show mail about lunch").out
+    assert 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify' in said
+    assert "confidence" in said
+
+
+def test_what_it_does_not_know_is_said_with_the_nearest_program(trained, capsys):  # noqa: F811
+    said = parse(capsys, trained, "show mail about lunch", "--threshold", "1").out
+    assert said.startswith("I do not know. The nearest that I can do:\nnow =>")
+
+
+def test_json_has_a_line_for_each_sentence_of_a_file(trained, tmp_path, capsys):  # noqa: F811
+    file = tmp_path / "said.txt"
+    file.write_text("show mail about lunch\n\nshow mail about taxes\n")
+    lines = parse(
+        capsys, trained, "--input", file, "--json", "--count", "3", "--no-english"
+    ).out.splitlines()
+    replies = [json.loads(line) for line in lines]
+    assert [reply["sentence"] for reply in replies] == file.read_text().split("\n")[:3:2]
+    assert replies[0]["answers"][0]["program"] == LUNCH
+    assert all(len(reply["answers"]) > 1 for reply in replies)
+
+
+@pytest.mark.parametrize("lines", [(2,), (1, 3), (40,)])
+def test_a_line_that_no_reader_takes_is_told_with_its_place_and_the_others_are_parsed(
+    trained,  # noqa: F811
+    tmp_path,
+    capsys,
+    lines,
+):
+    said = ["", *["show mail about lunch"] * 40]
+    for number in lines:
+        said[number] = "x" * 5000
+    file = tmp_path / "said.txt"
+    file.write_text("\n".join(said[1:]))
+    found = parse(capsys, trained, "--input", file, "--json", "--no-english", code=1)
+    assert len(found.out.splitlines()) == 40 - len(lines)
+    assert [line for line in found.err.splitlines() if "I002" in line] == [
+        f"{file}:{number}:1: error[I002]: expected at most 4,000 characters, got 5,000"
+        for number in lines
+    ]
+
+
+def test_the_prompt_answers_until_the_end_of_input(trained):  # noqa: F811
+    words = ["parse", "--parser", str(trained), "--no-english"]
+    done = subprocess.run(
+        [sys.executable, "cli.py", *words],
+        cwd=ROOT,
+        input="show mail about lunch\n\nshow mail about taxes\n",
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.count("filter subject ==") == 2
+
+
+def test_templates_that_cannot_be_read_are_told_before_the_prompt(trained, tmp_path, capsys):  # noqa: F811
+    grammar = tmp_path / "bad.genie"
+    grammar.write_text("category\n")
+    assert "bad.genie:" in parse(capsys, trained, "--grammar", grammar, code=1).err
+
+
+def test_tables_show_what_a_program_would_do(trained, tmp_path, capsys):  # noqa: F811
+    tables = tmp_path / "tables.json"
+    mails = [{"subject": "lunch", "sender": "bob", "size": "5 unit:KB", "is_read": True}]
+    tables.write_text(json.dumps({INBOX: [*mails, {"subject": "taxes"}]}))
+    options = ("--no-english", "--tables", tables)
+    said = parse(capsys, trained, "show mail about lunch", *options).out
+    assert said.count("notify(") == 1
+    assert '" bob "' in said
+    tables.write_text(json.dumps({INBOX: [{"sender": "bob"}]}))
+    assert "no data for 'subject'" in parse(capsys, trained, "show mail about lunch", *options).out
+    tables.write_text("{}")
+    assert f"no data for {INBOX}" in parse(capsys, trained, "show mail about lunch", *options).out
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("{", "N041"),
+        ("[]", "N041"),
+        ("[" * 100_000, "N041"),
+        ('{"@com.example.mail.inbx": []}', "N040"),
+        (f'{{"{INBOX}": [{{"subjct": "a"}}]}}', "N040"),
+        (f'{{"{INBOX}": [{{"size": "many"}}]}}', "N040"),
+    ],
+)
+def test_tables_that_fit_no_skill_are_refused(trained, tmp_path, capsys, text, code):  # noqa: F811
+    tables = tmp_path / "tables.json"
+    tables.write_text(text)
+    said = parse(capsys, trained, "show mail", "--no-english", "--tables", tables, code=1)
+    assert code in said.err
+
+
+def test_a_device_that_is_not_there_is_refused(trained, capsys):  # noqa: F811
+    assert "N008" in parse(capsys, trained, "show mail", "--device", "gpu", code=1).err
+
+
+# ------------------------------------------------------------------- evaluation and paraphrasing
+
+
+def test_a_parser_is_evaluated_on_rows_with_placeholders_and_on_typed_ones(trained, tmp_path):  # noqa: F811
+    typed = replace(rows()[0], id="H1", utterance="Show mail about lunch", source="human")
+    gold = write(tmp_path / "gold.jsonl", [*rows(), typed])
+    result = tmp_path / "result.json"
+    words = ["evaluate", gold, "--parser", trained, "--skills", MAIL, "--skills", HOME]
+    assert run([str(word) for word in (*words, "--output", result)]) == 0
+    found = json.loads(result.read_text())
+    assert found["rows"] == 33
+    assert found["accuracy"]["share"] > 0.8
+    assert found["predictions"] == str(trained)
+
+
+def test_a_parser_is_not_evaluated_on_rows_of_another_language(trained, tmp_path, capsys):  # noqa: F811
+    made = [row("S1", "buy some tea", "( ORDER ( THING tea ) )", language="sexpr")]
+    gold = write(tmp_path / "gold.jsonl", made)
+    assert run(["evaluate", str(gold), "--parser", str(trained)]) == 1
+    assert "error[V022]: expected a parser that writes sexpr" in capsys.readouterr().err
+
+
+def test_the_sentences_of_skills_are_gold_rows(trained, tmp_path, capsys):  # noqa: F811
+    folder = tmp_path / "skills" / "com.example.mail"
+    folder.mkdir(parents=True)
+    (folder / "skill.tt").write_text((MAIL / "skill.tt").read_text())
+    code = 'now => (@com.example.mail.inbox()) filter subject == "lunch" => notify'
+    (folder / "eval.tsv").write_text(f"utterance\tprogram\nshow mail about lunch\t{code}\n")
+    assert run(["evaluate", str(folder.parent), "--parser", str(trained)]) == 0
+    assert "1 of 1 rows right" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [("--nearest",), ("said.jsonl",)])
+def test_one_source_of_predictions_is_wanted(trained, tmp_path, words):  # noqa: F811
+    gold = write(tmp_path / "gold.jsonl", rows())
+    assert run(["evaluate", str(gold), "--parser", str(trained), *words]) == 2
+
+
+def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_path, capsys):  # noqa: F811
+    made = write(tmp_path / "rows.jsonl", rows()[:8])
+    words = ["paraphrase", "auto", made, "--skills", MAIL, "--skills", HOME, "--number", "3"]
+    counts = {}
+    for name, more in (("all", ()), ("read", ("--parser", trained))):
+        output = tmp_path / f"{name}.jsonl"
+        assert run([str(word) for word in (*words, *more, "--output", output)]) == 0
+        counts[name] = len(output.read_text().splitlines())
+    assert 0 < counts["read"] <= counts["all"]

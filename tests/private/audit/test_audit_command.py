@@ -1,0 +1,321 @@
+"""`genie-dp private audit` and `private canaries`: what they write, say and refuse."""
+
+import json
+import math
+import re
+import shutil
+
+import pytest
+
+pytest.importorskip("opacus")
+
+import genie_dp as gd
+from genie_dp.cli import run
+from genie_dp.cli.private.audit import INCONCLUSIVE
+from genie_dp.errors import GenieError
+from genie_dp.private.audit.canaries import CanaryTemplate, new_canaries
+from genie_dp.private.audit.run import Audit
+from tests.private.audit.audit_models import generator, learn, said, saved
+
+CANARIES = new_canaries(CanaryTemplate("My ID is {digits:2}"), count=4, repeats=5, seed=1)
+
+
+@pytest.fixture(scope="module")
+def leaking(tmp_path_factory):
+    """The folder of a model that knows its rows by heart, and claims epsilon 0.1."""
+    folder = tmp_path_factory.mktemp("audit")
+    texts = said(80)
+    canaries = [row.utterance for row in CANARIES.rows] * 5
+    saved(learn(generator(), texts[:40] + canaries, epochs=150), folder / "leaking", 0.1)
+    saved(generator(), folder / "fresh", 0.1)
+    for number in range(2):
+        half = texts[number::2]
+        made = learn(generator(seed=number + 1), half + canaries, epochs=150)
+        saved(made, folder / f"shadow{number}", 0.1)
+        (folder / f"learned{number}.txt").write_text("\n".join(half))
+    (folder / "in.txt").write_text("\n".join(texts[:40]))
+    rows = (json.dumps({"utterance": text}) for text in texts[40:])
+    (folder / "out.jsonl").write_text("\n".join(rows))
+    CANARIES.save(folder / "canaries.json")
+    return folder
+
+
+@pytest.fixture
+def here(leaking, monkeypatch):
+    monkeypatch.chdir(leaking)
+    for path in leaking.glob("*audit*"):
+        path.unlink()
+    return leaking
+
+
+SIDES = ("--members", "in.txt", "--others", "out.jsonl")
+
+
+def attack(model, *options):
+    return run(["private", "audit", model, *options, "--output", "audit.json"])
+
+
+def test_a_model_that_leaks_more_than_it_claims_fails_and_all_is_written(here, capsys):
+    options = ["--canaries", "canaries.json", "--samples", "60", "--words", "4"]
+    assert attack("leaking", *SIDES, *options, "--report", "audit.html") == 1
+    said = capsys.readouterr()
+    assert "error[N060]" in said.err
+    assert "claimed for a row by spent.json" in said.err
+    assert "REFUTED" in said.out
+    found = json.loads((here / "audit.json").read_text())
+    assert found["verdict"] == "refuted"
+    assert found["claim"]["epsilon"] == 0.1
+    assert found["rows"]["members"] == found["rows"]["others"] == 40
+    assert {one["group"] for one in found["membership"]} == {1, 20}
+    assert found["canaries"]["candidates"] == 100
+    assert found["canaries"]["highest"] > 4
+    assert found["extraction"]["samples"] == 60
+    assert any(one["refutes"] for one in found["epsilon"])
+    page = (here / "audit.html").read_text()
+    assert "REFUTED" in page
+    assert not re.search(r"https?://|<script", page)
+    assert (here / "audit.json").stat().st_mode & 0o077 == 0
+    assert not (here / ".audit.json.work").exists()
+    # No row, canary or piece of one.
+    texts = (here / "in.txt").read_text().split("\n") + [row.utterance for row in CANARIES.rows]
+    written = said.out + said.err + page + json.dumps(found)
+    assert not [text for text in texts if text in written]
+
+
+def test_a_model_passes_if_the_attacks_refute_its_claim_for_an_unprotected_one(here, capsys):
+    options = [*SIDES, "--canaries", "canaries.json", "--unprotected", "leaking"]
+    assert attack("fresh", *options, "--report", "audit.html") == 0
+    assert "PASSED" in capsys.readouterr().out
+    found = json.loads((here / "audit.json").read_text())
+    assert found["verdict"] == "passed"
+    assert max(one["unprotected"] for one in found["epsilon"]) > found["claim"]["epsilon"]
+    assert all(one["unprotected"] >= one["epsilon"] for one in found["epsilon"])
+    assert "Passed" in (here / "audit.html").read_text()
+
+
+def test_an_audit_that_nothing_shows_to_find_leaks_is_inconclusive(here, capsys):
+    assert attack("fresh", *SIDES, "--canaries", "canaries.json") == INCONCLUSIVE
+    told = capsys.readouterr().out
+    assert "nothing shows that these attacks find a leak" in told
+    assert "passed" not in told.lower()
+    # Nor do attacks that find nothing in the unprotected model.
+    options = [*SIDES, "--unprotected", "shadow0", "--claim", "1.2", "--delta", "0"]
+    assert attack("fresh", *options, "--overwrite") == INCONCLUSIVE
+    assert "too weak" in capsys.readouterr().out
+    assert json.loads((here / "audit.json").read_text())["verdict"] == "inconclusive"
+
+
+@pytest.mark.parametrize("delta", ["0", "1e-5"])
+def test_a_model_without_noise_is_not_passed_with_a_claim_that_no_attack_refutes(
+    here, capsys, delta
+):
+    # 20 rows of a side are held out: were all of them told apart, that would be epsilon 2.3.
+    options = [*SIDES, "--canaries", "canaries.json", "--claim", "3", "--delta", delta]
+    assert attack("leaking", *options, "--unprotected", "leaking") == INCONCLUSIVE
+    told = capsys.readouterr().out
+    assert "no attack can refute a claim above 2." in told
+    assert "passed" not in told.lower()
+    found = json.loads((here / "audit.json").read_text())
+    assert found["verdict"] == "inconclusive"
+    assert 2 < found["refutable"] < 3
+    assert found["refutable"] == max(one["refutable"] for one in found["epsilon"])
+
+
+def test_where_nothing_is_claimed_there_is_no_verdict(here):
+    (here / "unclaimed").mkdir(exist_ok=True)
+    shutil.copytree(here / "fresh", here / "unclaimed", dirs_exist_ok=True)
+    facts = json.loads((here / "fresh" / "spent.json").read_text())
+    (here / "unclaimed" / "spent.json").write_text(json.dumps({**facts, "epsilon": math.inf}))
+    assert attack("unclaimed", *SIDES) == 0
+    found = json.loads((here / "audit.json").read_text())
+    assert (found["verdict"], found["refutable"]) == (None, None)
+
+
+def test_where_no_bound_is_set_beside_a_claim_nothing_is_passed(here, capsys):
+    options = ["--training", "in.txt", "--samples", "8", "--report", "audit.html"]
+    assert attack("fresh", *options) == INCONCLUSIVE
+    assert "no bound was set beside the claim" in capsys.readouterr().out
+    assert json.loads((here / "audit.json").read_text())["verdict"] == "inconclusive"
+    assert "no bound was set beside the claim" in (here / "audit.html").read_text()
+
+
+def test_intervals_have_the_level_that_is_asked_for(here):
+    def width(level):
+        options = ["--canaries", "canaries.json", "--level", level, "--overwrite"]
+        assert attack("fresh", *options) == INCONCLUSIVE
+        mean = json.loads((here / "audit.json").read_text())["canaries"]["mean"]
+        return mean["high"] - mean["low"]
+
+    assert width("0.99") > width("0.6")
+
+
+def test_the_same_seed_gives_the_same_bytes(here):
+    options = [*SIDES, "--canaries", "canaries.json", "--claim", "50", "--delta", "0"]
+    assert attack("leaking", *options) == INCONCLUSIVE
+    first = (here / "audit.json").read_bytes()
+    assert attack("leaking", *options, "--overwrite") == INCONCLUSIVE
+    assert (here / "audit.json").read_bytes() == first
+
+
+def test_references_and_shadows_are_attacks_of_their_own(here):
+    shadows = [f"--shadow=shadow{n}=learned{n}.txt" for n in range(2)]
+    (here / "more").mkdir(exist_ok=True)
+    shutil.copytree(here / "shadow0", here / "more" / "fresh", dirs_exist_ok=True)
+    references = ["--reference", "fresh", "--reference", "more/fresh"]
+    options = [*references, *shadows, "--claim", "50", "--delta", "0"]
+    assert attack("leaking", *SIDES, *options) == INCONCLUSIVE
+    found = json.loads((here / "audit.json").read_text())
+    names = {one["attack"] for one in found["membership"]}
+    assert names == {"perplexity", "reference fresh", "reference more/fresh", "shadows"}
+    of_shadow = "reference more/fresh"
+    others = [one for one in found["membership"] if one["attack"] != of_shadow]
+    assert all(one["auc"]["value"] > 0.6 for one in others)
+
+
+def test_an_interrupted_audit_goes_on_and_ends_the_same(here, monkeypatch):
+    options = [*SIDES, "--canaries", "canaries.json", "--claim", "50", "--delta", "0"]
+    assert attack("leaking", *options) == INCONCLUSIVE
+    whole = (here / "audit.json").read_bytes()
+    (here / "audit.json").unlink()
+    exposure = Audit.expose
+
+    def stop(self, canaries, *other):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Audit, "expose", stop)
+    assert attack("leaking", *options) == 130
+    assert (here / ".audit.json.work" / "model.npy").exists()
+    monkeypatch.setattr(Audit, "expose", exposure)
+    assert attack("leaking", *options) == 1
+    assert attack("leaking", *options, "--resume", "--seed", "1") == 1
+    assert attack("leaking", *options, "--resume") == INCONCLUSIVE
+    assert (here / "audit.json").read_bytes() == whole
+
+
+def test_private_text_is_shown_only_when_asked(here, capsys):
+    options = ["--training", "in.txt", "--samples", "60", "--words", "2"]
+    assert attack("leaking", *options) == INCONCLUSIVE
+    assert "private text" not in capsys.readouterr().out
+    assert attack("leaking", *options, "--show", "1", "--overwrite") == INCONCLUSIVE
+    said = capsys.readouterr().out
+    (shown,) = re.findall(r"private text: (.*)", said)
+    assert shown in (here / "in.txt").read_text()
+
+
+def test_public_rows_of_a_redacted_text_have_no_claim_and_are_left_out(here):
+    public = [json.dumps({"utterance": f"call ann at {n}", "part": "public"}) for n in range(20)]
+    private = [json.dumps({"utterance": f"call bob at {n}", "part": "private"}) for n in range(20)]
+    (here / "marked.jsonl").write_text("\n".join([*public, *private]))
+    facts = {"rows": {"epsilon": 1, "delta": 0}, "secret": {"epsilon": 2, "delta": 1e-5}}
+    (here / "fresh" / "confidentiality.json").write_text(json.dumps(facts))
+    options = ["--members", "marked.jsonl", "--others", "out.jsonl", "--about"]
+    assert attack("fresh", *options, "secret") == INCONCLUSIVE
+    found = json.loads((here / "audit.json").read_text())
+    assert found["rows"]["members"] == 20
+    assert found["claim"]["epsilon"] == 2
+    assert attack("fresh", *options, "bayesian", "--overwrite") == 1
+    (here / "fresh" / "confidentiality.json").unlink()
+
+
+def test_python_gives_what_the_command_writes(here, capsys):
+    assert attack("fresh", *SIDES, "--canaries", "canaries.json") == INCONCLUSIVE
+    written = json.loads((here / "audit.json").read_text())
+    files = {"members": "in.txt", "others": "out.jsonl", "canaries": "canaries.json"}
+    before = sorted(here.iterdir())
+    result = gd.private.audit("fresh", **files)
+    assert result.figures == written
+    assert result.verdict == "inconclusive"
+    assert "fresh: inconclusive; no bound is above" in repr(result)
+    assert sorted(here.iterdir()) == before
+    result.save(here / "again-audit.json")
+    assert (here / "again-audit.json").read_bytes() == (here / "audit.json").read_bytes()
+    assert (here / "again-audit.json").stat().st_mode & 0o077 == 0
+
+
+def test_python_tells_of_a_refuted_claim_and_refuses_what_does_not_go_together(here):
+    rows = gd.Rows.read("out.jsonl")
+    result = gd.private.audit("leaking", members="in.txt", others=rows, output="audit.json")
+    assert result.verdict == "refuted"
+    assert result.epsilon > 0.1
+    with pytest.raises(GenieError, match="N060"):
+        result.check()
+    with pytest.raises(GenieError, match="N061"):
+        gd.private.audit("fresh", members="in.txt")
+    with pytest.raises(GenieError, match="Y022"):
+        gd.private.audit("fresh", members="in.txt", others=rows, output="audit.json")
+    with pytest.raises(GenieError, match="R040"):
+        gd.private.audit("fresh", members="in.txt", others=rows, level=2)
+    for output in ("-", "s3://bucket/audit.json"):
+        with pytest.raises(GenieError, match="N061"):
+            gd.private.audit("fresh", members="in.txt", others=rows, output=output)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ((), 2),
+        (("--members", "in.txt"), 2),
+        (("--reference", "fresh", "--canaries", "canaries.json"), 2),
+        (("--samples", "5"), 2),
+        (("--samples", "5", "--training", "in.txt", "--unprotected", "fresh"), 2),
+        ((*SIDES, "--claim", "3"), 2),
+        ((*SIDES, "--shadow", "nowhere"), 2),
+        (("--members", "in.txt", "--others", "in.txt"), 1),
+        (("--canaries", "in.txt"), 1),
+    ],
+)
+def test_what_cannot_be_done_is_refused(here, options, code):
+    assert attack("fresh", *options) == code
+    assert not (here / "audit.json").exists()
+    assert not (here / ".audit.json.work").exists()
+
+
+def test_an_output_that_exists_stays(here):
+    assert attack("fresh", *SIDES) == INCONCLUSIVE
+    before = (here / "audit.json").read_bytes()
+    assert attack("fresh", *SIDES, "--seed", "1") == 1
+    assert (here / "audit.json").read_bytes() == before
+
+
+@pytest.mark.parametrize("report", ["out.jsonl", "in.txt", "audit.json"])
+def test_no_report_takes_the_place_of_another_file(here, report):
+    rows = (here / "in.txt").read_bytes(), (here / "out.jsonl").read_bytes()
+    assert attack("fresh", *SIDES, "--report", report) == 1
+    assert attack("fresh", *SIDES, "--report", report, "--overwrite") == 1
+    assert ((here / "in.txt").read_bytes(), (here / "out.jsonl").read_bytes()) == rows
+    assert not (here / "audit.json").exists()
+
+
+def test_canaries_are_put_between_the_lines_and_no_line_is_changed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = [f'{{"utterance": "row {n}",  "program": "p"}}' for n in range(50)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    words = ["private", "canaries", "rows.jsonl", "-o", "with.jsonl", "--record", "canaries.json"]
+    more = ["--seed", "4", "--program", "now => @x.y", "--field", "user=canary"]
+    assert run([*words, *more, "--count", "3", "--repeats", "7"]) == 0
+    found = (tmp_path / "with.jsonl").read_text().splitlines()
+    assert [line for line in found if line in lines] == lines
+    added = [json.loads(line) for line in found if line not in lines]
+    assert len(added) == 21
+    record = json.loads((tmp_path / "canaries.json").read_text())
+    assert {row["utterance"] for row in added} == set(record["texts"])
+    assert all(row["user"] == "canary" and row["program"] == "now => @x.y" for row in added)
+    # They do not lie together.
+    assert found[:21] != [json.dumps(row) for row in added]
+    assert run([*words, *more]) == 1
+    assert run([*words, "--seed", "4", "--overwrite", "--template", "no slot"]) == 1
+    assert run([*words, "--seed", "4", "--overwrite", "--field", "user"]) == 2
+
+
+def test_texts_get_canaries_as_lines(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows.txt").write_text("one\ntwo")
+    words = ["private", "canaries", "rows.txt", "-o", "with.txt", "--record", "canaries.json"]
+    assert run([*words, "--seed", "1", "--count", "2", "--repeats", "1"]) == 0
+    found = (tmp_path / "with.txt").read_text().splitlines()
+    assert len(found) == 4
+    for output, record in (("x.txt", "x.txt"), ("rows.txt", "x.json"), ("x.txt", "rows.txt")):
+        words = ["private", "canaries", "rows.txt", "-o", output, "--record", record]
+        assert run([*words, "--seed", "1", "--overwrite"]) == 1
+    assert (tmp_path / "rows.txt").read_text() == "one\ntwo"
+    assert [line for line in found if line in ("one", "two")] == ["one", "two"]

@@ -1,0 +1,503 @@
+"""Laws of attacks: ranks, intervals and bounds hold for mechanisms whose truth is known."""
+
+import gzip
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("scipy")
+
+from genie_dp.errors import GenieError
+from genie_dp.private.audit import exposure, extraction, membership, statistics, verdict
+from genie_dp.private.audit.canaries import (
+    WORDS,
+    Canaries,
+    CanaryTemplate,
+    new_canaries,
+    place_canaries,
+)
+from genie_dp.private.audit.exposure import Exposure
+from genie_dp.private.audit.membership import Attack, read_rows, sides_of
+from genie_dp.private.audit.verdict import Claim, claim_of, prove_bounds, refuse_claim, verdict_of
+from genie_dp.private.crt.accounting import amplify_epsilon
+from genie_dp.private.source import PrivateRow
+
+LOSSES = st.lists(st.integers(0, 5).map(float), min_size=2, max_size=40)
+
+
+# ---------------------------------------------------------------------------------- canaries
+
+
+@given(st.sampled_from(["My ID is {digits:2}", "{word} {digits:1} !", "a {digits:1}{digits:1}",
+                        "{digits:2}{digits:3}.", "{word}{word}", "{word}{digits:2}"]),
+       st.data())  # fmt: skip
+def test_numbers_and_texts_of_candidates_are_one_to_one(text, data):
+    template = CanaryTemplate(text)
+    number = data.draw(st.integers(0, template.size - 1))
+    assert template.number(template.fill(number)) == number
+
+
+def test_a_space_has_as_many_different_texts_as_it_says():
+    template = CanaryTemplate("x {digits:1} {digits:2}")
+    assert len({template.fill(n) for n in range(template.size)}) == template.size == 1000
+
+
+def test_no_word_begins_another_so_that_no_candidate_does():
+    assert len(set(WORDS)) == 100
+    assert not [(a, b) for a in WORDS for b in WORDS if a != b and b.startswith(a)]
+
+
+@pytest.mark.parametrize("text", ["no slot", "{digits:0}", "{name}", "{digits:9}", "{"])
+def test_a_template_that_is_none_is_refused(text):
+    with pytest.raises(GenieError) as caught:
+        CanaryTemplate(text)
+    assert caught.value.problems[0].code == "N051"
+
+
+def test_canaries_are_drawn_once_and_put_in_as_often_as_asked():
+    made = new_canaries(CanaryTemplate("{digits:1}"), count=10, repeats=3, seed=5)
+    assert sorted(made.numbers) == list(range(10))
+    where = place_canaries(7, made)
+    assert set(where) <= set(range(8))
+    assert sorted(one for some in where.values() for one in some) == sorted([*range(10)] * 3)
+    with pytest.raises(GenieError):
+        new_canaries(CanaryTemplate("{digits:1}"), count=11)
+
+
+# ---------------------------------------------------------------------------------- exposure
+
+
+@given(LOSSES, st.data())
+def test_a_rank_is_that_of_counting(losses, data):
+    place = data.draw(st.integers(0, len(losses) - 1))
+    less = sum(loss < losses[place] for loss in losses)
+    equal = sum(loss == losses[place] for loss in losses)
+    (rank,) = exposure.rank_candidates(np.array(losses), [place])
+    assert rank == less + (equal + 1) / 2
+
+
+@given(LOSSES, st.data())
+def test_as_likely_candidates_are_not_all_counted_among_the_first(losses, data):
+    first = data.draw(st.integers(1, len(losses)))
+    fit = exposure.LossDistribution(0.0, 0.0, 1.0, 0.0)
+    found = exposure.measure_exposures(np.array(losses), range(len(losses)), fit)
+    # The chance of a random candidate to be counted among the k first is at most k of all.
+    assert sum(one.last_rank <= first for one in found) <= first
+    assert all(one.last_rank == sum(x <= loss for x in losses)
+               for one, loss in zip(found, losses, strict=True))  # fmt: skip
+
+
+def test_what_many_canaries_leave_of_a_small_space_is_what_the_bound_counts_on():
+    # A model that ranks the others last leaves 11 places for each of ten: two first are 2 of 11.
+    first = [Exposure(1, 20, 0.0)] * 10
+    rate = float(statistics.lower_bound(10, 10, 0.05 / len(exposure.SHARES)))
+    assert exposure.bound_by_ranks(first, 0.0) == pytest.approx(math.log(rate / (2 / 11)))
+
+
+def test_the_likeliest_has_the_greatest_exposure_and_all_alike_have_one_bit():
+    assert Exposure(1, 1024, 0.0).bits == 10
+    (rank,) = exposure.rank_candidates(np.zeros(1024), [3])
+    assert Exposure(rank, 1024, 0.0).bits == pytest.approx(1, abs=0.01)
+
+
+def test_a_random_rank_has_an_exposure_of_one_and_a_half_bits_on_average():
+    losses = np.random.default_rng(0).normal(size=4096)
+    bits = [
+        Exposure(rank, 4096, 0.0).bits for rank in exposure.rank_candidates(losses, range(4096))
+    ]
+    assert np.mean(bits) == pytest.approx(1 / math.log(2), abs=0.02)
+
+
+def test_extrapolation_follows_the_distribution_beyond_the_ranks():
+    rng = np.random.default_rng(1)
+    losses = rng.normal(40, 3, 4_000)
+    losses[7] = 40 - 6 * 3
+    fit = exposure.fit_losses(losses, [7])
+    (found,) = exposure.measure_exposures(losses, [7], fit)
+    assert found.bits == pytest.approx(math.log2(4_000))
+    # Six deviations below the mean: a chance of 1e-9, 29.9 bits.
+    assert found.extrapolated == pytest.approx(29.9, abs=3)
+    assert fit.distance < 0.03
+
+
+def test_what_is_far_beyond_the_distribution_has_a_number_still():
+    fit = exposure.LossDistribution(5.0, 40.0, 3.0, 0.0)
+    bits = [fit.bits(loss) for loss in (50.0, 40.0, 30.0, -500.0)]
+    assert bits == sorted(bits)
+    assert math.isfinite(bits[-1])
+
+
+def test_candidates_that_are_all_as_likely_have_a_fit_without_shape():
+    assert exposure.fit_losses(np.ones(50), [3]).bits(1.0) == pytest.approx(1)
+
+
+def test_a_space_of_canaries_alone_has_a_fit():
+    losses = np.random.default_rng(0).normal(size=10)
+    assert math.isfinite(exposure.fit_losses(losses, range(10)).location)
+
+
+# -------------------------------------------------------------------------------- membership
+
+
+@given(LOSSES, LOSSES)
+def test_the_area_is_that_of_counting_pairs(members, others):
+    counted = sum((a > b) + (a == b) / 2 for a in members for b in others)
+    area = membership.auc(np.array(members), np.array(others))
+    assert area == pytest.approx(counted / (len(members) * len(others)))
+
+
+def test_rows_that_are_alike_are_guessed_right_half_the_time():
+    right, of = membership.guess_by_rank(np.zeros(2000), np.zeros(1500), seed=1)
+    assert of == 3000
+    assert right / of == pytest.approx(0.5, abs=0.05)
+
+
+@given(LOSSES, LOSSES, st.sampled_from([0.1, 0.25, 0.5]))
+def test_members_are_found_at_no_more_false_alarms_than_allowed(members, others, most):
+    found, of = membership.rate_at(np.array(members), np.array(others), most)
+    allowed = int(most * len(others))
+    threshold = sorted(others, reverse=True)[allowed]
+    assert sum(x > threshold for x in others) <= allowed
+    assert (found, of) == (sum(x > threshold for x in members), len(members))
+
+
+def test_groups_are_told_apart_better_than_single_rows():
+    rng = np.random.default_rng(2)
+    one = Attack("x", rng.normal(0.5, 1, 400), rng.normal(0, 1, 400))
+    together = membership.group_rows(one, 20)
+    assert len(together.members) == 20
+    single, group = (membership.auc(x.members, x.others) for x in (one, together))
+    assert single < 0.75 < 0.9 < group
+    assert membership.group_rows(one, 300) is None
+
+
+def test_the_advantage_of_guessing_is_about_none():
+    rng = np.random.default_rng(3)
+    found = membership.advantage(rng.normal(size=4000), rng.normal(size=4000))
+    assert abs(found) < 0.06
+
+
+def test_shadows_tell_rows_apart_that_differ_in_how_hard_they_are():
+    rng = np.random.default_rng(4)
+    hard = rng.normal(10, 3, 200)
+    is_member = np.arange(200) < 100
+    half = rng.random((4, 200)) < 0.5
+    learned = np.concatenate([half, ~half])
+    shadows = hard - learned + rng.normal(0, 0.3, (8, 200))
+    losses = hard - is_member + rng.normal(0, 0.3, 200)
+    scores, is_online = membership.score_by_shadows(losses, shadows, learned)
+    assert is_online
+    plain = membership.auc(-losses[:100], -losses[100:])
+    assert plain < 0.7 < 0.95 < membership.auc(scores[:100], scores[100:])
+    offline, is_online = membership.score_by_shadows(
+        losses, hard + rng.normal(0, 0.3, (4, 200)), np.zeros((4, 200))
+    )
+    assert not is_online
+    assert membership.auc(offline[:100], offline[100:]) > 0.9
+    with pytest.raises(GenieError) as caught:
+        membership.score_by_shadows(losses, shadows, np.ones((8, 200)))
+    assert caught.value.problems[0].code == "N055"
+
+
+def test_shadows_that_share_the_rows_out_tell_as_much_as_those_without():
+    rng = np.random.default_rng(5)
+    hard = rng.normal(10, 3, 600)
+    is_member = np.arange(600) < 300
+    # Each row is in one of three shadows: one loss says nothing of its own deviation.
+    learned = rng.integers(0, 3, 600) == np.array([[0], [1], [2]])
+    shadows = hard - learned + rng.normal(0, 0.3, (3, 600))
+    losses = hard - is_member + rng.normal(0, 0.3, 600)
+    scores, is_online = membership.score_by_shadows(losses, shadows, learned)
+    assert is_online
+    assert membership.auc(scores[:300], scores[300:]) > 0.94
+
+
+def test_a_row_counts_for_one_side_and_once():
+    rows = [PrivateRow(f"row {i}") for i in range(30)]
+    found = sides_of([*rows[:14], rows[0]], [*rows[13:], rows[29]])
+    assert len(found.members) == 12
+    assert len(found.others) == 15
+    assert set(found.left.values()) == {1}
+    with pytest.raises(GenieError) as caught:
+        sides_of(rows[:5], rows[5:])
+    assert caught.value.problems[0].code == "N058"
+
+
+def test_rows_with_other_programs_are_other_rows_where_programs_count():
+    rows = [PrivateRow(f"row {i}", f"program {i}", {"user": "u"}) for i in range(30)]
+    members, others = rows[:14], [*rows[14:], PrivateRow("row 0", "another")]
+    assert len(sides_of(members, others).members) == 13
+    assert len(sides_of(members, others, with_programs=True).members) == 14
+
+
+def test_what_is_said_often_is_on_neither_side():
+    # Parted by chance, both sides lose as much; else the others would keep what is likeliest.
+    rng = np.random.default_rng(11)
+    rows = [PrivateRow(f"row {i}") for i in rng.integers(0, 300, 400)]
+    one, other = sides_of(rows[:200], rows[200:]), sides_of(rows[200:], rows[:200])
+    assert (one.members, one.others) == (other.others, other.members)
+
+
+def test_texts_are_read_compressed_or_not(tmp_path):
+    lines = b"hello there\nmy friend\n"
+    (tmp_path / "rows.txt").write_bytes(lines)
+    (tmp_path / "rows.txt.gz").write_bytes(gzip.compress(lines))
+    plain, packed = (read_rows(tmp_path / f"rows.txt{end}", "thingtalk") for end in ("", ".gz"))
+    assert plain == packed == [PrivateRow("hello there"), PrivateRow("my friend")]
+    (tmp_path / "rows.txt.gz").write_bytes(b"hello there")
+    with pytest.raises(GenieError) as caught:
+        read_rows(tmp_path / "rows.txt.gz", "thingtalk")
+    assert caught.value.problems[0].code == "Q001"
+
+
+# ------------------------------------------------------------------------ bounds of epsilon
+
+
+def responses(true, size, seed):
+    """Return answers of randomized response for members and others: epsilon is `true`, exactly.
+
+    Noise that is the same for all lets thresholds lie anywhere.
+    """
+    rng = np.random.default_rng((seed, 1))
+    is_right = rng.random((2, size)) < 1 / (1 + math.exp(-true))
+    answers = np.where(is_right, 1.0, -1.0) * np.array([[1.0], [-1.0]])
+    return tuple(answers + rng.uniform(0, 0.1, (2, size)))
+
+
+@pytest.mark.parametrize("true", [0.0, 0.5, 1.0, 3.0])
+def test_bounds_are_below_the_truth_as_often_as_they_say(true):
+    runs, alpha = 60, 0.1
+    above = dict.fromkeys(statistics.METHODS, 0)
+    for seed in range(runs):
+        members, others = responses(true, 200, seed)
+        for one in statistics.bound_epsilon(members, others, delta=0.0, alpha=alpha, seed=seed):
+            above[one.method] += one.epsilon > true
+    # 10 % of 60 at most; more than 15 would be seen in one of 1e3 tries.
+    assert max(above.values()) <= 15
+
+
+def test_bounds_come_near_the_truth_with_many_rows():
+    members, others = responses(2.0, 20_000, 6)
+    found = statistics.bound_epsilon(members, others, delta=0.0, alpha=0.05, seed=0)
+    assert [one.method for one in found] == list(statistics.METHODS)
+    assert all(1.7 < one.epsilon <= 2.05 for one in found)
+
+
+def test_delta_explains_what_epsilon_does_not():
+    members, others = responses(2.0, 1000, 7)
+    strict, loose = (
+        statistics.bound_epsilon(members, others, delta=delta, alpha=0.05, seed=0)
+        for delta in (0.0, 0.05)
+    )
+    assert all(a.epsilon > b.epsilon for a, b in zip(strict, loose, strict=True))
+    assert statistics.chance_of(100, 10, 10, 1.0, 1.0) == 1.0
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 60), st.data(), st.sampled_from([0.0, 1e-3]))
+def test_what_is_proved_is_where_the_chance_is_the_level(guesses, data, delta):
+    right = data.draw(st.integers(0, guesses))
+    found = statistics.epsilon_of_guesses(100, guesses, right, delta, 0.05)
+    if found > 0:
+        assert statistics.chance_of(100, guesses, right, found, delta) <= 0.05
+        assert statistics.chance_of(100, guesses, right, found + 1e-3, delta) > 0.05
+    else:
+        assert statistics.chance_of(100, guesses, right, 1e-6, delta) > 0.049
+
+
+def test_canaries_of_random_ranks_prove_nothing():
+    rng = np.random.default_rng(8)
+    proving = 0
+    for _ in range(200):
+        found = [Exposure(int(rank), 10**6, 0.0) for rank in rng.integers(1, 10**6, 10)]
+        proving += exposure.bound_by_ranks(found, 0.0, alpha=0.05) > 0
+    assert proving <= 22
+
+
+@settings(max_examples=40)
+@given(LOSSES, LOSSES, st.sampled_from([0.0, 1e-5, 1e-2]), st.sampled_from([0.05, 0.005]))
+def test_no_attack_proves_more_than_one_without_a_mistake(members, others, delta, alpha):
+    sizes = len(members), len(others)
+    for one in statistics.bound_epsilon(members, others, delta=delta, alpha=alpha, seed=0):
+        assert one.epsilon <= verdict._MOST[one.method](*sizes, delta, alpha) + 1e-9
+    perfect = np.ones(sizes[0]), np.zeros(sizes[1])
+    for one in statistics.bound_epsilon(*perfect, delta=delta, alpha=alpha, seed=0):
+        most = verdict._MOST[one.method](*sizes, delta, alpha)
+        # The smaller halves choose the threshold; where they prove nothing, they choose any.
+        chooses = (
+            statistics.most_by_errors(2 * (sizes[0] // 2), 2 * (sizes[1] // 2), delta, alpha) > 0
+        )
+        if one.method == "one run" or chooses:
+            assert one.epsilon == pytest.approx(most, abs=1e-6)
+
+
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=30, unique=True), st.floats(0, 0.3))
+def test_no_canaries_prove_more_than_those_of_the_first_ranks(places_, delta):
+    found = [Exposure(rank, 2000, 0.0) for rank in places_]
+    most = exposure.most_by_ranks(len(found), 2000, delta)
+    assert exposure.bound_by_ranks(found, delta) <= most
+
+
+@settings(max_examples=20)
+@given(
+    st.sampled_from([0.0, 1e-6, 1e-5]), st.integers(1, 20), st.sampled_from(["utterance", "user"])
+)
+def test_a_perfect_attack_refutes_the_claims_below_what_is_refutable_and_no_others(
+    delta, copies, unit
+):
+    attack = Attack("x", np.ones(60), np.zeros(60))
+    first = [Exposure(rank, 10**6, 0.0) for rank in range(1, 41)]
+
+    def found(claimed):
+        return prove_bounds([attack], first, Claim(claimed, delta, unit), copies=copies)
+
+    for number, one in enumerate(found(1.0)):
+        if one.refutable > 0.02:
+            assert found(one.refutable - 0.01)[number].refutes
+        assert not found(one.refutable + 0.01)[number].refutes
+
+
+def test_what_is_claimed_of_many_copies_cannot_be_refuted():
+    (many,) = prove_bounds([], [Exposure(1, 10**6, 0.0)] * 10, Claim(3.0, 1e-5), copies=20)
+    assert many.claimed is None
+    assert 0.3 < many.refutable < 0.6
+    # The canaries that come unless told otherwise.
+    made = new_canaries(CanaryTemplate("{digits:6}"))
+    count = len(made.numbers)
+    first = [Exposure(rank, 10**6, 0.0) for rank in range(1, count + 1)]
+    (single,) = prove_bounds([], first, Claim(3.0, 1e-5), copies=made.repeats)
+    assert single.refutable > 8
+
+
+def test_only_a_bound_that_refutes_the_claim_for_the_unprotected_passes_a_model():
+    rng = np.random.default_rng(12)
+    nothing = Attack("x", rng.normal(0, 1, 200), rng.normal(0, 1, 200))
+    leak = Attack("x", rng.normal(8, 1, 200), rng.normal(0, 1, 200))
+    claim = Claim(3.0, 1e-6)
+
+    def verdict_for(model, unprotected, claimed=claim):
+        return verdict_of(prove_bounds([model], [], claimed, unprotected=unprotected), claimed)[0]
+
+    assert verdict_for(nothing, ([leak], [])) == "passed"
+    assert verdict_for(leak, ([leak], [])) == "refuted"
+    assert verdict_for(nothing, ([nothing], [])) == "inconclusive"
+    assert verdict_for(nothing, None) == "inconclusive"
+    # Two hundred rows refute no claim of 30, whatever they are attacked by.
+    assert verdict_for(nothing, ([leak], []), Claim(30.0, 1e-6)) == "inconclusive"
+    assert verdict_for(leak, ([leak], []), Claim(math.inf, 1.0)) is None
+    assert verdict_of([], claim)[0] == "inconclusive"
+
+
+def test_a_claim_is_refuted_by_a_bound_above_it_alone():
+    rng = np.random.default_rng(9)
+    attack = Attack("x", rng.normal(8, 1, 200), rng.normal(0, 1, 200))
+    for claimed, refutes in ((0.5, True), (20.0, False), (math.inf, False)):
+        claim = Claim(claimed, 1e-6)
+        found = prove_bounds([attack], [], claim)
+        assert any(one.refutes for one in found) == refutes
+        if refutes:
+            with pytest.raises(GenieError) as caught:
+                refuse_claim(found, claim)
+            assert {problem.code for problem in caught.value.problems} == {"N060"}
+        else:
+            refuse_claim(found, claim)
+    assert all(one.claimed is None for one in prove_bounds([attack], [], None))
+
+
+def test_copies_of_a_row_are_claimed_as_a_group():
+    claim = Claim(1.0, 1e-6)
+    assert claim.of_copies(2).delta == pytest.approx(1e-6 * (1 + math.e))
+    assert not Claim(8.0, 1e-6).of_copies(20).is_any
+    assert Claim(1.0, 0.0, "user").of_row.epsilon == 2
+    # Ten canaries that all come first refute epsilon 0.1 for one copy, not for twenty.
+    first = [Exposure(1, 10**6, 0.0)] * 10
+    for copies, refutes in ((1, True), (200, False)):
+        (found,) = prove_bounds([], first, Claim(0.1, 0.0), copies=copies)
+        assert found.refutes == refutes
+
+
+@given(st.floats(0.01, 5), st.floats(0.01, 0.99), st.integers(2, 20))
+def test_a_claim_of_a_secret_drawn_at_random_is_none_of_several_copies(epsilon_, gamma, copies):
+    # What redaction misses in one copy it misses in all: that is more than copies of one.
+    one, together = amplify_epsilon(epsilon_, gamma), amplify_epsilon(copies * epsilon_, gamma)
+    assert together > copies * one
+    claim = Claim(one, 0.0, about="bayesian")
+    assert not claim.of_copies(copies).is_any
+    assert claim.of_copies(1) == claim
+    # Twenty copies of canaries that all come first refute what is claimed of one row, not that.
+    first = [Exposure(1, 10**6, 0.0)] * 10
+    (found,) = prove_bounds([], first, claim, copies=copies)
+    assert not found.refutes
+
+
+def test_an_attack_that_knows_the_secret_refutes_no_claim_for_those_who_do_not(tmp_path):
+    # Of randomized response, a tenth of the secrets was missed, and an attack sees which.
+    true, gamma = 3.0, 0.1
+    members, others = responses(true, 4000, 3)
+    members[400:] = others[400:] = 0.5
+    (tmp_path / "confidentiality.json").write_text(
+        json.dumps(
+            {
+                "secret": {"epsilon": true, "delta": 0.0},
+                "bayesian": {"epsilon": amplify_epsilon(true, gamma), "delta": 0.0},
+            }
+        )
+    )
+    claim = claim_of(tmp_path, "bayesian")
+    found = prove_bounds([Attack("x", members, others)], [], claim)
+    assert max(one.epsilon for one in found) > amplify_epsilon(true, gamma)
+    assert claim.epsilon == true
+    refuse_claim(found, claim)
+
+
+# -------------------------------------------------------------------------------- extraction
+
+TEXTS = st.lists(st.sampled_from("abc"), max_size=9).map(tuple)
+
+
+@given(st.lists(TEXTS, max_size=5), TEXTS, st.integers(1, 4))
+def test_the_longest_copy_is_that_of_looking_everywhere(training, text, n):
+    def stands(piece):
+        return any(row[i : i + len(piece)] == piece for row in training for i in range(len(row)))
+
+    pieces = [text[i:j] for i in range(len(text)) for j in range(i + n, len(text) + 1)]
+    longest = max((len(piece) for piece in pieces if stands(piece)), default=0)
+    found = extraction.TrainingText(training, n).longest_copy(text)
+    assert found.words == longest
+    if longest:
+        piece = text[found.start : found.start + longest]
+        assert stands(piece)
+        whole = {row for row in training for i in range(len(text)) if text[i : i + longest] == row}
+        assert found.is_whole == any(len(row) == longest for row in whole)
+
+
+def test_samples_are_counted_and_texts_kept_only_when_asked():
+    text = extraction.TrainingText([tuple("abcd")], 2)
+    samples = [tuple("xab"), tuple("abcd"), tuple("zz"), ()]
+    told = extraction.describe_extraction(
+        extraction.find_copies(samples, text), text, [tuple("cd"), ("q",)]
+    )
+    assert told["copied"]["value"] == 0.5
+    assert told["whole_rows"]["found"] == 1
+    assert told["longest"] == 4
+    assert told["copied_by_chance"]["value"] == 0.5
+    assert extraction.find_copies(samples, text).texts == []
+    assert extraction.find_copies(samples, text, keep=1).texts == [tuple("abcd")]
+
+
+def test_canaries_survive_their_file(tmp_path):
+    from genie_dp.private.audit.canaries import load_canaries
+
+    made = Canaries(CanaryTemplate("{word} {digits:2}"), (3, 77), 4, "now", {"user": "x"}, 9)
+    made.save(tmp_path / "canaries.json")
+    assert load_canaries(tmp_path / "canaries.json") == made
+    facts = json.loads((tmp_path / "canaries.json").read_text())
+    for wrong in ({"texts": [1]}, {"repeats": 0}, {"program": 7}, {"schema": ""}):
+        (tmp_path / "canaries.json").write_text(json.dumps(facts | wrong))
+        with pytest.raises(GenieError) as caught:
+            load_canaries(tmp_path / "canaries.json")
+        assert caught.value.problems[0].code == "N052"

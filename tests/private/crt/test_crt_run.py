@@ -1,0 +1,364 @@
+"""Alternating runs: the order of steps, what each part may do, how they go on; the baselines."""
+
+import json
+import math
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("opacus")
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.languages import get_language
+from genie_dp.private.crt.alternating import stretches
+from genie_dp.private.crt.config import (
+    METHODS,
+    Course,
+    PublicSettings,
+    count_private_steps,
+    plan_private_steps,
+)
+from genie_dp.private.crt.rows import MASK, MethodRows, arrange_rows
+from genie_dp.private.crt.run import fit
+from genie_dp.private.generators.generator import load_generator, new_generator, save_generator
+from genie_dp.private.generators.models import DecoderSettings, collate
+from genie_dp.private.generators.pretraining import EncodedBatches
+from genie_dp.private.generators.stages import LabelledRow
+from genie_dp.private.ledger.guard import Units
+from genie_dp.private.ledger.mechanisms import PoissonGaussian
+from genie_dp.private.training.check import check_engine
+from tests.private.crt.crt_setup import (
+    LSTM,
+    SPENT,
+    alternating,
+    lstm,
+    one_thread_and_engines_checked_once,  # noqa: F401
+    paid,
+    units,
+    weights,
+)
+from tests.private.training import private_models as models
+
+ROOT = Path(__file__).parents[3]
+sys.path.append(str(ROOT / "benchmarks"))
+
+from crt_figures import perplexity, row_losses  # noqa: E402
+
+# The LSTM.
+
+
+def test_unrolled_states_are_those_of_the_fused_layer():
+    model, batch = lstm(), models.batch(5)
+    torch.testing.assert_close(model.train()(batch.inputs), model.eval()(batch.inputs))
+
+
+def test_the_recurrent_model_steps_as_it_reads():
+    model = lstm().eval()
+    ids = torch.tensor([[2, 5, 6, 7], [2, 8, 0, 0]])
+    logits, state = model.start(ids, torch.tensor([4, 2]))
+    whole = model(ids)
+    torch.testing.assert_close(logits, torch.stack([whole[0, 3], whole[1, 1]]))
+    after, _ = model.step(state, torch.tensor([9, 9]))
+    longer = model(torch.tensor([[2, 8, 9]]))
+    torch.testing.assert_close(after[1], longer[0, 2])
+    swapped, _ = model.step(state.take(torch.tensor([1, 0])), torch.tensor([9, 9]))
+    torch.testing.assert_close(swapped[0], after[1])
+
+
+@pytest.mark.parametrize("engine", ["vmap", "loop"])
+def test_engines_are_right_for_the_recurrent_model(engine):
+    check_engine(lstm(), engine)
+
+
+@pytest.mark.parametrize("engine", ["hooks", "ghost"])
+def test_engines_that_cannot_take_the_recurrent_model_are_refused(engine):
+    with pytest.raises(GenieError) as caught:
+        check_engine(lstm(), engine)
+    assert caught.value.problems[0].code in ("Q024", "Q025")
+
+
+# The order of steps.
+
+
+def test_epochs_alternate_whole_minibatches_of_one_part():
+    run = paid(alternating())
+    assert (run.public_each, run.private_each, run.steps) == (2, 2, 8)
+    assert [run.is_public(i) for i in range(8)] == [True, True, False, False] * 2
+    seen, public, private = [], set(models.rows(7, seed=2)), {u[0] for u in units()}
+    whole = run.model.loss
+    run.model.loss = lambda batch: seen.append(batch) or whole(batch)
+    take = run.batches.take
+    took = []
+    run.batches.take = lambda number: took.append(number) or take(number)
+    drawn = []
+    step = run.private.step
+    run.private.step = lambda rows: drawn.append(rows) or step(rows)
+    run.train()
+    assert took == [0, 1, 2, 3]
+    assert len(drawn) == 4
+    assert all(row in private and row not in public for rows in drawn for row in rows)
+    given_ = [tuple(row.tokens) for row in public]
+    for batch in seen[: run.public_each]:
+        for row in batch.inputs.tolist():
+            assert any(row[: len(t) - 1] == list(t[:-1]) for t in given_)
+
+
+def test_without_noise_and_clipping_it_is_plain_alternating_descent():
+    private = units()
+    model = lstm()
+    run = alternating(
+        model, private=private, noise_multiplier=0.0, clip=1e6, rate=1.0, optimizer="sgd",
+        schedule="constant", warmup=0.0, learning_rate=0.05, batch=8.0,
+    )  # fmt: skip
+    run.plain = PublicSettings(
+        batch=3, optimizer="sgd", clip=0.0, schedule="constant", warmup=0.0, learning_rate=0.1
+    )
+    run.private.spent = SPENT  # no noise: nothing can be paid
+    run.train()
+    other = lstm()
+    batches = EncodedBatches(models.rows(7, seed=2), size=3)
+    whole = collate([unit[0] for unit in private])
+    for epoch in range(2):
+        for place in range(2):
+            batch, scored = batches.take(2 * epoch + place)
+            descend(other, other.loss(batch).sum() / scored, 0.1)
+        for _ in range(2):
+            descend(other, other.loss(whole).sum() / 8.0, 0.05)
+    torch.testing.assert_close(weights(model), weights(other), rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(weights(model), weights(lstm()))
+
+
+def descend(model, loss, rate):
+    gradients = torch.autograd.grad(loss, list(model.parameters()))
+    with torch.no_grad():
+        for p, g in zip(model.parameters(), gradients, strict=True):
+            p -= rate * g
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 999), clip=st.floats(0.01, 1.0), count=st.integers(1, 6))
+def test_one_private_row_moves_a_step_by_no_more_than_its_bound(seed, clip, count):
+    def moved(rows):
+        model = lstm()
+        run = alternating(
+            model, noise_multiplier=0.0, clip=clip, optimizer="sgd", schedule="constant",
+            warmup=0.0, learning_rate=1.0, batch=1.0,
+        )  # fmt: skip
+        run.private.spent = SPENT
+        before = weights(model)
+        run.private.step(rows)
+        return weights(model) - before
+
+    rows = models.rows(count, seed=seed)
+    away = moved(rows) - moved(rows[1:])
+    assert float(away.norm()) <= clip * (1 + 1e-4) + 1e-6
+
+
+def test_the_first_epoch_on_public_rows_knows_nothing_of_private_ones():
+    found = []
+    for seed in (1, 7):
+        model = lstm()
+        run = paid(alternating(model, private=units(seed=seed)))
+        for _ in range(run.public_each):
+            run.step()
+        found.append(weights(model))
+        run.step()
+        found.append(weights(model))
+    assert torch.equal(found[0], found[2])
+    assert not torch.equal(found[1], found[3])
+
+
+def test_nothing_private_is_stepped_on_before_it_is_paid():
+    run = alternating()
+    for _ in range(run.public_each):
+        run.step()
+    with pytest.raises(RuntimeError, match="not paid"):
+        run.step()
+
+
+def test_the_spend_is_of_all_private_steps():
+    told = []
+    alternating().pay(lambda mechanisms: told.extend(mechanisms) or SPENT)
+    assert told == [PoissonGaussian(1.0, 0.5, 4)]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Return a run that nothing interrupted."""
+    run = paid(alternating())
+    run.train()
+    return run
+
+
+@pytest.mark.parametrize("stop", [1, 3, 5, 6])
+def test_a_run_that_was_interrupted_ends_with_the_same_weights(stop, whole, tmp_path):
+    first = paid(alternating())
+    for _ in range(stop):
+        first.step()
+    first.save(tmp_path / "parts")
+    for _ in range(2):  # steps that are lost
+        first.step()
+    second = alternating()
+    second.resume(tmp_path / "parts")
+    assert second.number == stop
+    paid(second).train(tmp_path / "parts")
+    assert torch.equal(weights(whole.model), weights(second.model))
+    assert second.private.steps == 4
+    third = paid(alternating())
+    third.resume(tmp_path / "parts")
+    third.train()
+    assert torch.equal(weights(third.model), weights(whole.model))
+
+
+def test_a_checkpoint_of_another_run_is_refused(tmp_path):
+    run = paid(alternating())
+    run.step()
+    run.save(tmp_path)
+    other = alternating(clip=0.2)
+    with pytest.raises(GenieError) as caught:
+        other.resume(tmp_path)
+    assert caught.value.problems[0].code == "O005"
+
+
+def test_checkpoints_hold_no_random_state_and_no_rows(tmp_path):
+    run = paid(alternating())
+    run.train(tmp_path)
+    names = {path.name for path in tmp_path.rglob("*") if path.is_file()}
+    assert names == {"state.json", "state.safetensors", "run.json", ".run.lock"}
+    assert set(json.loads((tmp_path / "run.json").read_text())) == {"run", "released"}
+
+
+def test_a_state_that_was_released_is_not_made_again(tmp_path):
+    run = paid(alternating())
+    run.step()
+    run.save(tmp_path)
+    for path in tmp_path.glob("step-*"):
+        shutil.rmtree(path)
+    with pytest.raises(GenieError) as caught:
+        alternating().resume(tmp_path)
+    assert caught.value.problems[0].code == "Q031"
+
+
+# Generators.
+
+PUBLIC = [
+    LabelledRow(tuple(f"play {word}".split()), tuple(f"@x.play {word}".split()))
+    for word in "abcdef"
+]
+PRIVATE = Units((LabelledRow(("my", "name", "is", MASK), ("@x.name", MASK)),) for _ in range(6))
+
+
+def generator(kind="one-stage", model=LSTM):
+    return new_generator(kind, get_language("thingtalk"), PUBLIC, model, words=(MASK,), seed=0)
+
+
+def course(method, kind="one-stage", epochs=(1,), **plan):
+    made_plan = None
+    if method in ("crt", "dp", "s-dp"):
+        options = {"epsilon": 8.0, "delta": 1e-3, **plan}
+        made_plan = plan_private_steps(kind, epochs, 0.5, 3.0, **options)
+    return Course(method, epochs, made_plan, plain=PublicSettings(batch=2))
+
+
+def test_masks_are_one_token():
+    found = generator().tokenizer
+    assert len(found.spell(MASK)) == 1
+
+
+@pytest.mark.parametrize("kind", ["one-stage", "two-stage"])
+@pytest.mark.parametrize("model", [LSTM, DecoderSettings(8, 1, 2, 16)], ids=["lstm", "decoder"])
+def test_generators_learn_both_parts(kind, model, tmp_path):
+    epochs = (1,) if kind == "one-stage" else (1, 2)
+    told, plans = [], course("crt", kind, epochs)
+    made_ = generator(kind, model)
+    before = {name: weights(m) for name, m in made_.models.items()}
+    spent = fit(
+        made_, MethodRows(PRIVATE, PUBLIC), plans, spend=lambda m: told.append(tuple(m)) or SPENT,
+        folder=tmp_path,
+    )  # fmt: skip
+    assert spent.epsilon == SPENT.epsilon
+    assert all(not torch.equal(before[n], weights(m)) for n, m in made_.models.items())
+    # The whole plan at once, whichever stage asks.
+    assert set(told) == {plans.plan.mechanisms}
+    assert len(plans.plan.mechanisms) == len(epochs)
+    save_generator(made_, tmp_path / "made", spent=spent)
+    again = load_generator(tmp_path / "made").generator
+    rows = [unit[0] for unit in PRIVATE]
+    assert row_losses(again, rows) == pytest.approx(row_losses(made_, rows))
+
+
+def test_perplexity_of_a_model_that_knows_nothing_is_that_of_its_tokens():
+    made_ = generator()
+    with torch.no_grad():
+        for p in made_.models["utterance"].parameters():
+            p.zero_()
+    rows = [LabelledRow(("play", "play"))]
+    assert perplexity(made_, rows) == pytest.approx(len(made_.tokenizer.pieces), rel=1e-4)
+
+
+def test_baselines_learn_without_noise_and_promise_nothing():
+    for method in ("non-private", "masked"):
+        made_ = generator()
+        rows = [unit[0] for unit in PRIVATE]
+        before = perplexity(made_, rows)
+        spent = fit(made_, arrange_rows(method, PRIVATE, PUBLIC), Course(method, (6,)))
+        assert spent.epsilon == math.inf
+        assert perplexity(made_, rows) < before
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_see_the_parts_as_they_say(method):
+    found = arrange_rows(method, PRIVATE, PUBLIC)
+    counts = {"crt": (6, 6), "dp": (12, 0)}.get(method, (0, 12))
+    assert (len(found.private), len(found.public)) == counts
+
+
+def test_a_method_with_a_guarantee_needs_a_ledger_and_others_have_none():
+    with pytest.raises(ValueError, match="ledger"):
+        fit(generator(), MethodRows(PRIVATE, PUBLIC), course("crt"))
+    with pytest.raises(ValueError, match="ledger"):
+        fit(generator(), MethodRows(Units(()), PUBLIC), course("masked"), spend=lambda m: SPENT)
+
+
+def test_an_engine_that_is_refused_costs_nothing():
+    from dataclasses import replace
+
+    made_course = course("crt")
+    wrong = replace(made_course, training=replace(made_course.training, engine="ghost"))
+    paid_ = []
+    with pytest.raises(GenieError):
+        fit(generator(), MethodRows(PRIVATE, PUBLIC), wrong, spend=paid_.append)
+    assert not paid_
+
+
+def test_selective_training_is_for_recurrent_models():
+    with pytest.raises(GenieError) as caught:
+        fit(generator(model=DecoderSettings(8, 1, 2, 16)), MethodRows(), course("s-dp"))
+    assert caught.value.problems[0].code == "O009"
+
+
+def test_nothing_to_learn_from_is_said():
+    with pytest.raises(GenieError) as caught:
+        fit(generator(), MethodRows(), Course("masked", (1,)))
+    assert caught.value.problems[0].code == "O008"
+
+
+def test_private_steps_are_whole_epochs():
+    assert count_private_steps("two-stage", (2, 3), 0.3) == {"program": 8, "utterance": 12}
+    for kind, epochs in (("two-stage", (2,)), ("one-stage", (0,)), ("one-stage", (1, 1))):
+        with pytest.raises(GenieError) as caught:
+            count_private_steps(kind, epochs, 0.5)
+        assert caught.value.problems[0].code == "O007"
+
+
+def test_stretches_hold_the_marks_of_words_for_their_pieces():
+    found = stretches([("play", False), ("xyz", True)], generator().tokenizer, longest=16)
+    assert len(found.tokens) == len(found.sensitive)
+    assert sum(found.sensitive) == len(generator().tokenizer.spell("xyz"))
+    assert "tokens" not in repr(found)

@@ -1,0 +1,350 @@
+"""`genie-dp private evolve`: from private rows to a folder that the next commands take."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from genie_dp import cli
+from genie_dp.private.evolution import evolve as loop
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private_prior import load_prior
+from genie_dp.rng import stream
+from genie_dp.rows import read_rows
+from tests.synthesis.synthesis_project import GRAMMAR
+
+pytest.importorskip("dp_accounting")
+
+INTENTS = {
+    "card": ("where is my card", "my card has not come yet", "when will the new card arrive"),
+    "phone": ("someone took my phone", "i lost my phone today", "my phone was stolen"),
+    "rate": ("what is the rate of dollars", "how good is the exchange rate", "show me rates"),
+}
+CANARY = "zyzzyva"
+RECIPE = """\
+label: field:intent
+fractions: {card: 2, phone: 1, rate: 1}
+generator:
+  kind: seeds
+  examples: [seeds.jsonl]
+population: 12
+variations: 3
+iterations: 3
+rows: 20
+"""
+SCHEMA = {
+    "columns": [
+        {"name": "intent", "values": [*INTENTS, "<other>"], "extract": "field:intent"},
+        {"name": "length", "values": ["0-4", "5+"]},
+    ]
+}
+
+
+def lines(path, rows):
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rng = stream(0, "rows")
+    names = rng.choices(list(INTENTS), [4, 2, 1], k=200)
+    rows = [
+        {"utterance": f"{rng.choice(INTENTS[name])} {CANARY}", "intent": name} for name in names
+    ]
+    lines(tmp_path / "private.jsonl", rows)
+    seeds = [
+        {"utterance": said, "metadata": {"intent": name}}
+        for name, sentences in INTENTS.items()
+        for said in sentences
+    ]
+    lines(tmp_path / "seeds.jsonl", seeds)
+    (tmp_path / "recipe.yaml").write_text(RECIPE)
+    (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
+    budget = ("--epsilon", "8", "--delta", "1e-5", "--unit", "utterance")
+    assert cli.run(["private", "budget", "init", "private.jsonl", *budget]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def evolve(*options, recipe="recipe.yaml", epsilon=4):
+    cost = () if epsilon is None else ("--epsilon", epsilon)
+    words = ("private", "evolve", "private.jsonl", "--recipe", recipe, "-o", "made", *cost)
+    return cli.run(list(map(str, (*words, *options))))
+
+
+def entries():
+    return Ledger.open(Path("private.ledger.json")).entries
+
+
+def test_rows_have_labels_a_guarantee_and_a_prior(folder, capsys):
+    assert evolve() == 0
+    rows = list(read_rows("made/rows.jsonl"))
+    told = [json.loads(line) for line in Path("made/metadata.jsonl").read_text().splitlines()]
+    assert [row.id for row in rows] == [one["id"] for one in told]
+    assert {row.source for row in rows} == {"private"}
+    assert {one["metadata"]["intent"] for one in told} == set(INTENTS)
+    spent = json.loads(Path("made/spent.json").read_text())
+    assert spent["epsilon"] == Ledger.open(Path("private.ledger.json")).spent().epsilon
+    assert spent["epsilon"] == pytest.approx(4, abs=0.01)
+    prior = load_prior(Path("made/prior.json")).prior
+    assert prior.utterances == tuple(row.utterance for row in rows)
+    report = json.loads(Path("made/report.json").read_text())
+    assert [one["vote"] for one in report["iterations"]] == [1, 2, 3]
+    assert not Path(".made.work").exists()
+    said = capsys.readouterr().err
+    assert "3 votes with noise" in said
+    assert "epsilon 4 of 8" in said
+
+
+@pytest.mark.parametrize("language", ["thingtalk", "sexpr"])
+def test_sentences_without_programs_have_the_language_that_was_asked_for(folder, language):
+    assert evolve("--language", language) == 0
+    assert {row.language for row in read_rows("made/rows.jsonl")} == {language}
+
+
+def test_nothing_that_is_written_holds_a_private_word(folder, capsys):
+    assert evolve() == 0
+    files = [path for path in Path("made").rglob("*") if path.is_file()]
+    assert len(files) == 7
+    assert not [path for path in files if CANARY in path.read_text()]
+    assert CANARY not in "".join(capsys.readouterr())
+
+
+def test_a_table_is_released_and_paid_within_epsilon(folder):
+    recipe = RECIPE.replace("label: field:intent\nfractions: {card: 2, phone: 1, rate: 1}\n", "")
+    Path("table.yaml").write_text(f"label: intent\nmetadata: {{schema: schema.json}}\n{recipe}")
+    assert evolve(recipe="table.yaml") == 0
+    assert [one.purpose for one in entries()] == [
+        "evolution: table of metadata", *["evolution: a vote"] * 3,
+    ]  # fmt: skip
+    spent = json.loads(Path("made/spent.json").read_text())
+    assert spent["epsilon"] == pytest.approx(4, abs=0.01)
+    assert json.loads(Path("made/table.json").read_text())["release"]["epsilon"] == 0.8
+    known = Path("known.yaml")
+    known.write_text(f"label: intent\nmetadata: {{table: made/table.json}}\n{recipe}")
+    again = ("private", "evolve", "private.jsonl", "--recipe", "known.yaml", "--rest", "-o", "two")
+    assert cli.run(list(again)) == 0
+    assert len(entries()) == 7
+    assert Ledger.open(Path("private.ledger.json")).spent().epsilon == pytest.approx(8, abs=0.01)
+
+
+def test_options_stand_before_the_recipe(folder):
+    assert evolve("--iterations", 2, "--rows", 5, "--selection", "rank", "--replace") == 0
+    report = json.loads(Path("made/report.json").read_text())
+    assert (report["rows"], len(report["iterations"])) == (5, 2)
+    assert report["settings"]["keep"] is False
+    assert "population: 12" in Path("made/recipe.yaml").read_text()
+
+
+GRAMMAR_RECIPE = """\
+metadata: {columns: [function]}
+generator: grammar
+embedding: both
+iterations: 2
+population: 10
+rows: 15
+"""
+
+
+def test_the_grammar_gives_every_row_a_program(folder):
+    # By chance a sentence with "hide" is one of some thousand: the table finds it.
+    things = "".join(f"w{i}\t( W{i} )\n" for i in range(30))
+    Path("things.tsv").write_text(things)
+    Path("main.genie").write_text(
+        GRAMMAR.replace('using "functions.py";\n', "").replace(
+            "SENTENCE := 'check' l:LIST -> python.checked(l) #[id=\"check\"];\n", ""
+        )
+    )
+    asked = [
+        {"utterance": f"hide w{i % 3}", "program": f"( HIDE ( W{i % 3} ) )"} for i in range(200)
+    ]
+    lines(Path("private.jsonl"), asked)
+    public = [
+        {"utterance": "x", "program": f"( {name} )", "functions": [name]}
+        for name in ("HIDE", "BRING", "TAKE")
+    ]
+    lines(Path("public.jsonl"), public)
+    Path("grammar.yaml").write_text(GRAMMAR_RECIPE)
+    options = ("--language", "sexpr", "--grammar", "main.genie", "--public", "public.jsonl")
+    assert evolve(*options, recipe="grammar.yaml") == 0
+    rows = list(read_rows("made/rows.jsonl"))
+    assert all(row.program and row.functions for row in rows)
+    hidden = sum(row.weight for row in rows if "HIDE" in row.functions)
+    assert hidden > 0.5 * sum(row.weight for row in rows)
+    prior = load_prior(Path("made/prior.json")).prior
+    assert max(prior.function_shares, key=prior.function_shares.__getitem__) == "HIDE"
+
+
+# ------------------------------------------------------------------------------------ resuming
+
+
+class Killed(BaseException):
+    """The process is no more."""
+
+
+def test_an_interrupted_run_goes_on_and_pays_each_vote_once(folder, monkeypatch, capsys):
+    counted, times = loop.votes, []
+
+    def dying(*args, **options):
+        times.append(1)
+        if len(times) == 2:
+            raise Killed
+        return counted(*args, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(loop, "votes", dying)
+        with pytest.raises(Killed):
+            evolve()
+    assert len(entries()) == 2
+    assert evolve() == 1
+    assert "Y021" in capsys.readouterr().err
+    assert evolve("--rows", 30, "--resume") == 1
+    assert "Y020" in capsys.readouterr().err
+    assert evolve("--resume") == 0
+    assert len(entries()) == 3
+
+
+@pytest.mark.slow
+def test_a_killed_process_goes_on_and_pays_each_vote_once(folder):
+    start = (sys.executable, "-c", "from genie_dp.cli import main; main()")
+    words = ("private", "evolve", "private.jsonl", "--recipe", "recipe.yaml", "--epsilon", "4")
+    process = subprocess.Popen([*start, *words, "--iterations", "15", "-o", "made"])
+    try:
+        for _ in range(4000):
+            if Path(".made.work/votes/vote-2.json").exists():
+                break
+            assert process.poll() is None
+            time.sleep(0.01)
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert not Path("made").exists()
+    kept = Path(".made.work/votes/vote-2.json").read_text()
+    again = [*start, *words, "--iterations", "15", "--resume", "-o", "made"]
+    process = subprocess.Popen(again)
+    while not Path("made").exists() and process.poll() is None:
+        vote = Path(".made.work/votes/vote-2.json")
+        try:
+            assert vote.read_text() == kept
+        except FileNotFoundError:
+            break
+        time.sleep(0.05)
+    assert process.wait() == 0
+    assert len(entries()) == 15
+    assert Ledger.open(Path("private.ledger.json")).spent().epsilon == pytest.approx(4, abs=0.01)
+
+
+# ------------------------------------------------------------------------------------ mistakes
+
+
+def test_what_does_not_fit_the_budget_costs_nothing(folder, capsys):
+    assert evolve(epsilon=9) == 1
+    assert "B023" in capsys.readouterr().err
+    assert not entries()
+    assert not Path(".made.work").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "place"),
+    [
+        ("iteration: 3\n", "U002", "bad.yaml:1:1"),
+        ("iterations: 0\n", "U003", "bad.yaml:1:13"),
+        ("iterations: [\n", "U001", "bad.yaml:"),
+        ("label: field:intent\n", "U004", ""),
+        ("generator: {kind: seeds}\n", "U003", "bad.yaml:1:12"),
+        ("metadata: {columns: [length], schema: s.json}\n", "U003", "bad.yaml:1:11"),
+        ("metadata: {schema: schema.json}\nlabel: intend\n", "U023", ""),
+        ("metadata: {schema: schema.json}\nlabel: intent\nfractions: {cart: 1}\n", "U023", ""),
+        ("generator: {kind: seeds, examples: [private.jsonl]}\n", "U007", ""),
+        ("embedding: {kind: hashed, folder: x}\n", "U003", "bad.yaml:1:35"),
+    ],
+)
+def test_mistakes_in_recipes_have_a_code_and_a_place(folder, capsys, text, code, place):
+    Path("bad.yaml").write_text(text)
+    assert evolve(recipe="bad.yaml") == 1
+    said = capsys.readouterr().err
+    assert f"error[{code}]" in said
+    assert place in said
+    assert not entries()
+
+
+def test_a_parser_that_learned_of_private_rows_writes_no_programs(folder, capsys):
+    Path("parser").mkdir()
+    Path("parser/manifest.json").write_text(json.dumps({"inputs": {"private.jsonl": "0"}}))
+    Path("bad.yaml").write_text("generator: {kind: trained, model: generator, parser: parser}\n")
+    assert evolve(recipe="bad.yaml") == 1
+    assert "error[U007]: parser has learned of private rows" in capsys.readouterr().err
+    assert not entries()
+
+
+def test_a_model_that_is_not_there_leaves_nothing_behind(folder, capsys):
+    text = RECIPE.replace("field:intent", "intent").replace("fractions: ", "# ")
+    text += "metadata: {schema: schema.json}\n"
+    Path("recipe.yaml").write_text(
+        text + "embedding: {kind: sentence-transformer, folder: nowhere}\n"
+    )
+    before = sorted(folder.iterdir())
+    assert evolve() == 1
+    assert "error[U01" in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+    assert not entries()
+
+
+def test_there_is_no_default_of_epsilon(folder, capsys):
+    assert evolve(epsilon=None) == 1
+    assert "U008" in capsys.readouterr().err
+    assert not Path(".made.work").exists()
+
+
+def test_an_output_that_is_something_else_is_left_alone(folder, capsys):
+    Path("made").mkdir()
+    assert evolve() == 1
+    assert "Y022" in capsys.readouterr().err
+    assert evolve("--overwrite") == 1
+    assert "U025" in capsys.readouterr().err
+
+
+def test_a_table_of_another_ledger_is_refused(folder, capsys):
+    table = ("private", "table", "release", "private.jsonl", "--schema", "schema.json")
+    assert cli.run([*table, "--epsilon", "2", "-o", "table.json"]) == 0
+    content = json.loads(Path("table.json").read_text())
+    content["spent"]["epsilon"] = 5.0
+    Path("table.json").write_text(json.dumps(content))
+    Path("known.yaml").write_text(RECIPE.replace(
+        "label: field:intent", "label: intent\nmetadata: {table: table.json}"
+    ))  # fmt: skip
+    assert evolve(recipe="known.yaml") == 1
+    assert "U009" in capsys.readouterr().err
+
+
+def test_a_table_of_other_rows_is_refused_even_if_it_cost_less(folder, capsys):
+    Path("others.jsonl").write_bytes(Path("private.jsonl").read_bytes())
+    budget = ("--epsilon", "8", "--delta", "1e-5", "--unit", "utterance")
+    assert cli.run(["private", "budget", "init", "others.jsonl", *budget, "--apart"]) == 0
+    for rows, epsilon, made in (("private", "2", "own.json"), ("others", "1", "table.json")):
+        table = ("private", "table", "release", f"{rows}.jsonl", "--schema", "schema.json")
+        assert cli.run([*table, "--epsilon", epsilon, "-o", made]) == 0
+    Path("known.yaml").write_text(RECIPE.replace(
+        "label: field:intent", "label: intent\nmetadata: {table: table.json}"
+    ))  # fmt: skip
+    before = entries()
+    assert evolve(recipe="known.yaml") == 1
+    assert "U009" in capsys.readouterr().err
+    assert entries() == before
+
+
+def test_noise_alone_is_told(folder, capsys):
+    assert evolve("--threshold", 50) == 0
+    assert "U024" in capsys.readouterr().err
+
+
+def test_tsv_has_no_fields(folder, capsys):
+    Path("private.jsonl").rename("private.tsv")
+    words = ("private", "evolve", "private.tsv", "--recipe", "recipe.yaml", "--epsilon", "1")
+    assert cli.run([*words, "-o", "made", "--ledger", "private.ledger.json"]) == 1
+    assert "U023" in capsys.readouterr().err

@@ -1,0 +1,172 @@
+"""Candidates of Hugging Face models: tiny ones with random weights, made here."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.private.evolution.generator import VoteCandidate  # noqa: E402
+from genie_dp.private.evolution.language_model import (  # noqa: E402
+    CompleterSettings,
+    load_language_model,
+)
+from genie_dp.private.evolution.prompting import (  # noqa: E402
+    AnswerReading,
+    Prompt,
+    PromptedGenerator,
+    Prompter,
+    shipped_templates,
+)
+from genie_dp.private.evolution.seeds import Pool  # noqa: E402
+from genie_dp.records import Example  # noqa: E402
+from tests.private.evolution.evolution_models import DONATED, RECORDS, WORDS, save_model  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return save_model(tmp_path_factory.mktemp("gpt2"))
+
+
+def model(folder, **settings):
+    return load_language_model(
+        CompleterSettings(folder, device="cpu", **{"longest": 6, "batch": 3, **settings})
+    )
+
+
+def generator(folder, prompter=(), **settings):
+    loaded = model(folder, **settings)
+    style = {"style": loaded.style, "donated": Pool(DONATED), "shots": 2, **dict(prompter)}
+    return PromptedGenerator(loaded, Prompter(shipped_templates(style["style"]), **style))
+
+
+def texts(candidates):
+    return [candidate.example.utterance for candidate in candidates]
+
+
+def test_each_record_gets_a_candidate_of_its_metadata(folder):
+    made = generator(folder).random(RECORDS, seed=1)
+    assert [candidate.metadata for candidate in made] == RECORDS
+    assert all(texts(made))
+    assert len(set(texts(made))) > 4
+    assert {word for text in texts(made) for word in text.split()} <= set(WORDS)
+
+
+def test_the_same_seed_gives_the_same_candidates_and_another_one_others(folder):
+    first, again = (texts(generator(folder).random(RECORDS, seed=1)) for _ in range(2))
+    other = texts(generator(folder).random(RECORDS, seed=2))
+    assert first == again != other
+
+
+def test_the_global_random_state_is_neither_read_nor_changed(folder):
+    made = generator(folder)
+    torch.manual_seed(3)
+    before = torch.random.get_rng_state()
+    first = texts(made.random(RECORDS, seed=1))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    torch.manual_seed(4)
+    assert texts(made.random(RECORDS, seed=1)) == first
+
+
+def test_an_answer_depends_on_its_prompt_and_name_alone(folder):
+    prompts = [Prompt("Known : intent " + "wake " * n + "Said :") for n in range(7)]
+    names = [f"draw {n}" for n in range(7)]
+    together = model(folder, batch=7).complete(prompts, names)
+    assert model(folder, batch=2).complete(prompts[::-1], names[::-1]) == together[::-1]
+
+
+def test_an_answer_ends_with_its_line(folder):
+    loaded = model(folder, longest=20, batch=100)
+    answers = loaded.complete([Prompt("Said :")] * 100, [f"{n}" for n in range(100)])
+    assert any("\n" in answer for answer in answers)
+    assert not [answer for answer in answers if answer.partition("\n")[2].strip()]
+
+
+def test_draws_follow_the_distribution_of_the_model(folder):
+    loaded = model(folder, longest=1, batch=500, top_p=1.0, style="chat")
+    loaded.style = "complete"
+    ids, seen = loaded._encode_prompts(["wake me"])
+    with torch.inference_mode():
+        logits = loaded.loaded.model(input_ids=ids, attention_mask=seen).logits[0, -1].clone()
+    end = torch.isin(torch.arange(len(WORDS)), torch.tensor([1, 3]))
+    wanted = logits.masked_fill(end, -torch.inf).softmax(0)  # an answer has at least one token
+    drawn = loaded.complete([Prompt("wake me")] * 4000, [f"{n}" for n in range(4000)])
+    shares = torch.tensor([drawn.count(word) / 4000 for word in WORDS])
+    special = [0, 1, 2, 3]  # written as nothing, or never drawn
+    shares[special] = wanted[special]
+    # Of 4000 draws a share of 1/32 has a deviation of 0.003.
+    assert (shares - wanted).abs().max() < 0.015
+
+
+@pytest.mark.parametrize("variation", ["continue", "fill", "rephrase"])
+def test_a_variation_keeps_metadata_and_is_reproducible(folder, variation):
+    made = generator(folder, {"variation": variation})
+    parents = made.random(RECORDS, seed=1)
+    varied = made.vary(parents, 0.5, seed=2)
+    assert [one.metadata for one in varied] == RECORDS
+    assert texts(varied) == texts(made.vary(parents, 0.5, seed=2))
+    assert texts(varied) != texts(parents)
+
+
+def test_strength_0_keeps_every_candidate_and_asks_nothing(folder):
+    made = generator(folder)
+    parents = [VoteCandidate(Example("", "pay my bill", ""), {"intent": "pay"})]
+    assert made.vary(parents, 0.0, seed=1) == parents
+    assert made.tally.asked == 0
+
+
+def test_to_continue_keeps_the_first_words(folder):
+    made = generator(folder)
+    parents = [VoteCandidate(Example("", "pay my bill now please and wake me", ""))] * 5
+    for text in texts(made.vary(parents, 0.5, seed=1)):
+        assert text.startswith("pay my bill now")
+
+
+def test_prompts_longer_than_the_model_lose_their_beginning(folder):
+    loaded = model(folder, longest=8)
+    long = Prompt("wake " * 500 + "pay my bill")
+    ids, _ = loaded._encode_prompts([long.text])
+    assert ids.shape[1] == 120
+    assert loaded.cut == 1
+    assert [WORDS[i] for i in ids[0, -3:]] == ["pay", "my", "bill"]
+    assert loaded.complete([long], ["a"])[0]
+
+
+def test_a_tokenizer_that_knows_turns_makes_a_chat(tmp_path):
+    template = "{% for m in messages %}{{ m.role }} : {{ m.content }} {% endfor %}Said :"
+    loaded = model(save_model(tmp_path, chat_template=template))
+    assert loaded.style == "chat"
+    shown = loaded._text(Prompt("wake me", system="now"))
+    assert shown == "system : now user : wake me Said :"
+    assert texts(generator(str(tmp_path), {"variation": "fill"}).random(RECORDS, seed=1))
+
+
+def test_the_fingerprint_is_of_weights_and_settings(folder, tmp_path):
+    first = generator(folder).fingerprint()
+    (tmp_path / "same").mkdir()
+    (tmp_path / "other").mkdir()
+    same, other = save_model(tmp_path / "same"), save_model(tmp_path / "other", seed=1)
+    assert generator(same).fingerprint() == first
+    assert generator(other).fingerprint() != first
+    assert generator(folder, temperature=0.5).fingerprint() != first
+    assert generator(folder, {"variation": "fill"}).fingerprint() != first
+
+
+def test_a_model_that_says_no_sentence_keeps_the_parents_and_counts_them(folder):
+    made = generator(folder, {"donated": Pool(())})
+    silent = PromptedGenerator(made.completer, made.prompter, AnswerReading(most_words=0), tries=2)
+    parents = [VoteCandidate(Example("", "pay my bill", ""), {"intent": "pay"})] * 3
+    assert silent.vary(parents, 0.5, seed=1) == parents
+    assert silent.tally.kept == 3
+    assert silent.tally.asked == silent.tally.unusable == 6
+    with pytest.raises(GenieError) as caught:
+        silent.random(RECORDS, seed=1)
+    assert [problem.code for problem in caught.value.problems] == ["U505"]
+
+
+def test_a_model_that_is_not_there_is_told(tmp_path):
+    with pytest.raises(GenieError) as caught:
+        model(str(tmp_path / "nothing"))
+    assert [problem.code for problem in caught.value.problems] == ["P131"]

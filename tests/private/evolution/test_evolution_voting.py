@@ -1,0 +1,267 @@
+"""Votes: a unit moves them by at most one, noise is added once, and what follows never breaks."""
+
+import math
+import random
+from statistics import pstdev
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp.errors import GenieError
+from genie_dp.private.evolution import voting
+from genie_dp.private.evolution.voting import (
+    GRAIN,
+    Voters,
+    nearest,
+    noisy_histogram,
+    select,
+    sizes_of,
+    vote_of,
+    votes,
+    weights_of,
+    whole,
+)
+
+LABELS = ("a", "b", "c")
+
+
+def vectors(count, dimensions, seed, *, coarse=False):
+    """Return vectors of length 1; coarse ones have few values, so that many are as near."""
+    rng = np.random.default_rng(seed)
+    found = (
+        rng.integers(-1, 2, (count, dimensions)) if coarse else rng.normal(size=(count, dimensions))
+    )
+    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    return whole(np.divide(found, lengths, out=np.zeros(found.shape), where=lengths > 0))
+
+
+@st.composite
+def elections(draw):
+    """Return units of labelled rows, candidates with their labels, and k."""
+    sizes = draw(st.lists(st.integers(1, 5), min_size=1, max_size=8))
+    candidates = draw(st.integers(1, 12))
+    seed, k = draw(st.integers(0, 10_000)), draw(st.integers(1, 5))
+    rng = random.Random(seed)
+    rows = sum(sizes)
+    voters = Voters(
+        vectors(rows, 5, seed, coarse=draw(st.booleans())),
+        np.repeat(np.arange(len(sizes)), sizes),
+        [rng.choice((*LABELS, "unheard of")) for _ in range(rows)],
+    )
+    return voters, vectors(candidates, 5, seed + 1, coarse=True), [
+        rng.choice(LABELS) for _ in range(candidates)
+    ], k  # fmt: skip
+
+
+def without(voters, unit):
+    kept = voters.units != unit
+    labels = [one for one, keep in zip(voters.labels, kept, strict=True) if keep]
+    return Voters(voters.vectors[kept], voters.units[kept], labels)
+
+
+# ----------------------------------------------------------------------------- sensitivity
+
+
+@settings(max_examples=150, deadline=None)
+@given(elections())
+def test_a_unit_moves_the_histogram_by_at_most_one_in_l2_norm(election):
+    voters, candidates, labels, k = election
+    every = votes(voters, candidates, labels, k=k)
+    for unit in set(voters.units.tolist()):
+        moved = every - votes(without(voters, unit), candidates, labels, k=k)
+        # Whole numbers: the norm is exact.
+        assert sum(int(x) ** 2 for x in moved) <= GRAIN**2
+
+
+@settings(max_examples=80, deadline=None)
+@given(elections())
+def test_what_a_unit_adds_does_not_hang_on_the_others(election):
+    voters, candidates, labels, k = election
+    alone = np.zeros(len(candidates), np.int64)
+    for unit in set(voters.units.tolist()):
+        others = set(voters.units.tolist()) - {unit}
+        one = voters
+        for other in others:
+            one = without(one, other)
+        alone += votes(one, candidates, labels, k=k)
+    assert (alone == votes(voters, candidates, labels, k=k)).all()
+
+
+@settings(max_examples=80, deadline=None)
+@given(elections())
+def test_a_unit_that_votes_casts_nearly_one_vote_and_only_for_its_labels(election):
+    voters, candidates, labels, k = election
+    for unit in set(voters.units.tolist()):
+        one = voters
+        for other in set(voters.units.tolist()) - {unit}:
+            one = without(one, other)
+        found = votes(one, candidates, labels, k=k)
+        theirs = {x for x, row in zip(one.labels, one.vectors, strict=True) if row.any()}
+        norm = math.sqrt(sum(int(x) ** 2 for x in found)) / GRAIN
+        assert norm == pytest.approx(1.0 if theirs & set(labels) else 0.0, abs=1e-4)
+        assert {x for x, n in zip(labels, found, strict=True) if n} <= theirs
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=50))
+def test_a_vote_is_never_longer_than_one(times):
+    found = vote_of(np.array(times))
+    assert sum(int(x) ** 2 for x in found) <= GRAIN**2
+    assert (found >= 0).all()
+
+
+def test_each_row_casts_k_votes_of_equal_size():
+    candidates = vectors(20, 8, 1)
+    voters = Voters(vectors(1, 8, 2), np.array([0]), [""])
+    found = votes(voters, candidates, [""] * 20, k=4) / GRAIN
+    assert sorted(found[found > 0].round(4).tolist()) == [0.5] * 4
+
+
+def test_rows_of_which_nothing_is_known_do_not_vote():
+    voters = Voters(np.zeros((3, 8), np.int16), np.arange(3), [""] * 3)
+    assert not votes(voters, vectors(5, 8, 1), [""] * 5).any()
+
+
+# ------------------------------------------------------------------------------ neighbours
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(0, 10_000), st.integers(1, 30), st.integers(1, 40), st.integers(1, 10),
+    st.booleans(),
+)  # fmt: skip
+def test_neighbours_are_those_of_a_plain_search(seed, queries, rows, k, coarse):
+    a = vectors(queries, 6, seed, coarse=coarse).astype(np.int64)
+    b = vectors(rows, 6, seed + 1, coarse=coarse).astype(np.int64)
+    expected = [
+        sorted(range(rows), key=lambda place: (-int(query @ b[place]), place))[:k] for query in a
+    ]
+    found = nearest(a.astype(np.int16), b.astype(np.int16), k)
+    assert found.tolist() == expected
+
+
+@pytest.mark.parametrize("coarse", [True, False])
+@pytest.mark.parametrize("k", [1, 3, 40])
+def test_faiss_finds_the_same_neighbours_as_numpy(k, coarse):
+    pytest.importorskip("faiss")
+    a, b = vectors(70, 6, 3, coarse=coarse), vectors(300, 6, 4, coarse=coarse)
+    assert (nearest(a, b, k) == nearest(a, b, k, backend="faiss")).all()
+
+
+def test_neighbours_do_not_hang_on_the_size_of_a_block(monkeypatch):
+    a, b = vectors(50, 64, 5, coarse=True), vectors(80, 64, 6, coarse=True)
+    found = nearest(a, b, 5)
+    for block in (80, 240, 1000):
+        monkeypatch.setattr(voting, "_BLOCK", block)
+        assert (nearest(a, b, 5) == found).all()
+
+
+def test_faiss_that_is_not_installed_is_an_error_with_a_way_out(monkeypatch):
+    def missing(name):
+        raise ImportError(name)
+
+    monkeypatch.setattr(voting, "import_module", missing)
+    with pytest.raises(GenieError, match="U010.*faiss"):
+        nearest(vectors(2, 4, 1), vectors(3, 4, 2), 1, backend="faiss")
+
+
+def test_sums_of_the_longest_vectors_are_exact():
+    rng = np.random.default_rng(0)
+    found = rng.normal(size=(4, voting.MOST_DIMENSIONS))
+    one = whole(found / np.linalg.norm(found, axis=1, keepdims=True))
+    exact = one.astype(np.int64) @ one.astype(np.int64).T
+    assert (one.astype(np.float32) @ one.astype(np.float32).T == exact).all()
+    with pytest.raises(ValueError, match="length 1"):
+        whole(2 * np.eye(3))
+
+
+# ------------------------------------------------------------------------------------ noise
+
+
+def test_noise_has_the_deviation_that_is_paid_for():
+    exact = np.zeros(4000, np.int64)
+    found = noisy_histogram(exact, 3.0, random.Random("noise"))
+    assert pstdev(found.tolist()) == pytest.approx(3.0, rel=0.05)
+    assert abs(float(found.mean())) < 4 * 3.0 / math.sqrt(4000)
+    # Whole multiples: low bits of a sum with noise tell nothing.
+    assert (found * 1024 == np.rint(found * 1024)).all()
+
+
+def test_noise_is_not_of_a_global_generator():
+    exact = np.zeros(50, np.int64)
+    drawn = []
+    for _ in range(2):
+        random.seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        before = np.random.get_state()[2], random.getstate()  # noqa: NPY002
+        drawn.append(noisy_histogram(exact, 1.0, random.SystemRandom()).tolist())
+        assert (np.random.get_state()[2], random.getstate()) == before  # noqa: NPY002
+    assert drawn[0] != drawn[1]
+
+
+# --------------------------------------------------------------------------- what comes after
+
+
+def winners(noisy, labels, sizes, **options):
+    settled = {"threshold": 0.0, "rank": False, "rng": random.Random(0), **options}
+    return select(np.array(noisy, float), labels, sizes, **settled)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40), st.floats(0, 1e7), st.booleans())
+def test_negative_counts_and_any_threshold_give_winners(noisy, threshold, rank):
+    labels = [LABELS[i % 3] for i in range(len(noisy))]
+    sizes = {label: 7 for label in sorted(set(labels))}
+    weights = weights_of(np.array(noisy), labels, threshold)
+    assert np.isfinite(weights).all()
+    assert (weights >= 0).all()
+    found = winners(noisy, labels, sizes, threshold=threshold, rank=rank)
+    assert [labels[place] for place in found] == [one for one in sizes for _ in range(7)]
+
+
+def test_no_threshold_and_negative_counts_do_not_crash():
+    found = winners([-5.0, -1.0, 3.0, 0.5], [""] * 4, {"": 10})
+    assert set(found) == {2, 3}
+
+
+def test_too_high_a_threshold_falls_back_to_uniform_without_nan():
+    noisy = [1.0, 2.0, 3.0, 4.0, 50.0]
+    labels = ["a", "a", "a", "a", "b"]
+    assert weights_of(np.array(noisy), labels, 1e9).tolist() == [1.0] * 5
+    assert sorted(winners(noisy, labels, {"a": 8}, threshold=1e9)) == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_negative_thresholds_are_refused():
+    with pytest.raises(ValueError, match="threshold"):
+        weights_of(np.array([1.0]), [""], -1.0)
+
+
+@given(
+    st.lists(st.floats(0, 100), min_size=1, max_size=20).filter(any),
+    st.integers(1, 100),
+    st.integers(0, 1000),
+)
+def test_each_winner_wins_as_often_as_its_weight_says(weights, size, seed):
+    found = winners(weights, [""] * len(weights), {"": size}, rng=random.Random(seed))
+    assert len(found) == size
+    for place, weight in enumerate(weights):
+        expected = size * weight / sum(weights)
+        assert abs(found.count(place) - expected) <= 1 + 1e-6
+
+
+def test_ranks_take_the_greatest_counts_of_each_label_once():
+    noisy = [3.0, -1.0, 9.0, 4.0, 7.0]
+    labels = ["a", "a", "a", "b", "b"]
+    assert winners(noisy, labels, {"a": 2, "b": 1}, rank=True) == [2, 0, 4]
+
+
+@given(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.001, 10), min_size=1),
+    st.integers(0, 500),
+)
+def test_labels_get_their_shares_of_the_winners(fractions, total):
+    found = sizes_of(fractions, total)
+    assert sum(found.values()) == total
+    whole_ = sum(fractions.values())
+    for label, size in found.items():
+        assert abs(size - total * fractions[label] / whole_) < 1 + 1e-6

@@ -1,0 +1,357 @@
+"""Private training of generators: one noise for all stages, and what private rows teach."""
+
+import math
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("opacus")
+pytest.importorskip("dp_accounting")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.models.loop import TrainingBudget as Length  # noqa: E402
+from genie_dp.models.loop import TrainSettings  # noqa: E402
+from genie_dp.private.generators.codes import Codes  # noqa: E402
+from genie_dp.private.generators.config import SampleSettings  # noqa: E402
+from genie_dp.private.generators.generator import (  # noqa: E402
+    load_generator,
+    new_generator,
+    save_generator,
+)
+from genie_dp.private.generators.models import DecoderSettings  # noqa: E402
+from genie_dp.private.generators.plans import (  # noqa: E402
+    NoisySteps,
+    TrainingAmount,
+    TrainingPlan,
+    plan_training,
+)
+from genie_dp.private.generators.pretraining import (  # noqa: E402
+    pretrain_publicly,
+    public_sequences,
+)
+from genie_dp.private.generators.rows import label_private_rows, label_public_rows  # noqa: E402
+from genie_dp.private.generators.run import fit_privately  # noqa: E402
+from genie_dp.private.generators.sample import SampleCounts, SamplingSettings, sample  # noqa: E402
+from genie_dp.private.generators.stages import STAGES, LabelledRow, encode_row  # noqa: E402
+from genie_dp.private.ledger.accounting import epsilon_of  # noqa: E402
+from genie_dp.private.ledger.guard import Units  # noqa: E402
+from genie_dp.private.ledger.mechanisms import Gaussian  # noqa: E402
+from genie_dp.private.secure import _seeded  # noqa: E402
+from genie_dp.private.source import PrivateRow, PrivateSource  # noqa: E402
+from genie_dp.private.training.run import train_alone  # noqa: E402
+from genie_dp.records import Spent  # noqa: E402
+from genie_dp.rows import read_rows  # noqa: E402
+from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
+from tests.private.generators import generator_rows  # noqa: E402
+
+torch.set_num_threads(1)
+LANGUAGE = get_language("thingtalk")
+LIBRARY = example_library()
+TINY = DecoderSettings(size=16, layers=1, heads=2, longest=64)
+SPENT = Spent(1.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
+CODES = Codes(("@com.example.mail.inbox", "@com.example.mail.random"))
+
+
+def made(folder, kind="two-stage", seconds=0):
+    """Return a generator, pretrained for some steps, and the private rows."""
+    rows = list(read_rows(str(generator_rows.public(folder))))
+    codes = CODES if kind == "control" else None
+    public = label_public_rows(rows, LANGUAGE, codes)
+    generator = new_generator(kind, LANGUAGE, public, TINY, codes=codes)
+    for stage in STAGES[kind]:
+        model = generator.models[stage.name]
+        sequences = public_sequences(stage, public, generator.tokenizer, longest=64)
+        pretrain_publicly(model, sequences, TrainSettings(Length(steps=60), rate=1e-2), batch=16)
+    source = PrivateSource.open(generator_rows.private(folder), language="thingtalk")
+    wanted = kind != "one-stage"
+    return generator, label_private_rows(source.units, LANGUAGE, codes=codes, with_programs=wanted)
+
+
+def fitted(generator, units, *, steps, noise=1e-3, **more):
+    plan = TrainingPlan(noise, 0.5, 20, steps, code_noise=1.0 if generator.codes else 0.0)
+    spends = []
+
+    def spend(mechanisms):
+        spends.append(tuple(mechanisms))
+        return SPENT
+
+    training = NoisySteps(learning_rate=2e-2, clip=1.0, checkpoint_every=4)
+    # No ledger: the rows are made up.
+    free = Units(units)
+    with _seeded(0):
+        found, spent = fit_privately(generator, free, plan, training, spend=spend, **more)
+    return found, spent, spends
+
+
+@pytest.fixture(scope="module")
+def two_stage(tmp_path_factory):
+    generator, units = made(tmp_path_factory.mktemp("rows"))
+    return fitted(generator, units, steps={"program": 20, "utterance": 70})
+
+
+def drawn(generator, count=40, **options):
+    tally = SampleCounts()
+    settings = SampleSettings(utterance=SamplingSettings(width=1), batch=40, **options)
+    rows = list(
+        sample(
+            generator, count, language=LANGUAGE, library=LIBRARY, settings=settings, counts=tally
+        )
+    )
+    return rows, tally
+
+
+# --------------------------------------------------------------------------------- the plan
+
+
+@pytest.mark.parametrize(
+    ("kind", "epochs"), [("one-stage", (3,)), ("control", (3,)), ("two-stage", (1, 2))]
+)
+def test_a_plan_costs_what_it_may(kind, epochs):
+    plan = plan_training(kind, TrainingAmount(epochs, 50, 1000), epsilon=3, delta=1e-6)
+    assert 2.99 < epsilon_of(plan.mechanisms, 1e-6) <= 3
+    assert len({each.noise_multiplier for each in plan.mechanisms if each.kind != "gaussian"}) == 1
+    assert (Gaussian(10.0) in plan.mechanisms) == (kind == "control")
+    assert sum(plan.steps.values()) == 60
+
+
+def test_two_stages_need_the_noise_of_one_with_as_many_epochs():
+    one = plan_training("one-stage", TrainingAmount((10,), 50, 1000), epsilon=3, delta=1e-6)
+    two = plan_training("two-stage", TrainingAmount((2, 8), 50, 1000), epsilon=3, delta=1e-6)
+    assert one.noise_multiplier == two.noise_multiplier
+
+
+def test_the_rest_of_a_budget_is_used_up():
+    before = plan_training(
+        "one-stage", TrainingAmount((3,), 50, 1000), epsilon=2, delta=1e-6
+    ).mechanisms
+    plan = plan_training(
+        "one-stage", TrainingAmount((3,), 50, 1000), epsilon=3, delta=1e-6, before=before
+    )
+    assert 2.98 < epsilon_of((*before, *plan.mechanisms), 1e-6) <= 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "code"),
+    [
+        ("two-stage", TrainingAmount((3,), 50, 1000), "H001"),
+        ("one-stage", TrainingAmount((2, 8), 50, 1000), "H001"),
+        ("one-stage", TrainingAmount((0,), 50, 1000), "H001"),
+        ("one-stage", TrainingAmount((3,), 50, 20), "H002"),
+        ("one-stage", TrainingAmount((1e300,), 50, 1e10), "H001"),
+        ("one-stage", TrainingAmount((3,), 1e-300, 1e300), "H002"),
+        ("one-stage", TrainingAmount((1e6,), 1, 1e6), "B002"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(kind, amount, code):
+    with pytest.raises(GenieError, match=code):
+        plan_training(kind, amount, epsilon=3, delta=1e-6)
+
+
+# -------------------------------------------------------------------------------- training
+
+
+def test_with_little_noise_programs_are_as_in_private_rows(two_stage):
+    generator, _, _ = two_stage
+    rows, _ = drawn(generator)
+    programs = Counter(row.program for row in rows)
+    assert programs[generator_rows.INBOX] >= 0.8 * len(rows)
+    assert {row.source for row in rows} == {"private"}
+    assert all(row.functions == ("@com.example.mail.inbox",) for row in rows
+               if row.program == generator_rows.INBOX)  # fmt: skip
+
+
+def test_with_little_noise_utterances_learn_a_word_that_is_in_no_table(two_stage):
+    rows, _ = drawn(two_stage[0])
+    assert [row.utterance for row in rows if "zanz" in row.utterance]
+
+
+def test_all_that_a_run_does_is_told_at_once(two_stage):
+    _, _, spends = two_stage
+    assert len(set(spends)) == 1
+    assert [each.steps for each in spends[0]] == [20, 70]
+
+
+def test_the_same_seed_gives_the_same_rows(two_stage):
+    first, again, other = (drawn(two_stage[0], seed=seed)[0] for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_an_unconstrained_sample_drops_what_is_no_program(two_stage):
+    rows, tally = drawn(two_stage[0], is_constrained=False)
+    assert rows
+    assert tally.drawn - tally.dropped.total() >= len(rows)
+
+
+def test_a_saved_generator_draws_the_same_rows(two_stage, tmp_path):
+    generator, spent, _ = two_stage
+    save_generator(generator, tmp_path / "made", spent=spent, facts={"steps": 40})
+    found = load_generator(tmp_path / "made")
+    assert drawn(found.generator)[0] == drawn(generator)[0]
+    assert (found.spent, found.facts) == (spent, {"steps": 40})
+
+
+def test_a_generator_cannot_be_written_without_what_was_spent(two_stage, tmp_path):
+    with pytest.raises(TypeError, match="spent"):
+        save_generator(two_stage[0], tmp_path / "made")
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("file", ["config.json", "spent.json", "tokenizer.json"])
+def test_a_folder_that_lacks_a_file_is_refused(two_stage, tmp_path, file):
+    generator, spent, _ = two_stage
+    save_generator(generator, tmp_path, spent=spent)
+    (tmp_path / file).unlink()
+    with pytest.raises(GenieError, match="H003"):
+        load_generator(tmp_path)
+
+
+def test_control_codes_steer_utterances(tmp_path):
+    generator, units = made(tmp_path, "control")
+    generator, _, spends = fitted(generator, units, steps={"utterance": 10})
+    assert spends[0][0] == Gaussian(1.0)
+    inbox, random, other = generator.weights
+    assert (random, other) == (0.0, 0.0)
+    assert 30 < inbox < 50
+    rows, _ = drawn(generator)
+    assert {row.program for row in rows} == {""}
+    swapped = replace(generator, weights=(0.0, 1.0, 0.0))
+    assert {r.utterance for r in drawn(swapped)[0]} != {r.utterance for r in rows}
+
+
+def test_a_parser_writes_the_programs_of_one_stage(tmp_path):
+    class Parser:
+        def predict(self, utterances):
+            return [generator_rows.INBOX if "mail" in said else "" for said in utterances]
+
+    generator, units = made(tmp_path, "one-stage")
+    generator, _, _ = fitted(generator, units, steps={"utterance": 10})
+    tally = SampleCounts()
+    rows = list(
+        sample(generator, 20, language=LANGUAGE, library=None, parser=Parser(), counts=tally)
+    )
+    assert {row.program for row in rows} == {generator_rows.INBOX}
+    assert {row.functions for row in rows} == {("@com.example.mail.inbox",)}
+
+
+class Killed(BaseException):
+    """What a test raises in the place of a kill."""
+
+
+@pytest.mark.parametrize("kind", ["two-stage", "control"])
+def test_a_run_that_was_killed_ends_as_one_that_was_not(tmp_path, kind):
+    def kill(stage, event):
+        if (stage, event["step"]) == ("utterance", 6):
+            raise Killed
+
+    steps = {"program": 6, "utterance": 9} if kind == "two-stage" else {"utterance": 9}
+    whole, _, _ = fitted(*made(tmp_path, kind), steps=steps)
+    work = tmp_path / "work"
+    with pytest.raises(Killed):
+        fitted(*made(tmp_path, kind), steps=steps, folder=work, listen=kill)
+    resumed, _, spends = fitted(*made(tmp_path, kind), steps=steps, folder=work)
+    assert len(set(spends)) == 1
+    assert resumed.weights == whole.weights
+    for name, model in whole.models.items():
+        again = dict(resumed.models[name].named_parameters())
+        for key, weight in model.named_parameters():
+            assert torch.allclose(weight, again[key], atol=1e-6)
+
+
+def test_nothing_is_released_when_it_cannot_be_paid(tmp_path):
+    def refuse(mechanisms):
+        raise GenieError(())
+
+    generator, units = made(tmp_path, "control")
+    before = {n: p.clone() for n, p in generator.models["utterance"].named_parameters()}
+    plan = TrainingPlan(1.0, 0.5, 20, {"utterance": 2}, code_noise=1.0)
+    with pytest.raises(GenieError):
+        fit_privately(generator, units, plan, NoisySteps(), spend=refuse, folder=tmp_path / "work")
+    assert not (tmp_path / "work").exists()
+    after = dict(generator.models["utterance"].named_parameters())
+    assert all(torch.equal(before[name], after[name]) for name in before)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"clip": math.inf}, {"clip": 1e-42}, {"learning_rate": math.nan}]
+)
+def test_settings_that_no_run_has_are_refused_before_anything_is_paid(tmp_path, wrong):
+    generator, units = made(tmp_path)
+    paid = []
+    plan = TrainingPlan(1.0, 0.5, 20, {"program": 2, "utterance": 2})
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        fit_privately(generator, units, plan, NoisySteps(**wrong), spend=paid.append)
+    assert not paid
+
+
+# -------------------------------------------------------------------------------- sequences
+
+
+def test_control_codes_are_drawn_by_one_process_at_a_time(tmp_path):
+    generator, units = made(tmp_path, "control")
+    work = tmp_path / "work"
+    with train_alone(work / "utterance"), pytest.raises(GenieError) as caught:
+        fitted(generator, units, steps={"utterance": 2}, folder=work)
+    assert caught.value.problems[0].code == "Q032"
+    assert not (work / "utterance" / "codes.json").exists()
+
+
+def test_control_codes_that_were_there_to_be_seen_are_not_drawn_again(tmp_path):
+    generator, units = made(tmp_path, "control")
+    work = tmp_path / "work"
+    fitted(generator, units, steps={"utterance": 2}, folder=work)
+    (work / "utterance" / "codes.json").unlink()
+    with pytest.raises(GenieError) as caught:
+        fitted(generator, units, steps={"utterance": 2}, folder=work)
+    assert caught.value.problems[0].code == "Q031"
+
+
+def test_rows_are_cut_to_the_longest_and_keep_room_for_what_is_written(tmp_path):
+    generator, _ = made(tmp_path)
+    stage = STAGES["two-stage"][1]
+    row = LabelledRow(("play",) * 90, ("now",) * 90)
+    found = encode_row(stage, row, generator.tokenizer, longest=64)
+    assert len(found.tokens) == 65
+    assert found.scored_from <= 34
+    assert found.tokens[-1] != generator.tokenizer.end
+
+
+def test_rows_without_programs_are_left_out_where_programs_are_wanted(tmp_path):
+    path = tmp_path / "private.jsonl"
+    path.write_text('{"utterance": "a"}\n{"utterance": "b", "program": "now => @c.f"}\n')
+    units = PrivateSource.open(path, language="thingtalk").units
+    found = label_private_rows(units, LANGUAGE)
+    assert [[row.utterance for row in unit] for unit in found] == [[], [("b",)]]
+    plain = label_private_rows(units, LANGUAGE, with_programs=False)
+    assert [row.utterance for unit in plain for row in unit] == [("a",), ("b",)]
+    assert repr(plain[0][0]) == "LabelledRow()"
+
+
+@pytest.mark.parametrize(
+    ("written", "learned", "code"),
+    [
+        ("now => @com.example.mail.inbox() => notify", generator_rows.INBOX, CODES.names[0]),
+        (generator_rows.INBOX, generator_rows.INBOX, CODES.names[0]),
+        ("no program ( at all", "no program ( at all", "<other>"),
+    ],
+)
+def test_programs_are_learned_as_tokens_whichever_way_they_are_written(written, learned, code):
+    units = Units([(PrivateRow("show my mail", written),)])
+    ((row,),) = label_private_rows(units, LANGUAGE, codes=CODES, library=LIBRARY)
+    assert (" ".join(row.program), row.code) == (learned, code)
+
+
+def test_what_a_parser_says_of_a_row_hangs_on_no_other_row(tmp_path):
+    class Crowded:
+        def predict(self, utterances):
+            return [f"now => @c.f{len(utterances)}" for _ in utterances]
+
+    path = tmp_path / "private.jsonl"
+    path.write_text("".join(f'{{"utterance": "{text}"}}\n' for text in "abca"))
+    units = PrivateSource.open(path, language="thingtalk").units
+    found = label_private_rows(units, LANGUAGE, parser=Crowded())
+    assert [row.utterance for unit in found for row in unit] == [("a",), ("b",), ("c",), ("a",)]
+    assert {row.program for unit in found for row in unit} == {("now", "=>", "@c.f1")}

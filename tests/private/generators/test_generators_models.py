@@ -1,0 +1,130 @@
+"""Language models: what is cached changes nothing, and every engine has the right gradients."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.private.generators.models import (  # noqa: E402
+    UNSCORED,
+    HuggingFaceCausal,
+    HuggingFaceSettings,
+    collate,
+)
+from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
+from tests.private.generators.generator_models import (  # noqa: E402
+    gpt2,
+    hugging_face,
+    llama,
+    own,
+    save_pretrained,
+)
+
+PROMPTS = ([5, 6, 7], [8], [9, 10, 11, 12, 13])
+
+
+@pytest.fixture(scope="module", params=["own", "gpt2", "llama"])
+def model(request, tmp_path_factory):
+    if request.param == "own":
+        return own()
+    make = {"gpt2": gpt2, "llama": llama}[request.param]
+    return hugging_face(tmp_path_factory.mktemp(request.param), make)
+
+
+def uncached(model, sequence):
+    with torch.no_grad():
+        return model(torch.tensor([sequence]))[0, -1]
+
+
+def test_scores_with_a_cache_are_those_without(model):
+    sequences = [list(prompt) for prompt in PROMPTS]
+    wide = max(map(len, sequences))
+    padded = torch.tensor([row + [0] * (wide - len(row)) for row in sequences])
+    lengths = torch.tensor([len(row) for row in sequences])
+    with torch.no_grad():
+        scores, state = model.start(padded, lengths)
+        for token in range(20, 30):
+            for row, sequence in enumerate(sequences):
+                assert torch.allclose(scores[row], uncached(model, sequence), atol=1e-4)
+            following = [token, token + 20, token + 40]
+            for sequence, index in zip(sequences, following, strict=True):
+                sequence.append(index)
+            scores, state = model.step(state, torch.tensor(following))
+
+
+def test_rows_of_a_state_are_taken_and_doubled(model):
+    with torch.no_grad():
+        _, state = model.start(torch.tensor([[5, 6], [7, 8]]), torch.tensor([2, 2]))
+        scores, _ = model.step(state.take(torch.tensor([1, 0, 1])), torch.tensor([9, 9, 10]))
+    for row, sequence in enumerate(([7, 8, 9], [5, 6, 9], [7, 8, 10])):
+        assert torch.allclose(scores[row], uncached(model, sequence), atol=1e-4)
+
+
+def test_a_sequence_may_be_longer_than_the_positions(model):
+    with torch.no_grad():
+        _, state = model.start(torch.tensor([[5] * 23]), torch.tensor([23]))
+        for _ in range(4):
+            scores, state = model.step(state, torch.tensor([6]))
+    assert torch.isfinite(scores).all()
+
+
+def test_the_loss_of_a_row_does_not_depend_on_others_or_on_padding(model):
+    rows = [
+        EncodedRow((5, 6, 7, 8, 9), 2),
+        EncodedRow((5, 7, 9)),
+        EncodedRow((8, 6, 5, 5, 5, 5, 9), 4),
+    ]
+    with torch.no_grad():
+        together = model.loss(collate(rows, width=20))
+        alone = [model.loss(collate([row])) for row in rows]
+    assert torch.allclose(together, torch.cat(alone), atol=1e-4)
+
+
+def test_only_scored_places_count(model):
+    batch = collate([EncodedRow((5, 6, 7, 8), 3)])
+    assert batch.targets.tolist() == [[UNSCORED, UNSCORED, 8]]
+    with torch.no_grad():
+        expected = -uncached(model, [5, 6, 7]).log_softmax(0)[8]
+        assert torch.allclose(model.loss(batch)[0], expected, atol=1e-4)
+
+
+@pytest.mark.parametrize("engine", ["vmap", "ghost", "hooks"])
+def test_the_engine_is_right_for_the_model(model, engine):
+    pytest.importorskip("opacus")
+    from genie_dp.private.training.check import check_engine
+
+    check_engine(model, engine)
+
+
+def test_the_engines_of_adapters_are_right(tmp_path):
+    pytest.importorskip("peft")
+    pytest.importorskip("opacus")
+    from genie_dp.private.training.check import check_engine
+
+    adapted = hugging_face(tmp_path, gpt2, lora_rank=2)
+    trained = [name for name, p in adapted.named_parameters() if p.requires_grad]
+    assert trained
+    assert all("lora" in name for name in trained)
+    check_engine(adapted, "vmap")
+
+
+def test_a_tied_head_is_left_alone_if_asked(tmp_path):
+    base = save_pretrained(tmp_path, gpt2)
+    both = [HuggingFaceCausal(HuggingFaceSettings(base, untie=untie)) for untie in (True, False)]
+    ids = torch.tensor([[5, 6, 7]])
+    assert torch.equal(both[0].eval()(ids), both[1].eval()(ids))
+    own_head, shared = (sum(p.numel() for p in model.parameters()) for model in both)
+    assert own_head == shared + 300 * 16
+
+
+def test_a_folder_without_a_causal_model_is_refused(tmp_path):
+    with pytest.raises(GenieError, match="H004"):
+        HuggingFaceCausal(HuggingFaceSettings(str(tmp_path)))
+
+
+def test_a_row_does_not_show_its_ids():
+    assert "77" not in repr(EncodedRow((2, 77, 3)))
+    with pytest.raises(ValueError, match="scored_from") as told:
+        EncodedRow((77,), 1)
+    assert "77" not in str(told.value)

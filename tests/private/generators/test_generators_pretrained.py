@@ -1,0 +1,111 @@
+"""Public pretraining that is kept: the same weights, and never those of another run."""
+
+import os
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("opacus")
+pytest.importorskip("dp_accounting")
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.loop import (  # noqa: E402
+    TrainingBudget,  # noqa: E402
+    TrainSettings,  # noqa: E402
+)
+from genie_dp.models.saved import weights  # noqa: E402
+from genie_dp.private.generators import pretraining  # noqa: E402
+from genie_dp.private.generators.pretraining import pretrain_publicly  # noqa: E402
+from genie_dp.private.generators.stages import EncodedRow  # noqa: E402
+from tests.private.generators.generator_models import own  # noqa: E402
+from tests.private.generators.generator_rows import CANARY  # noqa: E402
+from tests.private.generators.test_generators_command import prepare, train  # noqa: E402
+
+SETTINGS = TrainSettings(TrainingBudget(steps=5), rate=1e-2)
+ROWS = [EncodedRow((1, 5 + n, 6, 7 + n, 2)) for n in range(12)]
+
+
+def learned(kept, *, rows=ROWS, settings=SETTINGS, seed=0, batch=4):
+    """Return the weights after pretraining, and how many events it told."""
+    model, told = own(seed=seed), []
+    pretrain_publicly(
+        model, rows, replace(settings, log_every=1), batch=batch, kept=kept, listen=told.append
+    )
+    assert not model.training
+    return weights(model), len(told)
+
+
+def same(one, other):
+    return one.keys() == other.keys() and all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_the_same_run_is_made_once_and_gives_the_same_weights(tmp_path):
+    alone, steps = learned(None)
+    first, made = learned(tmp_path)
+    again, taken = learned(tmp_path)
+    assert (steps, made, taken) == (5, 5, 0)
+    assert same(alone, first)
+    assert same(first, again)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"seed": 1},
+        {"batch": 3},
+        {"rows": ROWS[1:]},
+        {"rows": [replace(ROWS[0], scored_from=2), *ROWS[1:]]},
+        {"settings": replace(SETTINGS, rate=2e-2)},
+        {"settings": replace(SETTINGS, seed=1)},
+        {"settings": replace(SETTINGS, budget=TrainingBudget(steps=6))},
+    ],
+    ids=str,
+)
+def test_whatever_the_weights_depend_on_makes_another_file(tmp_path, changed):
+    before, _ = learned(tmp_path)
+    after, steps = learned(tmp_path, **changed)
+    assert steps > 0
+    assert not same(before, after)
+    assert len(list(tmp_path.glob("*.safetensors"))) == 2
+
+
+def test_two_processes_that_learn_the_same_keep_it_both(tmp_path, monkeypatch):
+    model, place, whole = own(seed=0), tmp_path / "kept.safetensors", pretraining.write_weights
+    met = []
+
+    def interleaved(model, partial):
+        """Write, and let another process keep the same before it has its name."""
+        met.append(partial)
+        whole(model, partial)
+        if len(met) == 1:
+            monkeypatch.setattr(os, "getpid", lambda: 1)
+            pretraining.keep_weights(model, place)
+
+    monkeypatch.setattr(pretraining, "write_weights", interleaved)
+    pretraining.keep_weights(model, place)
+    assert len(set(met)) == 2
+    assert [file.name for file in tmp_path.iterdir()] == [place.name]
+
+
+def test_a_file_that_was_cut_off_is_named(tmp_path):
+    learned(tmp_path)
+    (file,) = tmp_path.iterdir()
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(GenieError, match="H011"):
+        learned(tmp_path)
+
+
+def test_generators_of_several_epsilons_share_what_is_public(tmp_path):
+    prepare(tmp_path)
+    kept = tmp_path / "pretrained"
+    for epsilon in (2, 3):
+        options = ("--pretrained", kept, "--seed", 1)
+        assert train(tmp_path, "two-stage", *options, epsilon=epsilon, name=f"at{epsilon}") == 0
+    files = sorted(kept.iterdir())
+    assert len(files) == 2  # of programs, of utterances
+    assert not any(CANARY.encode() in file.read_bytes() for file in files)
+    one, other = (
+        (tmp_path / name / "model-program.safetensors").read_bytes() for name in ("at2", "at3")
+    )
+    assert one != other

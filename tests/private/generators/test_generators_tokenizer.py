@@ -1,0 +1,127 @@
+"""Every word is written and read back exactly, whatever the public rows had."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from transformers import tokenization_utils_base  # noqa: E402
+
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.pretrained import _pieces  # noqa: E402
+from genie_dp.private.generators.tokenizer import (  # noqa: E402
+    PretrainedTokenizer,  # noqa: E402
+    PublicTokenizer,
+    build_tokenizer,
+    decode,
+    encode,
+    load_public_tokenizer,
+)
+from tests.private.generators.generator_models import save_tokenizer  # noqa: E402
+
+PUBLIC = [
+    ["play", "the", "lowest", "song", "by", "QUOTED_STRING_0"],
+    ["play", "the", "lower", "one", "loudly"],
+    ["now", "=>", "@com.example.music.play", "param:song:String", "=", "QUOTED_STRING_0"],
+]
+PUBLIC_TOKENIZER = build_tokenizer(PUBLIC, extra=["@com.example.music.play"])
+
+
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tokenizer")
+    save_tokenizer(folder)
+    return PretrainedTokenizer(str(folder))
+
+
+@given(st.text())
+def test_any_text_is_written_and_read_back(text):
+    words = tuple(text.split())
+    assert decode(encode(words, PUBLIC_TOKENIZER), PUBLIC_TOKENIZER) == words
+
+
+@given(words=st.lists(st.text(min_size=1), max_size=3))
+@settings(max_examples=50)
+def test_a_pretrained_tokenizer_writes_and_reads_back_any_text(pretrained, words):
+    words = tuple(word for text in words for word in text.split())
+    assert decode(encode(words, pretrained), pretrained) == words
+
+
+def test_nothing_is_told_of_a_word_that_is_too_long_for_its_model(pretrained, monkeypatch):
+    told = []
+    monkeypatch.setattr(tokenization_utils_base.logger, "warning", told.append)
+    monkeypatch.setattr(pretrained.tokenizer, "model_max_length", 4)
+    assert len(pretrained.spell("zanzibar" * 9)) > 4
+    assert len(_pieces(pretrained.tokenizer, "zanzibar" * 9)) > 4  # as a parser reads it
+    assert not told
+    pretrained.tokenizer("zanzibar" * 9)
+    assert "longer than" in told[0]
+
+
+@given(st.text(min_size=1))
+def test_only_the_first_piece_of_a_word_begins_one(text):
+    for word in text.split():
+        for ids in (PUBLIC_TOKENIZER.spell(word), PUBLIC_TOKENIZER.pieces_of(word)):
+            starts = [PUBLIC_TOKENIZER.pieces[index].is_first for index in ids]
+            assert starts == [True] + [False] * (len(ids) - 1)
+
+
+@given(st.lists(st.integers(0, len(PUBLIC_TOKENIZER.pieces) - 1), max_size=8))
+def test_ids_are_words_or_refused(ids):
+    try:
+        words = decode(ids, PUBLIC_TOKENIZER)
+    except ValueError:
+        return
+    assert list(words) == " ".join(words).split()
+
+
+def test_the_table_has_words_of_public_rows_alone():
+    assert "zanzibar" not in PUBLIC_TOKENIZER.words
+    assert len(PUBLIC_TOKENIZER.spell("play")) == 1
+    assert len(PUBLIC_TOKENIZER.spell("loudly")) > 1  # met once, so its pieces are learned
+    public = {character for text in PUBLIC for word in text for character in word}
+    longer = "".join((*PUBLIC_TOKENIZER.starts, *PUBLIC_TOKENIZER.inners))
+    assert longer
+    assert set(longer) <= public
+
+
+def test_frequent_pieces_make_words_shorter():
+    plain = PublicTokenizer(PUBLIC_TOKENIZER.words)
+    assert len(PUBLIC_TOKENIZER.spell("slowest")) < len(plain.spell("slowest"))
+
+
+def test_a_table_does_not_depend_on_the_order_of_rows():
+    assert build_tokenizer(reversed(PUBLIC)) == build_tokenizer(PUBLIC)
+
+
+def test_a_lone_surrogate_is_a_question_mark():
+    assert decode(PUBLIC_TOKENIZER.spell("a\ud800b"), PUBLIC_TOKENIZER) == ("a?b",)
+
+
+def test_a_table_is_saved_and_loaded(tmp_path):
+    PUBLIC_TOKENIZER.save(tmp_path)
+    assert load_public_tokenizer(tmp_path / "tokenizer.json") == PUBLIC_TOKENIZER
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"type": "other"}', None])
+def test_a_file_that_is_no_table_is_refused(tmp_path, content):
+    path = tmp_path / "tokenizer.json"
+    if content is None:
+        content = json.dumps({"type": "genie_dp.PublicTokenizer", "words": ["a b"]})
+    path.write_text(content)
+    with pytest.raises(GenieError, match="H003"):
+        load_public_tokenizer(path)
+
+
+def test_a_word_twice_in_the_table_is_refused():
+    with pytest.raises(ValueError, match="none twice"):
+        PublicTokenizer(("play", "play"))
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
+    with pytest.raises(GenieError, match="H005"):
+        PretrainedTokenizer(str(tmp_path))

@@ -1,0 +1,617 @@
+"""Rows have one ledger, whatever file they are in and whoever asks: a command, or Python."""
+
+import json
+import os
+import random
+import shutil
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import genie_dp as gd
+from genie_dp import cli
+from genie_dp.errors import GenieError
+from genie_dp.private.evolution.config import EvolutionSettings
+from genie_dp.private.evolution.embedding import HashedNgramEmbedding
+from genie_dp.private.evolution.evolve import Electorate, evolve
+from genie_dp.private.ledger import guard, marks
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.ledger.guard import Payer, Units, paid_by, private_of
+from genie_dp.private.ledger.mechanisms import Laplace
+from genie_dp.private.ledger.once import PaidRun
+from genie_dp.private.prior.make import PublicFunctions, Sampled, prior_of
+from genie_dp.private.prior.run import released_once
+from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables.extract import metadata_of
+from genie_dp.private.tables.run import release_table
+from genie_dp.private.tables.schema import Column, Schema
+from genie_dp.records import Spent
+from genie_dp.resources import data_folder
+from genie_dp.run.manifest import ledger_of
+from tests.private.evolution.evolution_setup import Words
+from tests.private.prior.prior_setup import plan
+
+BUDGET = Budget(3.0, 1e-6, "utterance")
+PROMISE = {"epsilon": 100, "delta": 1e-6, "unit": "utterance"}
+TWITTER = data_folder("thingpedia") / "com.twitter"
+INIT = ("--epsilon", "3", "--delta", "1e-6", "--unit", "utterance")
+SCHEMA = Schema((Column("length", ("1-4", "5-9"), "length"),))
+WORDS = ("jazz", "rock", "milk", "bread", "tea", "figs", "rain", "snow", "mail", "news")
+PROGRAM = "now => @com.twitter.home_timeline => notify"
+
+
+def row(number):
+    words = f"please bring {WORDS[number % 10]}, and {WORDS[number // 10 % 10]} now {number}"
+    return {"id": f"P{number}", "utterance": words, "program": PROGRAM}
+
+
+def write(path, rows):
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    return path
+
+
+@pytest.fixture
+def private(tmp_path):
+    """Return 40 rows with a ledger in which something is spent."""
+    path = write(tmp_path / "private.jsonl", map(row, range(40)))
+    release(path, Ledger.create(ledger_of(path), BUDGET))
+    return path
+
+
+def release(path, ledger, run="a", *, spend=None):
+    source = PrivateSource.open(path, language="thingtalk")
+    return release_table(
+        SCHEMA, lambda: metadata_of(SCHEMA, source), epsilon=0.3, delta=1e-6,
+        spend=spend or Payer(ledger, "table", run),
+    )  # fmt: skip
+
+
+def spends(path):
+    return len(Ledger.open(path).entries)
+
+
+def codes(caught):
+    return [problem.code for problem in caught.value.problems]
+
+
+# --------------------------------------------------------------------- the same rows elsewhere
+
+
+def hard_link(rows):
+    if not rows.with_name("other.jsonl").exists():
+        os.link(rows, rows.with_name("other.jsonl"))
+    return rows.with_name("other.jsonl")
+
+
+def symbolic_link(rows):
+    link = rows.with_name("link.jsonl")
+    if not link.exists():
+        link.symlink_to(rows)
+    return link
+
+
+def hard_link_elsewhere(rows):
+    (rows.parent / "there").mkdir()
+    os.link(rows, rows.parent / "there" / "rows.jsonl")
+    return rows.parent / "there" / "rows.jsonl"
+
+
+def moved(rows):
+    (rows.parent / "there").mkdir()
+    return Path(shutil.move(rows, rows.parent / "there" / "moved.jsonl"))
+
+
+def converted(rows):
+    assert cli.run(["convert", str(rows), str(rows.with_name("converted.tsv"))]) == 0
+    return rows.with_name("converted.tsv")
+
+
+def split(rows):
+    folder = rows.parent / "parts"
+    parts = ("--part", "train", "--part", "test=0.4")
+    assert cli.run(["split", str(rows), *parts, "--output", str(folder)]) == 0
+    return folder / "train.jsonl"
+
+
+def shuffled_copy(rows):
+    lines = rows.read_text().splitlines(keepends=True)
+    random.Random(0).shuffle(lines)
+    other = rows.with_name("shuffled.jsonl")
+    other.write_text("".join(lines[:25]))
+    return other
+
+
+def grown_copy(rows):
+    return write(rows.with_name("grown.jsonl"), map(row, range(200)))
+
+
+WAYS = (moved, converted, split, shuffled_copy, grown_copy, hard_link_elsewhere)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rows_that_something_was_learned_from_get_no_other_budget(way, private, capsys):
+    own = ledger_of(private)
+    other = way(private)
+    capsys.readouterr()
+    for more in ((), ("--ledger", str(other.with_name("second.json")))):
+        code = cli.run(["private", "budget", "init", str(other), *INIT, *more])
+        told = capsys.readouterr().err
+        assert code == 1, told
+        assert "B031" in told or "B020" in told
+        assert str(own) in told
+    # Neither does a ledger pay that was made before, or for other rows.
+    second = Ledger.create(other.with_name("second.json"), BUDGET)
+    with pytest.raises(GenieError) as caught:
+        release(other, second)
+    assert codes(caught) == ["B031"]
+    assert (second.entries, spends(own)) == ((), 1)
+    # The right one does, and notes the other file, too.
+    release(other, Ledger.open(own), "b")
+    assert spends(own) == 2
+
+
+def test_a_hard_link_spends_from_the_ledger_beside_its_other_name(private, capsys):
+    other = hard_link(private)
+    words = ["private", "table", "release", str(other), "--epsilon", "0.3", "--columns", "length"]
+    assert cli.run([*words, "--output", str(private.with_name("table.json"))]) == 0
+    assert spends(ledger_of(private)) == 2
+    assert not ledger_of(other).exists()
+    assert cli.run(["private", "budget", "init", str(other), *INIT]) == 1
+    assert "B020" in capsys.readouterr().err
+
+
+def test_a_second_ledger_for_one_file_is_refused_once_the_first_has_spent(tmp_path):
+    path = write(tmp_path / "rows.jsonl", map(row, range(40)))
+    first, second = (Ledger.create(tmp_path / f"{name}.json", BUDGET) for name in "ab")
+    release(path, first)
+    with pytest.raises(GenieError, match="B031") as caught:
+        release(path, second)
+    assert str(first.path) in str(caught.value)
+    assert second.entries == ()
+
+
+def test_a_ledger_that_is_gone_is_asked_for(private):
+    own = ledger_of(private)
+    for path in (own, own.with_suffix(".head")):
+        path.unlink()
+    with pytest.raises(GenieError, match="which is missing"):
+        guard.check_new(private)
+
+
+def test_a_promise_without_spends_can_be_begun_anew(tmp_path):
+    path = write(tmp_path / "rows.jsonl", map(row, range(40)))
+    assert cli.run(["private", "budget", "init", str(path), *INIT]) == 0
+    for one in (ledger_of(path), ledger_of(path).with_suffix(".head")):
+        one.unlink()
+    assert cli.run(["private", "budget", "init", str(path), *INIT]) == 0
+
+
+def test_a_log_to_which_rows_are_added_keeps_its_ledger(private):
+    write(private, map(row, range(300)))
+    release(private, Ledger.open(ledger_of(private)), "b")
+    one, two = Ledger.open(ledger_of(private)).entries
+    assert one.rows
+    assert two.rows
+    assert one.rows != two.rows
+    # What was learned from before and after is known.
+    for numbers in (range(40), range(150, 300)):
+        part = write(private.with_name("part.jsonl"), map(row, numbers))
+        with pytest.raises(GenieError, match="B031"):
+            guard.check_new(part)
+
+
+def test_other_rows_have_a_ledger_of_their_own(private):
+    other = write(private.with_name("other.jsonl"), map(row, range(30, 70)))
+    release(other, Ledger.create(ledger_of(other), BUDGET))
+    assert spends(ledger_of(other)) == spends(ledger_of(private)) == 1
+
+
+def test_a_budget_apart_is_possible_and_says_what_it_does_not_cover(private, capsys):
+    other = shuffled_copy(private)
+    assert cli.run(["private", "budget", "init", str(other), *INIT, "--apart"]) == 0
+    ledger = Ledger.open(ledger_of(other))
+    table = release(other, ledger)
+    assert any("other ledgers" in line for line in table.spent.not_covered)
+    assert Ledger.open(ledger.path).budget == Budget(3.0, 1e-6, "utterance", apart=True)
+
+
+# ------------------------------------------------------------------------------ fingerprints
+
+SENTENCES = st.lists(st.text("abc ,?", min_size=1, max_size=6), max_size=30)
+
+
+@given(SENTENCES, st.randoms())
+def test_what_is_said_is_the_same_in_any_order_case_and_format(tmp_path_factory, said, rng):
+    folder = tmp_path_factory.mktemp("said")
+    one = write(folder / "a.jsonl", ({"utterance": text} for text in said))
+    mixed = [text.upper().replace("?", " ?") for text in said]
+    rng.shuffle(mixed)
+    other = folder / "b.tsv"
+    other.write_text("".join(f"{i}\t{text}\t\n" for i, text in enumerate(mixed)))
+    assert marks.said_in(one) == marks.said_in(other)
+
+
+@given(st.integers(5, 200), st.integers(0, 400), st.binary(min_size=32, max_size=32))
+def test_half_of_the_sentences_make_it_the_same_data(size, start, key):
+    one, other = (
+        marks.sketch_of(frozenset(str(n).encode() for n in numbers), key)
+        for numbers in (range(200), range(start, start + size))
+    )
+    common = max(0, min(200, start + size) - start)
+    expected = common >= 5 and 2 * common >= min(200, size)
+    assert marks.is_same_data(one, other) == marks.is_same_data(other, one) == expected
+
+
+def test_a_part_of_many_rows_is_known_by_the_fingerprints_that_are_kept():
+    key = bytes(32)
+    every = [str(n).encode() for n in range(60_000)]
+    whole = marks.sketch_of(frozenset(every), key)
+    assert len(whole) == 4096
+    assert marks.is_same_data(whole, marks.sketch_of(frozenset(every[:3000]), key))
+    strangers = frozenset(b"x" + one for one in every)
+    assert not marks.is_same_data(whole, marks.sketch_of(strangers, key))
+
+
+def test_fingerprints_are_in_no_ledger_and_for_nobody_else(private):
+    mark = marks.mark_of(private)
+    assert stat.S_IMODE(mark.stat().st_mode) == 0o600
+    facts = json.loads(mark.read_text())
+    assert len(facts["sketch"]) == 40
+    for path in private.parent.iterdir():
+        if path not in (mark, private):
+            text = path.read_text()
+            assert facts["key"] not in text
+            assert not any(one in text for one in facts["sketch"])
+    # Of two ledgers nobody can tell that they are of the same rows.
+    other = write(private.with_name("twin.jsonl"), map(row, range(40)))
+    twin = Ledger.create(ledger_of(other), Budget(3.0, 1e-6, "utterance", apart=True))
+    release(other, twin)
+    assert twin.entries[0].rows == ""
+    assert Ledger.open(ledger_of(private)).entries[0].rows
+
+
+def test_rows_in_a_folder_that_cannot_be_written_are_noted_for_the_user(tmp_path, monkeypatch):
+    folder = tmp_path / "given"
+    folder.mkdir()
+    path = write(folder / "rows.jsonl", map(row, range(40)))
+    ledger = Ledger.create(tmp_path / "rows.json", BUDGET)
+    access = os.access
+    monkeypatch.setattr(os, "access", lambda p, mode: p != folder and access(p, mode))
+    release(path, ledger)
+    assert not list(folder.glob(".*"))
+    copy = write(tmp_path / "copy.jsonl", map(row, range(40)))
+    with pytest.raises(GenieError, match="B031"):
+        guard.check_new(copy)
+
+
+def test_a_broken_mark_is_told(private):
+    marks.mark_of(private).write_text("{")
+    with pytest.raises(GenieError, match="B034"):
+        release(private, Ledger.open(ledger_of(private)), "b")
+
+
+# --------------------------------------------------------------------------------- in Python
+
+
+def test_python_cannot_release_rows_under_another_ledger(private, tmp_path):
+    big = Ledger.create(tmp_path / "big.json", Budget(100.0, 1e-6, "utterance"))
+    with pytest.raises(GenieError) as caught:
+        release(private, big)
+    assert codes(caught) == ["B030"]
+    for spend in (big.spend, lambda found: big.spend(found, purpose="table", run="x")):
+        with pytest.raises(GenieError) as caught:
+            release(private, big, spend=spend)
+        assert codes(caught) == ["B033"]
+    assert (big.entries, spends(ledger_of(private))) == ((), 1)
+
+
+def test_rows_that_forgot_their_file_are_not_released(private, tmp_path):
+    source = PrivateSource.open(private, language="thingtalk")
+    big = Ledger.create(tmp_path / "big.json", Budget(100.0, 1e-6, "utterance"))
+    for units in (list(source.units), [list(unit) for unit in source.units]):
+        with pytest.raises(GenieError) as caught:
+            paid_by(units, Payer(big, "table", "x"))
+        assert codes(caught) == ["B033"]
+        assert "milk" not in str(caught.value)
+    assert source.units.each(len).file == private
+    assert "milk" not in repr(source.units)
+    # Rows of no file are vouched for.
+    paid_by(Units([("milk",)]), Payer(big, "made up", "x"))([Laplace(10.0)])
+    assert len(big.entries) == 1
+
+
+def prior_of_rows(path, ledger=None, **options):
+    with gd.private.Ledger(path, ledger=ledger) as opened:
+        return opened.prior(epsilon=0.3, library=TWITTER, about=40, **options)
+
+
+def refused(make, *arguments, **options):
+    with pytest.raises(GenieError) as caught:
+        make(*arguments, **options)
+    assert "milk" not in str(caught.value)
+    return codes(caught)[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_public_api_gives_rows_elsewhere_no_other_budget(way, private, capsys):
+    own = ledger_of(private)
+    other = way(private)
+    assert refused(gd.private.Ledger.init, other, **PROMISE) in ("B020", "B031")
+    second = other.with_name("second.json")
+    assert refused(gd.private.Ledger.init, other, **PROMISE, ledger=second) in ("B030", "B031")
+    Ledger.create(second, Budget(100.0, 1e-6, "utterance"))
+    assert refused(prior_of_rows, other, second) in ("B030", "B031")
+    assert Ledger.open(second).entries == ()
+    # The right one pays; one that was put beside them is none of theirs.
+    prior_of_rows(other, own)
+    if not ledger_of(other).exists():
+        Ledger.create(ledger_of(other), Budget(100.0, 1e-6, "utterance"))
+        assert refused(prior_of_rows, other) in ("B030", "B031")
+    assert spends(own) == 2
+
+
+@pytest.mark.parametrize("way", [hard_link, symbolic_link])
+def test_the_public_api_pays_for_a_link_from_the_ledger_of_the_rows(way, private):
+    prior_of_rows(way(private))
+    assert spends(ledger_of(private)) == 2
+    assert refused(gd.private.Ledger.init, way(private), **PROMISE) == "B020"
+
+
+def test_the_public_api_takes_no_private_rows_for_public_ones(private, capsys):
+    made = converted(private)
+    linked, rows = hard_link(private), gd.Rows.read(private)
+    for public in (private, rows, [linked], made, gd.Rows.read(made)):
+        assert refused(prior_of_rows, private, public=public) == "F008"
+    assert refused(prior_of_rows, private, public=[next(iter(rows))]) == "F008"
+    assert refused(prior_of_rows, private, candidates=made) == "F008"
+    assert spends(ledger_of(private)) == 1
+
+
+def test_the_public_api_releases_once_what_is_paid_once(private, tmp_path, monkeypatch):
+    target, work = tmp_path / "prior.json", tmp_path / ".prior.json.work"
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.private.prior.run.release_counts", killed)
+        with pytest.raises(KeyboardInterrupt):
+            prior_of_rows(private, output=target)
+    shutil.copytree(work, tmp_path / "copy")
+    assert refused(prior_of_rows, private, output=target) == "Y021"
+    prior_of_rows(private, output=target, resume=True)
+    assert spends(ledger_of(private)) == 2
+    # Put back to where it was paid, it releases nothing else.
+    first = target.read_bytes()
+    (tmp_path / "copy").rename(work)
+    assert refused(prior_of_rows, private, output=target, resume=True) == "B032"
+    assert target.read_bytes() == first
+    assert spends(ledger_of(private)) == 2
+    assert refused(prior_of_rows, private, output=private, overwrite=True) == "D027"
+
+
+def test_a_ledger_that_was_changed_or_is_gone_opens_nothing(private):
+    own = ledger_of(private)
+    opened = gd.private.Ledger(private)
+    text = own.read_text()
+    own.write_text(text.replace('"epsilon": 3.0', '"epsilon": 30.0'))
+    assert refused(gd.private.Ledger, private) == "B011"
+    assert refused(opened.prior, epsilon=0.3, library=TWITTER) == "B011"
+    for path in (own, own.with_suffix(".head")):
+        path.unlink()
+    assert refused(gd.private.Ledger, private) in ("B022", "B031")
+    assert refused(gd.private.Ledger.init, private, **PROMISE) == "B031"
+
+
+def test_a_prior_does_not_take_rows_that_its_ledger_knows_nothing_of(private):
+    ledger, had = Ledger.open(ledger_of(private)), plan()
+    work = private.with_name("work")
+    work.mkdir()
+    found, spent = counts(work, private, ledger)
+    more = Spent(50.0, 1e-6, "utterance", "add-or-remove-one", "rdp", ())
+    for sampled in (Sampled((PROGRAM,)), Sampled((), ("hi",), more)):
+        with pytest.raises(GenieError, match="F006"):
+            prior_of(found, had, spent, about=40, made=PublicFunctions(), sampled=sampled)
+
+
+def test_evolution_does_not_begin_with_a_table_of_another_ledger(tmp_path):
+    others, own = (Ledger.create(tmp_path / f"{name}.json", BUDGET) for name in "ab")
+    units = Units([[{"length": "1-4"}]] * 30)
+    table = release_table(
+        SCHEMA, units, epsilon=0.3, delta=1e-6, spend=Payer(others, "table", "t")
+    ).of_run("t")
+    with pytest.raises(GenieError, match="U009.*knows nothing of the release"):
+        evolve(
+            Electorate(Units(())), Words(), HashedNgramEmbedding(64), EvolutionSettings(2.0),
+            spend=Payer(own, "votes"), work=tmp_path / "work", table=table,
+        )  # fmt: skip
+    assert own.entries == ()
+
+
+# ------------------------------------------------------------------ one payment, one release
+
+
+def counts(work, private, ledger):
+    units = Units([[("@com.x.a",)]] * 50, private)
+    return released_once(work, plan(), lambda: units, Payer(ledger, "frequencies"))
+
+
+def test_a_work_folder_put_back_to_where_it_was_paid_releases_nothing_else(private, tmp_path):
+    ledger = Ledger.open(ledger_of(private))
+    works = [tmp_path / f"work-{n}" for n in range(4)]
+    works[0].mkdir()
+    PaidRun.enter(works[0], "prior-1234")
+    for other in works[1:]:
+        shutil.copytree(works[0], other)
+    found = counts(works[0], private, ledger)
+    for other in works[1:]:
+        with pytest.raises(GenieError) as caught:
+            counts(other, private, ledger)
+        assert codes(caught) == ["B032"]
+        assert not list(other.glob("*released*"))
+    assert counts(works[0], private, ledger) == found
+    assert spends(ledger.path) == 2
+
+
+def test_a_release_that_was_killed_before_its_hash_was_kept_is_found_again(
+    private, tmp_path, monkeypatch
+):
+    ledger, work = Ledger.open(ledger_of(private)), tmp_path / "work"
+    work.mkdir()
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "close", killed)
+        with pytest.raises(KeyboardInterrupt):
+            counts(work, private, ledger)
+    (waiting,) = work.glob(".*.unclosed")
+    text = waiting.read_text()
+    counts(work, private, ledger)
+    assert (work / "released.json").read_text() == text
+    assert spends(ledger.path) == 2
+
+
+def test_the_end_of_a_run_is_a_link_of_the_chain(private):
+    ledger = Ledger.open(ledger_of(private))
+    before = ledger.spent()
+    ledger.close("a", "12ab")
+    ledger.close("a", "12ab")
+    assert [one.released for one in Ledger.open(ledger.path).links] == ["", "12ab"]
+    assert Ledger.open(ledger.path).spent() == before
+    assert ledger.head.startswith("2:")
+    with pytest.raises(GenieError, match="B032"):
+        ledger.close("a", "34cd")
+    with pytest.raises(ValueError, match="spent nothing"):
+        ledger.close("b", "12ab")
+    facts = json.loads(ledger.path.read_text())
+    facts["entries"][1]["released"] = "34cd"
+    ledger.path.write_text(json.dumps(facts))
+    with pytest.raises(GenieError, match="B012"):
+        Ledger.open(ledger.path)
+
+
+# ------------------------------------------------------------- commands that spend no budget
+
+
+def manifest(path):
+    return json.loads(Path(f"{path}.manifest.json").read_text())
+
+
+def test_what_is_made_of_private_rows_is_marked(private, capsys):
+    folder, own = private.parent, [str(ledger_of(private))]
+    more, parts, counted = folder / "more.jsonl", folder / "parts", folder / "stats.json"
+    auto = ["paraphrase", "auto", str(private), "--number", "1", "--output", str(more)]
+    assert cli.run(auto) == 0
+    assert "B035" in capsys.readouterr().err
+    assert manifest(more)["private"] == own
+    other = folder / "other.jsonl"
+    assert cli.run(["convert", str(more), str(other)]) == 0
+    assert "B035" in capsys.readouterr().err
+    assert manifest(other)["private"] == own
+    assert cli.run(["split", str(other), "--part", "a", "--part", "b=0.5", "-o", str(parts)]) == 0
+    assert json.loads((parts / "manifest.json").read_text())["private"] == own
+    grown = folder / "grown.jsonl"
+    assert cli.run(["augment", str(parts / "a.jsonl"), "--output", str(grown)]) == 0
+    assert manifest(grown)["private"] == own
+    assert cli.run(["stats", str(parts / "b.jsonl"), "--output", str(counted)]) == 0
+    assert json.loads(counted.read_text())["private"] == own
+    # And what is made of them is not public.
+    for file in (more, other, parts / "a.jsonl", grown):
+        assert private_of(file)
+        with pytest.raises(GenieError, match="F008.*made of rows that have a ledger"):
+            guard.refuse_private([file], private, code="F008")
+    (folder / "manifest.json").unlink(missing_ok=True)
+
+
+def test_rows_that_may_be_published_are_not_marked(private, capsys):
+    public = write(private.with_name("public.jsonl"), [row(number) for number in range(500, 540)])
+    other = public.with_name("other.jsonl")
+    assert cli.run(["convert", str(public), str(other)]) == 0
+    assert "B035" not in capsys.readouterr().err
+    assert not Path(f"{other}.manifest.json").exists()
+    assert private_of(other) is None
+
+
+def test_a_parser_that_learned_of_what_was_made_of_private_rows_is_refused(private, tmp_path):
+    parser = tmp_path / "parser"
+    parser.mkdir()
+    facts = {"inputs": {"gone.jsonl": "0"}, "private": [str(ledger_of(private))]}
+    (parser / "manifest.json").write_text(json.dumps(facts))
+    with pytest.raises(GenieError, match="H008.*has learned of private rows"):
+        guard.refuse_learned(parser, None, code="H008")
+
+
+def saved(private, name="saved.jsonl"):
+    gd.Rows.read(private).save(target := private.with_name(name))
+    return target
+
+
+def derived(private):
+    rows = gd.augment(gd.Rows.read(private), library=TWITTER, seed=1)
+    rows.save(target := private.with_name("derived.jsonl"))
+    return target
+
+
+def part(private):
+    parts = gd.split(gd.Rows.read(private), seed=1, parts=("train", "test=0.4"))
+    parts["train"].save(target := private.with_name("part.jsonl"))
+    return target
+
+
+@pytest.mark.parametrize("way", [saved, derived, part])
+def test_what_python_saves_of_private_rows_is_marked(private, way):
+    target = way(private)
+    assert manifest(target)["private"] == [str(ledger_of(private).resolve())]
+    assert private_of(target) == ledger_of(private).resolve()
+    with pytest.raises(GenieError, match="F008.*made of rows that have a ledger"):
+        guard.refuse_private([target], private, code="F008")
+    # And so is what is saved of that, wherever the first rows went.
+    again = saved(target, "again.jsonl")
+    private.unlink()
+    target.unlink()
+    assert private_of(again) == ledger_of(private).resolve()
+
+
+def test_rows_in_a_temporary_file_stay_private(private):
+    tsv = private.with_name("private.rows")
+    gd.Rows.read(private).save(tsv, format="tsv")
+    rows = gd.Rows.read(tsv, format="tsv")
+    assert rows.path is None
+    assert rows.file().endswith(".jsonl")
+    assert private_of(rows.file())
+    in_memory = gd.Rows(lambda: iter(rows), "mine", sources=[str(private)])
+    assert private_of(in_memory.file())
+
+
+def test_python_refuses_rows_made_of_private_ones_as_public(private):
+    public = saved(private)
+    with gd.private.Ledger(private) as ledger:
+        for rows in (public, gd.Rows.read(public), gd.augment(gd.Rows.read(public), seed=1)):
+            assert refused(ledger.prior, epsilon=0.1, public=[rows]) == "F008"
+
+
+def test_a_mark_on_the_source_is_found_by_what_was_saved_of_it(private):
+    elsewhere = hard_link_elsewhere(private)
+    target = saved(elsewhere)
+    assert "private" not in manifest(target)
+    assert private_of(target)
+
+
+def test_manifests_that_name_each_other_end(tmp_path):
+    for name, other in (("a", "b"), ("b", "a")):
+        facts = {"read_from": [str(tmp_path / other)]}
+        (tmp_path / f"{name}.manifest.json").write_text(json.dumps(facts))
+    assert private_of(tmp_path / "a") is None
+
+
+def test_rows_saved_of_public_ones_are_public(private):
+    public = write(private.with_name("public.jsonl"), [row(number) for number in range(500, 540)])
+    target = saved(public, "copy.jsonl")
+    assert manifest(target)["rows"] == 40
+    assert private_of(target) is None

@@ -1,0 +1,55 @@
+"""Invented private populations and small priors for tests."""
+
+import json
+import random
+from pathlib import Path
+
+from genie_dp.private.ledger.book import Ledger
+from genie_dp.private.ledger.budget import Budget
+from genie_dp.private.prior.histogram import CountedNames, CountLimits, CountPlan
+from genie_dp.records import PrivatePrior, Spent
+from genie_dp.run.manifest import ledger_of
+
+SPENT = Spent(1.0, 1e-6, "user", "add-or-remove-one", "rdp", ("what is common",))
+FUNCTIONS = tuple(f"@com.shop{n}.buy" for n in range(12))
+
+
+def prior(**fields):
+    """Return a prior of one guarantee."""
+    return PrivatePrior(SPENT, **fields)
+
+
+def plan(*, limits=None, multiplier=3.0, kind="gaussian", candidates=(), delta=0.0):
+    """Return a plan over the functions of an invented library."""
+    support = CountedNames.from_names(FUNCTIONS, candidates)
+    return CountPlan(support, limits or CountLimits(), kind, multiplier, delta)
+
+
+def population(count, seed=0):
+    """Return the functions of the programs of units: the first function most often, and so on."""
+    rng = random.Random(f"population {seed}")
+    weights = [1 / (n + 1) for n in range(len(FUNCTIONS))]
+    return [
+        [
+            tuple(rng.choices(FUNCTIONS, weights, k=rng.randint(1, 2)))
+            for _ in range(rng.randint(1, 3))
+        ]
+        for _ in range(count)
+    ]
+
+
+SECRET = "zanzibar"
+"""Stands in every private row."""
+
+
+def private_file(folder: Path, programs, *, epsilon=3.0, delta=1e-6, unit="utterance") -> Path:
+    """Write private rows, one for each program, and their ledger."""
+    path = folder / "private.jsonl"
+    rows = [
+        {"utterance": f"the {SECRET} of {n}", "program": program, "user": f"{SECRET}{n}"}
+        for n, program in enumerate(programs)
+    ]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    cap = None if unit == "utterance" else 5
+    Ledger.create(ledger_of(path), Budget(epsilon, delta, unit, cap=cap))
+    return path

@@ -1,0 +1,241 @@
+"""DP programs in the words of the templates: every sentence means its program again."""
+
+import json
+from collections import Counter
+from functools import cache
+
+import pytest
+
+from genie_dp import cli
+from genie_dp.private.prior.render import Renderer, UnsaidProgram, number_rows
+from genie_dp.private_prior import save_prior
+from genie_dp.records import Example
+from genie_dp.resources import data_folder
+from genie_dp.rows import from_json, to_json
+from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.describe import Describer
+from genie_dp.synthesis.explain import Explainer
+from genie_dp.templates.grammar import subset
+from tests.private.prior.prior_setup import prior
+from tests.synthesis.synthesis_setup import engine, few, text_of
+
+HOME = "now => @com.twitter.home_timeline => notify"
+FREE = 'now => @com.twitter.post param:status:String = " my secret words "'
+LACKED = "now => @com.tickets.buy param:city:String = QUOTED_STRING_0"
+
+
+@cache
+def renderer():
+    inputs = few()
+    config = SynthesisConfig(on_error="skip")
+    grammar = subset(inputs.grammar, config.subsets)
+    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
+    return Renderer(Describer(compiled, inputs.library), Explainer(compiled), 4)
+
+
+@cache
+def synthesized():
+    return tuple(from_json(line) for line in text_of(engine(size=400, max_depth=4)).splitlines())
+
+
+def said(programs):
+    times = Counter(programs)
+    found = list(map(renderer().say, times))
+    return list(number_rows(times, lambda: found, renderer().sentences))
+
+
+def test_every_sentence_is_read_back_as_its_program_alone():
+    programs = [row.program for row in synthesized()[::16]]
+    rows = said(programs)
+    unsaid = [one for one in rows if isinstance(one, UnsaidProgram)]
+    assert len(unsaid) <= len(programs) // 10
+    sentences = [one for one in rows if isinstance(one, Example)]
+    assert len(sentences) > 2.5 * len(programs)
+    for row in sentences:
+        assert renderer().explainer.explain(row.utterance).programs == (row.program,)
+
+
+def test_rows_say_of_themselves_what_synthesized_rows_of_their_programs_do():
+    known = {row.program: row for row in synthesized()[:25]}
+    rows = [one for one in said(list(known)) if isinstance(one, Example)]
+    assert len(rows) > 50
+    for row in rows:
+        like = list(known.values())[int(row.id[1:].partition("-")[0])]
+        assert Counter(row.slots.values()) == Counter(like.slots.values())
+        assert Counter(row.functions) == Counter(like.functions)
+        assert set(row.slots) == {word for word in row.utterance.split() if word[0].isupper()}
+        assert row.derivation
+        assert (row.source, row.language) == ("private", like.language)
+
+
+def test_sentences_of_a_program_differ_and_the_most_natural_comes_first():
+    rows = said([HOME])
+    assert len(rows) == 4
+    assert len({row.utterance for row in rows}) == 4
+    assert rows[0].utterance == renderer().describer.describe(HOME).utterance
+    assert [row.id for row in rows] == ["V0-0", "V0-1", "V0-2", "V0-3"]
+
+
+def test_values_become_placeholders_for_new_ones():
+    rows = said([FREE])
+    assert rows
+    for row in rows:
+        assert "secret" not in to_json(row)
+        assert "QUOTED_STRING_0" in row.utterance.split()
+        assert row.slots["QUOTED_STRING_0"].parameter == "@com.twitter.post:status"
+
+
+def test_programs_drawn_often_weigh_more():
+    rows = [one for one in said([HOME] * 3 + [FREE]) if isinstance(one, Example)]
+    weights = {row.program.split()[2]: row.weight for row in rows}
+    assert weights == {"@com.twitter.home_timeline": 1.5, "@com.twitter.post": 0.5}
+
+
+def test_a_program_weighs_as_often_as_it_was_drawn_however_few_sentences_it_has():
+    times = {"often": 3, "seldom": 1}
+    said = [
+        tuple(Example("", f"{program} {k}", program) for k in range(count))
+        for program, count in (("often", 1), ("seldom", 4))
+    ]
+    weights = Counter()
+    for row in number_rows(times, lambda: said, 4):
+        weights[row.program] += row.weight
+    assert weights == {"often": 6.0, "seldom": 2.0}
+
+
+def test_programs_that_differ_in_values_alone_weigh_as_often_as_all_were_drawn():
+    others = [FREE.replace("secret", other) for other in ("own", "last")]
+    rows = said([FREE, *others, *others, HOME])
+    assert len({row.utterance for row in rows}) == len(rows)
+    weights = Counter()
+    for row in rows:
+        weights[row.program.split()[2]] += row.weight
+    post, home = (weights[f"@com.twitter.{name}"] for name in ("post", "home_timeline"))
+    assert post == pytest.approx(5 * home, rel=1e-3)
+    assert post + home == pytest.approx(2 * renderer().sentences, rel=1e-3)
+
+
+@pytest.mark.parametrize("program", [LACKED, "now => now", "( what is this"])
+def test_what_no_template_can_say_is_told_with_the_reason(program):
+    (found,) = said([program, program])
+    assert isinstance(found, UnsaidProgram)
+    assert found.times == 2
+    assert found.reason
+
+
+SKILLS = ("--skills", str(data_folder("thingpedia") / "com.twitter"))
+
+
+def test_the_command_writes_rows_and_what_is_unsaid(tmp_path, capsys):
+    save_prior(prior(programs=(HOME, HOME, FREE, LACKED)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "3"]
+    for name, jobs in (("a", "1"), ("b", "2")):
+        options = ["-o", str(tmp_path / f"{name}.jsonl"), "--unsaid", str(tmp_path / "unsaid.tsv")]
+        assert cli.run([*words, *options, "--jobs", jobs]) == 0
+    text = (tmp_path / "a.jsonl").read_text()
+    assert (tmp_path / "b.jsonl").read_text() == text
+    rows = [from_json(line) for line in text.splitlines()]
+    assert len(rows) == 6
+    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{LACKED}\t")
+    told = json.loads((tmp_path / "a.jsonl.manifest.json").read_text())
+    assert told["spent"]["epsilon"] == 1.0
+    assert told["counts"] == {"programs": 3, "unsaid": 1, "rows": 6}
+    assert "6 sentences for 2 of 3 programs" in capsys.readouterr().err
+    assert cli.run([*words, "-o", str(tmp_path / "a.jsonl")]) == 1
+    assert "Y022" in capsys.readouterr().err
+
+
+class Stopped:
+    """Renderers say so many programs, and then somebody presses Ctrl-C."""
+
+    def __init__(self, count):
+        self.said, self.count = Renderer.say, count
+
+    def say(self, renderer, program):
+        self.count -= 1
+        if self.count < 0:
+            raise KeyboardInterrupt
+        return self.said(renderer, program)
+
+
+def test_an_interrupted_rendering_goes_on_where_it_was(tmp_path, monkeypatch, capsys):
+    save_prior(prior(programs=(HOME, LACKED, HOME, FREE)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "3"]
+    assert cli.run([*words, "-o", str(tmp_path / "whole.jsonl")]) == 0
+    there = [*words, "-o", str(tmp_path / "a.jsonl"), "--unsaid", str(tmp_path / "unsaid.tsv")]
+    stopped = Stopped(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run(there) == 130
+    assert "--resume" in capsys.readouterr().err
+    kept = tmp_path / ".a.jsonl.work" / "said.jsonl"
+    assert len(kept.read_text().splitlines()) == 2
+    kept.write_text(kept.read_text() + '["torn')  # as a killed process leaves it
+    assert cli.run(there) == 1
+    assert "Y021" in capsys.readouterr().err
+    assert cli.run([*there, "--resume", "--max-depth", "7"]) == 1
+    assert "Y020" in capsys.readouterr().err
+    stopped = Stopped(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run([*there, "--resume"]) == 0
+    assert stopped.count == 0  # the last program alone was said
+    assert (tmp_path / "a.jsonl").read_text() == (tmp_path / "whole.jsonl").read_text()
+    one, other = (tmp_path / f"{name}.jsonl.manifest.json" for name in ("a", "whole"))
+    assert one.read_text() == other.read_text()
+    assert (tmp_path / "unsaid.tsv").read_text().startswith(f"1\t{LACKED}\t")
+    assert not kept.parent.exists()
+
+
+def test_overwrite_forgets_an_interrupted_rendering(tmp_path, monkeypatch):
+    save_prior(prior(programs=(HOME, FREE)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--sentences", "1"]
+    stopped = Stopped(1)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl")]) == 130
+    stopped = Stopped(2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Renderer, "say", lambda *args: stopped.say(*args))
+        assert cli.run([*words, "-o", str(tmp_path / "a.jsonl"), "--overwrite"]) == 0
+    assert stopped.count == 0
+    assert len((tmp_path / "a.jsonl").read_text().splitlines()) == 2
+
+
+def test_a_rendering_to_the_screen_is_not_resumed(tmp_path, capsys):
+    save_prior(prior(programs=(HOME,)), tmp_path / "prior.json")
+    words = ["private", "render", str(tmp_path / "prior.json"), *SKILLS, "--resume"]
+    assert cli.run(words) == 1
+    assert "Y024" in capsys.readouterr().err
+    assert cli.run([*words, "--overwrite", "-o", str(tmp_path / "a.jsonl")]) == 2
+
+
+def test_rows_of_a_generator_are_rendered_with_their_guarantee(tmp_path, capsys):
+    row = Example("P0", "tweets", HOME, source="private")
+    (tmp_path / "rows.jsonl").write_text(f"{to_json(row)}\n")
+    spent = {"epsilon": 8, "delta": 1e-6, "unit": "user", "relation": "add-or-remove-one",
+             "accountant": "rdp", "not_covered": []}  # fmt: skip
+    (tmp_path / "spent.json").write_text(json.dumps(spent))
+    words = ["private", "render", str(tmp_path / "rows.jsonl"), *SKILLS]
+    assert cli.run(words) == 1
+    assert "F001" in capsys.readouterr().err
+    assert cli.run([*words, "--spent", str(tmp_path / "spent.json")]) == 0
+    assert all(from_json(x).program == HOME for x in capsys.readouterr().out.splitlines())
+
+
+def test_a_prior_without_programs_has_nothing_to_render(tmp_path, capsys):
+    save_prior(prior(), tmp_path / "prior.json")
+    assert cli.run(["private", "render", str(tmp_path / "prior.json"), *SKILLS]) == 1
+    assert "F007" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("output", "unsaid"), [("prior", "a"), ("a", "prior"), ("a", "a")])
+def test_a_rendering_is_not_written_over_what_is_read(output, unsaid, tmp_path, capsys):
+    save_prior(prior(programs=(HOME,)), tmp_path / "prior")
+    before = (tmp_path / "prior").read_bytes()
+    places = ["-o", str(tmp_path / output), "--unsaid", str(tmp_path / unsaid), "--overwrite"]
+    assert cli.run(["private", "render", str(tmp_path / "prior"), *SKILLS, *places]) == 1
+    assert "D027" in capsys.readouterr().err
+    assert (tmp_path / "prior").read_bytes() == before
+    assert not (tmp_path / "a").exists()

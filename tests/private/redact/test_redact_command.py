@@ -1,0 +1,299 @@
+"""`genie-dp private redact`, `detector` and `policies` on files: written, refused, hidden."""
+
+import json
+import re
+import stat
+
+import pytest
+
+from genie_dp.cli import run
+from genie_dp.private.redact import run as redact_run
+from genie_dp.records import Example
+from genie_dp.rows import to_json
+
+CANARY = "zanzibar"
+ROWS = [
+    {"utterance": f"my name is Kim {CANARY.title()}", "user": f"{CANARY}1",
+     "program": f'( hello " kim {CANARY} " )', "language": "sexpr"},
+    {"utterance": "turn on the lights", "user": "2"},
+    {"utterance": "turn on the lights", "user": "2"},
+    {"utterance": "what is the weather", "user": "3"},
+    {"utterance": f"order number {CANARY}99 from Bob", "user": "4"},
+]  # fmt: skip
+
+
+@pytest.fixture
+def rows(tmp_path):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return path
+
+
+def redact(*arguments, code=0):
+    assert run(["private", "redact", *map(str, arguments)]) == code
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_rows_are_masked_and_parted(tmp_path, rows):
+    out = tmp_path / "out.jsonl"
+    redact(rows, "-o", out, "--conservative", 0.15)
+    found = read(out)
+    assert [row["part"] for row in found] == ["private", "public", "private", "public", "private"]
+    assert found[0]["utterance"] == "my name is <MASK>"
+    assert found[0]["program"] == '( hello " <MASK> " )'
+    assert found[2]["utterance"] == "<MASK>"
+    assert "user" not in found[0]
+    assert {row["source"] for row in found} == {"private"}
+
+
+def test_without_a_conservative_policy_all_rows_are_private(tmp_path, rows, capsys):
+    redact(rows, "-o", tmp_path / "out.jsonl")
+    assert {row["part"] for row in read(tmp_path / "out.jsonl")} == {"private"}
+    assert "no --conservative policy" in capsys.readouterr().err
+
+
+def test_nothing_secret_is_written_or_said(tmp_path, rows, capsys, caplog):
+    out, report = tmp_path / "out.jsonl", tmp_path / "report.json"
+    redact(rows, "-o", out, "--report", report, "--keep", "user", "--conservative", 0.15)
+    said = capsys.readouterr()
+    for text in (out.read_text(), report.read_text(), said.out, said.err, caplog.text):
+        assert CANARY not in text.lower()
+    # Neither is how many rows there are: what is printed ends in logs.
+    assert not any(sign.isdigit() for sign in said.err.replace(str(tmp_path), ""))
+    assert json.loads(report.read_text())["counts"]["points"] == len(ROWS)
+
+
+def test_how_many_rows_there_are_is_not_told_on_a_terminal(tmp_path, capsys, monkeypatch):
+    rows = tmp_path / "many.jsonl"
+    rows.write_text("".join(f'{{"utterance": "say {n}"}}\n' for n in range(613)))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    redact(rows, "--output", tmp_path / "out.jsonl")
+    told = capsys.readouterr().err
+    assert "secrets are looked for" in told
+    assert not {"613", "600", "512"} & set(re.findall(r"[0-9]+", told))
+
+
+def test_files_are_for_their_owner_alone(tmp_path, rows):
+    targets = [tmp_path / name for name in ("out.jsonl", "report.json", "review.html")]
+    redact(rows, "-o", targets[0], "--report", targets[1], "--review", targets[2])
+    assert [stat.S_IMODE(path.stat().st_mode) for path in targets] == [0o600] * 3
+    assert CANARY in targets[2].read_text().lower()
+    assert not list(tmp_path.glob(".*partial"))
+
+
+def test_redacting_again_changes_nothing(tmp_path, rows):
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    redact(rows, "-o", first, "--conservative", 0.15)
+    redact(first, "-o", second, "--conservative", 0.15, "--keep-duplicates")
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_alike_rows_are_masked_if_asked_for(tmp_path):
+    path = tmp_path / "text.txt"
+    path.write_text(
+        "please water the plants on the balcony\nPlease water the plants on the balcony!\n"
+    )
+    redact(path, "-o", tmp_path / "a.jsonl")
+    redact(path, "-o", tmp_path / "b.jsonl", "--near", 0.8)
+    last = [read(tmp_path / name)[1]["utterance"] for name in ("a.jsonl", "b.jsonl")]
+    assert last == ["Please water the plants on the balcony!", "<MASK>"]
+
+
+def test_text_is_split_before_anything_else(tmp_path):
+    path = tmp_path / "mail.txt"
+    path.write_text("My name is Kim\nDay. Call me\nsoon.\n\nBye.\n")
+    redact(path, "-o", tmp_path / "out.jsonl", "--points", "sentence", "--conservative", 0.3)
+    assert [(row["utterance"], row["part"]) for row in read(tmp_path / "out.jsonl")] == [
+        ("My name is <MASK>.", "private"),
+        ("Call me soon.", "public"),
+        ("Bye.", "public"),
+    ]
+
+
+def test_lines_that_cut_sentences_are_refused(tmp_path, capsys):
+    path = tmp_path / "mail.txt"
+    path.write_text(f"My name is\n{CANARY} and I\nlive in York. My\nnumber is secret\n" * 2)
+    redact(path, "-o", tmp_path / "out.jsonl", code=1)
+    said = capsys.readouterr().err
+    assert "E010" in said
+    assert CANARY not in said
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        (f'{{"utterance": "{CANARY}"\n', "E009"),
+        (f'{{"utterance": ["{CANARY}"]}}\n', "E009"),
+        (f'{{"utterance": "{CANARY}", "program": 3}}\n', "E009"),
+        (f'{{"utterance": "{CANARY}", "language": 3}}\n', "E009"),
+        ("", "E009"),
+    ],
+)
+def test_broken_rows_are_told_by_their_place(tmp_path, capsys, content, code):
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"utterance": "fine"}\n' + content if content else "")
+    redact(path, "-o", tmp_path / "out.jsonl", code=1)
+    said = capsys.readouterr().err
+    assert code in said
+    assert CANARY not in said
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_outputs_that_would_leak_or_destroy_are_refused(tmp_path, rows, capsys):
+    redact(rows, "-o", "-", code=1)
+    redact(rows, "-o", "s3://bucket/x.jsonl", code=1)
+    assert capsys.readouterr().err.count("E015") == 2
+    out = tmp_path / "out.jsonl"
+    out.write_text("mine")
+    redact(rows, "-o", out, code=1)
+    redact(rows, "-o", rows, "--overwrite", code=1)
+    redact(rows, "-o", tmp_path / "a", "--report", tmp_path / "a", code=1)
+    assert "E016" in capsys.readouterr().err
+    assert out.read_text() == "mine"
+    redact(rows, "-o", out, "--overwrite")
+    assert len(read(out)) == len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "says"),
+    [
+        (["--conservative", "0.9"], 1, "E001"),
+        (["--conservative", "some"], 2, "expected all or a score"),
+        (["--near", "2"], 1, "E006"),
+        (["--gazetteer", "names.txt"], 2, "person=names.txt"),
+        (["--gazetteer", "x=/no/such"], 1, "E004"),
+        (["--region", "usa"], 1, "E003"),
+        (["--without", "patterns", "--without", "phones", "--without", "placeholders"], 1, "E003"),
+        (["--keep", "nothing"], 1, "E009"),
+        # It would take the place of what redaction decided.
+        (["--keep", "user", "--keep", "part"], 1, "E016"),
+        (["--keep", "utterance"], 1, "E016"),
+    ],
+)
+def test_options_that_mean_nothing_are_refused(tmp_path, rows, capsys, options, code, says):
+    redact(rows, "-o", tmp_path / "out.jsonl", *options, code=code)
+    assert says in capsys.readouterr().err
+
+
+def test_a_file_that_changes_meanwhile_leaves_nothing(tmp_path, rows, monkeypatch, capsys):
+    later = redact_run._find_later
+
+    def changed(*arguments):
+        found = later(*arguments)
+        rows.write_text(rows.read_text() + '{"utterance": "more"}\n')
+        return found
+
+    monkeypatch.setattr(redact_run, "_find_later", changed)
+    redact(rows, "-o", tmp_path / "out.jsonl", code=1)
+    assert "E017" in capsys.readouterr().err
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+# --------------------------------------------------------------------- detector and policies
+
+
+@pytest.fixture
+def labelled(tmp_path):
+    path = tmp_path / "labelled.jsonl"
+    rows = [
+        {"utterance": f"mail kim{i}@example.org", "spans": [[5, 21, "email"]]} for i in range(4)
+    ]
+    rows.append({"utterance": f"it was {CANARY}", "spans": [[7, 15, "person"]]})
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def policies(*arguments, code=0):
+    assert run(["private", "policies", *map(str, arguments)]) == code
+
+
+def test_figures_of_private_text_are_written_and_not_printed(tmp_path, labelled, capsys):
+    policies(labelled, code=2)
+    policies(labelled, "-o", "-", code=1)
+    before = labelled.read_bytes()
+    policies(labelled, "-o", labelled, code=1)
+    assert labelled.read_bytes() == before
+    policies(labelled, "--is-public", "--policy", "pi=0.5", "--policy", "pi=0.1", code=2)
+    capsys.readouterr()
+    out = tmp_path / "policies.json"
+    policies(labelled, "-o", out)
+    said = capsys.readouterr()
+    assert not said.out
+    assert "0." not in said.err.replace(str(tmp_path), "")
+    assert stat.S_IMODE(out.stat().st_mode) == 0o600
+    pi, careful = json.loads(out.read_text())["policies"]
+    assert (pi["gamma"]["found"], pi["gamma"]["of"]) == (1, 5)
+    assert pi["gamma"]["low"] < 0.2 < pi["gamma"]["high"]
+    assert json.loads(out.read_text())["gamma"] == pi["differs"]
+    assert json.loads(out.read_text())["missed_by_both"] == careful["exposed"]
+    assert careful["name"] == "pi_c"
+    assert CANARY not in out.read_text()
+
+
+def test_figures_of_public_text_are_printed(labelled, capsys):
+    policies(labelled, "--is-public", "--policy", "strict=0.99", "--policy", "pi=0.5")
+    out = capsys.readouterr().out
+    assert "strict" in out
+    assert "email" in out
+    policies(labelled, "--is-public", "--policy", "pi=much", code=2)
+    policies(labelled, "--is-public", "--policy", "pi=2", code=1)
+
+
+def test_figures_of_rows_with_a_ledger_are_not_printed(labelled, capsys):
+    labelled.with_name("labelled.ledger.json").write_text("{}")
+    policies(labelled, "--is-public", code=1)
+    said = capsys.readouterr()
+    assert "E018" in said.err
+    assert not said.out
+
+
+@pytest.mark.parametrize("option", ["--rows", "--labelled", "--frames", "--values"])
+def test_a_detector_learns_of_no_file_that_has_a_ledger(tmp_path, labelled, capsys, option):
+    labelled.with_name("labelled.ledger.json").write_text("{}")
+    file = f"friend={labelled}" if option == "--values" else str(labelled)
+    assert run(["private", "detector", option, file, "-o", str(tmp_path / "detector")]) == 1
+    assert "E018" in capsys.readouterr().err
+    assert not (tmp_path / "detector").exists()
+
+
+def test_a_detector_learns_of_no_rows_of_source_private(tmp_path, capsys):
+    rows, folder = tmp_path / "rows.jsonl", tmp_path / "detector"
+    rows.write_text(to_json(Example("S1", f"tell {CANARY}", "", source="private")) + "\n")
+    assert run(["private", "detector", "--rows", str(rows), "-o", str(folder)]) == 1
+    assert "E018" in capsys.readouterr().err
+    assert not folder.exists()
+
+
+def test_a_detector_is_trained_and_used(tmp_path, rows, capsys):
+    frames, names = tmp_path / "frames.txt", tmp_path / "names.txt"
+    frames.write_text("tell {friend} hello\nis {friend} in\nturn on the light\n")
+    names.write_text("bob\nkim\nsue\n")
+    folder = tmp_path / "detector"
+    arguments = ["--frames", frames, "--values", f"friend={names}", "--size", 8]
+    options = [*arguments, "--sentences", 200, "--epochs", 20, "-o", folder]
+    assert run(["private", "detector", *map(str, options)]) == 0
+    assert "a detector of friend" in capsys.readouterr().err
+    assert run(["private", "detector", *map(str, options)]) == 1
+    assert "E016" in capsys.readouterr().err
+    text = tmp_path / "text.txt"
+    text.write_text("tell kim hello\nturn on the light\n")
+    redact(text, "-o", tmp_path / "out.jsonl", "--detector", folder, "--conservative", 0.4)
+    assert [(row["utterance"], row["part"]) for row in read(tmp_path / "out.jsonl")] == [
+        ("tell <MASK> hello", "private"),
+        ("turn on the light", "public"),
+    ]
+    (folder / "model.safetensors").unlink()
+    redact(text, "-o", tmp_path / "no.jsonl", "--detector", folder, code=1)
+    assert "E012" in capsys.readouterr().err
+
+
+def test_values_that_are_none_are_refused(tmp_path, capsys):
+    (tmp_path / "names.txt").write_text("Zoë\n")
+    for file in ("names.txt", "none.txt"):
+        options = ["-o", tmp_path / "d", "--values", f"person={tmp_path / file}"]
+        assert run(["private", "detector", *map(str, options)]) == 1
+        assert "E004" in capsys.readouterr().err

@@ -1,0 +1,310 @@
+"""Every engine gives the gradients of single rows, or the model is refused."""
+
+import pytest
+
+pytest.importorskip("opacus")
+
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from opacus.layers import DPLSTM
+from torch import nn
+
+from genie_dp.errors import GenieError
+from genie_dp.models.language_model import (
+    LanguageModelSettings,
+    ProgramLSTM,
+    ProgramTransformer,
+    collate_programs,
+)
+from genie_dp.private.generators.models import collate
+from genie_dp.private.generators.stages import EncodedRow
+from genie_dp.private.training.check import check_engine, clipped_sums
+from genie_dp.private.training.engines import PrivateOptimizer, engine_of
+from genie_dp.private.training.randomness import seeded_bytes
+from genie_dp.private.training.settings import ENGINES, DPSettings
+from tests.private.training import private_models as models
+from tests.private.training.private_models import made
+
+ALL = ("vmap", "ghost", "hooks")
+
+
+def small(kind):
+    return kind(
+        models.WORDS, LanguageModelSettings(size=8, layers=1, heads=2, inner=16, dropout=0.0)
+    )
+
+
+# model -> engines that are right for it; all others must refuse it.
+RIGHT = {
+    "decoder": (models.decoder, ALL),
+    "program transformer": (lambda: small(ProgramTransformer), ALL),
+    "program lstm": (lambda: small(ProgramLSTM), ALL),
+    "tied": (models.Tied, ("vmap", "hooks")),
+    "tied by hand": (models.TiedByHand, ("vmap",)),
+    "lstm": (models.Recurrent, ("vmap",)),
+    "dp lstm": (lambda: models.Recurrent(DPLSTM), ALL),
+    "relative bias": (models.RelativeBias, ("vmap",)),
+    "gpt2": (models.gpt2, ("vmap", "hooks")),
+    "gpt2 with adapters": (models.gpt2_with_adapters, ALL),
+}
+PAIRS = [(name, engine) for name in RIGHT for engine in ALL]
+
+
+def programs(rows):
+    """Return a batch whose padding is 0, as the language models of programs have it."""
+    return collate_programs([row.tokens[1:-1] for row in rows])
+
+
+def collate_of(name):
+    return programs if name.startswith("program") else collate
+
+
+def right_pairs():
+    return [(name, engine) for name, engine in PAIRS if engine in RIGHT[name][1]]
+
+
+def norm_of(sums):
+    return float(torch.stack([x.norm() for x in sums.values()]).norm())
+
+
+@pytest.mark.parametrize(("name", "engine"), right_pairs())
+@pytest.mark.parametrize("clip", [0.05, 1.0, 100.0])
+def test_an_engine_clips_and_sums_as_the_loop_does(name, engine, clip):
+    model = made(RIGHT[name][0])
+    batch = collate_of(name)(models.rows(5))
+    expected = clipped_sums(model, "loop", batch, clip)
+    found = clipped_sums(model, engine, batch, clip)
+    assert norm_of(expected) > 0
+    for key, value in expected.items():
+        torch.testing.assert_close(found[key], value, rtol=1e-4, atol=2e-6)
+
+
+@pytest.mark.parametrize(("name", "engine"), PAIRS)
+def test_an_engine_is_accepted_where_it_is_right_and_refused_elsewhere(name, engine):
+    model = made(RIGHT[name][0])
+    if engine in RIGHT[name][1]:
+        check_engine(model, engine, collate=collate_of(name))
+        return
+    with pytest.raises(GenieError) as caught:
+        check_engine(model, engine, collate=collate_of(name))
+    assert caught.value.problems[0].code in ("Q024", "Q025")
+
+
+def test_a_table_without_rows_is_silently_wrong_where_rows_are_as_many_as_tokens():
+    model = made(models.RelativeBias)
+    batch = collate([EncodedRow((2, 5 + i, 6, 7, 8, 3)) for i in range(5)])
+    assert batch.inputs.shape == (5, 5)
+    right = clipped_sums(model, "loop", batch, 0.05)
+    for engine in ("hooks", "ghost"):
+        # Nothing raises: this is what the comparison before each run is for.
+        wrong = clipped_sums(model, engine, batch, 0.05)
+        assert norm_of({n: wrong[n] - right[n] for n in right}) > 1e-3 * norm_of(right)
+        with pytest.raises(GenieError):
+            check_engine(model, engine)
+
+
+def test_ghost_refuses_tied_weights_and_names_the_engine_to_use():
+    with pytest.raises(GenieError, match="use the engine vmap") as caught:
+        check_engine(made(models.Tied), "ghost")
+    assert caught.value.problems[0].code == "Q024"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_batch_norm_is_refused_under_every_engine(engine):
+    model = made(models.BatchNormed)
+    with pytest.raises(GenieError, match="LayerNorm") as caught:
+        check_engine(model, engine)
+    assert caught.value.problems[0].code == "Q022"
+    assert int(model.norm.num_batches_tracked) == 0
+
+
+@pytest.mark.parametrize("engine", ["ghost", "hooks"])
+def test_a_model_whose_rows_see_each_other_is_refused(engine):
+    with pytest.raises(GenieError) as caught:
+        check_engine(made(models.Mixing), engine)
+    assert caught.value.problems[0].code == "Q025"
+
+
+def test_a_model_with_one_loss_for_all_rows_is_refused():
+    model = made(models.decoder)
+    rowwise = model.loss
+    model.loss = lambda batch: rowwise(batch).mean()
+    with pytest.raises(GenieError, match="a loss for each"):
+        check_engine(model, "vmap")
+
+
+def test_a_model_that_is_broken_already_is_refused():
+    model = made(models.decoder)
+    with torch.no_grad():
+        model.head.weight[0, 0] = float("nan")
+    with pytest.raises(GenieError, match="finite") as caught:
+        check_engine(model, "vmap")
+    assert caught.value.problems[0].code == "Q023"
+
+
+def test_a_frozen_model_is_refused():
+    with pytest.raises(GenieError) as caught:
+        check_engine(made(models.decoder).requires_grad_(False), "vmap")
+    assert caught.value.problems[0].code == "Q021"
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_weights_of_few_digits_are_refused(dtype):
+    with pytest.raises(GenieError, match="32 bits") as caught:
+        check_engine(made(models.decoder).to(dtype), "loop")
+    assert caught.value.problems[0].code == "Q027"
+
+
+def test_dropout_is_off_in_the_check_and_on_in_training():
+    class Dropping(models.Tied):
+        def __init__(self):
+            super().__init__()
+            self.dropout = nn.Dropout(0.5)
+
+        def forward(self, ids):
+            return self.head(self.dropout(self.inner(self.words(ids))))
+
+    model = made(Dropping)
+    check_engine(model, "vmap")
+    assert model.dropout.p == 0.5
+    batch = models.batch()
+    torch.manual_seed(0)
+    first = clipped_sums(model, "vmap", batch, 1.0)
+    second = clipped_sums(model, "vmap", batch, 1.0)
+    assert not torch.equal(first["words.weight"], second["words.weight"])
+
+
+def test_dropout_that_an_engine_cannot_draw_or_hide_is_refused_before_anything_is_paid():
+    options = LanguageModelSettings(size=8, layers=1, heads=2, inner=16, dropout=0.1)
+    model = made(lambda: ProgramTransformer(models.WORDS, options))
+    check_engine(model, "loop", collate=programs)
+    # vmap cannot draw it; hooks would cut the masks of all rows out of a pool that everybody knows.
+    for engine in ("vmap", "hooks", "ghost"):
+        with pytest.raises(GenieError) as caught:
+            check_engine(model, engine, collate=programs)
+        assert caught.value.problems[0].code == "Q024"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_the_check_leaves_the_model_as_it_was(engine):
+    model = made(models.decoder).eval()
+    before = {name: x.clone() for name, x in model.state_dict().items()}
+    check_engine(model, engine)
+    assert not model.training
+    assert all(torch.equal(before[name], x) for name, x in model.state_dict().items())
+    assert all(p.grad is None for p in model.parameters())
+    assert not [m for m in model.modules() if m._forward_hooks or m._backward_hooks]
+
+
+def test_a_model_refused_by_hooks_can_be_trained_by_another_engine():
+    class Buffered(models.Tied):
+        def __init__(self):
+            super().__init__()
+            self.inner.register_buffer("scale", torch.ones(()))
+
+    model = made(Buffered)
+    for _ in range(2):
+        with pytest.raises(GenieError, match="buffers"):
+            check_engine(model, "hooks")
+    check_engine(model, "vmap")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_only_trained_parameters_get_gradients(engine):
+    model = made(models.gpt2_with_adapters)
+    sums = clipped_sums(model, engine, models.batch(), 1.0)
+    assert sums
+    assert all("lora" in name for name in sums)
+    frozen = [p for p in model.parameters() if not p.requires_grad]
+    assert all(getattr(p, "grad_sample", None) is None for p in frozen)
+
+
+def accumulated(model, engine, chunks, *, clip):
+    """Return the sum of clipped gradients over several chunks."""
+    trained = [p for p in model.parameters() if p.requires_grad]
+    options = DPSettings(noise_multiplier=0.0, rate=1.0, steps=1, batch=1.0, clip=clip)
+    optimizer = PrivateOptimizer(torch.optim.SGD(trained, lr=0.0), options, seeded_bytes(0))
+    made_engine = engine_of(engine, model, optimizer)
+    optimizer.begin()
+    for chunk in chunks:
+        made_engine.accumulate(collate(chunk))
+    sums = [p.summed_grad for p in trained]
+    made_engine.close()
+    return torch.cat([x.flatten() for x in sums])
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_chunks_of_any_size_give_the_same_sum(engine):
+    model, rows = made(models.decoder), models.rows(7)
+    whole = accumulated(model, engine, [rows], clip=0.5)
+    parts = accumulated(model, engine, [rows[:3], rows[3:4], rows[4:]], clip=0.5)
+    torch.testing.assert_close(whole, parts, rtol=1e-4, atol=1e-6)
+
+
+MODEL = made(models.decoder)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    engine=st.sampled_from(ENGINES),
+    count=st.integers(1, 6),
+    clip=st.floats(1e-3, 10.0),
+    seed=st.integers(0, 1000),
+    scale=st.sampled_from([0.1, 1.0, 30.0]),
+)
+def test_one_more_row_moves_the_sum_by_at_most_the_clipping_norm(engine, count, clip, seed, scale):
+    kept = [p.detach().clone() for p in MODEL.parameters()]
+    with torch.no_grad():
+        for p in MODEL.parameters():
+            p.mul_(scale)
+    rows = models.rows(count + 1, seed=seed)
+    try:
+        with_row = accumulated(MODEL, engine, [rows], clip=clip)
+        without = accumulated(MODEL, engine, [rows[:-1]], clip=clip)
+    finally:
+        with torch.no_grad():
+            for p, weights in zip(MODEL.parameters(), kept, strict=True):
+                p.copy_(weights)
+    assert float((with_row - without).norm()) <= clip * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_row_whose_gradient_is_not_finite_counts_as_zero(engine, bad):
+    class Breaking(models.Tied):
+        def loss(self, batch):
+            found = super().loss(batch)
+            broken = (batch.inputs == 12).any(1)
+            return found * torch.where(broken, bad, 1.0)
+
+        def __init__(self):
+            super().__init__()
+            self.head = nn.Linear(models.SIZE, models.WORDS)
+
+    model = made(Breaking)
+    good = [EncodedRow((2, 5, 6, 3)), EncodedRow((2, 7, 3))]
+    broken = EncodedRow((2, 12, 5, 3))
+    expected = accumulated(model, engine, [good], clip=0.5)
+    found = accumulated(model, engine, [[*good, broken]], clip=0.5)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)
+    assert found.norm() > 0
+
+
+@pytest.mark.parametrize("engine", ["ghost", "hooks"])
+def test_hooks_start_afresh_after_a_pass_that_failed(engine):
+    model, rows = made(models.decoder), models.rows(3)
+    trained = list(model.parameters())
+    options = DPSettings(noise_multiplier=0.0, rate=1.0, steps=1, batch=1.0, clip=0.5)
+    optimizer = PrivateOptimizer(torch.optim.SGD(trained, lr=0.0), options, seeded_bytes(0))
+    hooked = engine_of(engine, model, optimizer)
+    whole, model.loss = model.loss, lambda batch: (model(batch.inputs), 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        hooked.accumulate(collate(rows))
+    model.loss = whole
+    optimizer.begin()
+    hooked.accumulate(collate(rows))
+    found = torch.cat([p.summed_grad.flatten() for p in trained])
+    hooked.close()
+    expected = accumulated(model, "loop", [rows], clip=0.5)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-6)

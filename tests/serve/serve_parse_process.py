@@ -1,0 +1,99 @@
+"""A real `genie-dp serve` with an invented parser, in a process of its own."""
+
+import re
+import subprocess
+import sys
+import time
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import click
+
+from genie_dp.cli.output import show
+from genie_dp.cli.serve import command
+from genie_dp.recipe import settings_of
+from genie_dp.serve.parse_english import English
+from genie_dp.serve.parse_server import ParseServerConfig, serve_parser
+from tests.serve.serve_parsers import EchoParser, FailingParser
+
+EXAMPLE = "list my Dropbox files"
+ROOT = Path(__file__).parents[2]
+
+
+class FileGatedParser(EchoParser):
+    """Says by a file that it began, and goes on when another file is there."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.folder = Path(folder)
+
+    def parse(self, sentences, *, count=1):
+        (self.folder / "begun").touch()
+        wait_for(self.folder / "go")
+        return super().parse(sentences, count=count)
+
+
+def wait_for(path):
+    for _ in range(2000):
+        if path.exists():
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{path} never came")
+
+
+def config_of(arguments):
+    options = command.make_context("serve", list(arguments)).params
+    settings = {name: options[name] for name in settings_of(ParseServerConfig)}
+    return ParseServerConfig(**{n: v for n, v in settings.items() if v not in (None, ())})
+
+
+def main(kind, *arguments):
+    parser = {
+        "echo": EchoParser,
+        "failing": FailingParser,
+        "gated": lambda: FileGatedParser(arguments[0]),
+    }[kind]()
+    english = English(lambda code: f"in English: {code}")
+    tell = partial(click.echo, err=True)
+    show(serve_parser(lambda: (parser, english), "tiny", config_of(arguments), tell=tell))
+
+
+class ParseServer:
+    """Starts the server and waits until it has said where it is."""
+
+    def __init__(self, folder, *options, parser="echo", port=0):
+        arguments = [parser, str(folder), "--port", str(port), "--example", EXAMPLE, *options]
+        module = "import sys; from tests.serve.serve_parse_process import main; main(*sys.argv[1:])"
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", module, *arguments],
+            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        self.said = []
+        for line in self.process.stderr:
+            self.said.append(line.rstrip("\n"))
+            if found := re.match(r"open (\S+) ", line):
+                self.url = found[1]
+                self.port = urlsplit(self.url).port
+                return
+        raise AssertionError(f"the server ended: {self.said}")
+
+    def end(self, signal):
+        """Send a signal and return the exit code; all that was written is in `said` then."""
+        self.process.send_signal(signal)
+        out, errors = self.process.communicate(timeout=30)
+        self.said += [*errors.splitlines(), *out.splitlines()]
+        return self.process.returncode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(timeout=20)
+        self.process.stderr.close()
+        self.process.stdout.close()

@@ -1,0 +1,486 @@
+"""The parse service, asked as programs and browsers would ask it."""
+
+import asyncio
+import json
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx2
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from genie_dp import __version__
+from genie_dp.errors import GenieError, Problem
+from genie_dp.serve.hosts import rule_for
+from genie_dp.serve.parse_app import parse_app
+from genie_dp.serve.parse_batches import BatchConfig
+from genie_dp.serve.parse_english import English
+from genie_dp.serve.parse_privacy import outline
+from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_service import RequestBounds
+from tests.serve.serve_parsers import (
+    HOST,
+    EchoParser,
+    FailingParser,
+    GatedParser,
+    client_of,
+    program_of,
+    service_of,
+)
+
+FORM = b"sentence=lock+all+doors"
+POST = {"type": "http", "method": "POST", "path": "/", "query_string": b"", "client": None}
+
+
+@pytest.fixture
+def parser():
+    return EchoParser()
+
+
+@pytest.fixture
+def service(parser):
+    made = service_of(parser)
+    yield made
+    made.close(20)
+
+
+@pytest.fixture
+def browser(service):
+    return client_of(service)
+
+
+def problem(answer, status, code):
+    """Check that an answer is a problem, and return its message."""
+    told = answer.json()
+    assert (answer.status_code, told["code"]) == (status, code), answer.text
+    assert set(told) == {"code", "message", "hint"}
+    assert told["hint"]
+    return told["message"]
+
+
+# ------------------------------------------------------------------------------- contract
+
+
+def test_a_sentence_is_answered_with_its_programs(browser):
+    answer = browser.post("/parse", json={"sentence": "Say hello", "count": 2})
+    assert answer.status_code == 200
+    [reply] = answer.json()["replies"]
+    assert reply["sentence"] == "Say hello"
+    assert reply["tokens"] == ["say", "hello"]
+    assert reply["is_known"] is True
+    assert [a["confidence"] for a in reply["answers"]] == [0.93, 0.465]
+    assert reply["answers"][0] == {
+        "program": "tokens 0 of Say hello",
+        "code": program_of("Say hello"),
+        "confidence": 0.93,
+        "unresolved": [],
+        "english": None,
+    }
+
+
+def test_several_sentences_are_answered_in_their_order(browser, parser):
+    sentences = [f"sentence {n}" for n in range(32)]
+    answer = browser.post("/parse", json={"sentences": sentences})
+    assert [reply["sentence"] for reply in answer.json()["replies"]] == sentences
+    assert len(parser.batches) == 2  # of 16
+
+
+def test_not_knowing_is_an_answer(browser):
+    [reply] = browser.post("/parse", json={"sentence": "gibberish"}).json()["replies"]
+    assert reply["is_known"] is False
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({}, "give either sentence or sentences"),
+        ({"sentence": "a", "sentences": ["b"]}, "give either sentence or sentences"),
+        ({"sentence": "a", "cuont": 2}, "cuont: Extra inputs are not permitted"),
+        ({"sentence": "a", "count": "2"}, "count: Input should be a valid integer"),
+        ({"sentence": "a", "count": 0}, "count: Input should be greater than or equal to 1"),
+        ({"sentence": "a", "count": 11}, "count: Input should be less than or equal to 10"),
+        ({"sentence": 7}, "sentence: Input should be a valid string"),
+        ({"sentence": "a", "english": 1}, "english: Input should be a valid boolean"),
+        ({"sentences": "abc"}, "sentences: Input should be a valid list"),
+        ({"sentences": ["a", None]}, "sentences.1: Input should be a valid string"),
+    ],
+)
+def test_wrong_fields_are_refused_by_name(browser, parser, body, message):
+    assert problem(browser.post("/parse", json=body), 422, "W003") == message
+    assert parser.batches == []
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"[1, 2]", b'"text"', b"7", b"\xff\xfe", b"[" * 9000])
+def test_what_is_no_json_object_is_refused(browser, body):
+    answer = browser.post("/parse", content=body, headers={"content-type": "application/json"})
+    problem(answer, 400, "W001")
+
+
+@pytest.mark.parametrize("kind", [None, "text/plain", "application/x-www-form-urlencoded"])
+def test_json_must_be_announced(browser, kind):
+    headers = {} if kind is None else {"content-type": kind}
+    answer = browser.post("/parse", content=b'{"sentence": "a"}', headers=headers)
+    problem(answer, 415, "W001")
+
+
+def test_half_a_character_is_refused_and_not_a_crash(browser):
+    headers = {"content-type": "application/json"}
+    for body in (b'{"sentence": "\\ud800"}', b'{"\\ud800": 1, "sentence": "a"}'):
+        problem(browser.post("/parse", content=body, headers=headers), 422, "W003")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    body=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+            st.sampled_from(["sentence", "sentences", "count", "english", "x"]), inner, max_size=4
+        ),
+        max_leaves=8,
+    )
+)  # fmt: skip
+def test_any_json_is_answered_or_refused_with_what_to_do(body):
+    service = service_of()
+    browser = client_of(service)
+    headers = {"content-type": "application/json"}
+    answer = browser.post("/parse", content=json.dumps(body), headers=headers)
+    service.close(20)
+    assert answer.status_code in (200, 400, 422)
+    if answer.status_code != 200:
+        assert re.fullmatch(r"W00[134]", answer.json()["code"])
+
+
+def test_health_tells_of_the_service_and_of_nobody(browser, parser):
+    browser.post("/parse", json={"sentences": ["my secret", "gibberish"]})
+    browser.post("/parse", json={"sentence": ""})
+    answer = browser.get("/health")
+    told = answer.json()
+    assert answer.status_code == 200
+    assert (told["ready"], told["model"], told["version"]) == (True, "tiny", __version__)
+    assert told["uptime"] >= 0
+    assert told["counts"] == {
+        "requests": 1, "sentences": 2, "known": 1, "refused": 1, "cancelled": 0, "batches": 1,
+    }  # fmt: skip
+    assert "secret" not in answer.text
+
+
+def test_a_closed_service_is_not_ready_and_says_so(browser, service):
+    service.close(20)
+    assert browser.get("/health").status_code == 503
+    answer = browser.post("/parse", json={"sentence": "a"})
+    problem(answer, 503, "W008")
+    assert answer.headers["retry-after"] == "5"
+
+
+def test_openapi_lists_the_routes_and_every_refusal(browser):
+    told = browser.get("/openapi.json").json()
+    assert set(told["paths"]) == {"/parse", "/health"}
+    statuses = set(told["paths"]["/parse"]["post"]["responses"])
+    assert statuses == {"200", "400", "413", "415", "422", "429", "500", "503"}
+    query = told["components"]["schemas"]["Query"]
+    assert query["additionalProperties"] is False
+    assert set(query["properties"]) == {"sentence", "sentences", "count", "english"}
+
+
+def test_the_page_of_the_interface_needs_nothing_from_elsewhere(browser):
+    text = browser.get("/docs").text
+    assert "POST /parse" in text
+    assert f"curl -s {HOST}/parse" in text
+    for name in ("sentences", "is_known", "confidence"):
+        assert f"<code>{name}</code>" in text
+    assert "//" not in text.replace(HOST, "").replace("<!DOCTYPE", "")
+
+
+def test_other_paths_and_methods_are_refused_as_json(browser):
+    problem(browser.get("/nothing"), 404, "W012")
+    problem(browser.get("/parse"), 405, "W012")
+    assert browser.get("/parse").headers["allow"] == "POST"
+
+
+# --------------------------------------------------------------------------------- limits
+
+
+@pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        (["a " * 65], "the sentence has 65 words and signs, more than 64"),
+        (["a", "b.c!" * 17], "sentence 2 has 68 words and signs, more than 64"),
+        (["x" * 513], "the sentence has 513 characters, more than 512"),
+        (["a", "  \n"], "sentence 2 is empty"),
+    ],
+)
+def test_long_and_empty_sentences_are_refused(browser, parser, sentences, message):
+    answer = browser.post("/parse", json={"sentences": sentences})
+    assert problem(answer, 422, "W004") == message
+    assert parser.batches == []
+
+
+def test_a_sentence_of_just_the_length_is_answered(browser):
+    assert browser.post("/parse", json={"sentence": "a " * 63 + "a"}).status_code == 200
+
+
+def test_too_many_sentences_are_refused(browser):
+    answer = browser.post("/parse", json={"sentences": ["a"] * 33})
+    assert "32" in problem(answer, 422, "W004")
+
+
+def test_a_body_that_is_too_large_is_refused_before_it_is_read(parser):
+    service = service_of(parser, limits=RequestBounds(body=1000))
+    browser = client_of(service)
+    problem(browser.post("/parse", json={"sentence": "x" * 1000}), 413, "W002")
+    # Of unknown length, it is read only as far as it may go.
+    pieces = (b" " * 400 for _ in range(100))
+    headers = {"content-type": "application/json"}
+    problem(browser.post("/parse", content=pieces, headers=headers), 413, "W002")
+    service.close(20)
+    assert parser.batches == []
+
+
+@given(st.integers(0, len(FORM) - 1))
+def test_of_a_form_that_broke_off_nothing_is_parsed(sent):
+    parser = EchoParser()
+    service = service_of(parser)
+    events = iter([
+        {"type": "http.request", "body": FORM[:sent], "more_body": True},
+        {"type": "http.disconnect"},
+    ])  # fmt: skip
+    answers = []
+
+    async def receive():
+        return next(events, {"type": "http.disconnect"})
+
+    async def send(message):
+        answers.append(message.get("status"))
+
+    app = parse_app(service, hosts=rule_for("127.0.0.1"))
+    headers = [(b"host", b"localhost"), (b"content-length", str(len(FORM)).encode())]
+    asyncio.run(app({**POST, "headers": headers}, receive, send))
+    service.close(20)
+    assert (answers[0], parser.batches) == (400, [])
+
+
+def test_whoever_asks_too_fast_is_told_when_to_ask_again():
+    clock = [0.0]
+    service = service_of(rate=RateConfig(rate=2, burst=4), clock=lambda: clock[0])
+    browser = client_of(service)
+    ask = {"sentences": ["a", "b", "c"]}
+    assert browser.post("/parse", json=ask).status_code == 200
+    answer = browser.post("/parse", json=ask)
+    assert "more than 2 sentences a second" in problem(answer, 429, "W005")
+    assert answer.headers["retry-after"] == "1"
+    clock[0] += 1
+    assert browser.post("/parse", json=ask).status_code == 200
+    # What is wrong counts, too.
+    problem(browser.post("/parse", json={}), 429, "W005")
+    service.close(20)
+
+
+def test_a_full_queue_is_told_and_when_to_ask_again():
+    parser = GatedParser()
+    service = service_of(parser, batches=BatchConfig(size=1, wait=0, most_waiting=2))
+    browser = client_of(service)
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(browser.post, "/parse", json={"sentence": "first"})
+        assert parser.begun.wait(20)
+        answer = browser.post("/parse", json={"sentences": ["a", "b", "c"]})
+        problem(answer, 503, "W006")
+        assert int(answer.headers["retry-after"]) >= 1
+        parser.go.set()
+        assert first.result(20).status_code == 200
+    service.close(20)
+
+
+def test_what_takes_too_long_is_given_up():
+    parser = GatedParser()
+    service = service_of(parser, limits=RequestBounds(deadline=0.01))
+    answer = client_of(service).post("/parse", json={"sentence": "a"})
+    problem(answer, 503, "W007")
+    parser.go.set()
+    service.close(20)
+
+
+def test_what_waited_too_long_is_never_parsed():
+    parser = GatedParser()
+    service = service_of(parser, limits=RequestBounds(deadline=0.01), batches=BatchConfig(1, 0, 9))
+    browser = client_of(service)
+    for sentence in ("a", "b", "c"):
+        problem(browser.post("/parse", json={"sentence": sentence}), 503, "W007")
+    parser.go.set()
+    service.close(20)
+    assert [sentences for sentences, _ in parser.batches] == [("a",)]
+
+
+# ---------------------------------------------------------------------------- many at once
+
+
+def test_many_clients_each_get_their_own_answer():
+    parser = EchoParser()
+    service = service_of(parser, batches=BatchConfig(size=8, wait=0.002, most_waiting=1000))
+    transport = httpx2.ASGITransport(parse_app(service, hosts=rule_for("127.0.0.1")))
+
+    async def ask(browser, n):
+        sentences = [f"client {n} sentence {k}" for k in range(1 + n % 3)]
+        answer = await browser.post("/parse", json={"sentences": sentences, "count": 1 + n % 2})
+        assert answer.status_code == 200
+        found = [reply["answers"][0]["code"] for reply in answer.json()["replies"]]
+        assert found == [program_of(sentence) for sentence in sentences]
+
+    async def ask_all():
+        async with httpx2.AsyncClient(transport=transport, base_url=HOST) as browser:
+            await asyncio.gather(*(ask(browser, n) for n in range(120)))
+
+    asyncio.run(ask_all())
+    service.close(20)
+    assert all(len(sentences) <= 8 for sentences, _ in parser.batches)
+    assert len(parser.batches) < 120  # requests did share batches
+
+
+def asgi_request(app, body, *, disconnects):
+    """Return what the app sends to a request whose sender goes away when `disconnects` is set."""
+    sent, pending = [], [{"type": "http.request", "body": json.dumps(body).encode()}]
+
+    async def receive():
+        if pending:
+            return pending.pop()
+        await asyncio.to_thread(disconnects.wait, 20)
+        return {"type": "http.disconnect"}
+
+    async def send(message):
+        sent.append(message)
+
+    headers = [(b"host", b"127.0.0.1"), (b"content-type", b"application/json")]
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST",
+        "scheme": "http", "path": "/parse", "raw_path": b"/parse", "query_string": b"",
+        "headers": headers, "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8400),
+    }  # fmt: skip
+    asyncio.run(app(scope, receive, send))
+    return sent
+
+
+def test_a_request_whose_sender_went_away_is_dropped():
+    parser = GatedParser()
+    service = service_of(parser, batches=BatchConfig(size=1, wait=0))
+    app = parse_app(service, hosts=rule_for("127.0.0.1"))
+    gone = threading.Event()
+    gone.set()
+    sent = asgi_request(app, {"sentences": ["a", "b", "c"]}, disconnects=gone)
+    assert sent[0]["status"] == 499
+    assert service.tally.cancelled == 1
+    parser.go.set()
+    service.close(20)
+    assert len(parser.batches) <= 1  # what the thread had begun with
+
+
+# -------------------------------------------------------------------------------- English
+
+
+def test_programs_are_said_in_english_once_and_only_where_asked_for():
+    said = []
+
+    def describe(program):
+        said.append(program)
+        return None if "two" in program else program.upper()
+
+    english = English(describe, most=2)
+    service = service_of(english=english)
+    browser = client_of(service)
+    ask = {"sentences": ["one", "two", "one"], "english": True}
+    for _ in range(2):
+        replies = browser.post("/parse", json=ask).json()["replies"]
+        found = [reply["answers"][0]["english"] for reply in replies]
+        assert found == [program_of("one").upper(), None, program_of("one").upper()]
+    assert said == [program_of("one"), program_of("two")]
+    browser.post("/parse", json={"sentence": "three"})
+    assert len(said) == 2
+    browser.post("/parse", json={"sentence": "four", "english": True})
+    browser.post("/parse", json={"sentence": "one", "english": True})
+    assert said[2:] == [program_of("four"), program_of("one")]  # only two are kept
+    service.close(20)
+
+
+def test_an_answer_does_not_wait_long_for_its_english_and_the_next_one_has_it():
+    go, done = threading.Event(), threading.Event()
+
+    def describe(program):
+        done.set() if "another" in program else go.wait(20)
+        return program.upper()
+
+    service = service_of(english=English(describe, patience=0.01))
+    browser = client_of(service)
+
+    def english_of(sentence):
+        answer = browser.post("/parse", json={"sentence": sentence, "english": True})
+        return answer.json()["replies"][0]["answers"][0]["english"]
+
+    assert english_of("a") is None
+    go.set()
+    while not done.is_set():
+        english_of("another")  # the thread has said the first one when it comes to this
+    assert english_of("a") == program_of("a").upper()
+    service.close(20)
+
+
+# -------------------------------------------------------------------------------- privacy
+
+
+def test_a_parser_that_fails_is_told_without_the_sentence_and_others_go_on(caplog):
+    service = service_of(FailingParser())
+    browser = client_of(service)
+    answer = browser.post("/parse", json={"sentence": "my bad secret"})
+    assert problem(answer, 500, "W009") == "the parser failed at this request"
+    assert browser.post("/parse", json={"sentence": "good"}).status_code == 200
+    assert "secret" not in caplog.text
+    service.close(20)
+
+
+def test_a_mistake_that_the_parser_names_is_passed_on():
+    class Choosy(EchoParser):
+        def parse(self, sentences, *, count=1):
+            raise GenieError(Problem("Z001", "expected English", hint="say it in English"))
+
+    service = service_of(Choosy())
+    answer = client_of(service).post("/parse", json={"sentence": "bonjour"})
+    assert problem(answer, 422, "Z001") == "expected English"
+    service.close(20)
+
+
+def test_an_error_is_outlined_with_its_lines_but_not_its_words():
+    try:
+        try:
+            json.loads("{secret")
+        except ValueError as error:
+            raise RuntimeError("secret again") from error
+    except RuntimeError as error:
+        told = outline((type(error), error, error.__traceback__))
+    assert "JSONDecodeError\nled to\n" in told
+    assert "test_serve_parse.py" in told
+    assert told.endswith("RuntimeError")
+    assert "secret again" not in told.replace('raise RuntimeError("secret again")', "")
+
+
+# ----------------------------------------------------------------------------------- gate
+
+
+def test_a_foreign_name_is_refused(service):
+    problem(client_of(service, base="http://evil.example").get("/health"), 421, "W010")
+    assert client_of(service, base="http://localhost:8400").get("/health").status_code == 200
+
+
+def test_other_sites_may_neither_ask_nor_read(browser):
+    for headers in ({"origin": "https://evil.example"}, {"sec-fetch-site": "cross-site"}):
+        problem(browser.post("/parse", json={"sentence": "a"}, headers=headers), 403, "W011")
+    answer = browser.get("/health", headers={"origin": "https://evil.example"})
+    assert not [name for name in answer.headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("path", ["/", "/docs", "/health", "/openapi.json", "/parse.js", "/none"])
+def test_every_answer_has_the_headers_of_safety(browser, path):
+    headers = browser.get(path).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == "no-store"

@@ -1,0 +1,91 @@
+"""`genie-dp serve` with a parser of its own folder, from training to an answer."""
+
+import re
+import signal
+import subprocess
+import sys
+
+import httpx2
+import pytest
+
+from genie_dp import cli
+from genie_dp.languages import get_language
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from tests.paraphrase.serve_process import COMMAND_LINE
+
+SKILL = data_folder("thingpedia") / "com.dropbox"
+ROWS = (
+    ("list my dropbox files", "now => ( @com.dropbox.list_folder ) => notify"),
+    ("when my dropbox files change notify me", "monitor ( @com.dropbox.list_folder ) => notify"),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A parser that has learned next to nothing; its programs are well-typed all the same."""
+    place = tmp_path_factory.mktemp("serve")
+    lines = [f"S{n}\t{said}\t{program}\n" for n, (said, program) in enumerate(ROWS * 10)]
+    (place / "rows.tsv").write_text("".join(lines))
+    train = ["train", str(place / "rows.tsv"), "--skills", str(SKILL), "--steps", "3"]
+    assert cli.run([*train, "--output", str(place / "tiny")]) == 0
+    return place / "tiny"
+
+
+@pytest.fixture(scope="module")
+def server(folder):
+    command = [sys.executable, "-c", COMMAND_LINE, "serve", str(folder), "--port", "0"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        said = []
+        while not (found := re.match(r"open (\S+) ", said[-1] if said else "")):
+            line = process.stderr.readline()
+            assert line, said
+            said.append(line)
+        with httpx2.Client(base_url=found[1], timeout=60) as browser:
+            yield browser
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 0
+
+
+def test_a_trained_parser_answers_with_programs_and_their_english(server, folder):
+    sentences = [said for said, _ in ROWS] * 8
+    answer = server.post("/parse", json={"sentences": sentences, "count": 3, "english": True})
+    replies = answer.json()["replies"]
+    assert [reply["sentence"] for reply in replies] == sentences
+    language, library = get_language("thingtalk"), load_library([SKILL])
+    for reply in replies:
+        assert 1 <= len(reply["answers"]) <= 3
+        for one in reply["answers"]:
+            assert language.check(language.parse(one["code"]), library) == []
+            assert 0 <= one["confidence"] <= 1
+    assert any(one["english"] for reply in replies for one in reply["answers"])
+
+
+def test_a_sentence_alone_gets_the_answer_that_it_gets_among_others(server):
+    ask = [f"{said} {n}" for said, _ in ROWS for n in range(6)]
+    together = server.post("/parse", json={"sentences": ask}).json()["replies"]
+    alone = [server.post("/parse", json={"sentence": one}).json()["replies"][0] for one in ask]
+    codes = [[a["code"] for a in reply["answers"]] for reply in together]
+    assert codes == [[a["code"] for a in reply["answers"]] for reply in alone]
+
+
+def test_its_name_is_that_of_its_folder(server):
+    told = server.get("/health").json()
+    assert (told["model"], told["english"]) == ("tiny", True)
+    assert "tiny" in server.get("/").text
+
+
+def test_a_folder_without_a_parser_is_refused(tmp_path, capsys):
+    assert cli.run(["serve", str(tmp_path), "--port", "0"]) == 1
+    assert "expected a parser in" in capsys.readouterr().err
+
+
+def test_a_device_that_is_not_there_is_refused(folder, capsys):
+    assert cli.run(["serve", str(folder), "--port", "0", "--device", "nothing"]) == 1
+    assert "error[W020]: cannot use the device 'nothing'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("rate", ["1e308", "inf", "nan", "-1"])
+def test_a_rate_that_nobody_can_count_is_refused(tmp_path, capsys, rate):
+    assert cli.run(["serve", str(tmp_path), "--rate", rate]) == 2
+    assert "--rate" in capsys.readouterr().err

@@ -1,0 +1,97 @@
+"""Skeletons: what `genie-dp new` writes is read without a warning, and nothing is overwritten."""
+
+from pathlib import Path
+
+import pytest
+
+from genie_dp.cli import run
+from genie_dp.languages import get_language
+from genie_dp.skills.load import load_library
+from genie_dp.templates.skeletons import write_files
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+IN_PROJECT = ["--skills", "home/thingpedia", "--grammar", "home/grammars/en"]
+
+
+def test_a_new_project_has_nothing_missing(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "project", "home"]) == 0
+    assert "genie-dp synthesize" in capsys.readouterr().out
+    assert run(["check", *IN_PROJECT]) == 0
+    assert "0 errors, 0 warnings" in capsys.readouterr().out
+
+
+def test_a_new_skill_fits_into_a_new_project(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "project", "home"]) == 0
+    assert run(["new", "skill", "org.my-garden", "--in", "home/thingpedia"]) == 0
+    assert run(["check", *IN_PROJECT]) == 0
+    assert "2 skills, 6 functions, 33 templates: 0 errors, 0 warnings" in capsys.readouterr().out
+
+
+def test_a_new_project_synthesizes_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "project", "home"]) == 0
+    assert run(["synthesize", *IN_PROJECT, "--size", "50", "--output", "pairs.jsonl"]) == 0
+    assert len(Path("pairs.jsonl").read_text().splitlines()) == 50
+
+
+def test_real_sentences_of_a_new_skill_have_canonical_programs() -> None:
+    assert run(["new", "skill", "org.my-garden", "--in", "thingpedia"]) == 0
+    skill = Path("thingpedia/org.my-garden")
+    language, library = get_language("thingtalk"), load_library([skill])
+    rows = (skill / "eval.tsv").read_text().splitlines()[1:]
+    assert len(rows) >= 10
+    for row in rows:
+        program = language.parse(row.split("\t")[1])
+        assert not language.check(program, library)
+        assert language.render(language.canonical(program, library)) == row.split("\t")[1]
+
+
+def test_a_new_grammar_is_put_beside_the_others() -> None:
+    assert run(["new", "grammar", "formal"]) == 0
+    assert Path("grammars/formal/main.genie").is_file()
+
+
+def test_a_new_grammar_serves_the_shipped_skills(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", "grammar", "formal"]) == 0
+    assert run(["check", "--grammar", "grammars/formal"]) == 0
+    assert " 0 errors" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("what", ["project", "skill", "grammar"])
+def test_nothing_is_overwritten(what: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["new", what, "home", "--in", "."]) == 0
+    before = {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()}
+    assert run(["new", what, "home", "--in", "."]) == 1
+    assert "error[R032]: home exists already" in capsys.readouterr().err
+    assert {p: p.read_bytes() for p in Path().rglob("*") if p.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["skill", "@Com.Example"], "genie-dp new skill com.example"),
+        (["skill", "com..example"], "genie-dp new skill com.example"),
+        (["skill", "../x"], "genie-dp new skill x"),
+        (["project", "My Home"], "genie-dp new project my_home"),
+        (["grammar", "en.us"], "genie-dp new grammar en_us"),
+        (["grammar", "2"], None),
+    ],
+)
+def test_a_name_that_will_not_do_is_answered_by_one_that_does(
+    arguments: list[str], hint: str | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["new", *arguments]) == 1
+    shown = capsys.readouterr().err
+    assert "error[R031]" in shown
+    assert f"for example: {hint}" in shown if hint else "hint" not in shown
+    assert list(Path().iterdir()) == []
+
+
+def test_a_skeleton_that_cannot_be_written_leaves_nothing_behind() -> None:
+    with pytest.raises(OSError, match="name too long|File name too long"):
+        write_files(Path("home"), {"a.txt": "a", "x" * 300: "b"})
+    assert list(Path().iterdir()) == []

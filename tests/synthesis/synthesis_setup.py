@@ -1,0 +1,67 @@
+"""One engine over the shipped skills and grammar, shared by the tests of synthesis."""
+
+from functools import cache
+from typing import Any
+
+from genie_dp.cli.inputs import load_inputs
+from genie_dp.records import Example
+from genie_dp.resources import data_folder
+from genie_dp.rows import from_json
+from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.engine import SynthesisEngine, build_engine
+from genie_dp.synthesis.rows import SynthesisCounts, block_numbers, new_rows
+from genie_dp.synthesis.sentence_hashes import SentenceHashes
+from genie_dp.templates.grammar import subset
+from genie_dp.templates.inputs import Inputs
+
+
+@cache
+def shipped() -> Inputs:
+    """Return the shipped skills and the English grammar."""
+    return load_inputs("thingtalk", (), (), skip_broken=False)
+
+
+@cache
+def few() -> Inputs:
+    """Return some of the shipped skills, where a test builds an engine of its own."""
+    folder = data_folder("thingpedia")
+    skills = tuple(folder / name for name in FEW)
+    return load_inputs("thingtalk", skills, (), skip_broken=False)
+
+
+FEW = (
+    "common",
+    "com.gmail",
+    "com.twitter",
+    "com.nytimes",
+    "com.slack",
+    "com.thecatapi",
+    "org.thingpedia.light-bulb",
+    "org.thingpedia.thermostat",
+    "org.thingpedia.weather",
+)
+
+
+def engine(inputs: Inputs | None = None, **settings: Any) -> SynthesisEngine:
+    """Return an engine, over a few skills unless others are given."""
+    config = SynthesisConfig(**{"size": 6000, "max_depth": 4, "pool_size": 300, **settings})
+    inputs = inputs or few()
+    grammar = subset(inputs.grammar, config.subsets)
+    return build_engine(compile_grammar(grammar, inputs.language, inputs.library, config), config)
+
+
+def text_of(made: SynthesisEngine, **options: Any) -> str:
+    """Return all rows of an engine as text."""
+    numbers = options.pop("numbers", block_numbers(made))
+    options.setdefault("limit", made.config.size)
+    return b"".join(
+        part.text
+        for part in new_rows(made, numbers, SentenceHashes(), SynthesisCounts(), **options)
+    ).decode()
+
+
+@cache
+def rows() -> tuple[Example, ...]:
+    """Return some thousand rows of the shipped skills, up to depth 4."""
+    return tuple(from_json(line) for line in text_of(engine(shipped())).splitlines())
