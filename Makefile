@@ -7,7 +7,7 @@ QUICK = build/quickstart
 # Debian's pip says so with every install; nobody can act on it here.
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: help quickstart test check format docs-test
+.PHONY: help quickstart test check format docs-test site
 .DELETE_ON_ERROR:
 
 help:
@@ -16,6 +16,7 @@ help:
 	@echo "make check        the suite, ruff, format check and mypy"
 	@echo "make format       rewrite the code in the project's format"
 	@echo "make docs-test    run the examples in docs/"
+	@echo "make site         docs/ as a site in build/site: the pages, the reference, the notebooks run anew"
 
 quickstart: $(VENV)/.quick
 	@mkdir -p $(QUICK)
@@ -44,6 +45,11 @@ format: $(VENV)/.test
 docs-test: $(VENV)/.test
 	$(BIN)/python -m pytest docs README.md
 
+# Every warning is an error.
+site: $(VENV)/.docs
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs build/site
+	@echo "build/site/index.html"
+
 $(VENV)/.made:
 	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(None if v >= (3, 11) else \
 		"genie_dp needs Python 3.11 or later, this is %d.%d: make PYTHON=python3.12 .." % v)'
@@ -56,4 +62,8 @@ $(VENV)/.quick: $(VENV)/.made setup.cfg constraints.txt
 
 $(VENV)/.test: $(VENV)/.made setup.cfg constraints.txt
 	$(BIN)/python -m pip install -q -c constraints.txt -e '.[test]'
+	@touch $@ $(VENV)/.quick
+
+$(VENV)/.docs: $(VENV)/.made setup.cfg constraints.txt
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[docs]'
 	@touch $@ $(VENV)/.quick
