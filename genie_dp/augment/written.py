@@ -21,17 +21,7 @@ from genie_dp.augment.written_numbers import (
     ordinal,
     ordinal_digits,
 )
-from genie_dp.languages.types import (
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    TIME,
-    Array,
-    Basic,
-    Measure,
-    Type,
-)
+from genie_dp.languages import types as ty
 from genie_dp.paraphrase.example_values import is_then, part_of_day
 from genie_dp.templates import english_words as lists
 
@@ -295,7 +285,7 @@ TODAY = date(2027, 1, 13)
 
 
 def draw_written(
-    type_: Type, rng: Random, *, parameter: str = "", today: date = TODAY
+    type_: ty.Type, rng: Random, *, parameter: str = "", today: date = TODAY
 ) -> WrittenValue | None:
     """Return a value of a type in one of its written forms; None for types that are listed.
 
@@ -310,30 +300,30 @@ def draw_written(
         today: the day from which "tomorrow" and "next week" are told.
 
     >>> from genie_dp.languages.types import STRING
-    >>> draw_written(TIME, Random(1)), draw_written(STRING, Random(1))
+    >>> draw_written(ty.TIME, Random(1)), draw_written(STRING, Random(1))
     (WrittenValue(words=('3:05', 'am'), value='time:3:05:00'), None)
     """
-    while isinstance(type_, Array):
+    while isinstance(type_, ty.Array):
         type_ = type_.element
     match type_:
-        case Measure(unit):
+        case ty.Measure(unit):
             return draw_measure(rng, unit, parameter=parameter)
-        case Basic():
+        case ty.Basic():
             return _basic(type_, rng, parameter, today)
         case _:
             return None
 
 
-def _basic(type_: Basic, rng: Random, parameter: str, today: date) -> WrittenValue | None:
-    if type_ == NUMBER:
+def _basic(type_: ty.Basic, rng: Random, parameter: str, today: date) -> WrittenValue | None:
+    if type_ == ty.NUMBER:
         return draw_written_number(rng, parameter=parameter)
-    if type_ == CURRENCY:
+    if type_ == ty.CURRENCY:
         return draw_money(rng)
-    if type_ == DATE:
+    if type_ == ty.DATE:
         return draw_date(rng, today=today)
-    if type_ == TIME:
+    if type_ == ty.TIME:
         return draw_time(rng)
-    if type_ == LOCATION:
+    if type_ == ty.LOCATION:
         return draw_place(rng)
     return None
 

@@ -13,19 +13,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 
 from genie_dp.errors import Problem, Span, did_you_mean
+from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk.declarations import Annotation, ClassDef, FunctionDecl, ParamDecl
 from genie_dp.languages.thingtalk.operators import is_numeric
-from genie_dp.languages.types import (
-    BOOLEAN,
-    DATE,
-    STRING,
-    TIME,
-    Array,
-    Entity,
-    Enum,
-    Type,
-    slot_stem,
-)
 from genie_dp.skills.annotations import (
     OTHER_NAMES,
     PARTS,
@@ -166,7 +156,7 @@ def _param_problems(param: ParamDecl) -> Iterator[Problem]:
             param.span,
             f'no sentence will speak of it: write #_[canonical={{base=["{words}"]}}]',
         )
-    if _element(param.type) == STRING and text_of(param.annotations, "string_values") is None:
+    if _element(param.type) == ty.STRING and text_of(param.annotations, "string_values") is None:
         yield _warning(
             "K103",
             f"text {param.name!r} names no value list",
@@ -178,15 +168,15 @@ def _param_problems(param: ParamDecl) -> Iterator[Problem]:
         yield from _part_problems(param, part, value)
 
 
-def _element(type_: Type) -> Type:
-    while isinstance(type_, Array):
+def _element(type_: ty.Type) -> ty.Type:
+    while isinstance(type_, ty.Array):
         type_ = type_.element
     return type_
 
 
 def _enum_problems(param: ParamDecl) -> Iterator[Problem]:
     type_ = _element(param.type)
-    values = type_.values if isinstance(type_, Enum) else ()
+    values = type_.values if isinstance(type_, ty.Enum) else ()
     spoken = {value for _, value in enum_phrases(param)}
     for value in values:
         if value not in spoken and any(_NO_WORD.search(word) for word in value.split("_")):
@@ -231,13 +221,13 @@ def _part_problems(param: ParamDecl, part: str, value: object) -> Iterator[Probl
             yield _warning("K109", message, span, 'take "#" away, or call it property')
 
 
-def _goes_with(part: str, type_: Type) -> bool:
+def _goes_with(part: str, type_: ty.Type) -> bool:
     element = _element(type_)
     if part in _BOOLEAN_PARTS:
-        return element == BOOLEAN
+        return element == ty.BOOLEAN
     if part in ("more", "less"):
-        return is_numeric(element) or element in (DATE, TIME)
-    return part not in ("after", "before") or element in (DATE, TIME)
+        return is_numeric(element) or element in (ty.DATE, ty.TIME)
+    return part not in ("after", "before") or element in (ty.DATE, ty.TIME)
 
 
 def _types_of(part: str) -> str:
@@ -272,5 +262,5 @@ def _lists_of(param: ParamDecl) -> Iterator[tuple[str, str, str]]:
         yield "K104", named, f"no file gives the value list {named}"
         return
     element = _element(param.type)
-    if isinstance(element, Entity) and slot_stem(element) is not None:
+    if isinstance(element, ty.Entity) and ty.slot_stem(element) is not None:
         yield "K102", element.kind, f"no file gives values of the entity type {element.kind}"

@@ -14,43 +14,27 @@ from decimal import Decimal
 from itertools import combinations, islice, product
 from typing import Any, Protocol, assert_never
 
+from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.predicates import is_stable
 from genie_dp.languages.thingtalk.tokens import number_token, value_tokens
 from genie_dp.languages.thingtalk.traverse import children, functions_used, source_calls
-from genie_dp.languages.types import (
-    ANY,
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    Array,
-    Basic,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    slot_stem,
-)
 from genie_dp.skills.model import SkillLibrary, last_name
 from genie_dp.templates import english
 
 MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
 _FOUR_DIGITS = 10_000  # from here on numbers are written with commas
 
-_TYPES: Mapping[type, Type] = {
-    ast.StringValue: STRING,
-    ast.NumberValue: NUMBER,
-    ast.CurrencyValue: CURRENCY,
-    ast.DateValue: DATE,
-    ast.DateNow: DATE,
-    ast.DateEdge: DATE,
-    ast.DateOffset: DATE,
-    ast.TimeValue: TIME,
-    ast.LocationValue: LOCATION,
+_TYPES: Mapping[type, ty.Type] = {
+    ast.StringValue: ty.STRING,
+    ast.NumberValue: ty.NUMBER,
+    ast.CurrencyValue: ty.CURRENCY,
+    ast.DateValue: ty.DATE,
+    ast.DateNow: ty.DATE,
+    ast.DateEdge: ty.DATE,
+    ast.DateOffset: ty.DATE,
+    ast.TimeValue: ty.TIME,
+    ast.LocationValue: ty.LOCATION,
 }
 
 
@@ -67,15 +51,15 @@ class WithPlaceholders:
     values: Mapping[str, Any]
 
 
-def type_of(node: Any) -> Type | None:
+def type_of(node: Any) -> ty.Type | None:
     """Return the type of a value that a placeholder may stand for; None for all other nodes."""
     match node:
         case ast.MeasureValue(((_, unit), *_)):
-            return Measure(unit)
+            return ty.Measure(unit)
         case ast.EntityValue(_, kind):
-            return Entity(kind)
+            return ty.Entity(kind)
         case ast.ContextValue(("location", _)):
-            return LOCATION
+            return ty.LOCATION
         case _:
             return _TYPES.get(type(node))
 
@@ -144,7 +128,7 @@ class _Replacer:
         type_ = type_of(node)
         if type_ is None:
             return None
-        stem = slot_stem(type_)
+        stem = ty.slot_stem(type_)
         text = literal(node)
         if stem is None or text in self.kept or any(_placeholders_of(node)):
             return node
@@ -457,16 +441,16 @@ _FLAGS = {"is": "is not", "has": "has no", "can": "cannot"}
 _ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh")
 
 
-def sort_of_value(type_: Type) -> str:
+def sort_of_value(type_: ty.Type) -> str:
     """Return the row of FORMS for a type; "any" where nothing is known.
 
-    >>> sort_of_value(Measure("byte")), sort_of_value(NUMBER)
+    >>> sort_of_value(ty.Measure("byte")), sort_of_value(ty.NUMBER)
     ('measure', 'number')
     """
     match type_:
-        case Basic(name):
+        case ty.Basic(name):
             return name.lower()
-        case Array() | Enum() | Entity() | Measure():
+        case ty.Array() | ty.Enum() | ty.Entity() | ty.Measure():
             return type(type_).__name__.lower()
         case _:
             assert_never(type_)
@@ -487,7 +471,7 @@ class NamedParameter:
     """
 
     name: str
-    type: Type
+    type: ty.Type
     function: str
     owner: str = ""
     of: str = ""
@@ -864,7 +848,7 @@ class OwnWords:
         return self._note(f"{who} may use {seen}{comma} to {does}")
 
     def _who(self, source: ast.Predicate) -> str:
-        names = {"source": NamedParameter("source", Entity("tt:contact"), "")}
+        names = {"source": NamedParameter("source", ty.Entity("tt:contact"), "")}
         match source:
             case ast.TrueP():
                 return "anyone"
@@ -957,7 +941,7 @@ class OwnWords:
         operator, value = atom.operator, atom.value
         if sort == "boolean" and isinstance(value, ast.BooleanValue):
             return self._flag(parameter, is_true=value.value != negated)
-        if parameter.type == DATE and self._type(value, names) == TIME:
+        if parameter.type == ty.DATE and self._type(value, names) == ty.TIME:
             sort, subject = "time", f"the time of day of {subject}"
         number = english.number_of(subject.removeprefix("the ").partition(" of ")[0])
         value_words = self.value(value, names, parameter)
@@ -969,7 +953,7 @@ class OwnWords:
             sort = "time"
         elif sort == "date" and operator in (">", "<=") and isinstance(value, ast.DateValue):
             value_words = f"the start of {value_words}"  # midnight: the day is after it
-        elif sort == "time" and self._type(value, names) == DATE:
+        elif sort == "time" and self._type(value, names) == ty.DATE:
             value_words = self._clock(value)
         forms = FORMS.get(sort) or {**FORMS["string"], **FORMS["number"], **FORMS["array"]}
         return forms[operator][negated].format(
@@ -1069,22 +1053,22 @@ class OwnWords:
         if isinstance(time, ast.ArrayValue):
             return _list_in_words([self._clock(item) for item in time.items], "and")
         time_words = self.value(time, {})
-        return f"the time of day of {time_words}" if self._type(time, {}) == DATE else time_words
+        return f"the time of day of {time_words}" if self._type(time, {}) == ty.DATE else time_words
 
-    def _type(self, value: ast.Value, names: Names) -> Type:
+    def _type(self, value: ast.Value, names: Names) -> ty.Type:
         match value:
             case ast.VarRef(name):
                 return names.get(name, _unknown_parameter(name)).type
             case ast.TimeValue():
-                return TIME
+                return ty.TIME
             case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
-                return DATE
+                return ty.DATE
             case ast.SlotValue(token) if token.startswith(("TIME_", "DATE_")):
-                return TIME if token.startswith("TIME_") else DATE
+                return ty.TIME if token.startswith("TIME_") else ty.DATE
             case ast.ArrayValue(items) if items:
                 return self._type(items[0], names)
             case _:
-                return ANY
+                return ty.ANY
 
     def _arguments(
         self,
@@ -1111,7 +1095,7 @@ class OwnWords:
     def _input(self, call: ast.Call, name: str) -> NamedParameter:
         signature = self.library.function(call.selector.class_name, call.function)
         parameter = signature.parameter(name) if signature else None
-        return NamedParameter(name, parameter.type if parameter else ANY, _qualified_name(call))
+        return NamedParameter(name, parameter.type if parameter else ty.ANY, _qualified_name(call))
 
     def _device(self, call: ast.Call, names: Names) -> str:
         attributes = []
@@ -1125,11 +1109,11 @@ class OwnWords:
     # ----------------------------------------------------------------------------------- names
 
     def _name(self, parameter: NamedParameter) -> str:
-        if parameter.type == BOOLEAN and (clause := self._flag_of(parameter, is_true=True)):
+        if parameter.type == ty.BOOLEAN and (clause := self._flag_of(parameter, is_true=True)):
             return f"whether {clause}"
         of = f" of {parameter.of}" if parameter.of else ""
         words = self._words_of(parameter)
-        if parameter.type == BOOLEAN and not self._phrase_of(parameter):
+        if parameter.type == ty.BOOLEAN and not self._phrase_of(parameter):
             words = f'flag "{words}"'
         return f"the {words}{of}"
 
@@ -1149,7 +1133,7 @@ class OwnWords:
         taken = {p.get("base", ("",))[0] for n, p in others.items() if n != parameter.name}
         if not phrases or phrases[0] in taken:
             return ""
-        return english.plural(phrases[0]) if isinstance(parameter.type, Array) else phrases[0]
+        return english.plural(phrases[0]) if isinstance(parameter.type, ty.Array) else phrases[0]
 
     def _query_names(self, query: ast.Query) -> Names:
         match query:
@@ -1172,7 +1156,7 @@ class OwnWords:
             case ast.Aggregate(operator, output, inner):
                 output_parameter = self._query_names(inner).get(output or "")
                 type_ = (
-                    output_parameter.type if output_parameter and operator != "count" else NUMBER
+                    output_parameter.type if output_parameter and operator != "count" else ty.NUMBER
                 )
                 return {operator: NamedParameter(operator, type_, "")}
             case ast.Hole():
@@ -1283,7 +1267,7 @@ def _sentence(words: str) -> str:
 
 
 def _unknown_parameter(name: str) -> NamedParameter:
-    return NamedParameter(name, ANY, "")
+    return NamedParameter(name, ty.ANY, "")
 
 
 def _qualified_name(call: ast.Call) -> str:

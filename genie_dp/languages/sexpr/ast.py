@@ -8,17 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
-from genie_dp.languages.types import (
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    Entity,
-    Measure,
-    Type,
-)
+from genie_dp.languages import types as ty
 
 Bracket = Literal["(", "["]
 Prefix = Literal["", "^", "#"]
@@ -97,7 +87,7 @@ class SlotType:
 
     name: str
     stem: str
-    type: Type
+    type: ty.Type
 
     def __str__(self) -> str:
         return self.name
@@ -106,16 +96,16 @@ class SlotType:
 TYPES = {
     name: SlotType(name, stem, type_)
     for name, stem, type_ in (
-        ("String", "QUOTED_STRING", STRING),
-        ("Number", "NUMBER", NUMBER),
-        ("Date", "DATE", DATE),
-        ("Time", "TIME", TIME),
-        ("Duration", "DURATION", Measure("ms")),
-        ("Currency", "CURRENCY", CURRENCY),
-        ("Location", "LOCATION", LOCATION),
-        ("PhoneNumber", "PHONE_NUMBER", Entity("tt:phone_number")),
-        ("EmailAddress", "EMAIL_ADDRESS", Entity("tt:email_address")),
-        ("URL", "URL", Entity("tt:url")),
+        ("String", "QUOTED_STRING", ty.STRING),
+        ("Number", "NUMBER", ty.NUMBER),
+        ("Date", "DATE", ty.DATE),
+        ("Time", "TIME", ty.TIME),
+        ("Duration", "DURATION", ty.Measure("ms")),
+        ("Currency", "CURRENCY", ty.CURRENCY),
+        ("Location", "LOCATION", ty.LOCATION),
+        ("PhoneNumber", "PHONE_NUMBER", ty.Entity("tt:phone_number")),
+        ("EmailAddress", "EMAIL_ADDRESS", ty.Entity("tt:email_address")),
+        ("URL", "URL", ty.Entity("tt:url")),
     )
 }
 STEMS = {type_.stem: type_ for type_ in TYPES.values()}

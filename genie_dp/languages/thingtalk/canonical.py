@@ -20,38 +20,7 @@ from collections.abc import Callable
 from typing import assert_never
 
 from genie_dp.languages.library import Signatures
-from genie_dp.languages.thingtalk.ast import (
-    Aggregate,
-    And,
-    ArrayValue,
-    Atom,
-    AtTimer,
-    Call,
-    Edge,
-    EntityValue,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Hole,
-    Join,
-    Monitor,
-    Not,
-    Notify,
-    Or,
-    Policy,
-    PolicyFunction,
-    Predicate,
-    Program,
-    Query,
-    Rule,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    StringValue,
-    Timer,
-    TrueP,
-    Value,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.joins import (
     canonical_query,
     flatten,
@@ -84,10 +53,12 @@ __all__ = [
     "canonical_stream",
 ]
 
-RulePass = Callable[[Rule, Signatures | None], Rule]
+RulePass = Callable[[tt.Rule, Signatures | None], tt.Rule]
 
 
-def canonical(program: Program | Policy, signatures: Signatures | None = None) -> Program | Policy:
+def canonical(
+    program: tt.Program | tt.Policy, signatures: Signatures | None = None
+) -> tt.Program | tt.Policy:
     """Return the one program that stands for all with this meaning (Genie, section 2.4).
 
     Signatures tell which outputs a function has and which inputs it must have. Without them joins
@@ -103,40 +74,40 @@ def canonical(program: Program | Policy, signatures: Signatures | None = None) -
     now => (@x.q()) filter a > 0 && b > 1 => notify
     """
     match program:
-        case Program(rules):
-            return Program(tuple(_rule(r, signatures) for r in rules), span=program.span)
-        case Policy():
+        case tt.Program(rules):
+            return tt.Program(tuple(_rule(r, signatures) for r in rules), span=program.span)
+        case tt.Policy():
             return _policy(program, signatures)
         case _:
             assert_never(program)
 
 
-def canonical_stream(stream: Stream, signatures: Signatures | None = None) -> Stream:
+def canonical_stream(stream: tt.Stream, signatures: Signatures | None = None) -> tt.Stream:
     """Return the one stream that stands for all with this meaning."""
     match stream:
-        case Monitor(query, on_new):
+        case tt.Monitor(query, on_new):
             form = canonical_query(query, signatures)
-            return Monitor(form, _watched_names(on_new, form, signatures), span=stream.span)
-        case StreamFilter(inner, predicate):
-            if isinstance(inner, StreamJoin | StreamFilter):
+            return tt.Monitor(form, _watched_names(on_new, form, signatures), span=stream.span)
+        case tt.StreamFilter(inner, predicate):
+            if isinstance(inner, tt.StreamJoin | tt.StreamFilter):
                 return _stream_of_join(stream, signatures)
             conditions = clauses(predicate, signatures)
             return _filter_stream(canonical_stream(inner, signatures), conditions, signatures)
-        case Edge(inner, predicate):
+        case tt.Edge(inner, predicate):
             return _edge(
                 canonical_stream(inner, signatures), clauses(predicate, signatures), signatures
             )
-        case StreamJoin():
+        case tt.StreamJoin():
             return _stream_of_join(stream, signatures)
-        case AtTimer(time):
+        case tt.AtTimer(time):
             time = canonical_value(time)
-            if isinstance(time, ArrayValue) and time.items:
+            if isinstance(time, tt.ArrayValue) and time.items:
                 times = listed_once(time.items)
-                time = ArrayValue(times, span=time.span) if len(times) > 1 else times[0]
-            return AtTimer(time, span=stream.span)
-        case Timer(base, interval):
-            return Timer(canonical_value(base), canonical_value(interval), span=stream.span)
-        case Hole():
+                time = tt.ArrayValue(times, span=time.span) if len(times) > 1 else times[0]
+            return tt.AtTimer(time, span=stream.span)
+        case tt.Timer(base, interval):
+            return tt.Timer(canonical_value(base), canonical_value(interval), span=stream.span)
+        case tt.Hole():
             return stream
         case _:
             assert_never(stream)
@@ -145,39 +116,39 @@ def canonical_stream(stream: Stream, signatures: Signatures | None = None) -> St
 # ------------------------------------------------------------------------------ whole rules
 
 
-def _rule(rule: Rule, signatures: Signatures | None) -> Rule:
+def _rule(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     for step in RULES:
         rule = step(rule, signatures)
     return rule
 
 
-def stream_joins_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
+def stream_joins_to_query(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with the queries of its stream joins in its query."""
-    if not isinstance(rule.stream, StreamJoin | StreamFilter):
+    if not isinstance(rule.stream, tt.StreamJoin | tt.StreamFilter):
         return rule
     stream, query = _split(rule.stream, signatures)
     if query is None:
-        return Rule(stream, rule.query, rule.action, span=rule.span)
+        return tt.Rule(stream, rule.query, rule.action, span=rule.span)
     if rule.query is not None:
-        query = Join(query, rule.query, span=query.span)
-    return Rule(stream, query, rule.action, span=rule.span)
+        query = tt.Join(query, rule.query, span=query.span)
+    return tt.Rule(stream, query, rule.action, span=rule.span)
 
 
-def stream_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+def stream_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with its stream in canonical form."""
     if rule.stream is None:
         return rule
     stream = canonical_stream(rule.stream, signatures)
-    form = Rule(stream, rule.query, rule.action, span=rule.span)
+    form = tt.Rule(stream, rule.query, rule.action, span=rule.span)
     # A simpler stream may be one whose joins can be taken apart after all.
     apart = stream_joins_to_query(form, signatures)
     return form if apart.query is form.query else stream_in_one_form(apart, signatures)
 
 
-def outer_filters_to_stream(rule: Rule, signatures: Signatures | None) -> Rule:
+def outer_filters_to_stream(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with the query's clauses that speak of the stream alone on the stream."""
     stream, query = rule.stream, rule.query
-    if stream is None or not isinstance(query, Filter | Join):
+    if stream is None or not isinstance(query, tt.Filter | tt.Join):
         return rule
     links, conditions = flatten(query, signatures)
     outputs = [outputs_of(link.query, signatures) for link in links]
@@ -191,13 +162,13 @@ def outer_filters_to_stream(rule: Rule, signatures: Signatures | None) -> Rule:
     if not moved:
         return rule
     stream = _filter_stream(stream, moved, signatures)
-    return Rule(stream, _without(query, moved, signatures), rule.action, span=rule.span)
+    return tt.Rule(stream, _without(query, moved, signatures), rule.action, span=rule.span)
 
 
-def free_filters_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
+def free_filters_to_query(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with the stream's clauses that speak of no output on the query, if any."""
     stream, query = rule.stream, rule.query
-    if query is None or not isinstance(stream, StreamFilter):
+    if query is None or not isinstance(stream, tt.StreamFilter):
         return rule
     stream_clauses = clauses(stream.predicate, signatures)
     free = [c for c in stream_clauses if not _names(c, signatures)]
@@ -205,26 +176,26 @@ def free_filters_to_query(rule: Rule, signatures: Signatures | None) -> Rule:
         return rule
     kept_clauses = [c for c in stream_clauses if c not in free]
     inner = (
-        StreamFilter(stream.stream, conjunction(kept_clauses)) if kept_clauses else stream.stream
+        tt.StreamFilter(stream.stream, conjunction(kept_clauses)) if kept_clauses else stream.stream
     )
     # Filtered first, so that a clause of no name stands on the left-most function.
-    return Rule(inner, Filter(query, conjunction(free)), rule.action, span=rule.span)
+    return tt.Rule(inner, tt.Filter(query, conjunction(free)), rule.action, span=rule.span)
 
 
-def query_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+def query_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with its query in canonical form."""
     if rule.query is None:
         return rule
     query = canonical_query(rule.query, signatures)
-    return Rule(rule.stream, query, rule.action, span=rule.span)
+    return tt.Rule(rule.stream, query, rule.action, span=rule.span)
 
 
-def action_in_one_form(rule: Rule, signatures: Signatures | None) -> Rule:
+def action_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with its action's arguments in order."""
-    if not isinstance(rule.action, Call):
+    if not isinstance(rule.action, tt.Call):
         return rule
     action = canonical_call(rule.action, signatures)
-    return Rule(rule.stream, rule.query, action, span=rule.span)
+    return tt.Rule(rule.stream, rule.query, action, span=rule.span)
 
 
 RULES: tuple[RulePass, ...] = (
@@ -237,19 +208,21 @@ RULES: tuple[RulePass, ...] = (
 )
 
 
-def _without(query: Query, moved: list[Clause], signatures: Signatures | None) -> Query:
+def _without(query: tt.Query, moved: list[Clause], signatures: Signatures | None) -> tt.Query:
     """Return the query without those clauses of its filters."""
     match query:
-        case Filter(inner, predicate):
+        case tt.Filter(inner, predicate):
             kept_clauses = [c for c in clauses(predicate, signatures) if c not in moved]
             form = _without(inner, moved, signatures)
             return (
-                Filter(form, conjunction(kept_clauses), span=query.span) if kept_clauses else form
+                tt.Filter(form, conjunction(kept_clauses), span=query.span)
+                if kept_clauses
+                else form
             )
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             left, right = (_without(q, moved, signatures) for q in (left, right))
-            return Join(left, right, passing, span=query.span)
-        case Call() | Aggregate() | Hole():
+            return tt.Join(left, right, passing, span=query.span)
+        case tt.Call() | tt.Aggregate() | tt.Hole():
             return query
         case _:
             assert_never(query)
@@ -258,30 +231,30 @@ def _without(query: Query, moved: list[Clause], signatures: Signatures | None) -
 # ---------------------------------------------------------------------------------- streams
 
 
-def _split(stream: Stream, signatures: Signatures | None) -> tuple[Stream, Query | None]:
+def _split(stream: tt.Stream, signatures: Signatures | None) -> tuple[tt.Stream, tt.Query | None]:
     """Return the stream without its joins, and the query that they make."""
     match stream:
-        case StreamJoin(inner, query, passing):
+        case tt.StreamJoin(inner, query, passing):
             form, left_over = settle(query, passing, signatures)
             if left_over:
-                return StreamJoin(inner, form, left_over, span=stream.span), None
+                return tt.StreamJoin(inner, form, left_over, span=stream.span), None
             first, before = _split(inner, signatures)
-            return first, form if before is None else Join(before, form, span=query.span)
-        case StreamFilter(StreamFilter(inner, first_predicate), predicate):
-            both = And((first_predicate, predicate), span=predicate.span)
-            return _split(StreamFilter(inner, both, span=stream.span), signatures)
-        case StreamFilter(inner, predicate):
+            return first, form if before is None else tt.Join(before, form, span=query.span)
+        case tt.StreamFilter(tt.StreamFilter(inner, first_predicate), predicate):
+            both = tt.And((first_predicate, predicate), span=predicate.span)
+            return _split(tt.StreamFilter(inner, both, span=stream.span), signatures)
+        case tt.StreamFilter(inner, predicate):
             first, before = _split(inner, signatures)
             if before is None:
-                return StreamFilter(first, predicate, span=stream.span), None
+                return tt.StreamFilter(first, predicate, span=stream.span), None
             return _split_filter(stream, first, before, signatures)
         case _:
             return stream, None
 
 
 def _split_filter(
-    stream: StreamFilter, first: Stream, query: Query, signatures: Signatures | None
-) -> tuple[Stream, Query | None]:
+    stream: tt.StreamFilter, first: tt.Stream, query: tt.Query, signatures: Signatures | None
+) -> tuple[tt.Stream, tt.Query | None]:
     """Return both with the filter's clauses: those that compare outputs of one of them."""
     outputs = outputs_of(query, signatures)
     on_stream, on_query, on_both = [], [], []
@@ -295,11 +268,11 @@ def _split_filter(
         else:
             on_stream.append(clause)
     if on_stream:
-        first = StreamFilter(first, conjunction(on_stream))
+        first = tt.StreamFilter(first, conjunction(on_stream))
     if on_query:
-        query = Filter(query, conjunction(on_query), span=query.span)
+        query = tt.Filter(query, conjunction(on_query), span=query.span)
     if on_both:
-        return StreamFilter(StreamJoin(first, query), conjunction(on_both)), None
+        return tt.StreamFilter(tt.StreamJoin(first, query), conjunction(on_both)), None
     return first, query
 
 
@@ -309,19 +282,21 @@ def _names(clause: Clause, signatures: Signatures | None) -> frozenset[str]:
     )
 
 
-def _stream_of_join(stream: StreamJoin | StreamFilter, signatures: Signatures | None) -> Stream:
+def _stream_of_join(
+    stream: tt.StreamJoin | tt.StreamFilter, signatures: Signatures | None
+) -> tt.Stream:
     """Return a stream join that stays: under an edge, or where it cannot be taken apart."""
     inner, query = _split(stream, signatures)
     if query is not None:
-        rule = _rule(Rule(inner, query, Notify()), signatures)
+        rule = _rule(tt.Rule(inner, query, tt.Notify()), signatures)
         if rule.stream is None or rule.query is None:
             raise AssertionError("a rule keeps its stream and its query")
-        return StreamJoin(rule.stream, rule.query, span=stream.span)
+        return tt.StreamJoin(rule.stream, rule.query, span=stream.span)
     match inner:
-        case StreamJoin(left, right, passing):
+        case tt.StreamJoin(left, right, passing):
             left = canonical_stream(left, signatures)
-            return StreamJoin(left, right, passing, span=stream.span)
-        case StreamFilter(left, predicate):
+            return tt.StreamJoin(left, right, passing, span=stream.span)
+        case tt.StreamFilter(left, predicate):
             left = canonical_stream(left, signatures)
             return _filter_stream(left, clauses(predicate, signatures), signatures)
         case _:
@@ -329,7 +304,7 @@ def _stream_of_join(stream: StreamJoin | StreamFilter, signatures: Signatures | 
 
 
 def _watched_names(
-    on_new: tuple[str, ...], query: Query, signatures: Signatures | None
+    on_new: tuple[str, ...], query: tt.Query, signatures: Signatures | None
 ) -> tuple[str, ...]:
     """Return the names in alphabetical order; none if they are all outputs there are."""
     if not on_new:
@@ -340,48 +315,48 @@ def _watched_names(
 
 
 def _filter_stream(
-    stream: Stream, conditions: list[Clause], signatures: Signatures | None
-) -> Stream:
+    stream: tt.Stream, conditions: list[Clause], signatures: Signatures | None
+) -> tt.Stream:
     """Return a canonical stream with clauses that are moved inside as far as they may be."""
     conditions = _not_implied(simplify(conditions), stream, signatures)
     if not conditions:
         return stream
     match stream:
-        case Edge(inner) if conditions == [()]:
+        case tt.Edge(inner) if conditions == [()]:
             return _filter_stream(inner, conditions, signatures)
-        case StreamFilter(inner, predicate):
+        case tt.StreamFilter(inner, predicate):
             return _filter_stream(inner, [*clauses(predicate, signatures), *conditions], signatures)
-        case Monitor(query, on_new):
+        case tt.Monitor(query, on_new):
             inside = [c for c in conditions if _may_move_into(stream, c, signatures)]
             if inside:
-                query = canonical_query(Filter(query, conjunction(inside)), signatures)
-                stream = Monitor(query, on_new, span=stream.span)
+                query = canonical_query(tt.Filter(query, conjunction(inside)), signatures)
+                stream = tt.Monitor(query, on_new, span=stream.span)
                 # The monitor may ensure more now, such as false.
                 conditions = [c for c in conditions if c not in inside]
                 return _filter_stream(stream, conditions, signatures)
         case _:
             pass
-    return StreamFilter(stream, conjunction(conditions)) if conditions else stream
+    return tt.StreamFilter(stream, conjunction(conditions)) if conditions else stream
 
 
-def _may_move_into(monitor: Monitor, clause: Clause, signatures: Signatures | None) -> bool:
+def _may_move_into(monitor: tt.Monitor, clause: Clause, signatures: Signatures | None) -> bool:
     if not all(is_stable(node) for _, node in clause):
         return False
     return not monitor.on_new or _names(clause, signatures) <= set(monitor.on_new)
 
 
-def _edge(stream: Stream, conditions: list[Clause], signatures: Signatures | None) -> Stream:
+def _edge(stream: tt.Stream, conditions: list[Clause], signatures: Signatures | None) -> tt.Stream:
     conditions = simplify(conditions)
     if conditions == [()]:
         return _filter_stream(stream, conditions, signatures)
     conditions = _not_implied(conditions, stream, signatures)
-    if not conditions and isinstance(stream, Edge) and isinstance(stream.predicate, TrueP):
+    if not conditions and isinstance(stream, tt.Edge) and isinstance(stream.predicate, tt.TrueP):
         return stream
-    return Edge(stream, conjunction(conditions), span=stream.span)
+    return tt.Edge(stream, conjunction(conditions), span=stream.span)
 
 
 def _not_implied(
-    found: list[Clause], stream: Stream, signatures: Signatures | None
+    found: list[Clause], stream: tt.Stream, signatures: Signatures | None
 ) -> list[Clause]:
     facts = _facts(stream, signatures)
     if not facts:
@@ -389,15 +364,15 @@ def _not_implied(
     return [c for c in found if not c or not any(k <= {key for key, _ in c} for k in facts)]
 
 
-def _facts(stream: Stream, signatures: Signatures | None) -> set[frozenset[Key]]:
+def _facts(stream: tt.Stream, signatures: Signatures | None) -> set[frozenset[Key]]:
     """Return clauses that hold of every event of a stream at its moment."""
     match stream:
-        case Monitor(query):
+        case tt.Monitor(query):
             return lasting_facts(query, signatures)
-        case StreamFilter(inner, predicate) | Edge(inner, predicate):
+        case tt.StreamFilter(inner, predicate) | tt.Edge(inner, predicate):
             own = {frozenset(k for k, _ in c) for c in clauses(predicate, signatures)}
             return _facts(inner, signatures) | own
-        case AtTimer() | Timer() | StreamJoin() | Hole():
+        case tt.AtTimer() | tt.Timer() | tt.StreamJoin() | tt.Hole():
             return set()
         case _:
             assert_never(stream)
@@ -406,8 +381,8 @@ def _facts(stream: Stream, signatures: Signatures | None) -> set[frozenset[Key]]
 # --------------------------------------------------------------------------------- policies
 
 
-def _policy(policy: Policy, signatures: Signatures | None) -> Policy:
-    return Policy(
+def _policy(policy: tt.Policy, signatures: Signatures | None) -> tt.Policy:
+    return tt.Policy(
         canonical_predicate(_about_people(policy.source), signatures),
         _policy_function(policy.query, signatures),
         _policy_function(policy.action, signatures),
@@ -416,36 +391,36 @@ def _policy(policy: Policy, signatures: Signatures | None) -> Policy:
 
 
 def _policy_function(
-    function: PolicyFunction | Hole | None, signatures: Signatures | None
-) -> PolicyFunction | Hole | None:
-    if not isinstance(function, PolicyFunction) or isinstance(function.predicate, TrueP):
+    function: tt.PolicyFunction | tt.Hole | None, signatures: Signatures | None
+) -> tt.PolicyFunction | tt.Hole | None:
+    if not isinstance(function, tt.PolicyFunction) or isinstance(function.predicate, tt.TrueP):
         return function
     predicate = canonical_predicate(function.predicate, signatures)
-    return PolicyFunction(function.class_name, function.function, predicate, span=function.span)
+    return tt.PolicyFunction(function.class_name, function.function, predicate, span=function.span)
 
 
-def _about_people(predicate: Predicate) -> Predicate:
+def _about_people(predicate: tt.Predicate) -> tt.Predicate:
     """Return the condition on the requester with people in place of their names."""
     match predicate:
-        case Atom("source", "==" | "in_array" as operator, value):
-            return Atom("source", operator, _person(value), span=predicate.span)
-        case And(operands):
-            return And(tuple(map(_about_people, operands)), span=predicate.span)
-        case Or(operands):
-            return Or(tuple(map(_about_people, operands)), span=predicate.span)
-        case Not(operand):
-            return Not(_about_people(operand), span=predicate.span)
-        case Atom() | TrueP() | FalseP() | GetPredicate():
+        case tt.Atom("source", "==" | "in_array" as operator, value):
+            return tt.Atom("source", operator, _person(value), span=predicate.span)
+        case tt.And(operands):
+            return tt.And(tuple(map(_about_people, operands)), span=predicate.span)
+        case tt.Or(operands):
+            return tt.Or(tuple(map(_about_people, operands)), span=predicate.span)
+        case tt.Not(operand):
+            return tt.Not(_about_people(operand), span=predicate.span)
+        case tt.Atom() | tt.TrueP() | tt.FalseP() | tt.GetPredicate():
             return predicate
         case _:
             assert_never(predicate)
 
 
-def _person(value: Value) -> Value:
+def _person(value: tt.Value) -> tt.Value:
     match value:
-        case StringValue(text):
-            return EntityValue(None, "tt:contact", text, span=value.span)
-        case ArrayValue(items):
-            return ArrayValue(tuple(map(_person, items)), span=value.span)
+        case tt.StringValue(text):
+            return tt.EntityValue(None, "tt:contact", text, span=value.span)
+        case tt.ArrayValue(items):
+            return tt.ArrayValue(tuple(map(_person, items)), span=value.span)
         case _:
             return value

@@ -6,30 +6,7 @@ from dataclasses import fields
 from typing import Any
 
 from genie_dp.languages.base import ProgramView, list_counted
-from genie_dp.languages.thingtalk.ast import (
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    BooleanValue,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    EntityValue,
-    EnumValue,
-    LocationValue,
-    MeasureValue,
-    Not,
-    NumberValue,
-    Or,
-    SlotValue,
-    StringValue,
-    TimeValue,
-    Undefined,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.tokens import TokenStyle, tokens
 from genie_dp.languages.thingtalk.traverse import children, functions
 
@@ -37,9 +14,9 @@ from genie_dp.languages.thingtalk.traverse import children, functions
 _UNTYPED = TokenStyle(types=False)
 # Names of outputs ($event, too) are no values: which one is passed is structure.
 _VALUES = (
-    StringValue, NumberValue, BooleanValue, EnumValue, MeasureValue, CurrencyValue, DateValue,
-    DateNow, DateEdge, DateOffset, TimeValue, LocationValue, ContextValue, EntityValue, ArrayValue,
-    Undefined, SlotValue,
+    tt.StringValue, tt.NumberValue, tt.BooleanValue, tt.EnumValue, tt.MeasureValue,
+    tt.CurrencyValue, tt.DateValue, tt.DateNow, tt.DateEdge, tt.DateOffset, tt.TimeValue,
+    tt.LocationValue, tt.ContextValue, tt.EntityValue, tt.ArrayValue, tt.Undefined, tt.SlotValue,
 )  # fmt: skip
 
 
@@ -80,7 +57,7 @@ def shape(node: Any) -> str:
     if not hasattr(node, "__dataclass_fields__"):
         return repr(node)
     name = type(node).__name__
-    if isinstance(node, And | Or):
+    if isinstance(node, tt.And | tt.Or):
         return f"{name}({', '.join(sorted(map(shape, node.operands)))})"
     inside = (shape(getattr(node, f.name)) for f in fields(node) if f.name != "span")
     return f"{name}({', '.join(inside)})"
@@ -89,11 +66,11 @@ def shape(node: Any) -> str:
 def _parameters(node: Any) -> Iterator[tuple[str, str]]:
     """Yield parameters with what is said of them; of a negation the name is empty."""
     match node:
-        case Arg():
+        case tt.Arg():
             yield node.name, "="
-        case Atom():
+        case tt.Atom():
             yield node.name, node.operator
-        case Not():
+        case tt.Not():
             yield "", "not"
     for child in children(node):
         yield from _parameters(child)

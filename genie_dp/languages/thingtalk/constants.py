@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from genie_dp.languages import types as ty
 from genie_dp.languages.base import Constant
 from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast
@@ -16,21 +17,6 @@ from genie_dp.languages.thingtalk.values import (
     ParameterState,
     ParameterValue,
 )
-from genie_dp.languages.types import (
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    STRING,
-    TIME,
-    UNITS,
-    Array,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    is_number,
-    slot_stem,
-)
 
 
 class SpokenEnums(Protocol):
@@ -43,30 +29,30 @@ class SpokenEnums(Protocol):
         """Return the ways to say a value of a parameter's enum, the usual one first."""
 
 
-def constants(type_: Type, library: SpokenEnums | None = None) -> Iterator[Constant]:
+def constants(type_: ty.Type, library: SpokenEnums | None = None) -> Iterator[Constant]:
     """Yield the ways to say a constant of a type: a placeholder, or the words of an enum.
 
-    >>> [c.words for c in constants(Enum(("on", "turned_off")))]
+    >>> [c.words for c in constants(ty.Enum(("on", "turned_off")))]
     ['on', 'turned off']
     >>> from genie_dp.languages.types import NUMBER
     >>> [c.words for c in constants(NUMBER)]
     ['NUMBER_0']
     """
     state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
-    if isinstance(type_, Enum):
+    if isinstance(type_, ty.Enum):
         places = _places(type_, library)
         for name in type_.values:
             value = ConstantValue(f"enum:{name}", state, ast.EnumValue(name))
             for words in _speak_enum(name, places, library):
                 yield Constant(words, value, "")
         return
-    stem = slot_stem(type_)
+    stem = ty.slot_stem(type_)
     if stem is not None:
         token = f"{stem}_0"
         yield Constant(token, ConstantValue(token, state, ast.SlotValue(token)), stem)
 
 
-def _places(type_: Enum, library: SpokenEnums | None) -> list[tuple[str, str]]:
+def _places(type_: ty.Enum, library: SpokenEnums | None) -> list[tuple[str, str]]:
     """Return every parameter that has the type, as (function, name)."""
     if library is None:
         return []
@@ -129,19 +115,19 @@ def _uses(node: object, name: str) -> int:
     return int(_is(node, name)) + sum(_uses(child, name) for child in children(node))
 
 
-def _is_extensive(type_: Type) -> bool:
+def _is_extensive(type_: ty.Type) -> bool:
     """Tell whether totals of such values make sense by nature: sizes, durations, money."""
-    if isinstance(type_, Measure):
-        return UNITS.get(type_.unit, type_.unit) in ("byte", "ms", "kcal")
-    return type_ == CURRENCY
+    if isinstance(type_, ty.Measure):
+        return ty.UNITS.get(type_.unit, type_.unit) in ("byte", "ms", "kcal")
+    return type_ == ty.CURRENCY
 
 
 def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValue:
     """Return the piece that stands for a parameter in template bodies."""
     type_ = parameter.type
-    element = type_.element if isinstance(type_, Array) else None
-    is_numeric = is_number(type_)
-    is_date = type_ in (DATE, TIME)
+    element = type_.element if isinstance(type_, ty.Array) else None
+    is_numeric = ty.is_number(type_)
+    is_date = type_ in (ty.DATE, ty.TIME)
     state = ParameterState(
         function=signature.qualified,
         name=parameter.name,
@@ -150,10 +136,10 @@ def parameter_value(signature: Signature, parameter: Parameter) -> ParameterValu
         key=passing_key(parameter),
         is_numeric=is_numeric,
         is_ordered=is_numeric or is_date,
-        is_text=type_ == STRING,
-        is_boolean=type_ == BOOLEAN,
-        is_enum=isinstance(type_, Enum),
-        is_entity=isinstance(type_, Entity),
+        is_text=type_ == ty.STRING,
+        is_boolean=type_ == ty.BOOLEAN,
+        is_enum=isinstance(type_, ty.Enum),
+        is_entity=isinstance(type_, ty.Entity),
         is_additive=(
             _is_extensive(type_) if parameter.is_additive is None else parameter.is_additive
         ),

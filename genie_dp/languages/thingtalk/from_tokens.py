@@ -20,57 +20,7 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Signatures
-from genie_dp.languages.thingtalk.ast import (
-    OPERATORS,
-    Action,
-    Aggregate,
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    AtTimer,
-    BooleanValue,
-    Call,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    Edge,
-    EntityValue,
-    EnumValue,
-    EventValue,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Join,
-    LocationValue,
-    MeasureValue,
-    Monitor,
-    Not,
-    Notify,
-    NumberValue,
-    Or,
-    Policy,
-    PolicyFunction,
-    Predicate,
-    Program,
-    Query,
-    Rule,
-    Selector,
-    SlotValue,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    StringValue,
-    Timer,
-    TimeValue,
-    TrueP,
-    Undefined,
-    Value,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
 from genie_dp.languages.thingtalk.tokens import (
     EARTH,
@@ -139,7 +89,7 @@ def split_function(token: str) -> tuple[str, str] | None:
 
 
 @lru_cache(maxsize=65536)
-def single_token(token: str) -> Value | None:
+def single_token(token: str) -> tt.Value | None:
     """Return the value that one token stands for, or None where it takes more or is none.
 
     >>> single_token("enum:on"), single_token('"')
@@ -148,20 +98,20 @@ def single_token(token: str) -> Value | None:
     if token in _WORDS:
         return _WORDS[token]
     if is_number_token(token):
-        return NumberValue(Decimal(token))
+        return tt.NumberValue(Decimal(token))
     if is_slot(token):
-        return SlotValue(token)
+        return tt.SlotValue(token)
     prefix, colon, rest = token.partition(":")
     return _read_prefixed(prefix, rest) if colon else None
 
 
-_WORDS: dict[str, Value] = {
-    "true": BooleanValue(True),
-    "false": BooleanValue(False),
-    "now": DateNow(),
-    "undefined": Undefined(),
-    "event": EventValue(),
-    '""': StringValue(""),
+_WORDS: dict[str, tt.Value] = {
+    "true": tt.BooleanValue(True),
+    "false": tt.BooleanValue(False),
+    "now": tt.DateNow(),
+    "undefined": tt.Undefined(),
+    "event": tt.EventValue(),
+    '""': tt.StringValue(""),
 }
 
 
@@ -182,48 +132,48 @@ def is_number_token(token: str) -> bool:
     return len(token) <= MOST_DIGITS and _IS_NUMBER.fullmatch(token) is not None
 
 
-def _read_prefixed(prefix: str, rest: str) -> Value | None:
+def _read_prefixed(prefix: str, rest: str) -> tt.Value | None:
     match prefix:
         case "enum":
-            return EnumValue(rest) if _PLAIN_NAME.fullmatch(rest) else None
+            return tt.EnumValue(rest) if _PLAIN_NAME.fullmatch(rest) else None
         case "location" if rest in PLACES:
-            return ContextValue(("location", rest))
+            return tt.ContextValue(("location", rest))
         case "location":
             return _location(rest, None)
         case "context":
-            return ContextValue(tuple(rest.split("."))) if rest else None
+            return tt.ContextValue(tuple(rest.split("."))) if rest else None
         case "date":
             return _date(unescape_word(rest))
         case "device":
-            return EntityValue(rest, "tt:device") if _CLASS.fullmatch(rest) else None
+            return tt.EntityValue(rest, "tt:device") if _CLASS.fullmatch(rest) else None
         case "time":
             match = _TIME.fullmatch(rest)
-            return TimeValue(int(match[1]), int(match[2]), int(match[3])) if match else None
+            return tt.TimeValue(int(match[1]), int(match[2]), int(match[3])) if match else None
         case "currency":
             match = _MONEY.fullmatch(rest)
-            return CurrencyValue(Decimal(match[1]), match[2].lower()) if match else None
+            return tt.CurrencyValue(Decimal(match[1]), match[2].lower()) if match else None
         case _:
             return None
 
 
-def _date(iso: str) -> DateValue | None:
+def _date(iso: str) -> tt.DateValue | None:
     try:
         datetime.fromisoformat(iso)
     except ValueError:
         return None
-    return DateValue(iso)
+    return tt.DateValue(iso)
 
 
-def _location(place: str, display: str | None) -> LocationValue | None:
+def _location(place: str, display: str | None) -> tt.LocationValue | None:
     match = _PLACE.fullmatch(place)
     if match is None:
         return None
     latitude, longitude = Decimal(match[1]), Decimal(match[2])
     is_place = is_on_earth(latitude, longitude)
-    return LocationValue(latitude, longitude, display) if is_place else None
+    return tt.LocationValue(latitude, longitude, display) if is_place else None
 
 
-def _arg_name(arg: Arg) -> str:
+def _arg_name(arg: tt.Arg) -> str:
     return arg.name
 
 
@@ -297,19 +247,19 @@ class TokenReader:
         self.advance()
         return function
 
-    def call(self) -> Call:
+    def call(self) -> tt.Call:
         """Read a function, its device attributes and its arguments."""
         start = self.at
         class_name, function = self.function()
-        attributes: list[Arg] = []
+        attributes: list[tt.Arg] = []
         while self.word.startswith("attribute:"):
             name = self.name("attribute")
             self.take("=")
-            attributes.append(Arg(name, self.value()))
-        selector = Selector(class_name, self.arrange(attributes))
+            attributes.append(tt.Arg(name, self.value()))
+        selector = tt.Selector(class_name, self.arrange(attributes))
         if not self.style.keywords:
-            return Call(selector, function, self.positions(class_name, function, start))
-        args: list[Arg] = []
+            return tt.Call(selector, function, self.positions(class_name, function, start))
+        args: list[tt.Arg] = []
         while True:
             if self.word.startswith("param:"):
                 args.append(self.constant())
@@ -317,35 +267,35 @@ class TokenReader:
                 self.advance()
                 args.append(self.read_passing())
             else:
-                return Call(selector, function, self.arrange(args))
+                return tt.Call(selector, function, self.arrange(args))
 
-    def constant(self) -> Arg:
+    def constant(self) -> tt.Arg:
         """Read `param:a:T = v`."""
         name = self.name()
         self.take("=")
         start = self.at
         value = self.value()
-        if isinstance(value, VarRef):
+        if isinstance(value, tt.VarRef):
             self.at, self.word = start, self.words[start]
             raise self.error("a constant", "an output is passed as: on param:a:T = param:b:T")
-        return Arg(name, value)
+        return tt.Arg(name, value)
 
-    def read_passing(self) -> Arg:
+    def read_passing(self) -> tt.Arg:
         """Read `param:x:T = param:y:T`, or `param:x:T = event`."""
         name = self.name()
         self.take("=")
         if self.word == "event":
             self.advance()
-            return Arg(name, EventValue())
-        return Arg(name, VarRef(self.name()))
+            return tt.Arg(name, tt.EventValue())
+        return tt.Arg(name, tt.VarRef(self.name()))
 
-    def arrange(self, args: list[Arg]) -> tuple[Arg, ...]:
+    def arrange(self, args: list[tt.Arg]) -> tuple[tt.Arg, ...]:
         """Return the arguments, by name in the canonical style."""
         if len(args) > 1 and self.style.canonical:
             args.sort(key=_arg_name)
         return tuple(args)
 
-    def positions(self, class_name: str, function: str, start: int) -> tuple[Arg, ...]:
+    def positions(self, class_name: str, function: str, start: int) -> tuple[tt.Arg, ...]:
         """Read one value, or `_`, for every input of the function."""
         signature = self.signatures.function(class_name, function) if self.signatures else None
         if signature is None:
@@ -354,17 +304,17 @@ class TokenReader:
                 "a function of the library",
                 "positional arguments are read with the signatures of their functions",
             )
-        args: list[Arg] = []
+        args: list[tt.Arg] = []
         for parameter in signature.inputs:
             if self.word == "_":
                 self.advance()
             else:
-                args.append(Arg(parameter.name, self.value()))
+                args.append(tt.Arg(parameter.name, self.value()))
         return self.arrange(args)
 
     # ------------------------------------------------------------------------------ values
 
-    def value(self) -> Value:
+    def value(self) -> tt.Value:
         """Read a value."""
         value = self.simple_value()
         moved = 0
@@ -374,10 +324,10 @@ class TokenReader:
                 raise self.problem_at(self.at, "S007", TOO_DEEP, HINT)
             sign = self.word
             self.advance()
-            value = DateOffset(value, sign, self.simple_value())
+            value = tt.DateOffset(value, sign, self.simple_value())
         return value
 
-    def simple_value(self) -> Value:
+    def simple_value(self) -> tt.Value:
         """Read a value that is no sum."""
         word = self.word
         if word == '"' or word == "null" or word == '""':
@@ -388,23 +338,23 @@ class TokenReader:
             return self.read_unit(value) if self.word.startswith("unit:") else value
         if word == "location:":
             self.advance()
-            return LocationValue(None, None, self.free_text())
+            return tt.LocationValue(None, None, self.free_text())
         if word.startswith("param:"):
-            return VarRef(self.name())
+            return tt.VarRef(self.name())
         if word == "[":
             return self.array()
         if word in _EDGES:
             self.advance()
-            return DateEdge(word, self.unit())
+            return tt.DateEdge(word, self.unit())
         raise self.error("a value", _HINTS.get(word.partition(":")[0]))
 
-    def read_unit(self, value: Value) -> Value:
+    def read_unit(self, value: tt.Value) -> tt.Value:
         """Read the unit after a number, or after a placeholder of one."""
         match value:
-            case NumberValue(number):
+            case tt.NumberValue(number):
                 return self.measure(number)
-            case SlotValue(token) if slot_type(token) == NUMBER:
-                return SlotValue(token, self.unit())
+            case tt.SlotValue(token) if slot_type(token) == NUMBER:
+                return tt.SlotValue(token, self.unit())
             case _:
                 return value
 
@@ -416,18 +366,18 @@ class TokenReader:
         self.advance()
         return UNIT_ALIASES.get(unit, unit)
 
-    def measure(self, number: Decimal) -> Value:
+    def measure(self, number: Decimal) -> tt.Value:
         """Read the units and further parts of a measure whose first number is read."""
         parts = [(number, self.unit())]
         while self.is_further_part():
             if not self.style.keywords:
                 self.take("plus")
             following = single_token(self.word)
-            if not isinstance(following, NumberValue):
+            if not isinstance(following, tt.NumberValue):
                 raise self.error("a number")
             self.advance()
             parts.append((following.value, self.unit()))
-        return MeasureValue(tuple(parts))
+        return tt.MeasureValue(tuple(parts))
 
     def is_further_part(self) -> bool:
         """Tell whether another part of a measure follows; by position, "plus" begins it."""
@@ -435,18 +385,18 @@ class TokenReader:
             return self.word == "plus"
         return self.at + 1 < len(self.words) and self.words[self.at + 1].startswith("unit:")
 
-    def array(self) -> Value:
+    def array(self) -> tt.Value:
         """Read `[ v , v ]`."""
         self.advance()
-        items: list[Value] = []
+        items: list[tt.Value] = []
         while self.word != "]":
             if items:
                 self.take(",")
             items.append(self.value())
         self.advance()
-        return ArrayValue(tuple(items))
+        return tt.ArrayValue(tuple(items))
 
-    def words_value(self) -> Value:
+    def words_value(self) -> tt.Value:
         """Read free text, an entity or a place with a name."""
         is_known = self.word != "null"
         if not is_known:
@@ -463,7 +413,7 @@ class TokenReader:
                 raise self.error("a place such as at:37.4:-122.1", EARTH)
             self.advance()
             return place
-        return StringValue(text or "")
+        return tt.StringValue(text or "")
 
     def free_text(self) -> str:
         """Read words between quote tokens."""
@@ -482,24 +432,24 @@ class TokenReader:
         self.advance()
         return text
 
-    def entity(self, text: str | None, is_known: bool) -> EntityValue:
+    def entity(self, text: str | None, is_known: bool) -> tt.EntityValue:
         """Read the kind of an entity whose words are read."""
         match = _KIND.fullmatch(self.word)
         if match is None:
             raise self.error("the kind of an entity, such as ^^tt:username")
         self.advance()
         if not is_known:
-            return EntityValue(None, match[1], text)
+            return tt.EntityValue(None, match[1], text)
         if self.word.startswith("id:"):
             identifier = unescape_word(self.word[3:])
             self.advance()
-            return EntityValue(identifier, match[1], text)
-        return EntityValue(text, match[1])
+            return tt.EntityValue(identifier, match[1], text)
+        return tt.EntityValue(text, match[1])
 
 
 _SHOW = ("notify", "return")
 _AGGREGATES = ("max", "min", "sum", "avg", "count")
-_TRUE, _FALSE, _NOTIFY = TrueP(), FalseP(), Notify()
+_TRUE, _FALSE, _NOTIFY = tt.TrueP(), tt.FalseP(), tt.Notify()
 
 
 def from_tokens(
@@ -508,7 +458,7 @@ def from_tokens(
     style: TokenStyle = STYLE,
     signatures: Signatures | None = None,
     places: bool = False,
-) -> Program | Policy:
+) -> tt.Program | tt.Policy:
     """Return the program of a token form; its nodes carry spans only with `places`.
 
     To know the places takes three times as long, so what reads many rows goes without.
@@ -529,7 +479,7 @@ def from_tokens(
 
 def piece_from_tokens(
     text: str, kind: str, *, style: TokenStyle = STYLE, signatures: Signatures | None = None
-) -> Program | Policy | Query | Stream | Action | Predicate | Value:
+) -> tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value:
     """Return a piece of a program; `kind` says what it is, such as "query" or "value".
 
     Raises:
@@ -551,7 +501,9 @@ def piece_from_tokens(
     }
     if kind not in readers:
         raise ValueError(f"expected a kind of piece such as {', '.join(readers)}, got {kind!r}")
-    piece: Program | Policy | Query | Stream | Action | Predicate | Value = readers[kind]()
+    piece: tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value = (
+        readers[kind]()
+    )
     reader.end()
     return piece
 
@@ -563,15 +515,15 @@ class _ProgramTokenReader(TokenReader):
 
     # ------------------------------------------------------------------ programs, policies
 
-    def start(self) -> Program | Policy:
+    def start(self) -> tt.Program | tt.Policy:
         if self.word == "policy":
-            result: Program | Policy = self.policy()
+            result: tt.Program | tt.Policy = self.policy()
         else:
             rules = [self.rule()]
             while self.word == ";":
                 self.advance()
                 rules.append(self.rule())
-            result = Program(tuple(rules))
+            result = tt.Program(tuple(rules))
         self.end()
         return result
 
@@ -579,7 +531,7 @@ class _ProgramTokenReader(TokenReader):
         if self.word:
             raise self.error("the end of the program")
 
-    def rule(self) -> Rule:
+    def rule(self) -> tt.Rule:
         stream = None
         if self.word == "now":
             self.advance()
@@ -588,20 +540,20 @@ class _ProgramTokenReader(TokenReader):
         self.take("=>")
         if self.word in _SHOW:
             self.advance()
-            return Rule(stream, None, _NOTIFY)
+            return tt.Rule(stream, None, _NOTIFY)
         start = self.word
         query, passing = (self.query(), ()) if stream is None else self.query_of_stream()
         if self.word != "=>":
-            if isinstance(query, Call) and start != "(":
-                return Rule(stream, None, query)
+            if isinstance(query, tt.Call) and start != "(":
+                return tt.Rule(stream, None, query)
             hint = UNREAD["index"] if self.word == "[" else None
             raise self.error("'=>' and an action", hint)
         self.advance()
         if stream is not None and passing:
-            return Rule(StreamJoin(stream, query, passing), None, self.action())
-        return Rule(stream, query, self.action())
+            return tt.Rule(tt.StreamJoin(stream, query, passing), None, self.action())
+        return tt.Rule(stream, query, self.action())
 
-    def action(self) -> Action:
+    def action(self) -> tt.Action:
         if self.word in _SHOW:
             self.advance()
             return _NOTIFY
@@ -609,7 +561,7 @@ class _ProgramTokenReader(TokenReader):
             raise self.error("'notify' or the action's function")
         return self.call()
 
-    def policy(self) -> Policy:
+    def policy(self) -> tt.Policy:
         self.advance()
         source = self.predicate()
         self.take(":")
@@ -618,14 +570,14 @@ class _ProgramTokenReader(TokenReader):
             self.take("now", "=>")
         first = self.policy_function()
         if is_now and self.word != "=>":
-            return Policy(source, None, first)
+            return tt.Policy(source, None, first)
         self.take("=>")
         if self.word in _SHOW:
             self.advance()
-            return Policy(source, first, None)
-        return Policy(source, first, self.policy_function())
+            return tt.Policy(source, first, None)
+        return tt.Policy(source, first, self.policy_function())
 
-    def policy_function(self) -> PolicyFunction:
+    def policy_function(self) -> tt.PolicyFunction:
         class_name, function = None, None
         if self.word == "*":
             self.advance()
@@ -634,15 +586,15 @@ class _ProgramTokenReader(TokenReader):
             self.advance()
         else:
             class_name, function = self.function()
-        predicate: Predicate = _TRUE
+        predicate: tt.Predicate = _TRUE
         if self.word == "filter" and function is not None:
             self.advance()
             predicate = self.predicate()
-        return PolicyFunction(class_name, function, predicate)
+        return tt.PolicyFunction(class_name, function, predicate)
 
     # -------------------------------------------------------------------- streams, queries
 
-    def stream(self) -> Stream:
+    def stream(self) -> tt.Stream:
         word = self.word
         match word:
             case "monitor":
@@ -651,30 +603,30 @@ class _ProgramTokenReader(TokenReader):
                 inner = self.stream_in_parentheses()
                 if self.word == "filter":
                     self.advance()
-                    return StreamFilter(inner, self.predicate())
+                    return tt.StreamFilter(inner, self.predicate())
                 if self.word == "join":
                     self.advance()
-                    return StreamJoin(inner, *self.query_of_stream())
+                    return tt.StreamJoin(inner, *self.query_of_stream())
                 return inner
             case "edge":
                 self.advance()
                 inner = self.stream_in_parentheses()
                 self.take("on")
-                return Edge(inner, self.predicate())
+                return tt.Edge(inner, self.predicate())
             case "attimer":
                 self.advance()
                 self.take("time", "=")
-                return AtTimer(self.value())
+                return tt.AtTimer(self.value())
             case "timer":
                 self.advance()
                 self.take("base", "=")
                 base = self.value()
                 self.take(",", "interval", "=")
-                return Timer(base, self.value())
+                return tt.Timer(base, self.value())
             case _:
                 raise self.error("'now', a stream or 'policy'")
 
-    def monitor(self) -> Monitor:
+    def monitor(self) -> tt.Monitor:
         self.advance()
         query = self.group()
         names: list[str] = []
@@ -689,19 +641,19 @@ class _ProgramTokenReader(TokenReader):
                 names.append(self.name())
             if is_list:
                 self.take("]")
-        return Monitor(query, tuple(names))
+        return tt.Monitor(query, tuple(names))
 
-    def stream_in_parentheses(self) -> Stream:
+    def stream_in_parentheses(self) -> tt.Stream:
         """Return `( s )` or `( s => q )`."""
         self.take("(")
         stream = self.stream()
         if self.word == "=>":
             self.advance()
-            stream = StreamJoin(stream, *self.query_of_stream())
+            stream = tt.StreamJoin(stream, *self.query_of_stream())
         self.take(")")
         return stream
 
-    def query_of_stream(self) -> tuple[Query, tuple[Arg, ...]]:
+    def query_of_stream(self) -> tuple[tt.Query, tuple[tt.Arg, ...]]:
         """Return a query, and what `on` passes to one in parentheses."""
         if self.word != "(":
             return self.query(), ()
@@ -710,7 +662,7 @@ class _ProgramTokenReader(TokenReader):
             return query, self.passing()
         return self.after_group(query), ()
 
-    def query(self) -> Query:
+    def query(self) -> tt.Query:
         if self.word == "(":
             return self.after_group(self.group())
         if self.word == "aggregate":
@@ -720,30 +672,30 @@ class _ProgramTokenReader(TokenReader):
             raise self.error("a query or an action", hint)
         return self.call()
 
-    def group(self) -> Query:
+    def group(self) -> tt.Query:
         self.take("(")
         query = self.query()
         self.take(")")
         return query
 
-    def after_group(self, query: Query) -> Query:
+    def after_group(self, query: tt.Query) -> tt.Query:
         if self.word == "filter":
             self.advance()
-            return Filter(query, self.predicate())
+            return tt.Filter(query, self.predicate())
         if self.word == "join":
             self.advance()
             right = self.group()
-            return Join(query, right, self.passing())
+            return tt.Join(query, right, self.passing())
         return query
 
-    def passing(self) -> tuple[Arg, ...]:
-        args: list[Arg] = []
+    def passing(self) -> tuple[tt.Arg, ...]:
+        args: list[tt.Arg] = []
         while self.word == "on":
             self.advance()
             args.append(self.read_passing())
         return self.arrange(args)
 
-    def aggregate(self) -> Aggregate:
+    def aggregate(self) -> tt.Aggregate:
         self.advance()
         operator = self.word
         if operator not in _AGGREGATES:
@@ -751,7 +703,7 @@ class _ProgramTokenReader(TokenReader):
         self.advance()
         field = None if self.word == "of" else self.field(operator)
         self.take("of")
-        return Aggregate(operator, field, self.group())
+        return tt.Aggregate(operator, field, self.group())
 
     def field(self, operator: str) -> str:
         if operator == "count":
@@ -764,40 +716,40 @@ class _ProgramTokenReader(TokenReader):
 
     # ---------------------------------------------------------------------------- predicates
 
-    def predicate(self) -> Predicate:
+    def predicate(self) -> tt.Predicate:
         clauses = [self.clause()]
         while self.word == "and":
             self.advance()
             clauses.append(self.clause())
-        return clauses[0] if len(clauses) == 1 else And(tuple(clauses))
+        return clauses[0] if len(clauses) == 1 else tt.And(tuple(clauses))
 
-    def clause(self) -> Predicate:
+    def clause(self) -> tt.Predicate:
         atoms = [self.atom()]
         while self.word == "or":
             self.advance()
             atoms.append(self.atom())
-        return atoms[0] if len(atoms) == 1 else Or(tuple(atoms))
+        return atoms[0] if len(atoms) == 1 else tt.Or(tuple(atoms))
 
-    def atom(self) -> Predicate:
+    def atom(self) -> tt.Predicate:
         word = self.word
         if word.startswith("param:"):
             name = self.name()
             operator = self.word
-            if operator not in OPERATORS:
-                raise self.error("an operator", did_you_mean(operator, OPERATORS))
+            if operator not in tt.OPERATORS:
+                raise self.error("an operator", did_you_mean(operator, tt.OPERATORS))
             self.advance()
-            return Atom(name, operator, self.value())
+            return tt.Atom(name, operator, self.value())
         if word.startswith("@"):
             call = self.call()
             self.take("{")
             predicate = self.predicate()
             self.take("}")
-            return GetPredicate(call, predicate)
+            return tt.GetPredicate(call, predicate)
         if word == "not":
             self.advance()
             if not self.word.startswith(("param:", "@")):
                 raise self.error("a comparison after 'not'")
-            return Not(self.atom())
+            return tt.Not(self.atom())
         if word not in ("true", "false"):
             raise self.error("a predicate")
         self.advance()
@@ -822,13 +774,13 @@ class _PlacedReader(_ProgramTokenReader):
         after = self.starts[last] + len(self.words[last])
         return Span("<tokens>", 1, self.starts[start] + 1, 1, after + 1)
 
-    def aggregate(self) -> Aggregate:
+    def aggregate(self) -> tt.Aggregate:
         start = self.at
         node = super().aggregate()
         name = None if node.field is None else self.span(start + 2, start + 3)
         return replace(node, field_span=name)
 
-    def monitor(self) -> Monitor:
+    def monitor(self) -> tt.Monitor:
         node = super().monitor()
         last = range(self.at - 2 * len(node.on_new) - 1, self.at)  # [ a , b ]
         names = (
@@ -838,24 +790,24 @@ class _PlacedReader(_ProgramTokenReader):
         )
         return replace(node, on_new_spans=tuple(self.span(index, index + 1) for index in names))
 
-    def rule(self) -> Rule:
+    def rule(self) -> tt.Rule:
         node = super().rule()
         if node.action.span is not None:
             return node
         return replace(node, action=replace(node.action, span=self.span(self.at - 1, self.at)))
 
-    def call(self) -> Call:
+    def call(self) -> tt.Call:
         start = self.at
         node = super().call()
         attributes = tuple(replace(arg, span=arg.value.span) for arg in node.selector.attributes)
         place = self.span(start, start + 1)
         return replace(node, selector=replace(node.selector, attributes=attributes, span=place))
 
-    def read_passing(self) -> Arg:
+    def read_passing(self) -> tt.Arg:
         node = super().read_passing()
         return replace(node, value=replace(node.value, span=self.span(self.at - 1, self.at)))
 
-    def positions(self, class_name: str, function: str, start: int) -> tuple[Arg, ...]:
+    def positions(self, class_name: str, function: str, start: int) -> tuple[tt.Arg, ...]:
         args = super().positions(class_name, function, start)
         return tuple(replace(arg, span=arg.value.span) for arg in args)
 

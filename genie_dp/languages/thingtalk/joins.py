@@ -21,17 +21,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from genie_dp.languages.library import Signatures
-from genie_dp.languages.thingtalk.ast import (
-    Aggregate,
-    Arg,
-    Call,
-    Filter,
-    Hole,
-    Join,
-    Query,
-    Undefined,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.predicates import (
     Clause,
     Key,
@@ -57,8 +47,8 @@ class Link:
     `passing` is kept only where it is not known which call on the right side takes it.
     """
 
-    query: Query
-    passing: tuple[Arg, ...] = ()
+    query: tt.Query
+    passing: tuple[tt.Arg, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,16 +78,16 @@ class Resolved:
         return frozenset(index for _, owners in self.owners for index in owners)
 
 
-def canonical_query(query: Query, signatures: Signatures | None = None) -> Query:
+def canonical_query(query: tt.Query, signatures: Signatures | None = None) -> tt.Query:
     """Return the one query that stands for all with this meaning (Genie, section 2.4).
 
     >>> from genie_dp.languages.thingtalk.ast import Atom, BooleanValue, Selector
-    >>> mail, a, b = Call(Selector("c"), "f"), *(Atom(n, "==", BooleanValue(True)) for n in "ab")
-    >>> form = canonical_query(Filter(Filter(mail, b), a))
+    >>> mail, a, b = tt.Call(Selector("c"), "f"), *(Atom(n, "==", BooleanValue(True)) for n in "ab")
+    >>> form = canonical_query(tt.Filter(tt.Filter(mail, b), a))
     >>> [atom.name for atom in form.predicate.operands]
     ['a', 'b']
     """
-    if isinstance(query, Call):
+    if isinstance(query, tt.Call):
         return canonical_call(query, signatures)
     links, conditions = flatten(query, signatures)
     if len(links) == 1:
@@ -112,7 +102,7 @@ def canonical_query(query: Query, signatures: Signatures | None = None) -> Query
 
 
 def flatten(
-    query: Query, signatures: Signatures | None = None
+    query: tt.Query, signatures: Signatures | None = None
 ) -> tuple[list[Link], list[Condition]]:
     """Return the links of a query from left to right, and the clauses of its filters."""
     links: list[Link] = []
@@ -122,38 +112,38 @@ def flatten(
 
 
 def _flatten(
-    query: Query,
+    query: tt.Query,
     signatures: Signatures | None,
     links: list[Link],
     conditions: list[Condition],
 ) -> None:
     match query:
-        case Call():
+        case tt.Call():
             links.append(Link(canonical_call(query, signatures)))
-        case Filter(inner, predicate):
+        case tt.Filter(inner, predicate):
             start = len(links)
             _flatten(inner, signatures, links, conditions)
             end = len(links) - 1
             conditions.extend(Condition(c, start, end) for c in clauses(predicate, signatures))
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             _flatten(left, signatures, links, conditions)
             form, passing = settle(right, passing, signatures)
             if passing:
                 links.append(Link(form, passing))
             else:
                 _flatten(form, signatures, links, conditions)
-        case Aggregate(operator, field, inner):
+        case tt.Aggregate(operator, field, inner):
             form = canonical_query(inner, signatures)
-            links.append(Link(Aggregate(operator, field, form, span=query.span)))
-        case Hole():
+            links.append(Link(tt.Aggregate(operator, field, form, span=query.span)))
+        case tt.Hole():
             links.append(Link(query))
         case _:
             assert_never(query)
 
 
 def settle(
-    right: Query, passing: tuple[Arg, ...], signatures: Signatures | None = None
-) -> tuple[Query, tuple[Arg, ...]]:
+    right: tt.Query, passing: tuple[tt.Arg, ...], signatures: Signatures | None = None
+) -> tuple[tt.Query, tuple[tt.Arg, ...]]:
     """Return the right side of a join with its parameters pushed into it, and those left over.
 
     Either all or none are left over. What is left over takes the right side as it stands, so that
@@ -164,7 +154,7 @@ def settle(
         return pushed, ()
     if any(_takers(right, a.name, signatures) > 1 for a in passing):
         calls = rewrite(
-            right, lambda n: canonical_call(n, signatures) if isinstance(n, Call) else n
+            right, lambda n: canonical_call(n, signatures) if isinstance(n, tt.Call) else n
         )
         return calls, sorted_args(passing)
     form = canonical_query(right, signatures)
@@ -172,13 +162,13 @@ def settle(
     return (form, sorted_args(passing)) if pushed is None else (pushed, ())
 
 
-def _takers(query: Query, name: str, signatures: Signatures | None) -> int:
+def _takers(query: tt.Query, name: str, signatures: Signatures | None) -> int:
     return sum(takes(call, name, signatures) is True for call in source_calls(query))
 
 
 def push(
-    query: Query, passing: tuple[Arg, ...], signatures: Signatures | None = None
-) -> Query | None:
+    query: tt.Query, passing: tuple[tt.Arg, ...], signatures: Signatures | None = None
+) -> tt.Query | None:
     """Return the query with parameters passed as arguments of the call that takes each of them.
 
     That is the left-most call with an input of that name without a value. None if that is not
@@ -187,29 +177,29 @@ def push(
     if not passing:
         return query
     match query:
-        case Call(selector, function, args):
+        case tt.Call(selector, function, args):
             passed_names = {a.name for a in passing}
             kept_args = tuple(a for a in args if a.name not in passed_names)
-            return Call(selector, function, (*kept_args, *passing), span=query.span)
-        case Filter(inner, predicate):
+            return tt.Call(selector, function, (*kept_args, *passing), span=query.span)
+        case tt.Filter(inner, predicate):
             pushed = push(inner, passing, signatures)
-            return pushed and Filter(pushed, predicate, span=query.span)
-        case Aggregate(operator, field, inner):
+            return pushed and tt.Filter(pushed, predicate, span=query.span)
+        case tt.Aggregate(operator, field, inner):
             if len(list(source_calls(inner))) > 1:  # in there `on` sees no name from outside
                 return None
             pushed = push(inner, passing, signatures)
-            return pushed and Aggregate(operator, field, pushed, span=query.span)
-        case Join():
+            return pushed and tt.Aggregate(operator, field, pushed, span=query.span)
+        case tt.Join():
             return _push_into_join(query, passing, signatures)
-        case Hole():
+        case tt.Hole():
             return None
         case _:
             assert_never(query)
 
 
 def _push_into_join(
-    query: Join, passing: tuple[Arg, ...], signatures: Signatures | None
-) -> Query | None:
+    query: tt.Join, passing: tuple[tt.Arg, ...], signatures: Signatures | None
+) -> tt.Query | None:
     is_left = [takes(query.left, a.name, signatures) for a in passing]
     if None in is_left:
         return None
@@ -222,30 +212,30 @@ def _push_into_join(
     if hidden is None or any(n in hidden for a in to_right for n in value_names(a.value)):
         return None
     new_left = push(query.left, to_left, signatures)
-    return new_left and Join(new_left, query.right, (*query.passing, *to_right), span=query.span)
+    return new_left and tt.Join(new_left, query.right, (*query.passing, *to_right), span=query.span)
 
 
-def takes(query: Query, name: str, signatures: Signatures | None) -> bool | None:
+def takes(query: tt.Query, name: str, signatures: Signatures | None) -> bool | None:
     """Tell whether a call of the query has an input of that name without a value.
 
     None if that is not known.
     """
     match query:
-        case Call(selector, function, args):
+        case tt.Call(selector, function, args):
             signature = signatures and signatures.function(selector.class_name, function)
             if not signature:
                 return None
             parameter = signature.parameter(name)
-            has_value = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
+            has_value = any(a.name == name and not isinstance(a.value, tt.Undefined) for a in args)
             return parameter is not None and parameter.is_input and not has_value
-        case Filter(inner) | Aggregate(query=inner):
+        case tt.Filter(inner) | tt.Aggregate(query=inner):
             return takes(inner, name, signatures)
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             here = takes(left, name, signatures)
             if here is not False or any(a.name == name for a in passing):
                 return here
             return takes(right, name, signatures)
-        case Hole():
+        case tt.Hole():
             return None
         case _:
             assert_never(query)
@@ -254,45 +244,45 @@ def takes(query: Query, name: str, signatures: Signatures | None) -> bool | None
 # ------------------------------------------------------------------------------------ names
 
 
-def outputs_of(query: Query, signatures: Signatures | None) -> Names | None:
+def outputs_of(query: tt.Query, signatures: Signatures | None) -> Names | None:
     """Return the names that a query adds to the scope; None if they are not known."""
     match query:
-        case Call(selector, function):
+        case tt.Call(selector, function):
             signature = signatures and signatures.function(selector.class_name, function)
             if not signature:
                 return None
             return frozenset([p.name for p in signature.parameters if p.direction == "out"])
-        case Filter(inner):
+        case tt.Filter(inner):
             return outputs_of(inner, signatures)
-        case Join(left, right):
+        case tt.Join(left, right):
             ours, theirs = outputs_of(left, signatures), outputs_of(right, signatures)
             return None if ours is None or theirs is None else ours | theirs
-        case Aggregate(operator):
+        case tt.Aggregate(operator):
             return frozenset((operator,))
-        case Hole():
+        case tt.Hole():
             return None
         case _:
             assert_never(query)
 
 
-def free_names(query: Query, signatures: Signatures | None = None) -> Names:
+def free_names(query: tt.Query, signatures: Signatures | None = None) -> Names:
     """Return the names that a query takes from the scope before it."""
     match query:
-        case Call(selector, _, args):
+        case tt.Call(selector, _, args):
             names = [n for a in (*selector.attributes, *args) for n in value_names(a.value)]
             return frozenset(names) if names else _NOTHING
-        case Filter(inner, predicate):
+        case tt.Filter(inner, predicate):
             used = {*compared_names(predicate), *passed_names(predicate, signatures)}
             used -= outputs_of(inner, signatures) or _NOTHING
             return free_names(inner, signatures) | used
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             used = {n for a in passing for n in value_names(a.value)}
             used |= free_names(right, signatures)
             used -= outputs_of(left, signatures) or _NOTHING
             return free_names(left, signatures) | used
-        case Aggregate(_, _, inner):
+        case tt.Aggregate(_, _, inner):
             return free_names(inner, signatures)
-        case Hole():
+        case tt.Hole():
             return _NOTHING
         case _:
             assert_never(query)
@@ -331,7 +321,7 @@ def _simplify_resolved(found: Iterable[Resolved]) -> list[Resolved]:
     return [Resolved(c, tuple({n: o for key, _ in c for n, o in key[-1]}.items())) for c in clauses]
 
 
-def lasting_facts(query: Query, signatures: Signatures | None = None) -> set[frozenset[Key]]:
+def lasting_facts(query: tt.Query, signatures: Signatures | None = None) -> set[frozenset[Key]]:
     """Return the clauses that hold of every result, as far as their names still mean the same."""
     links, conditions = flatten(query, signatures)
     outputs = [outputs_of(link.query, signatures) for link in links]
@@ -370,7 +360,7 @@ def _order(
     return order
 
 
-def _function_name(call: Call) -> str:
+def _function_name(call: tt.Call) -> str:
     return f"@{call.selector.class_name}.{call.function}"
 
 
@@ -427,7 +417,7 @@ def _build(
     found: list[Resolved],
     order: list[int],
     signatures: Signatures | None,
-) -> Query:
+) -> tt.Query:
     place = {link: number for number, link in enumerate(order)}
     alone: dict[int, list[Clause]] = {}
     across: dict[int, list[Clause]] = {}
@@ -435,7 +425,7 @@ def _build(
         needed = {place[index] for index in resolved.links} or {0}
         (alone if len(needed) == 1 else across).setdefault(max(needed), []).append(resolved.clause)
     earlier: Names | None = _NOTHING
-    result: Query | None = None
+    result: tt.Query | None = None
     for number, index in enumerate(order):
         query, passing = links[index].query, links[index].passing
         if result is not None and not passing:
@@ -443,7 +433,7 @@ def _build(
         query = _filter_query(query, alone.get(number, ()))
         if links[index].passing:  # a join itself: the clauses have a place inside
             query, passing = settle(query, passing, signatures)
-        result = query if result is None else Join(result, query, sorted_args(passing))
+        result = query if result is None else tt.Join(result, query, sorted_args(passing))
         result = _filter_query(result, across.get(number, ()))
         names = outputs[index]
         earlier = None if earlier is None or names is None else earlier | names
@@ -452,42 +442,42 @@ def _build(
     return result
 
 
-def _filter_query(query: Query, conditions: Iterable[Clause]) -> Query:
+def _filter_query(query: tt.Query, conditions: Iterable[Clause]) -> tt.Query:
     conditions = tuple(conditions)
-    return Filter(query, conjunction(conditions), span=query.span) if conditions else query
+    return tt.Filter(query, conjunction(conditions), span=query.span) if conditions else query
 
 
 def _lift(
-    query: Query, earlier: Names | None, signatures: Signatures | None
-) -> tuple[Query, tuple[Arg, ...]]:
+    query: tt.Query, earlier: Names | None, signatures: Signatures | None
+) -> tuple[tt.Query, tuple[tt.Arg, ...]]:
     """Return the query without the arguments passed from links before it, and those arguments."""
     match query:
-        case Call(selector, function, args):
+        case tt.Call(selector, function, args):
             passed = tuple(
                 a
                 for a in args
-                if isinstance(a.value, VarRef) and (earlier is None or a.value.name in earlier)
+                if isinstance(a.value, tt.VarRef) and (earlier is None or a.value.name in earlier)
             )
             if not passed:
                 return query, ()
             kept_args = tuple(a for a in args if a not in passed)
-            return Call(selector, function, kept_args, span=query.span), passed
-        case Filter(inner, predicate):
+            return tt.Call(selector, function, kept_args, span=query.span), passed
+        case tt.Filter(inner, predicate):
             form, passed = _lift(inner, earlier, signatures)
-            return Filter(form, predicate, span=query.span), passed
-        case Aggregate(operator, field, inner):
+            return tt.Filter(form, predicate, span=query.span), passed
+        case tt.Aggregate(operator, field, inner):
             form, passed = _lift(inner, earlier, signatures)
             form = canonical_query(form, signatures) if passed else form
-            return Aggregate(operator, field, form, span=query.span), passed
-        case Join(left, right, passing):
+            return tt.Aggregate(operator, field, form, span=query.span), passed
+        case tt.Join(left, right, passing):
             first, passed = _lift(left, earlier, signatures)
             second, others = _lift(right, earlier, signatures)
-            form = Join(first, second, passing, span=query.span)
+            form = tt.Join(first, second, passing, span=query.span)
             passed = (*passed, *others)
             if all(_takers(form, a.name, signatures) == 1 for a in passed):
                 return form, passed
             return query, ()
-        case Hole():
+        case tt.Hole():
             return query, ()
         case _:
             assert_never(query)

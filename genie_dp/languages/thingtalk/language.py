@@ -10,18 +10,9 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import canonical, from_tokens, render, skim, tokens, traverse
 from genie_dp.languages.thingtalk import parser as texts
-from genie_dp.languages.thingtalk.ast import (
-    BooleanValue,
-    FalseP,
-    Lambda,
-    Policy,
-    Program,
-    TrueP,
-    Value,
-    VarRef,
-)
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.thingtalk.values import ATTRIBUTES
@@ -36,7 +27,7 @@ KINDS = frozenset(
 
 
 @lru_cache(maxsize=8192)  # a grammar is checked before it is compiled: each body is read twice
-def _body(text: str, holes: tuple[tuple[str, str], ...]) -> Lambda:
+def _body(text: str, holes: tuple[tuple[str, str], ...]) -> tt.Lambda:
     return texts.parse_fragment(text, dict(holes))
 
 
@@ -74,7 +65,7 @@ class ThingTalk:
         """Return the language in another style of the token form."""
         return ThingTalk(TokenStyle(types, keywords, canonical))
 
-    def parse(self, text: str, *, file: str = "<program>") -> Program | Policy:
+    def parse(self, text: str, *, file: str = "<program>") -> tt.Program | tt.Policy:
         """Return the program or policy of a text, or raise GenieError."""
         return texts.parse(text, file=file)
 
@@ -82,29 +73,31 @@ class ThingTalk:
         """Return all type mistakes of a program or of a piece of one."""
         return check(program, library)
 
-    def canonical(self, program: Program | Policy, library: Any = None) -> Program | Policy:
+    def canonical(
+        self, program: tt.Program | tt.Policy, library: Any = None
+    ) -> tt.Program | tt.Policy:
         """Return the one program that stands for all with this meaning (Genie, section 2.4)."""
         return canonical.canonical(program, library)
 
-    def tokens(self, program: Program | Policy, library: Any = None) -> str:
+    def tokens(self, program: tt.Program | tt.Policy, library: Any = None) -> str:
         """Return the token form; without a library only a style without types can be written."""
         return tokens.tokens(program, library, self.style)
 
     def from_tokens(
         self, text: str, library: Any = None, *, places: bool = False
-    ) -> Program | Policy:
+    ) -> tt.Program | tt.Policy:
         """Return the program of a token form; the library is needed for positional arguments."""
         return from_tokens.from_tokens(text, style=self.style, signatures=library, places=places)
 
-    def render(self, program: Program | Policy) -> str:
+    def render(self, program: tt.Program | tt.Policy) -> str:
         """Return the program as people write it."""
         return render.render(program)
 
-    def functions(self, program: Program | Policy) -> Counter[str]:
+    def functions(self, program: tt.Program | tt.Policy) -> Counter[str]:
         """Return how often each function is used, in program order."""
         return traverse.functions(program)
 
-    def anonymize(self, program: Program | Policy) -> Program | Policy:
+    def anonymize(self, program: tt.Program | tt.Policy) -> tt.Program | tt.Policy:
         """Return the program with its literal values replaced by placeholders."""
         return traverse.anonymize(program)
 
@@ -116,7 +109,7 @@ class ThingTalk:
 
     def fragment(
         self,
-        text: str | Lambda,
+        text: str | tt.Lambda,
         holes: Mapping[str, str],
         library: Any = None,
         *,
@@ -140,11 +133,11 @@ class ThingTalk:
         """Return the value of a row of a table; a child of a table stands where values do."""
         tree = self.body(text, {})
         node: Any = tree.body
-        if isinstance(node, TrueP | FalseP):
-            node = BooleanValue(isinstance(node, TrueP), span=node.span)
-        if tree.parameters or not isinstance(node, Value) or isinstance(node, VarRef):
+        if isinstance(node, tt.TrueP | tt.FalseP):
+            node = tt.BooleanValue(isinstance(node, tt.TrueP), span=node.span)
+        if tree.parameters or not isinstance(node, tt.Value) or isinstance(node, tt.VarRef):
             hint = "a category holds programs: NP := 'my mail' -> @com.gmail.inbox();"
-            if isinstance(node, VarRef):
+            if isinstance(node, tt.VarRef):
                 hint = f'text stands in quotes: "{node.name}"'
             problem = Problem("T029", f"expected a value, got {text!r}", node.span, hint)
             raise GenieError(problem)
@@ -152,7 +145,7 @@ class ThingTalk:
             raise GenieError(problems)
         return cast("base.Value", self._lifter(library).lift(node, {}))
 
-    def body(self, text: str, holes: Mapping[str, str]) -> Lambda:
+    def body(self, text: str, holes: Mapping[str, str]) -> tt.Lambda:
         """Return the tree of a template body."""
         return _body(text, tuple(holes.items()))
 

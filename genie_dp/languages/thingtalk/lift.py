@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
+from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
@@ -33,24 +34,6 @@ from genie_dp.languages.thingtalk.values import (
     source_state,
     stream_state,
 )
-from genie_dp.languages.types import (
-    ANY,
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    UNITS,
-    Array,
-    Basic,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    is_number,
-)
 
 SEVERAL = ""
 """The name of what is said of several outputs at once, as PredicateState has it."""
@@ -62,16 +45,16 @@ def said_of_both(outer: Signature, inner: Iterable[Signature]) -> tuple[str, ...
 
     SEVERAL is always among them: a guard does not see the parts of "posted by alice or liked".
 
-    >>> from genie_dp.languages.types import STRING
     >>> def query(name, *outputs):
     ...     return Signature("x", name, "query", outputs)
     >>> by, written = ("by #",), ("written by #", "by #")
-    >>> tweets = query("tweets", Parameter("sender", "out", STRING, phrases=by),
-    ...                Parameter("text", "out", STRING, phrases=("text",)))
-    >>> said_of_both(tweets, [query("news", Parameter("author", "out", STRING, phrases=written))])
+    >>> tweets = query("tweets", Parameter("sender", "out", ty.STRING, phrases=by),
+    ...                Parameter("text", "out", ty.STRING, phrases=("text",)))
+    >>> news = query("news", Parameter("author", "out", ty.STRING, phrases=written))
+    >>> said_of_both(tweets, [news])
     ('', 'sender')
     """
-    taken: dict[str, list[Type]] = {}
+    taken: dict[str, list[ty.Type]] = {}
     for parameter in (p for signature in inner for p in signature.outputs):
         for phrase in _phrases(parameter):
             taken.setdefault(phrase, []).append(_element(parameter.type))
@@ -93,15 +76,15 @@ def _phrases(parameter: Parameter) -> Iterator[str]:
         yield " ".join(_NO_MATTER.sub(" ", phrase).split())
 
 
-def _element(type_: Type) -> Type:
-    while isinstance(type_, Array):
+def _element(type_: ty.Type) -> ty.Type:
+    while isinstance(type_, ty.Array):
         type_ = type_.element
     return type_
 
 
-def _alike(one: Type, other: Type) -> bool:
+def _alike(one: ty.Type, other: ty.Type) -> bool:
     """Tell whether some value of one type is said as one of the other is."""
-    if isinstance(one, Enum) and isinstance(other, Enum):
+    if isinstance(one, ty.Enum) and isinstance(other, ty.Enum):
         return bool(set(one.values) & set(other.values))
     return str(one) == str(other)
 
@@ -118,7 +101,7 @@ class Lifter:
         """Keep the library and remember its answers."""
         self.library = library
         self._outputs: dict[tuple[str, ...], frozenset[str]] = {}
-        self._types: dict[str, Mapping[str, Type]] = {}
+        self._types: dict[str, Mapping[str, ty.Type]] = {}
         self._text_lists: tuple[str, ...] | None = None
         self._inner: dict[tuple[str, tuple[str, ...]], tuple[str, ...]] = {}
 
@@ -173,7 +156,7 @@ class Lifter:
             )
         return self._outputs[functions]
 
-    def output_types(self, function: str) -> Mapping[str, Type]:
+    def output_types(self, function: str) -> Mapping[str, ty.Type]:
         """Return the types of a function's outputs by name."""
         if function not in self._types:
             outputs = self.signature(function).outputs
@@ -212,7 +195,7 @@ class Lifter:
             for name in self.library.function_names(class_name)
             if (signature := self.library.function(class_name, name)) is not None
             for parameter in signature.outputs
-            if parameter.value_list and parameter.type == STRING
+            if parameter.value_list and parameter.type == ty.STRING
         }
 
     # -------------------------------------------------------------------------------- pieces
@@ -266,8 +249,8 @@ class Lifter:
             return None
         typed = self.type_parameter(function, output, node)
         parameter = self.signature(function).parameter(output)
-        type_ = STRING if parameter is None else parameter.type
-        is_numeric = is_number(type_)
+        type_ = ty.STRING if parameter is None else parameter.type
+        is_numeric = ty.is_number(type_)
         state = source_state(
             function,
             output,
@@ -278,8 +261,8 @@ class Lifter:
             query.state.is_join,
             parameter is not None and parameter.unique,
             is_numeric,
-            is_numeric or type_ in (DATE, TIME),
-            isinstance(type_, Enum),
+            is_numeric or type_ in (ty.DATE, ty.TIME),
+            isinstance(type_, ty.Enum),
             query.state.filters,
         )
         return SourceValue(query, typed, state, slots=query.slots)
@@ -352,7 +335,7 @@ class Lifter:
         text, gap, gap_text = self._call_text(call, signature, opened)
         state = query_state(
             signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable,
-            is_dated=any(p.type == DATE and "date" in p.name for p in signature.outputs),
+            is_dated=any(p.type == ty.DATE and "date" in p.name for p in signature.outputs),
         )  # fmt: skip
         slots = tuple(fills(self.library, call))
         return QueryValue(
@@ -474,28 +457,28 @@ class Lifter:
         return "" if parameter is None else passing_key(parameter)
 
 
-def _type_of(node: ast.Value) -> Type:
+def _type_of(node: ast.Value) -> ty.Type:
     match node:
         case ast.DateNow() | ast.DateEdge() | ast.DateOffset() | ast.DateValue():
-            return DATE
+            return ty.DATE
         case ast.MeasureValue(((_, unit), *_)):
-            return Measure(unit)
+            return ty.Measure(unit)
         case ast.EntityValue(_, kind):
-            return Entity(kind)
+            return ty.Entity(kind)
         case ast.EnumValue(name):
-            return Enum((name,))
+            return ty.Enum((name,))
         case _:
-            return _TYPES.get(type(node), ANY)
+            return _TYPES.get(type(node), ty.ANY)
 
 
-_TYPES: Mapping[type, Type] = {
-    ast.StringValue: STRING,
-    ast.NumberValue: NUMBER,
-    ast.BooleanValue: BOOLEAN,
-    ast.CurrencyValue: CURRENCY,
-    ast.TimeValue: TIME,
-    ast.LocationValue: LOCATION,
-    ast.ContextValue: LOCATION,
+_TYPES: Mapping[type, ty.Type] = {
+    ast.StringValue: ty.STRING,
+    ast.NumberValue: ty.NUMBER,
+    ast.BooleanValue: ty.BOOLEAN,
+    ast.CurrencyValue: ty.CURRENCY,
+    ast.TimeValue: ty.TIME,
+    ast.LocationValue: ty.LOCATION,
+    ast.ContextValue: ty.LOCATION,
 }
 
 
@@ -528,25 +511,24 @@ def passing_key(parameter: Parameter) -> str:
     alike across skills; numbers only by name. Pictures, links and ids are entities, so they never
     go into text.
 
-    >>> from genie_dp.languages.types import Entity
-    >>> passing_key(Parameter("link", "out", Entity("tt:url")))
+    >>> passing_key(Parameter("link", "out", ty.Entity("tt:url")))
     'Entity(tt:url)'
-    >>> passing_key(Parameter("title", "out", STRING, value_list="tt:news_headline"))
+    >>> passing_key(Parameter("title", "out", ty.STRING, value_list="tt:news_headline"))
     'String tt:news_headline'
     """
     match parameter.type:
-        case Enum() | Array():
+        case ty.Enum() | ty.Array():
             return ""
-        case Measure(unit):
-            return f"Measure({UNITS.get(unit, unit)})"
-        case Entity(kind):
+        case ty.Measure(unit):
+            return f"Measure({ty.UNITS.get(unit, unit)})"
+        case ty.Entity(kind):
             return f"Entity({kind})"
-        case Basic() as basic if basic == STRING:
+        case ty.Basic() as basic if basic == ty.STRING:
             return f"String {parameter.value_list or parameter.name}"
-        case Basic() as basic if basic == NUMBER:
+        case ty.Basic() as basic if basic == ty.NUMBER:
             return f"Number {parameter.value_list or parameter.name}"
-        case Basic() as basic:
-            return "" if basic == BOOLEAN else basic.name
+        case ty.Basic() as basic:
+            return "" if basic == ty.BOOLEAN else basic.name
 
 
 def gap_keys(parameter: Parameter, text_lists: tuple[str, ...]) -> Iterator[str]:
@@ -558,7 +540,7 @@ def gap_keys(parameter: Parameter, text_lists: tuple[str, ...]) -> Iterator[str]
     if not own:
         return
     keys = dict.fromkeys([own])
-    if parameter.type == STRING:
+    if parameter.type == ty.STRING:
         keys.update(dict.fromkeys(f"String {name}" for name in parameter.accepts))
         if parameter.value_list in FREE_TEXT and not parameter.accepts:
             keys.update(dict.fromkeys(f"String {name}" for name in text_lists))

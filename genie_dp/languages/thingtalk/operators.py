@@ -7,46 +7,9 @@ from decimal import Decimal
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages import types as ty
 from genie_dp.languages.library import Signatures
-from genie_dp.languages.thingtalk.ast import (
-    OPERATORS,
-    ArrayValue,
-    BooleanValue,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    EntityValue,
-    EnumValue,
-    EventValue,
-    LocationValue,
-    MeasureValue,
-    NumberValue,
-    SlotValue,
-    StringValue,
-    TimeValue,
-    Undefined,
-    Value,
-    VarRef,
-)
-from genie_dp.languages.types import (
-    ANY,
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    NUMBER,
-    STRING,
-    TIME,
-    UNITS,
-    Array,
-    Basic,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-)
+from genie_dp.languages.thingtalk import ast as tt
 
 _DAY = Decimal(86_400_000)
 # unit -> how many of the base unit of types.UNITS; month and year as in ThingTalk 1.x.
@@ -82,58 +45,58 @@ class Moment:
     """
 
     now: datetime
-    context: Mapping[tuple[str, ...], Value] = field(default_factory=dict)
-    slots: Mapping[str, Value] = field(default_factory=dict)
+    context: Mapping[tuple[str, ...], tt.Value] = field(default_factory=dict)
+    slots: Mapping[str, tt.Value] = field(default_factory=dict)
 
 
-def evaluate(value: Value, scope: Mapping[str, Value], moment: Moment) -> Value:
+def evaluate(value: tt.Value, scope: Mapping[str, tt.Value], moment: Moment) -> tt.Value:
     """Return the constant that a value stands for.
 
     Raises:
         GenieError: C003 for a name that is not in scope, C005 for a value that nobody gave.
 
     >>> moment = Moment(datetime(2026, 11, 20, 9, 30))
-    >>> evaluate(DateEdge("start_of", "week"), {}, moment)
+    >>> evaluate(tt.DateEdge("start_of", "week"), {}, moment)
     DateValue(iso='2026-11-16T00:00:00')
     """
     match value:
-        case VarRef(name):
+        case tt.VarRef(name):
             return lookup(name, scope, value)
-        case EventValue():
+        case tt.EventValue():
             return lookup("$event", scope, value)
-        case SlotValue(token, unit):
+        case tt.SlotValue(token, unit):
             slot_value = _require(moment.slots.get(token), f"the placeholder {token}", value)
             return attach_unit(slot_value, unit) if unit else slot_value
-        case ContextValue(path):
+        case tt.ContextValue(path):
             return _require(moment.context.get(path), f"${'.'.join(('context', *path))}", value)
-        case Undefined():
+        case tt.Undefined():
             return _require(None, "$?", value)
-        case DateNow():
+        case tt.DateNow():
             return _date(moment.now)
-        case DateEdge(edge, unit):
+        case tt.DateEdge(edge, unit):
             return _date(_edge_of(moment.now, edge, unit, value))
-        case DateOffset(base, sign, duration):
+        case tt.DateOffset(base, sign, duration):
             start = as_date(evaluate(base, scope, moment))
             length = as_duration(evaluate(duration, scope, moment))
             return _date(_move(start, length if sign == "+" else -length, value))
-        case ArrayValue(items):
-            return ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
+        case tt.ArrayValue(items):
+            return tt.ArrayValue(tuple(evaluate(item, scope, moment) for item in items))
         case _:
             return value
 
 
-def attach_unit(value: Value, unit: str) -> Value:
+def attach_unit(value: tt.Value, unit: str) -> tt.Value:
     """Return as many of a unit as a number says; what is no number as it is.
 
-    >>> attach_unit(NumberValue(Decimal(20)), "F")
+    >>> attach_unit(tt.NumberValue(Decimal(20)), "F")
     MeasureValue(parts=((Decimal('20'), 'F'),))
     """
-    if not isinstance(value, NumberValue):
+    if not isinstance(value, tt.NumberValue):
         return value
-    return MeasureValue(((value.value, unit),), span=value.span)
+    return tt.MeasureValue(((value.value, unit),), span=value.span)
 
 
-def lookup(name: str, scope: Mapping[str, Value], node: Any = None) -> Value:
+def lookup(name: str, scope: Mapping[str, tt.Value], node: Any = None) -> tt.Value:
     """Return the value of a name in scope, or raise GenieError C003."""
     if name not in scope:
         names = ", ".join(sorted(scope)) or "none"
@@ -143,7 +106,7 @@ def lookup(name: str, scope: Mapping[str, Value], node: Any = None) -> Value:
     return scope[name]
 
 
-def _require(value: Value | None, what: str, node: Value) -> Value:
+def _require(value: tt.Value | None, what: str, node: tt.Value) -> tt.Value:
     if value is None:
         hint = "fill it in before the program is simulated"
         raise GenieError(Problem("C005", f"expected a value for {what}", node.span, hint))
@@ -153,32 +116,32 @@ def _require(value: Value | None, what: str, node: Value) -> Value:
 # ------------------------------------------------------------------------------------ dates
 
 
-def _date(moment: datetime) -> DateValue:
-    return DateValue(moment.isoformat())
+def _date(moment: datetime) -> tt.DateValue:
+    return tt.DateValue(moment.isoformat())
 
 
-def _move(start: datetime, length: timedelta, node: Value) -> datetime:
+def _move(start: datetime, length: timedelta, node: tt.Value) -> datetime:
     try:
         return start + length
     except OverflowError:
         raise _beyond(node) from None
 
 
-def _beyond(node: Value) -> GenieError:
+def _beyond(node: tt.Value) -> GenieError:
     message = "expected a time of the years 1 to 9999, got one beyond"
     return GenieError(Problem("C004", message, node.span, "shorten the duration"))
 
 
-def as_date(value: Value) -> datetime:
+def as_date(value: tt.Value) -> datetime:
     """Return the point in time of a date, without a zone: UTC.
 
     Raises:
         GenieError: C004 for what is no date, or one that no calendar has.
 
-    >>> as_date(DateValue("2026-11-20T10:00:00+01:00"))
+    >>> as_date(tt.DateValue("2026-11-20T10:00:00+01:00"))
     datetime.datetime(2026, 11, 20, 9, 0)
     """
-    if not isinstance(value, DateValue):
+    if not isinstance(value, tt.DateValue):
         raise _incomparable("a date", value)
     try:
         return utc(datetime.fromisoformat(value.iso))
@@ -195,10 +158,10 @@ def utc(moment: datetime) -> datetime:
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 
-def as_duration(value: Value) -> timedelta:
+def as_duration(value: tt.Value) -> timedelta:
     """Return a measure of time as a time span.
 
-    >>> as_duration(MeasureValue(((Decimal(1), "h"), (Decimal(30), "min"))))
+    >>> as_duration(tt.MeasureValue(((Decimal(1), "h"), (Decimal(30), "min"))))
     datetime.timedelta(seconds=5400)
     """
     kind, amount = comparable(value)
@@ -232,7 +195,7 @@ def _midnight(moment: datetime) -> datetime:
     return moment.replace(hour=0, minute=0, second=0, microsecond=0)
 
 
-def _edge_of(now: datetime, edge: str, unit: str, node: Value) -> datetime:
+def _edge_of(now: datetime, edge: str, unit: str, node: tt.Value) -> datetime:
     """Return where the unit around `now` starts, or where the next one does."""
     if unit not in _STARTS:
         hint = f"units of time: {', '.join(_STARTS)}"
@@ -244,81 +207,83 @@ def _edge_of(now: datetime, edge: str, unit: str, node: Value) -> datetime:
 # -------------------------------------------------------------------------------- comparing
 
 
-def comparable(value: Value) -> tuple[str, Any]:
+def comparable(value: tt.Value) -> tuple[str, Any]:
     """Return a constant as (kind, value): values of one kind can be compared.
 
-    >>> comparable(MeasureValue(((Decimal(6), "ft"), (Decimal(3), "in"))))
+    >>> comparable(tt.MeasureValue(((Decimal(6), "ft"), (Decimal(3), "in"))))
     ('m', Decimal('1.9050'))
     """
     match value:
-        case StringValue() | NumberValue() | BooleanValue() | EnumValue():
+        case tt.StringValue() | tt.NumberValue() | tt.BooleanValue() | tt.EnumValue():
             return _plain(value)
-        case MeasureValue(parts):
-            return UNITS.get(parts[0][1], parts[0][1]), _in_base_unit(parts)
-        case CurrencyValue(amount, code):
+        case tt.MeasureValue(parts):
+            return ty.UNITS.get(parts[0][1], parts[0][1]), _in_base_unit(parts)
+        case tt.CurrencyValue(amount, code):
             return code, amount
-        case DateValue():
+        case tt.DateValue():
             return "date", as_date(value)
-        case TimeValue(hour, minute, second):
+        case tt.TimeValue(hour, minute, second):
             return "time", (hour, minute, second)
-        case LocationValue(None) | LocationValue(_, None):
+        case tt.LocationValue(None) | tt.LocationValue(_, None):
             raise _incomparable("a place that is looked up", value)
-        case LocationValue(latitude, longitude):
+        case tt.LocationValue(latitude, longitude):
             return "location", (latitude, longitude)
-        case EntityValue():
+        case tt.EntityValue():
             return "entity", value
-        case ArrayValue(items):
+        case tt.ArrayValue(items):
             return "array", items
         case (
-            VarRef() | EventValue() | SlotValue() | ContextValue() | Undefined()
-            | DateNow() | DateEdge() | DateOffset()
+            tt.VarRef() | tt.EventValue() | tt.SlotValue() | tt.ContextValue() | tt.Undefined()
+            | tt.DateNow() | tt.DateEdge() | tt.DateOffset()
         ):  # fmt: skip
             raise _incomparable("a constant", value)
         case _:
             assert_never(value)
 
 
-def as_time(value: Value) -> TimeValue | None:
+def as_time(value: tt.Value) -> tt.TimeValue | None:
     """Return the time of day of a time or a date, None for other values.
 
-    >>> as_time(DateValue("2026-11-20T10:30:00+01:00"))
+    >>> as_time(tt.DateValue("2026-11-20T10:30:00+01:00"))
     TimeValue(hour=9, minute=30, second=0)
     """
     match value:
-        case TimeValue():
+        case tt.TimeValue():
             return value
-        case DateValue():
+        case tt.DateValue():
             moment = as_date(value)
-            return TimeValue(moment.hour, moment.minute, moment.second, span=value.span)
+            return tt.TimeValue(moment.hour, moment.minute, moment.second, span=value.span)
         case _:
             return None
 
 
-def _alike(left: Value, right: Value) -> tuple[Value, Value]:
+def _alike(left: tt.Value, right: tt.Value) -> tuple[tt.Value, tt.Value]:
     """Return both, with the one in place of the other's type that the type checker lets stand so.
 
     A date stands for its time of day, a number for an amount of the other's money.
     """
     match left, right:
-        case (TimeValue(), DateValue()) | (DateValue(), TimeValue()):
+        case (tt.TimeValue(), tt.DateValue()) | (tt.DateValue(), tt.TimeValue()):
             return as_time(left) or left, as_time(right) or right
-        case CurrencyValue(_, code), NumberValue(amount):
-            return left, CurrencyValue(amount, code, span=right.span)
-        case NumberValue(amount), CurrencyValue(_, code):
-            return CurrencyValue(amount, code, span=left.span), right
+        case tt.CurrencyValue(_, code), tt.NumberValue(amount):
+            return left, tt.CurrencyValue(amount, code, span=right.span)
+        case tt.NumberValue(amount), tt.CurrencyValue(_, code):
+            return tt.CurrencyValue(amount, code, span=left.span), right
         case _:
             return left, right
 
 
-def _plain(value: StringValue | NumberValue | BooleanValue | EnumValue) -> tuple[str, Any]:
+def _plain(
+    value: tt.StringValue | tt.NumberValue | tt.BooleanValue | tt.EnumValue,
+) -> tuple[str, Any]:
     match value:
-        case StringValue(text):
+        case tt.StringValue(text):
             return "text", text
-        case NumberValue(number):
+        case tt.NumberValue(number):
             return "number", number
-        case BooleanValue(truth):
+        case tt.BooleanValue(truth):
             return "boolean", truth
-        case EnumValue(name):
+        case tt.EnumValue(name):
             return "enum", name
         case _:
             assert_never(value)
@@ -330,21 +295,23 @@ def _in_base_unit(parts: tuple[tuple[Decimal, str], ...]) -> Decimal:
     return first + sum(n * FACTORS.get(u, Decimal(1)) for n, u in parts[1:])
 
 
-def _incomparable(expected: str, value: Value) -> GenieError:
+def _incomparable(expected: str, value: tt.Value) -> GenieError:
     message = f"expected {expected}, got {value}"
     hint = "check the program and the tables first: their types do not agree"
     return GenieError(Problem("C004", message, value.span, hint))
 
 
-def equal(left: Value, right: Value) -> bool:
+def equal(left: tt.Value, right: tt.Value) -> bool:
     """Tell whether two constants are the same.
 
     Entities are by identifier, or by name where one is not looked up yet; so is text that is
     compared with an entity. Places are by degrees, or by name likewise.
 
-    >>> alice = EntityValue("a17", "tt:contact", "Alice")
-    >>> equal(alice, StringValue("alice")), equal(alice, EntityValue("a18", "tt:contact", "Alice"))
-    (True, False)
+    >>> alice = tt.EntityValue("a17", "tt:contact", "Alice")
+    >>> equal(alice, tt.StringValue("alice"))
+    True
+    >>> equal(alice, tt.EntityValue("a18", "tt:contact", "Alice"))
+    False
     """
     left, right = _alike(left, right)
     names = _names_of_places(left, right)
@@ -364,49 +331,49 @@ def equal(left: Value, right: Value) -> bool:
     return bool(ours == theirs)
 
 
-def _names_of_places(left: Value, right: Value) -> tuple[str, str] | None:
+def _names_of_places(left: tt.Value, right: tt.Value) -> tuple[str, str] | None:
     """Return the names of two places of which one at least is known by nothing else."""
     match left, right:
-        case LocationValue(here, _, str(ours)), LocationValue(there, _, str(theirs)):
+        case tt.LocationValue(here, _, str(ours)), tt.LocationValue(there, _, str(theirs)):
             return (ours, theirs) if here is None or there is None else None
         case _:
             return None
 
 
-def _text(value: Value) -> str:
+def _text(value: tt.Value) -> str:
     match value:
-        case StringValue(text):
+        case tt.StringValue(text):
             return text
-        case EntityValue(identifier, _, display):
+        case tt.EntityValue(identifier, _, display):
             return display if display is not None else identifier or ""
         case _:
             raise _incomparable("text", value)
 
 
-def _items(value: Value) -> tuple[Value, ...]:
-    if not isinstance(value, ArrayValue):
+def _items(value: tt.Value) -> tuple[tt.Value, ...]:
+    if not isinstance(value, tt.ArrayValue):
         raise _incomparable("an array", value)
     return value.items
 
 
-_ORDERED = frozenset(("text", "number", "date", "time")) | frozenset(UNITS.values())
+_ORDERED = frozenset(("text", "number", "date", "time")) | frozenset(ty.UNITS.values())
 
 
-def _order(left: Value, right: Value) -> int:
+def _order(left: tt.Value, right: tt.Value) -> int:
     left, right = _alike(left, right)
     (kind, ours), (their_kind, theirs) = comparable(left), comparable(right)
     if {kind, their_kind} == {"entity", "text"}:
-        return _order(StringValue(_text(left)), StringValue(_text(right)))
-    if kind != their_kind or (kind not in _ORDERED and not isinstance(left, CurrencyValue)):
+        return _order(tt.StringValue(_text(left)), tt.StringValue(_text(right)))
+    if kind != their_kind or (kind not in _ORDERED and not isinstance(left, tt.CurrencyValue)):
         raise _incomparable(f"a value that {kind} is less or more than", right)
     return int(ours > theirs) - int(ours < theirs)
 
 
-def _fold(value: Value) -> str:
+def _fold(value: tt.Value) -> str:
     return _text(value).casefold()
 
 
-_TESTS: dict[str, Callable[[Value, Value], bool]] = {
+_TESTS: dict[str, Callable[[tt.Value, tt.Value], bool]] = {
     "==": equal,
     ">=": lambda a, b: _order(a, b) >= 0,
     "<=": lambda a, b: _order(a, b) <= 0,
@@ -423,24 +390,26 @@ _TESTS: dict[str, Callable[[Value, Value], bool]] = {
 }
 
 
-def compare(left: Value, operator: str, right: Value) -> bool:
+def compare(left: tt.Value, operator: str, right: tt.Value) -> bool:
     """Tell whether a comparison of two constants holds; operators as in ast.OPERATORS.
 
     Text is contained, begins and ends without regard to case; measures and dates are compared
     across units and zones. A date is compared with a time as its time of day, a number with an
     amount of money as one of that currency, the name of an entity with text.
 
-    >>> kilometre, metres = (MeasureValue(((Decimal(n), u),)) for n, u in ((1, "km"), (999, "m")))
-    >>> compare(kilometre, ">", metres), compare(StringValue("Hello"), "=~", StringValue("ELL"))
-    (True, True)
+    >>> kilometre, metres = (tt.MeasureValue(((Decimal(n), u),)) for n, u in ((1, "km"), (9, "m")))
+    >>> compare(kilometre, ">", metres)
+    True
+    >>> compare(tt.StringValue("Hello"), "=~", tt.StringValue("ELL"))
+    True
     """
     return _TESTS[operator](left, right)
 
 
-CONTACT = Entity("tt:contact")
+CONTACT = ty.Entity("tt:contact")
 
 # No library declares attributes of devices: these are those of ThingTalk 1.x.
-ATTRIBUTES: Mapping[str, Type] = {"all": BOOLEAN, "id": STRING, "name": STRING}
+ATTRIBUTES: Mapping[str, ty.Type] = {"all": ty.BOOLEAN, "id": ty.STRING, "name": ty.STRING}
 
 _NAMES = frozenset({"tt:username", "tt:contact_name"})
 _CONVERSIONS: dict[str, frozenset[str]] = {
@@ -450,16 +419,16 @@ _CONVERSIONS: dict[str, frozenset[str]] = {
     "tt:contact": _NAMES,
     "tt:url": frozenset({"tt:picture"}),
 }
-_BASIC_CONVERSIONS = frozenset({(DATE, TIME), (NUMBER, CURRENCY)})
+_BASIC_CONVERSIONS = frozenset({(ty.DATE, ty.TIME), (ty.NUMBER, ty.CURRENCY)})
 # What is compared with a date: a time with its time of day.
-_BASIC_COMPARISONS = frozenset({(TIME, DATE)})
-_ORDERED_BASICS = frozenset({STRING, NUMBER, DATE, TIME, CURRENCY})
+_BASIC_COMPARISONS = frozenset({(ty.TIME, ty.DATE)})
+_ORDERED_BASICS = frozenset({ty.STRING, ty.NUMBER, ty.DATE, ty.TIME, ty.CURRENCY})
 _TEXT_OPERATORS = frozenset({"=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of"})
 
 
 def is_assignable(
-    source: Type,
-    target: Type,
+    source: ty.Type,
+    target: ty.Type,
     signatures: Signatures,
     *,
     lenient: bool = False,
@@ -470,24 +439,24 @@ def is_assignable(
     `lenient` lets text stand for an entity, as in call arguments and filters; `is_compared` lets a
     time stand for a date, as on the right side of a comparison.
     """
-    if source == target or ANY in (source, target):
+    if source == target or ty.ANY in (source, target):
         return True
     match target:
-        case Basic():
-            if isinstance(source, Entity):
-                return target == STRING
+        case ty.Basic():
+            if isinstance(source, ty.Entity):
+                return target == ty.STRING
             pair = (source, target)
             return pair in _BASIC_CONVERSIONS or (is_compared and pair in _BASIC_COMPARISONS)
-        case Measure(unit):
-            return isinstance(source, Measure) and same_base(source.unit, unit)
-        case Enum():
-            return isinstance(source, Enum) and not enum_extras(source, target)
-        case Entity(kind):
-            if isinstance(source, Entity):
+        case ty.Measure(unit):
+            return isinstance(source, ty.Measure) and same_base(source.unit, unit)
+        case ty.Enum():
+            return isinstance(source, ty.Enum) and not enum_extras(source, target)
+        case ty.Entity(kind):
+            if isinstance(source, ty.Entity):
                 return is_entity_assignable(source.kind, kind, signatures)
-            return lenient and source == STRING
-        case Array(element):
-            return isinstance(source, Array) and is_assignable(
+            return lenient and source == ty.STRING
+        case ty.Array(element):
+            return isinstance(source, ty.Array) and is_assignable(
                 source.element, element, signatures, lenient=lenient, is_compared=is_compared
             )
         case _:
@@ -499,10 +468,10 @@ def is_entity_assignable(kind: str, other: str, signatures: Signatures) -> bool:
     return signatures.is_entity_subtype(kind, other) or kind in _CONVERSIONS.get(other, ())
 
 
-def enum_extras(source: Enum, target: Enum) -> tuple[str, ...]:
+def enum_extras(source: ty.Enum, target: ty.Enum) -> tuple[str, ...]:
     """Return the names that `target` does not list; an empty list, or `*` in it, takes any.
 
-    >>> enum_extras(Enum(("on", "dim")), Enum(("on", "off")))
+    >>> enum_extras(ty.Enum(("on", "dim")), ty.Enum(("on", "off")))
     ('dim',)
     """
     if not target.values or "*" in target.values:
@@ -516,53 +485,53 @@ def same_base(unit: str, other: str) -> bool:
     >>> same_base("ft", "km"), same_base("ft", "kg")
     (True, False)
     """
-    return UNITS.get(unit, unit) == UNITS.get(other, other)
+    return ty.UNITS.get(unit, unit) == ty.UNITS.get(other, other)
 
 
-def is_numeric(type_: Type) -> bool:
+def is_numeric(type_: ty.Type) -> bool:
     """Tell whether values of the type can be summed.
 
-    >>> is_numeric(Measure("byte")), is_numeric(STRING)
+    >>> is_numeric(ty.Measure("byte")), is_numeric(ty.STRING)
     (True, False)
     """
-    return type_ in (NUMBER, CURRENCY, ANY) or isinstance(type_, Measure)
+    return type_ in (ty.NUMBER, ty.CURRENCY, ty.ANY) or isinstance(type_, ty.Measure)
 
 
-def is_ordered(type_: Type) -> bool:
+def is_ordered(type_: ty.Type) -> bool:
     """Tell whether values of the type can be compared with < and >.
 
-    >>> is_ordered(DATE), is_ordered(Entity("tt:url"))
+    >>> is_ordered(ty.DATE), is_ordered(ty.Entity("tt:url"))
     (True, False)
     """
-    return type_ in _ORDERED_BASICS or isinstance(type_, Measure)
+    return type_ in _ORDERED_BASICS or isinstance(type_, ty.Measure)
 
 
-def operand_type(operator: str, left: Type) -> Type | None:
+def operand_type(operator: str, left: ty.Type) -> ty.Type | None:
     """Return the type wanted on the right of an operator, or None where it has no overload.
 
-    >>> str(operand_type("contains", Array(STRING)))
+    >>> str(operand_type("contains", ty.Array(ty.STRING)))
     'String'
-    >>> operand_type("=~", TIME) is None
+    >>> operand_type("=~", ty.TIME) is None
     True
     """
-    if operator not in OPERATORS:
+    if operator not in tt.OPERATORS:
         return None
-    if left == ANY:
-        return ANY
+    if left == ty.ANY:
+        return ty.ANY
     match operator:
         case "==":
             return left
         case "contains":
-            return left.element if isinstance(left, Array) else None
+            return left.element if isinstance(left, ty.Array) else None
         case "in_array":
-            return Array(left)
+            return ty.Array(left)
         case _ if operator in _TEXT_OPERATORS:
-            return STRING if left == STRING or isinstance(left, Entity) else None
+            return ty.STRING if left == ty.STRING or isinstance(left, ty.Entity) else None
         case _:
             return left if is_ordered(left) else None
 
 
-def is_identifier(name: str, left: Type, operator: str) -> bool:
+def is_identifier(name: str, left: ty.Type, operator: str) -> bool:
     """Tell whether a comparison is with what identifies a result, which no text is.
 
     Elsewhere text may stand for an entity: people know it by its name.
@@ -570,13 +539,13 @@ def is_identifier(name: str, left: Type, operator: str) -> bool:
     >>> is_identifier("id", CONTACT, "=="), is_identifier("id", CONTACT, "=~")
     (True, False)
     """
-    return name == "id" and isinstance(left, Entity) and operator in ("==", "in_array")
+    return name == "id" and isinstance(left, ty.Entity) and operator in ("==", "in_array")
 
 
-def operators_of(left: Type) -> tuple[str, ...]:
+def operators_of(left: ty.Type) -> tuple[str, ...]:
     """Return the operators that take a value of the type on their left.
 
-    >>> operators_of(Basic("Location"))
+    >>> operators_of(ty.Basic("Location"))
     ('==', 'in_array')
     """
-    return tuple(o for o in OPERATORS if operand_type(o, left) is not None)
+    return tuple(o for o in tt.OPERATORS if operand_type(o, left) is not None)

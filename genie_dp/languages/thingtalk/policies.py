@@ -13,38 +13,7 @@ from typing import assert_never
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Signatures
-from genie_dp.languages.thingtalk.ast import (
-    Action,
-    Aggregate,
-    And,
-    Atom,
-    AtTimer,
-    Call,
-    Edge,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Hole,
-    Join,
-    Monitor,
-    Not,
-    Notify,
-    Or,
-    Policy,
-    PolicyFunction,
-    Predicate,
-    Program,
-    Query,
-    Rule,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    Timer,
-    TrueP,
-    Undefined,
-    Value,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
 from genie_dp.languages.thingtalk.predicates import (
     canonical_predicate,
@@ -63,8 +32,13 @@ class _Undecided(Exception):
 
 
 def allowed(
-    policy: Policy, source: Value, program: Program, signatures: Signatures, *, moment: Moment
-) -> Program | None:
+    policy: tt.Policy,
+    source: tt.Value,
+    program: tt.Program,
+    signatures: Signatures,
+    *,
+    moment: Moment,
+) -> tt.Program | None:
     """Return the program as far as a policy lets a person run it, None if it does not at all.
 
     Args:
@@ -99,12 +73,12 @@ def allowed(
         restricted_rule = _restrict_rule(rule, policy, signatures, moment)
     except _Undecided:
         return None
-    return None if restricted_rule is None else Program((restricted_rule,), span=program.span)
+    return None if restricted_rule is None else tt.Program((restricted_rule,), span=program.span)
 
 
 def _restrict_rule(
-    rule: Rule, policy: Policy, signatures: Signatures, moment: Moment
-) -> Rule | None:
+    rule: tt.Rule, policy: tt.Policy, signatures: Signatures, moment: Moment
+) -> tt.Rule | None:
     # Those inside of conditions, too: what they tell of their results is told by what remains.
     calls = [f for part in (rule.stream, rule.query) if part for f in functions_used(part)]
     if len(calls) > 1 or not _speaks_of(policy.action, rule.action):
@@ -115,8 +89,8 @@ def _restrict_rule(
         return None if needs_query else _action_alone(rule, policy, moment)
     call = calls[0]
     if (
-        not isinstance(call, Call)
-        or not isinstance(policy.query, PolicyFunction)
+        not isinstance(call, tt.Call)
+        or not isinstance(policy.query, tt.PolicyFunction)
         or not _names(policy.query, call)
     ):
         return None
@@ -124,29 +98,29 @@ def _restrict_rule(
     outputs = frozenset(p.name for p in signature.outputs) if signature else frozenset()
     condition = _specialize(policy.query.predicate, _inputs(call), outputs, moment)
     rule = _filtered_at_call(rule, condition)
-    if not isinstance(policy.action, PolicyFunction) or not isinstance(rule.action, Call):
+    if not isinstance(policy.action, tt.PolicyFunction) or not isinstance(rule.action, tt.Call):
         return rule
     inputs = _inputs(rule.action)
     return _filter_rule(rule, _specialize(policy.action.predicate, inputs, frozenset(), moment))
 
 
-def _action_alone(rule: Rule, policy: Policy, moment: Moment) -> Rule | None:
-    if not isinstance(policy.action, PolicyFunction) or not isinstance(rule.action, Call):
+def _action_alone(rule: tt.Rule, policy: tt.Policy, moment: Moment) -> tt.Rule | None:
+    if not isinstance(policy.action, tt.PolicyFunction) or not isinstance(rule.action, tt.Call):
         return None
     return rule if _decide(policy.action.predicate, _inputs(rule.action), moment) else None
 
 
-def _speaks_of(function: PolicyFunction | Hole | None, action: Action) -> bool:
-    if isinstance(action, Notify):
+def _speaks_of(function: tt.PolicyFunction | tt.Hole | None, action: tt.Action) -> bool:
+    if isinstance(action, tt.Notify):
         return function is None
     return (
-        isinstance(action, Call)
-        and isinstance(function, PolicyFunction)
+        isinstance(action, tt.Call)
+        and isinstance(function, tt.PolicyFunction)
         and _names(function, action)
     )
 
 
-def _names(function: PolicyFunction, call: Call) -> bool:
+def _names(function: tt.PolicyFunction, call: tt.Call) -> bool:
     """Tell whether a policy's function, `@c.*` or `*` is that of a call."""
     if function.class_name is None:
         return True
@@ -154,45 +128,45 @@ def _names(function: PolicyFunction, call: Call) -> bool:
     return same_class and function.function in (None, call.function)
 
 
-def _is_any(function: PolicyFunction | Hole) -> bool:
-    return isinstance(function, PolicyFunction) and function.class_name is None
+def _is_any(function: tt.PolicyFunction | tt.Hole) -> bool:
+    return isinstance(function, tt.PolicyFunction) and function.class_name is None
 
 
-def _inputs(call: Call) -> dict[str, Value]:
-    return {a.name: a.value for a in call.args if not isinstance(a.value, Undefined)}
+def _inputs(call: tt.Call) -> dict[str, tt.Value]:
+    return {a.name: a.value for a in call.args if not isinstance(a.value, tt.Undefined)}
 
 
 # ------------------------------------------------------------------------------- conditions
 
 
-def _decide(predicate: Predicate, inputs: Mapping[str, Value], moment: Moment) -> bool:
+def _decide(predicate: tt.Predicate, inputs: Mapping[str, tt.Value], moment: Moment) -> bool:
     """Return the truth of a condition on constants."""
     condition = _specialize(predicate, inputs, frozenset(), moment)
-    if isinstance(condition, TrueP | FalseP):
-        return isinstance(condition, TrueP)
+    if isinstance(condition, tt.TrueP | tt.FalseP):
+        return isinstance(condition, tt.TrueP)
     raise _Undecided
 
 
 def _specialize(
-    predicate: Predicate, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
-) -> Predicate:
+    predicate: tt.Predicate, inputs: Mapping[str, tt.Value], outputs: frozenset[str], moment: Moment
+) -> tt.Predicate:
     """Return a condition on outputs only: inputs are replaced by what they are given."""
 
-    def visit(node: Predicate) -> Predicate:
+    def visit(node: tt.Predicate) -> tt.Predicate:
         match node:
-            case Atom():
+            case tt.Atom():
                 return _atom(node, inputs, outputs, moment)
-            case And(operands):
-                return And(tuple(map(visit, operands)), span=node.span)
-            case Or(operands):
-                return Or(tuple(map(visit, operands)), span=node.span)
-            case Not(operand):
-                return Not(visit(operand), span=node.span)
-            case GetPredicate():
+            case tt.And(operands):
+                return tt.And(tuple(map(visit, operands)), span=node.span)
+            case tt.Or(operands):
+                return tt.Or(tuple(map(visit, operands)), span=node.span)
+            case tt.Not(operand):
+                return tt.Not(visit(operand), span=node.span)
+            case tt.GetPredicate():
                 if not outputs.issuperset(passed_names(node)):
                     raise _Undecided
                 return node
-            case TrueP() | FalseP():
+            case tt.TrueP() | tt.FalseP():
                 return node
             case _:
                 assert_never(node)
@@ -202,17 +176,17 @@ def _specialize(
 
 
 def _atom(
-    atom: Atom, inputs: Mapping[str, Value], outputs: frozenset[str], moment: Moment
-) -> Predicate:
-    left = _resolve_input(VarRef(atom.name, span=atom.span), inputs, outputs)
+    atom: tt.Atom, inputs: Mapping[str, tt.Value], outputs: frozenset[str], moment: Moment
+) -> tt.Predicate:
+    left = _resolve_input(tt.VarRef(atom.name, span=atom.span), inputs, outputs)
     right = _resolve_input(atom.value, inputs, outputs)
-    if isinstance(left, VarRef):
-        return Atom(left.name, atom.operator, right, span=atom.span)
-    if isinstance(right, VarRef):
-        return Atom(right.name, _FLIPPED[atom.operator], left, span=atom.span)
+    if isinstance(left, tt.VarRef):
+        return tt.Atom(left.name, atom.operator, right, span=atom.span)
+    if isinstance(right, tt.VarRef):
+        return tt.Atom(right.name, _FLIPPED[atom.operator], left, span=atom.span)
     try:
         left, right = evaluate(left, {}, moment), evaluate(right, {}, moment)
-        return TrueP() if compare(left, atom.operator, right) else FalseP()
+        return tt.TrueP() if compare(left, atom.operator, right) else tt.FalseP()
     except GenieError as error:  # an event, a placeholder, money of another country
         if any(problem.code not in _UNKNOWN for problem in error.problems):
             raise
@@ -227,9 +201,11 @@ _FLIPPED = {
 }  # fmt: skip
 
 
-def _resolve_input(value: Value, inputs: Mapping[str, Value], outputs: frozenset[str]) -> Value:
+def _resolve_input(
+    value: tt.Value, inputs: Mapping[str, tt.Value], outputs: frozenset[str]
+) -> tt.Value:
     """Return what an input is given; other values and outputs as they are."""
-    if isinstance(value, VarRef) and value.name in inputs:
+    if isinstance(value, tt.VarRef) and value.name in inputs:
         return inputs[value.name]
     if not outputs.issuperset(value_names(value)):
         raise _Undecided
@@ -239,55 +215,55 @@ def _resolve_input(value: Value, inputs: Mapping[str, Value], outputs: frozenset
 # ------------------------------------------------------------------------- putting it in
 
 
-def _filtered_at_call(rule: Rule, condition: Predicate) -> Rule:
+def _filtered_at_call(rule: tt.Rule, condition: tt.Predicate) -> tt.Rule:
     """Return the rule with a filter right on the one call that it gets results from."""
-    if isinstance(condition, TrueP):
+    if isinstance(condition, tt.TrueP):
         return rule
     query = None if rule.query is None else _filtered_query(rule.query, condition)
     stream = None if rule.stream is None else _filtered_stream(rule.stream, condition)
-    return Rule(stream, query, rule.action, span=rule.span)
+    return tt.Rule(stream, query, rule.action, span=rule.span)
 
 
-def _filtered_query(query: Query, condition: Predicate) -> Query:
+def _filtered_query(query: tt.Query, condition: tt.Predicate) -> tt.Query:
     match query:
-        case Call():
-            return Filter(query, condition, span=query.span)
-        case Filter(inner, predicate):
-            return Filter(_filtered_query(inner, condition), predicate, span=query.span)
-        case Aggregate(operator, field, inner):
+        case tt.Call():
+            return tt.Filter(query, condition, span=query.span)
+        case tt.Filter(inner, predicate):
+            return tt.Filter(_filtered_query(inner, condition), predicate, span=query.span)
+        case tt.Aggregate(operator, field, inner):
             form = _filtered_query(inner, condition)
-            return Aggregate(operator, field, form, span=query.span)
-        case Join() | Hole():
+            return tt.Aggregate(operator, field, form, span=query.span)
+        case tt.Join() | tt.Hole():
             raise _Undecided
         case _:
             assert_never(query)
 
 
-def _filtered_stream(stream: Stream, condition: Predicate) -> Stream:
+def _filtered_stream(stream: tt.Stream, condition: tt.Predicate) -> tt.Stream:
     match stream:
-        case Monitor(query, on_new):
-            return Monitor(_filtered_query(query, condition), on_new, span=stream.span)
-        case Edge(inner, predicate):
-            return Edge(_filtered_stream(inner, condition), predicate, span=stream.span)
-        case StreamFilter(inner, predicate):
-            return StreamFilter(_filtered_stream(inner, condition), predicate, span=stream.span)
-        case StreamJoin(inner, query, passing):
+        case tt.Monitor(query, on_new):
+            return tt.Monitor(_filtered_query(query, condition), on_new, span=stream.span)
+        case tt.Edge(inner, predicate):
+            return tt.Edge(_filtered_stream(inner, condition), predicate, span=stream.span)
+        case tt.StreamFilter(inner, predicate):
+            return tt.StreamFilter(_filtered_stream(inner, condition), predicate, span=stream.span)
+        case tt.StreamJoin(inner, query, passing):
             form = _filtered_query(query, condition)
-            return StreamJoin(inner, form, passing, span=stream.span)
-        case AtTimer() | Timer() | Hole():
+            return tt.StreamJoin(inner, form, passing, span=stream.span)
+        case tt.AtTimer() | tt.Timer() | tt.Hole():
             return stream
         case _:
             assert_never(stream)
 
 
-def _filter_rule(rule: Rule, condition: Predicate) -> Rule:
+def _filter_rule(rule: tt.Rule, condition: tt.Predicate) -> tt.Rule:
     """Return the rule with a filter on all that its action sees."""
-    if isinstance(condition, TrueP):
+    if isinstance(condition, tt.TrueP):
         return rule
     if rule.query is not None:
-        query = Filter(rule.query, condition, span=rule.query.span)
-        return Rule(rule.stream, query, rule.action, span=rule.span)
+        query = tt.Filter(rule.query, condition, span=rule.query.span)
+        return tt.Rule(rule.stream, query, rule.action, span=rule.span)
     if rule.stream is None:
         raise _Undecided
-    stream = StreamFilter(rule.stream, condition, span=rule.stream.span)
-    return Rule(stream, None, rule.action, span=rule.span)
+    stream = tt.StreamFilter(rule.stream, condition, span=rule.stream.span)
+    return tt.Rule(stream, None, rule.action, span=rule.span)

@@ -15,42 +15,14 @@ from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.library import Signatures
-from genie_dp.languages.thingtalk.ast import (
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    BooleanValue,
-    Call,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    EventValue,
-    FalseP,
-    GetPredicate,
-    MeasureValue,
-    Not,
-    NumberValue,
-    Or,
-    Predicate,
-    Selector,
-    SlotValue,
-    TimeValue,
-    TrueP,
-    Undefined,
-    Value,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import FACTORS
 from genie_dp.languages.thingtalk.tokens import value_tokens
 from genie_dp.languages.types import UNIT_SYNONYMS, is_slot
 
 Key = tuple[Any, ...]
 """(rank, parameter or function, operator, value): sorts `@f` < `not` < `param:`."""
-Literal = tuple[Key, Predicate]
+Literal = tuple[Key, tt.Predicate]
 Clause = tuple[Literal, ...]
 
 # Fifteen ranges joined by "or" would make 32,768 clauses; nobody says more than a handful.
@@ -67,7 +39,9 @@ TRUTHS = {"true": "false", "false": "true"}
 _key = itemgetter(0)
 
 
-def canonical_predicate(predicate: Predicate, signatures: Signatures | None = None) -> Predicate:
+def canonical_predicate(
+    predicate: tt.Predicate, signatures: Signatures | None = None
+) -> tt.Predicate:
     """Return the one predicate that stands for all with this truth table, as far as we simplify.
 
     Constants and `x == x` are folded, negation stands on atoms without an opposite only, clauses
@@ -78,65 +52,67 @@ def canonical_predicate(predicate: Predicate, signatures: Signatures | None = No
         GenieError: C001 if the conjunctive normal form has more than MAX_CLAUSES clauses.
 
     >>> from genie_dp.languages.thingtalk.ast import StringValue
-    >>> a, b = (Atom(name, "==", StringValue("x")) for name in "ab")
-    >>> canonical_predicate(Not(And((b, Not(a))))) == Or((Not(b), a))
+    >>> a, b = (tt.Atom(name, "==", StringValue("x")) for name in "ab")
+    >>> canonical_predicate(tt.Not(tt.And((b, tt.Not(a))))) == tt.Or((tt.Not(b), a))
     True
     """
     return conjunction(simplify(clauses(predicate, signatures)))
 
 
-def canonical_call(call: Call, signatures: Signatures | None = None) -> Call:
+def canonical_call(call: tt.Call, signatures: Signatures | None = None) -> tt.Call:
     """Return the call with inputs and device attributes in alphabetical order.
 
     `$?` for a required parameter says nothing that leaving it out does not, and falls away; this
     needs signatures to tell that the parameter is required.
 
     >>> from genie_dp.languages.thingtalk.ast import EnumValue
-    >>> args = Arg("low", EnumValue("a")), Arg("high", EnumValue("b"))
-    >>> [a.name for a in canonical_call(Call(Selector("c"), "f", args)).args]
+    >>> args = tt.Arg("low", EnumValue("a")), tt.Arg("high", EnumValue("b"))
+    >>> [a.name for a in canonical_call(tt.Call(tt.Selector("c"), "f", args)).args]
     ['high', 'low']
     """
     args = _canonical_values(call.args)
-    if signatures is not None and any(isinstance(a.value, Undefined) for a in args):
+    if signatures is not None and any(isinstance(a.value, tt.Undefined) for a in args):
         required = _required_names(call, signatures)
-        args = tuple(a for a in args if not (isinstance(a.value, Undefined) and a.name in required))
+        args = tuple(
+            a for a in args if not (isinstance(a.value, tt.Undefined) and a.name in required)
+        )
     args = sorted_args(args)
     selector = call.selector
     if len(selector.attributes) > 1:
         attributes = sorted_args(selector.attributes)
-        selector = Selector(selector.class_name, attributes, span=selector.span)
+        selector = tt.Selector(selector.class_name, attributes, span=selector.span)
     if args is call.args and selector is call.selector:
         return call
-    return Call(selector, call.function, args, span=call.span)
+    return tt.Call(selector, call.function, args, span=call.span)
 
 
-def canonical_value(value: Value) -> Value:
+def canonical_value(value: tt.Value) -> tt.Value:
     """Return the value with each unit and each date spelled in one way; the same one if it is.
 
     Amounts keep their unit, and dates their zone: `1KB` is not `1000byte`.
 
-    >>> canonical_value(MeasureValue(((Decimal(5), "bytes"),)))
+    >>> canonical_value(tt.MeasureValue(((Decimal(5), "bytes"),)))
     MeasureValue(parts=((Decimal('5'), 'byte'),))
-    >>> canonical_value(DateValue("20261120T0930"))
+    >>> canonical_value(tt.DateValue("20261120T0930"))
     DateValue(iso='2026-11-20T09:30:00')
     """
     match value:
-        case MeasureValue(parts) if any(unit in UNIT_SYNONYMS for _, unit in parts):
+        case tt.MeasureValue(parts) if any(unit in UNIT_SYNONYMS for _, unit in parts):
             named = tuple((number, UNIT_SYNONYMS.get(unit, unit)) for number, unit in parts)
-            return MeasureValue(named, span=value.span)
-        case SlotValue(token, unit) if unit in UNIT_SYNONYMS:
-            return SlotValue(token, UNIT_SYNONYMS[unit], span=value.span)
-        case DateValue(iso) if (spelled := _spell_time(iso)) != iso:
-            return DateValue(spelled, span=value.span)
-        case DateOffset(base, sign, duration):
+            return tt.MeasureValue(named, span=value.span)
+        case tt.SlotValue(token, unit) if unit in UNIT_SYNONYMS:
+            return tt.SlotValue(token, UNIT_SYNONYMS[unit], span=value.span)
+        case tt.DateValue(iso) if (spelled := _spell_time(iso)) != iso:
+            return tt.DateValue(spelled, span=value.span)
+        case tt.DateOffset(base, sign, duration):
             start, length = canonical_value(base), canonical_value(duration)
             if start is base and length is duration:
                 return value
-            return DateOffset(start, sign, length, span=value.span)
-        case ArrayValue(items):
+            return tt.DateOffset(start, sign, length, span=value.span)
+        case tt.ArrayValue(items):
             canonical_items = tuple(map(canonical_value, items))
             is_unchanged = all(a is b for a, b in zip(canonical_items, items, strict=True))
-            return value if is_unchanged else ArrayValue(canonical_items, span=value.span)
+            return value if is_unchanged else tt.ArrayValue(canonical_items, span=value.span)
         case _:
             return value
 
@@ -157,26 +133,26 @@ def _spell_time(iso: str) -> str:
     return f"{text[:-6]}Z" if moment.utcoffset() == timedelta(0) else text
 
 
-def _canonical_values(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+def _canonical_values(args: tuple[tt.Arg, ...]) -> tuple[tt.Arg, ...]:
     """Return the arguments with canonical values; the same tuple if they are."""
     values = [canonical_value(a.value) for a in args]
     if all(value is a.value for a, value in zip(args, values, strict=True)):
         return args
-    return tuple(Arg(a.name, v, span=a.span) for a, v in zip(args, values, strict=True))
+    return tuple(tt.Arg(a.name, v, span=a.span) for a, v in zip(args, values, strict=True))
 
 
-def sorted_args(args: tuple[Arg, ...]) -> tuple[Arg, ...]:
+def sorted_args(args: tuple[tt.Arg, ...]) -> tuple[tt.Arg, ...]:
     """Return the arguments in alphabetical order; the same tuple if they are."""
     if len(args) < 2 or all(a.name <= b.name for a, b in zip(args, args[1:], strict=False)):
         return args
     return tuple(sorted(args, key=_arg_name))
 
 
-def _arg_name(arg: Arg) -> str:
+def _arg_name(arg: tt.Arg) -> str:
     return arg.name
 
 
-def _required_names(call: Call, signatures: Signatures) -> frozenset[str]:
+def _required_names(call: tt.Call, signatures: Signatures) -> frozenset[str]:
     signature = signatures.function(call.selector.class_name, call.function)
     if signature is None:
         return frozenset()
@@ -187,30 +163,30 @@ def _required_names(call: Call, signatures: Signatures) -> frozenset[str]:
 
 
 def clauses(
-    predicate: Predicate, signatures: Signatures | None = None, *, negated: bool = False
+    predicate: tt.Predicate, signatures: Signatures | None = None, *, negated: bool = False
 ) -> list[Clause]:
     """Return the predicate, or its negation, in conjunctive normal form."""
     match predicate:
-        case Atom():
+        case tt.Atom():
             return _atom(predicate, negated)
-        case And(operands) | Or(operands):
+        case tt.And(operands) | tt.Or(operands):
             parts = [clauses(o, signatures, negated=negated) for o in operands]
-            if isinstance(predicate, And) != negated:
+            if isinstance(predicate, tt.And) != negated:
                 return [clause for part in parts for clause in part]
             return _distribute(parts, predicate)
-        case Not(operand):
+        case tt.Not(operand):
             return clauses(operand, signatures, negated=not negated)
-        case TrueP():
+        case tt.TrueP():
             return [()] if negated else []
-        case FalseP():
+        case tt.FalseP():
             return [] if negated else [()]
-        case GetPredicate():
+        case tt.GetPredicate():
             return _get_predicate(predicate, signatures, negated)
         case _:
             assert_never(predicate)
 
 
-def _atom(atom: Atom, negated: bool) -> list[Clause]:
+def _atom(atom: tt.Atom, negated: bool) -> list[Clause]:
     atom = _one_way(atom)
     truth = _constant(atom)
     if truth is not None:
@@ -220,91 +196,91 @@ def _atom(atom: Atom, negated: bool) -> list[Clause]:
         atom, negated = opposite, False
     name, operator, value = atom.name, atom.operator, atom.value
     if negated:
-        node = Not(atom, span=atom.span)
+        node = tt.Not(atom, span=atom.span)
         return [(((_NOT, name, operator, value_text(value)), node),)]
     return [(((_PLAIN, name, operator, value_text(value)), atom),)]
 
 
-def _one_way(atom: Atom) -> Atom:
+def _one_way(atom: tt.Atom) -> tt.Atom:
     """Return the comparison said in one way: `x in_array [a]` is `x == a`, order does not count."""
     operator, value = atom.operator, canonical_value(atom.value)
-    if operator == "in_array" and isinstance(value, ArrayValue):
+    if operator == "in_array" and isinstance(value, tt.ArrayValue):
         items = listed_once(value.items)
         if len(items) == 1:
             operator, value = "==", items[0]
         elif items != value.items:
-            value = ArrayValue(items, span=value.span)
+            value = tt.ArrayValue(items, span=value.span)
     if value is atom.value:
         return atom
-    return Atom(atom.name, operator, value, span=atom.span)
+    return tt.Atom(atom.name, operator, value, span=atom.span)
 
 
-def listed_once(items: Iterable[Value]) -> tuple[Value, ...]:
+def listed_once(items: Iterable[tt.Value]) -> tuple[tt.Value, ...]:
     """Return values whose order does not count: each once, amounts and times from low to high.
 
-    >>> [str(v.value) for v in listed_once(NumberValue(Decimal(n)) for n in (10, 9, 10))]
+    >>> [str(v.value) for v in listed_once(tt.NumberValue(Decimal(n)) for n in (10, 9, 10))]
     ['9', '10']
     """
     by_text = {value_text(item): item for item in items}
     return tuple(sorted(by_text.values(), key=_rank))
 
 
-def _rank(value: Value) -> tuple[str, Decimal, str]:
+def _rank(value: tt.Value) -> tuple[str, Decimal, str]:
     text = value_text(value)
     match value:
-        case NumberValue(number):
+        case tt.NumberValue(number):
             return "", number, text
-        case MeasureValue(parts):
+        case tt.MeasureValue(parts):
             return "", sum((n * FACTORS.get(u, 1) for n, u in parts), Decimal(0)), text
-        case CurrencyValue(amount, code):
+        case tt.CurrencyValue(amount, code):
             return f"currency:{code}", amount, text
-        case TimeValue(hour, minute, second):
+        case tt.TimeValue(hour, minute, second):
             return "time", Decimal(3600 * hour + 60 * minute + second), text
         case _:
             return text, Decimal(0), text
 
 
-def _opposite(atom: Atom) -> Atom | None:
+def _opposite(atom: tt.Atom) -> tt.Atom | None:
     """Return the comparison that holds where this one does not, if an operator says so."""
-    if isinstance(atom.value, BooleanValue) and atom.operator == "==":
-        value = BooleanValue(not atom.value.value, span=atom.value.span)
-        return Atom(atom.name, atom.operator, value, span=atom.span)
+    if isinstance(atom.value, tt.BooleanValue) and atom.operator == "==":
+        value = tt.BooleanValue(not atom.value.value, span=atom.value.span)
+        return tt.Atom(atom.name, atom.operator, value, span=atom.span)
     operator = OPPOSITES.get(atom.operator)
-    return None if operator is None else Atom(atom.name, operator, atom.value, span=atom.span)
+    return None if operator is None else tt.Atom(atom.name, operator, atom.value, span=atom.span)
 
 
-def _constant(atom: Atom) -> bool | None:
+def _constant(atom: tt.Atom) -> bool | None:
     """Return the truth value of an atom that has one whatever the results are, else None."""
     match atom.value:
-        case VarRef(name) if name == atom.name:
+        case tt.VarRef(name) if name == atom.name:
             if atom.operator in _TRUE_OF_ITSELF:
                 return True
             return False if atom.operator in _FALSE_OF_ITSELF else None
-        case ArrayValue(items) if atom.operator == "in_array":
-            if any(isinstance(item, VarRef) and item.name == atom.name for item in items):
+        case tt.ArrayValue(items) if atom.operator == "in_array":
+            if any(isinstance(item, tt.VarRef) and item.name == atom.name for item in items):
                 return True
-            both = {item.value for item in items if isinstance(item, BooleanValue)}
+            both = {item.value for item in items if isinstance(item, tt.BooleanValue)}
             return True if len(both) == 2 else None if items else False
         case _:
             return None
 
 
 def _get_predicate(
-    node: GetPredicate, signatures: Signatures | None, negated: bool
+    node: tt.GetPredicate, signatures: Signatures | None, negated: bool
 ) -> list[Clause]:
     inner = simplify(clauses(node.predicate, signatures))
     if () in inner:
         return [] if negated else [()]
     call = canonical_call(node.call, signatures)
-    form = GetPredicate(call, conjunction(inner), span=node.span)
+    form = tt.GetPredicate(call, conjunction(inner), span=node.span)
     name = f"@{call.selector.class_name}.{call.function}"
     details = (_args_text(call.selector.attributes), _args_text(call.args), keys_of(inner))
     if negated:
-        return [(((_NOT, name, "", details), Not(form, span=node.span)),)]
+        return [(((_NOT, name, "", details), tt.Not(form, span=node.span)),)]
     return [(((_GET, name, "", details), form),)]
 
 
-def _args_text(args: tuple[Arg, ...]) -> str:
+def _args_text(args: tuple[tt.Arg, ...]) -> str:
     return " ".join(f"{a.name} = {value_text(a.value)}" for a in args)
 
 
@@ -313,7 +289,7 @@ def keys_of(found: Iterable[Clause]) -> tuple[tuple[Key, ...], ...]:
     return tuple(tuple(map(_key, clause)) for clause in found)
 
 
-def _distribute(parts: list[list[Clause]], predicate: Predicate) -> list[Clause]:
+def _distribute(parts: list[list[Clause]], predicate: tt.Predicate) -> list[Clause]:
     """Return the disjunction of the parts."""
     product: list[Clause] = [()]
     for part in parts:
@@ -327,7 +303,7 @@ def _distribute(parts: list[list[Clause]], predicate: Predicate) -> list[Clause]
     return product
 
 
-def _too_large(predicate: Predicate) -> GenieError:
+def _too_large(predicate: tt.Predicate) -> GenieError:
     message = f"expected a condition of at most {MAX_CLAUSES} clauses in conjunctive normal form"
     hint = "split the program in two, or write this 'or' of 'and's with fewer alternatives"
     return GenieError(Problem("C001", f"{message}, got more", predicate.span, hint))
@@ -394,42 +370,42 @@ def _find_refuted(keys: set[frozenset[Key]]) -> tuple[frozenset[Key], Key] | Non
     return None
 
 
-def conjunction(found: Iterable[Clause]) -> Predicate:
+def conjunction(found: Iterable[Clause]) -> tt.Predicate:
     """Return the predicate of simplified clauses."""
     parts = [_disjunction(clause) for clause in found]
     if not parts:
-        return TrueP()
-    return parts[0] if len(parts) == 1 else And(tuple(parts), span=parts[0].span)
+        return tt.TrueP()
+    return parts[0] if len(parts) == 1 else tt.And(tuple(parts), span=parts[0].span)
 
 
-def _disjunction(clause: Clause) -> Predicate:
+def _disjunction(clause: Clause) -> tt.Predicate:
     if not clause:
-        return FalseP()
+        return tt.FalseP()
     if len(clause) == 1:
         return clause[0][1]
-    return Or(tuple(node for _, node in clause), span=clause[0][1].span)
+    return tt.Or(tuple(node for _, node in clause), span=clause[0][1].span)
 
 
 # --------------------------------------------------------------- what a predicate speaks of
 
 
-def value_text(value: Value) -> str:
+def value_text(value: tt.Value) -> str:
     """Return a value as tokens write it, names without their types; placeholders sort last.
 
     The engine of synthesis writes a placeholder as one private character until a row is finished.
     So that the order is the same in both spellings, a placeholder begins with such a character
     here too, and ends in its number.
 
-    >>> value_text(VarRef("title")), value_text(DateNow())
+    >>> value_text(tt.VarRef("title")), value_text(tt.DateNow())
     ('param:title', 'now')
-    >>> sorted(["z", *map(value_text, (SlotValue("NUMBER_10"), SlotValue("NUMBER_2")))])
+    >>> sorted(["z", *map(value_text, (tt.SlotValue("NUMBER_10"), tt.SlotValue("NUMBER_2")))])
     ['z', '\uf000NUMBER_0002', '\uf000NUMBER_0010']
     """
-    if isinstance(value, SlotValue):
+    if isinstance(value, tt.SlotValue):
         unit = f" unit:{value.unit}" if value.unit else ""
         return _slot_text(value.token) + unit
     text = value_tokens(value, "param:{}".format)
-    if isinstance(value, ArrayValue | DateOffset):
+    if isinstance(value, tt.ArrayValue | tt.DateOffset):
         return " ".join(_slot_text(token) if is_slot(token) else token for token in text.split(" "))
     return text
 
@@ -439,86 +415,86 @@ def _slot_text(token: str) -> str:
     return f"\uf000{stem}_{number.zfill(4)}" if number.isdecimal() else token
 
 
-def value_names(value: Value) -> Iterator[str]:
+def value_names(value: tt.Value) -> Iterator[str]:
     """Yield the names in scope that a value uses."""
     match value:
-        case VarRef(name):
+        case tt.VarRef(name):
             yield name
-        case DateOffset(base, _, duration):
+        case tt.DateOffset(base, _, duration):
             yield from value_names(base)
             yield from value_names(duration)
-        case ArrayValue(items):
+        case tt.ArrayValue(items):
             for item in items:
                 yield from value_names(item)
         case _:
             return
 
 
-def compared_names(predicate: Predicate) -> Iterator[str]:
+def compared_names(predicate: tt.Predicate) -> Iterator[str]:
     """Yield the names that a predicate compares: outputs that its query must have itself."""
     match predicate:
-        case Atom(name):
+        case tt.Atom(name):
             yield name
-        case And(operands) | Or(operands):
+        case tt.And(operands) | tt.Or(operands):
             for operand in operands:
                 yield from compared_names(operand)
-        case Not(operand):
+        case tt.Not(operand):
             yield from compared_names(operand)
-        case TrueP() | FalseP() | GetPredicate():
+        case tt.TrueP() | tt.FalseP() | tt.GetPredicate():
             return
         case _:
             assert_never(predicate)
 
 
-def passed_names(predicate: Predicate, signatures: Signatures | None = None) -> Iterator[str]:
+def passed_names(predicate: tt.Predicate, signatures: Signatures | None = None) -> Iterator[str]:
     """Yield the names that a predicate uses as values, of its own query or of one before it."""
     match predicate:
-        case Atom(_, _, value):
+        case tt.Atom(_, _, value):
             yield from value_names(value)
-        case And(operands) | Or(operands):
+        case tt.And(operands) | tt.Or(operands):
             for operand in operands:
                 yield from passed_names(operand, signatures)
-        case Not(operand):
+        case tt.Not(operand):
             yield from passed_names(operand, signatures)
-        case GetPredicate(call, inner):
+        case tt.GetPredicate(call, inner):
             for arg in (*call.selector.attributes, *call.args):
                 yield from value_names(arg.value)
             signature = signatures and signatures.function(call.selector.class_name, call.function)
             own = {p.name for p in signature.outputs} if signature else ()
             yield from (name for name in passed_names(inner, signatures) if name not in own)
-        case TrueP() | FalseP():
+        case tt.TrueP() | tt.FalseP():
             return
         case _:
             assert_never(predicate)
 
 
-def is_stable(predicate: Predicate) -> bool:
+def is_stable(predicate: tt.Predicate) -> bool:
     """Tell whether the predicate says the same of a result at all times.
 
     It does not where it compares with the time or place of execution, or asks a query.
     """
     match predicate:
-        case Atom(_, _, value):
+        case tt.Atom(_, _, value):
             return _is_stable_value(value)
-        case And(operands) | Or(operands):
+        case tt.And(operands) | tt.Or(operands):
             return all(map(is_stable, operands))
-        case Not(operand):
+        case tt.Not(operand):
             return is_stable(operand)
-        case GetPredicate():
+        case tt.GetPredicate():
             return False
-        case TrueP() | FalseP():
+        case tt.TrueP() | tt.FalseP():
             return True
         case _:
             assert_never(predicate)
 
 
-def _is_stable_value(value: Value) -> bool:
+def _is_stable_value(value: tt.Value) -> bool:
     match value:
-        case DateNow() | DateEdge() | EventValue() | ContextValue():
+        case tt.DateNow() | tt.DateEdge() | tt.EventValue() | tt.ContextValue():
             return False
-        case DateOffset(base, _, duration):
+        case tt.DateOffset(base, _, duration):
             return _is_stable_value(base) and _is_stable_value(duration)
-        case ArrayValue(items):
+        case tt.ArrayValue(items):
             return all(map(_is_stable_value, items))
         case _:
             return True

@@ -25,41 +25,7 @@ from decimal import Decimal
 from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
-from genie_dp.languages.thingtalk.ast import (
-    Action,
-    Aggregate,
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    AtTimer,
-    Call,
-    CurrencyValue,
-    Edge,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Hole,
-    Join,
-    MeasureValue,
-    Monitor,
-    Not,
-    Notify,
-    NumberValue,
-    Or,
-    Predicate,
-    Program,
-    Query,
-    Rule,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    StringValue,
-    Timer,
-    TrueP,
-    Undefined,
-    Value,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import (
     Moment,
     as_date,
@@ -74,8 +40,8 @@ from genie_dp.languages.thingtalk.operators import (
 )
 from genie_dp.languages.thingtalk.tokens import value_tokens
 
-Row = Mapping[str, Value]
-Rows = list[dict[str, Value]]
+Row = Mapping[str, tt.Value]
+Rows = list[dict[str, tt.Value]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +71,8 @@ class Effect:
 
     step: int
     function: str
-    arguments: tuple[tuple[str, Value], ...]
-    device: tuple[tuple[str, Value], ...] = ()
+    arguments: tuple[tuple[str, tt.Value], ...]
+    device: tuple[tuple[str, tt.Value], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +84,12 @@ class World:
 
 
 def simulate(
-    program: Program,
+    program: tt.Program,
     tables: Mapping[str, Table],
     *,
     steps: Sequence[datetime],
-    context: Mapping[tuple[str, ...], Value] | None = None,
-    slots: Mapping[str, Value] | None = None,
+    context: Mapping[tuple[str, ...], tt.Value] | None = None,
+    slots: Mapping[str, tt.Value] | None = None,
 ) -> tuple[Effect, ...]:
     """Return what a program does, in order of steps; results of one step have no further order.
 
@@ -139,13 +105,13 @@ def simulate(
             values of different kinds, C005 for a value that nobody gave.
 
     >>> from genie_dp.languages.thingtalk.ast import Selector, VarRef
-    >>> inbox = Call(Selector("com.gmail"), "inbox")
-    >>> wanted = Filter(inbox, Atom("sender", "==", StringValue("alice")))
-    >>> post = Call(Selector("com.twitter"), "post", (Arg("status", VarRef("subject")),))
-    >>> rows = tuple({"sender": StringValue(s), "subject": StringValue(t)}
+    >>> inbox = tt.Call(Selector("com.gmail"), "inbox")
+    >>> wanted = tt.Filter(inbox, tt.Atom("sender", "==", tt.StringValue("alice")))
+    >>> post = tt.Call(Selector("com.twitter"), "post", (tt.Arg("status", VarRef("subject")),))
+    >>> rows = tuple({"sender": tt.StringValue(s), "subject": tt.StringValue(t)}
     ...              for s, t in (("alice", "lunch"), ("bob", "work")))
     >>> tables, today = {"@com.gmail.inbox": Table((rows,))}, datetime(2026, 11, 20)
-    >>> for effect in simulate(Program((Rule(None, wanted, post),)), tables, steps=[today]):
+    >>> for effect in simulate(tt.Program((tt.Rule(None, wanted, post),)), tables, steps=[today]):
     ...     print(effect.step, effect.function, effect.arguments)
     0 @com.twitter.post (('status', StringValue(text='lunch')),)
     """
@@ -155,7 +121,7 @@ def simulate(
     return tuple(sorted(effects, key=lambda effect: effect.step))
 
 
-def _run(rule: Rule, world: World) -> Iterator[Effect]:
+def _run(rule: tt.Rule, world: World) -> Iterator[Effect]:
     for step, events in enumerate(_events(rule.stream, world)):
         for event in events:
             results = [event]
@@ -166,38 +132,38 @@ def _run(rule: Rule, world: World) -> Iterator[Effect]:
                 yield _act(rule.action, scope, world, step)
 
 
-def _act(action: Action, scope: Row, world: World, step: int) -> Effect:
+def _act(action: tt.Action, scope: Row, world: World, step: int) -> Effect:
     match action:
-        case Notify():
+        case tt.Notify():
             shown_values = {name: value for name, value in scope.items() if name != "$event"}
             return Effect(step, "notify", _sort_row(shown_values))
-        case Call():
+        case tt.Call():
             device = _evaluate_args(action.selector.attributes, scope, world.moments[step])
             arguments = _evaluate_args(action.args, scope, world.moments[step])
             return Effect(step, _name(action), _sort_row(arguments), _sort_row(device))
-        case Hole():
+        case tt.Hole():
             raise _no_hole(action)
         case _:
             assert_never(action)
 
 
-def _sort_row(values: Row) -> tuple[tuple[str, Value], ...]:
+def _sort_row(values: Row) -> tuple[tuple[str, tt.Value], ...]:
     return tuple(sorted(values.items(), key=lambda item: item[0]))
 
 
-def _evaluate_args(args: tuple[Arg, ...], scope: Row, moment: Moment) -> dict[str, Value]:
+def _evaluate_args(args: tuple[tt.Arg, ...], scope: Row, moment: Moment) -> dict[str, tt.Value]:
     return {
         arg.name: evaluate(arg.value, scope, moment)
         for arg in args
-        if not isinstance(arg.value, Undefined)
+        if not isinstance(arg.value, tt.Undefined)
     }
 
 
-def _name(call: Call) -> str:
+def _name(call: tt.Call) -> str:
     return f"@{call.selector.class_name}.{call.function}"
 
 
-def _no_hole(hole: Hole) -> GenieError:
+def _no_hole(hole: tt.Hole) -> GenieError:
     message = f"expected a whole program, got the hole {hole.name!r} of a template"
     return GenieError(Problem("C006", message, hole.span, "fill the hole first"))
 
@@ -205,27 +171,27 @@ def _no_hole(hole: Hole) -> GenieError:
 # ---------------------------------------------------------------------------------- queries
 
 
-def _rows(query: Query, world: World, step: int, scope: Row, passed: Row) -> Rows:
+def _rows(query: tt.Query, world: World, step: int, scope: Row, passed: Row) -> Rows:
     """Return the results of a query at a step; `passed` are inputs given from outside."""
     match query:
-        case Call():
+        case tt.Call():
             return _answer(query, world, step, scope, passed)
-        case Filter(inner, predicate):
+        case tt.Filter(inner, predicate):
             rows = _rows(inner, world, step, scope, passed)
             return [r for r in rows if holds(predicate, {**scope, **r}, world, step)]
-        case Join():
+        case tt.Join():
             return _join(query, world, step, scope, passed)
-        case Aggregate(operator, name, inner):
+        case tt.Aggregate(operator, name, inner):
             rows = _rows(inner, world, step, scope, passed)
             values = [] if name is None else [lookup(name, row, query) for row in rows]
             return _aggregate(operator, values, len(rows))
-        case Hole():
+        case tt.Hole():
             raise _no_hole(query)
         case _:
             assert_never(query)
 
 
-def _answer(call: Call, world: World, step: int, scope: Row, passed: Row) -> Rows:
+def _answer(call: tt.Call, world: World, step: int, scope: Row, passed: Row) -> Rows:
     table = world.tables.get(_name(call))
     if table is None:
         hint = did_you_mean(_name(call), world.tables) or "give a table of its results"
@@ -243,7 +209,7 @@ def _answer(call: Call, world: World, step: int, scope: Row, passed: Row) -> Row
     ]
 
 
-def _join(query: Join, world: World, step: int, scope: Row, passed: Row) -> Rows:
+def _join(query: tt.Join, world: World, step: int, scope: Row, passed: Row) -> Rows:
     to_left = {n: v for n, v in passed.items() if _takes(query.left, n, world)}
     to_right = {n: v for n, v in passed.items() if n not in to_left}
     results = []
@@ -255,28 +221,28 @@ def _join(query: Join, world: World, step: int, scope: Row, passed: Row) -> Rows
     return results
 
 
-def _takes(query: Query, name: str, world: World) -> bool:
+def _takes(query: tt.Query, name: str, world: World) -> bool:
     """Tell whether a call of the query has an input of that name without a value."""
     match query:
-        case Call(args=args):
+        case tt.Call(args=args):
             table = world.tables.get(_name(query))
-            has_value = any(a.name == name and not isinstance(a.value, Undefined) for a in args)
+            has_value = any(a.name == name and not isinstance(a.value, tt.Undefined) for a in args)
             return table is not None and name in table.inputs and not has_value
-        case Filter(inner) | Aggregate(query=inner):
+        case tt.Filter(inner) | tt.Aggregate(query=inner):
             return _takes(inner, name, world)
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             here = _takes(left, name, world)
             passed = any(a.name == name for a in passing)
             return here or (not passed and _takes(right, name, world))
-        case Hole():
+        case tt.Hole():
             raise _no_hole(query)
         case _:
             assert_never(query)
 
 
-def _aggregate(operator: str, values: list[Value], count: int) -> Rows:
+def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
     if operator == "count":
-        return [{operator: NumberValue(Decimal(count))}]
+        return [{operator: tt.NumberValue(Decimal(count))}]
     if not values:
         return []
     amounts = [comparable(value)[1] for value in values]
@@ -287,39 +253,39 @@ def _aggregate(operator: str, values: list[Value], count: int) -> Rows:
     return [{operator: _amount(number, values)}]
 
 
-def _amount(number: Decimal, values: list[Value]) -> Value:
+def _amount(number: Decimal, values: list[tt.Value]) -> tt.Value:
     """Return a number in the unit that all values have; measures in their base unit."""
     kinds = {comparable(value)[0] for value in values}
     kind, *others = sorted(kinds)
     match values[0]:
-        case NumberValue() if not others:
-            return NumberValue(number)
-        case MeasureValue() if not others:
-            return MeasureValue(((number, kind),))
-        case CurrencyValue() if not others:
-            return CurrencyValue(number, kind)
+        case tt.NumberValue() if not others:
+            return tt.NumberValue(number)
+        case tt.MeasureValue() if not others:
+            return tt.MeasureValue(((number, kind),))
+        case tt.CurrencyValue() if not others:
+            return tt.CurrencyValue(number, kind)
         case first:
             message = f"expected numbers of one unit to aggregate, got {', '.join(sorted(kinds))}"
             raise GenieError(Problem("C004", message, first.span, "aggregate each unit by itself"))
 
 
-def holds(predicate: Predicate, scope: Row, world: World, step: int) -> bool:
+def holds(predicate: tt.Predicate, scope: Row, world: World, step: int) -> bool:
     """Tell whether a predicate holds of the values in scope at a step."""
     match predicate:
-        case TrueP():
+        case tt.TrueP():
             return True
-        case FalseP():
+        case tt.FalseP():
             return False
-        case Not(operand):
+        case tt.Not(operand):
             return not holds(operand, scope, world, step)
-        case And(operands):
+        case tt.And(operands):
             return all(holds(p, scope, world, step) for p in operands)
-        case Or(operands):
+        case tt.Or(operands):
             return any(holds(p, scope, world, step) for p in operands)
-        case Atom(name, operator, value):
+        case tt.Atom(name, operator, value):
             right = evaluate(value, scope, world.moments[step])
             return compare(lookup(name, scope, predicate), operator, right)
-        case GetPredicate(call, inner):
+        case tt.GetPredicate(call, inner):
             rows = _answer(call, world, step, scope, {})
             return any(holds(inner, {**scope, **row}, world, step) for row in rows)
         case _:
@@ -329,24 +295,24 @@ def holds(predicate: Predicate, scope: Row, world: World, step: int) -> bool:
 # ---------------------------------------------------------------------------------- streams
 
 
-def _events(stream: Stream | None, world: World) -> list[Rows]:
+def _events(stream: tt.Stream | None, world: World) -> list[Rows]:
     """Return the events of a stream at each step, as the names that they bring into scope."""
     steps = range(len(world.moments))
     match stream:
         case None:
             return [[{}]] if world.moments else []
-        case AtTimer() | Timer():
+        case tt.AtTimer() | tt.Timer():
             return [[_event({})] if _fires(stream, world, step) else [] for step in steps]
-        case Monitor():
+        case tt.Monitor():
             return _changes(stream, world)
-        case Edge(inner, predicate):
+        case tt.Edge(inner, predicate):
             return _edges(_events(inner, world), predicate, world)
-        case StreamFilter(inner, predicate):
+        case tt.StreamFilter(inner, predicate):
             return [
                 [e for e in events if holds(predicate, e, world, step)]
                 for step, events in enumerate(_events(inner, world))
             ]
-        case StreamJoin(inner, query, passing):
+        case tt.StreamJoin(inner, query, passing):
             return [
                 [
                     {**event, **row}
@@ -361,21 +327,21 @@ def _events(stream: Stream | None, world: World) -> list[Rows]:
                 ]
                 for step, events in enumerate(_events(inner, world))
             ]
-        case Hole():
+        case tt.Hole():
             raise _no_hole(stream)
         case _:
             assert_never(stream)
 
 
-def _event(row: Row) -> dict[str, Value]:
+def _event(row: Row) -> dict[str, tt.Value]:
     """Return a row as an event: `$event` is its text."""
     text = ", ".join(f"{name}: {value_tokens(value, str)}" for name, value in _sort_row(row))
-    return {**row, "$event": StringValue(text)}
+    return {**row, "$event": tt.StringValue(text)}
 
 
-def _changes(stream: Monitor, world: World) -> list[Rows]:
+def _changes(stream: tt.Monitor, world: World) -> list[Rows]:
     changes: list[Rows] = []
-    last_keys: set[tuple[tuple[str, Value], ...]] = set()
+    last_keys: set[tuple[tuple[str, tt.Value], ...]] = set()
     for step in range(len(world.moments)):
         rows = _rows(stream.query, world, step, {}, {})
         keys = [_sort_row(_watched_values(row, stream)) for row in rows]
@@ -385,11 +351,11 @@ def _changes(stream: Monitor, world: World) -> list[Rows]:
     return changes
 
 
-def _watched_values(row: Row, stream: Monitor) -> Row:
+def _watched_values(row: Row, stream: tt.Monitor) -> Row:
     return {n: lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
 
 
-def _edges(steps: list[Rows], predicate: Predicate, world: World) -> list[Rows]:
+def _edges(steps: list[Rows], predicate: tt.Predicate, world: World) -> list[Rows]:
     edges: list[Rows] = []
     before = False
     for step, events in enumerate(steps):
@@ -399,15 +365,15 @@ def _edges(steps: list[Rows], predicate: Predicate, world: World) -> list[Rows]:
     return edges
 
 
-def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
+def _fires(timer: tt.AtTimer | tt.Timer, world: World, step: int) -> bool:
     now = world.moments[step].now
     last = world.moments[step - 1].now if step else now - timedelta.resolution
     match timer:
-        case AtTimer(time):
+        case tt.AtTimer(time):
             value = evaluate(time, {}, world.moments[step])
-            times = value.items if isinstance(value, ArrayValue) else (value,)
+            times = value.items if isinstance(value, tt.ArrayValue) else (value,)
             return any(_is_past(each, last, now, timer) for each in times)
-        case Timer(base, interval):
+        case tt.Timer(base, interval):
             start = as_date(evaluate(base, {}, world.moments[0]))
             value = evaluate(interval, {}, world.moments[0])
             # A clock has no less than its resolution.
@@ -423,7 +389,7 @@ def _fires(timer: AtTimer | Timer, world: World, step: int) -> bool:
             assert_never(timer)
 
 
-def _is_past(value: Value, last: datetime, now: datetime, timer: AtTimer) -> bool:
+def _is_past(value: tt.Value, last: datetime, now: datetime, timer: tt.AtTimer) -> bool:
     """Tell whether a time of day lies after the last moment and not after this one."""
     moment = as_time(value)
     if moment is None:

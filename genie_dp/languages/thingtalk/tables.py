@@ -11,18 +11,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Signature
-from genie_dp.languages.thingtalk.ast import (
-    ArrayValue,
-    BooleanValue,
-    Call,
-    EntityValue,
-    EnumValue,
-    NumberValue,
-    Policy,
-    Program,
-    StringValue,
-    Value,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.simulate import Effect, Table, simulate
 from genie_dp.languages.thingtalk.tokens import value_tokens
@@ -80,11 +69,11 @@ def _table(name: str, rows: list[Any], library: Any, problems: list[Problem]) ->
     return Table((read,), tuple(p.name for p in signature.inputs))
 
 
-def _row(row: Any, signature: Signature, problems: list[Problem]) -> dict[str, Value]:
+def _row(row: Any, signature: Signature, problems: list[Problem]) -> dict[str, tt.Value]:
     if not isinstance(row, dict):
         problems.append(Problem("N040", f"{signature.qualified}: no row: {row!r}", hint=_HINT))
         return {}
-    values: dict[str, Value] = {}
+    values: dict[str, tt.Value] = {}
     for name, cell in row.items():
         parameter = signature.parameter(name)
         if parameter is None:
@@ -99,39 +88,39 @@ def _row(row: Any, signature: Signature, problems: list[Problem]) -> dict[str, V
     return values
 
 
-def _value(told: Any, type_: Type) -> Value | None:
+def _value(told: Any, type_: Type) -> tt.Value | None:
     """Return what JSON says as a value of a type, None if it is none."""
     match type_, told:
         case Array(), list():
             items = [_value(element, type_.element) for element in told]
             elements = tuple(element for element in items if element is not None)
-            return ArrayValue(elements) if len(elements) == len(items) else None
+            return tt.ArrayValue(elements) if len(elements) == len(items) else None
         case Entity(), str():
-            return EntityValue(told, type_.kind)
+            return tt.EntityValue(told, type_.kind)
         case Enum(), str():
-            return EnumValue(told) if told in type_.values or "*" in type_.values else None
+            return tt.EnumValue(told) if told in type_.values or "*" in type_.values else None
         case _, bool():
-            return BooleanValue(told) if type_ == BOOLEAN else None
+            return tt.BooleanValue(told) if type_ == BOOLEAN else None
         case _, Decimal():
-            return NumberValue(told) if type_ == NUMBER else None
+            return tt.NumberValue(told) if type_ == NUMBER else None
         case _, str():
-            return StringValue(told) if type_ == STRING else _from_tokens(told)
+            return tt.StringValue(told) if type_ == STRING else _from_tokens(told)
     return None
 
 
-def _from_tokens(text: str) -> Value | None:
+def _from_tokens(text: str) -> tt.Value | None:
     try:
         parsed_value: Any = piece_from_tokens(text, "value")
     except GenieError:
         return None
-    value: Value = parsed_value
+    value: tt.Value = parsed_value
     return value
 
 
 def effects(code: str, language: Language, tables: Tables, *, now: datetime) -> Iterator[str]:
     """Yield what a program would do with tables, in lines for people."""
     program = language.parse(code)
-    if isinstance(program, Policy):
+    if isinstance(program, tt.Policy):
         yield "a policy does nothing by itself"
         return
     missing = sorted(set(language.functions(program)) - set(tables.found) - _actions(program))
@@ -156,9 +145,9 @@ def _why_not(problem: Problem) -> str:
     return f"cannot be shown: {problem.message}"
 
 
-def _actions(program: Program) -> set[str]:
+def _actions(program: tt.Program) -> set[str]:
     calls = (rule.action for rule in program.rules)
-    return {f"@{c.selector.class_name}.{c.function}" for c in calls if isinstance(c, Call)}
+    return {f"@{c.selector.class_name}.{c.function}" for c in calls if isinstance(c, tt.Call)}
 
 
 def _effect_text(effect: Effect) -> str:

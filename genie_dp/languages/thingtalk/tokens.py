@@ -41,55 +41,7 @@ from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.library import Signature, Signatures
-from genie_dp.languages.thingtalk.ast import (
-    Aggregate,
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    AtTimer,
-    BooleanValue,
-    Call,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    Edge,
-    EntityValue,
-    EnumValue,
-    EventValue,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Hole,
-    Join,
-    LocationValue,
-    MeasureValue,
-    Monitor,
-    Not,
-    Notify,
-    NumberValue,
-    Or,
-    Policy,
-    PolicyFunction,
-    Predicate,
-    Program,
-    Query,
-    Rule,
-    SlotValue,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    StringValue,
-    Timer,
-    TimeValue,
-    TrueP,
-    Undefined,
-    Value,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import CONTACT
 from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
 from genie_dp.languages.thingtalk.traverse import source_calls
@@ -99,7 +51,7 @@ MOST_DIGITS = 100  # of a number: more take a page to write
 EARTH = "latitudes are from -90 to 90, longitudes from -180 to 180"
 PLACES = frozenset({"home", "work", "current_location"})
 
-_WORDS: dict[type, str] = {DateNow: "now", Undefined: "undefined", EventValue: "event"}
+_WORDS: dict[type, str] = {tt.DateNow: "now", tt.Undefined: "undefined", tt.EventValue: "event"}
 _ESCAPES = {"\\": "\\\\", " ": "\\s", "\t": "\\t", "\n": "\\n", "\r": "\\r"}
 _UNESCAPES = {"\\": "\\", "s": " ", "t": "\t", "n": "\n", "r": "\r", '"': '"', "e": ""}
 # Half of a character (\ud83d) is no escape: no text holds one.
@@ -179,7 +131,7 @@ def is_on_earth(latitude: Decimal, longitude: Decimal) -> bool:
     return abs(latitude) <= 90 and abs(longitude) <= 180
 
 
-def value_tokens(value: Value, variable: Callable[[str], str], *, glue: str = " ") -> str:
+def value_tokens(value: tt.Value, variable: Callable[[str], str], *, glue: str = " ") -> str:
     """Return a value in token form.
 
     Args:
@@ -188,85 +140,85 @@ def value_tokens(value: Value, variable: Callable[[str], str], *, glue: str = " 
         glue: what stands between the parts of a measure.
     """
     match value:
-        case VarRef(name):
+        case tt.VarRef(name):
             return variable(name)
-        case ArrayValue(items):
+        case tt.ArrayValue(items):
             inner = " , ".join(value_tokens(item, variable) for item in items)
             return f"[ {inner} ]" if items else "[ ]"
-        case DateOffset(base, sign, duration):
+        case tt.DateOffset(base, sign, duration):
             start = value_tokens(base, variable)
             return f"{start} {sign} {value_tokens(duration, variable, glue=glue)}"
-        case MeasureValue(parts):
+        case tt.MeasureValue(parts):
             return glue.join(f"{number_token(number)} unit:{unit}" for number, unit in parts)
         case _:
             return literal_tokens(value)
 
 
 Literal = (
-    StringValue
-    | NumberValue
-    | BooleanValue
-    | EnumValue
-    | CurrencyValue
-    | DateValue
-    | DateNow
-    | DateEdge
-    | TimeValue
-    | LocationValue
-    | ContextValue
-    | EntityValue
-    | Undefined
-    | EventValue
-    | SlotValue
+    tt.StringValue
+    | tt.NumberValue
+    | tt.BooleanValue
+    | tt.EnumValue
+    | tt.CurrencyValue
+    | tt.DateValue
+    | tt.DateNow
+    | tt.DateEdge
+    | tt.TimeValue
+    | tt.LocationValue
+    | tt.ContextValue
+    | tt.EntityValue
+    | tt.Undefined
+    | tt.EventValue
+    | tt.SlotValue
 )
 
 
 def literal_tokens(value: Literal) -> str:
     """Return a value that has no value inside it in token form.
 
-    >>> literal_tokens(EntityValue("alice", "tt:contact", "alice smith"))
+    >>> literal_tokens(tt.EntityValue("alice", "tt:contact", "alice smith"))
     '" alice smith " ^^tt:contact id:alice'
     """
     match value:
-        case StringValue(text):
+        case tt.StringValue(text):
             return quote_words(text)
-        case SlotValue(token, unit):
+        case tt.SlotValue(token, unit):
             return f"{token} unit:{unit}" if unit else token
-        case NumberValue(number):
+        case tt.NumberValue(number):
             return number_token(number)
-        case EnumValue(name):
+        case tt.EnumValue(name):
             return f"enum:{name}"
-        case EntityValue():
+        case tt.EntityValue():
             return _entity(value)
-        case DateEdge(edge, unit):
+        case tt.DateEdge(edge, unit):
             return f"{edge} unit:{unit}"
-        case BooleanValue(truth):
+        case tt.BooleanValue(truth):
             return "true" if truth else "false"
-        case DateNow() | Undefined() | EventValue():
+        case tt.DateNow() | tt.Undefined() | tt.EventValue():
             return _WORDS[type(value)]
-        case ContextValue():
+        case tt.ContextValue():
             return _context(value)
-        case CurrencyValue() | DateValue() | TimeValue() | LocationValue():
+        case tt.CurrencyValue() | tt.DateValue() | tt.TimeValue() | tt.LocationValue():
             return _compact(value)
         case _:
             assert_never(value)
 
 
-def _compact(value: CurrencyValue | DateValue | TimeValue | LocationValue) -> str:
+def _compact(value: tt.CurrencyValue | tt.DateValue | tt.TimeValue | tt.LocationValue) -> str:
     match value:
-        case CurrencyValue(amount, code):
+        case tt.CurrencyValue(amount, code):
             return f"currency:{number_token(amount)}:{code}"
-        case DateValue(iso):
+        case tt.DateValue(iso):
             return f"date:{escape_word(iso)}"
-        case TimeValue(hour, minute, second):
+        case tt.TimeValue(hour, minute, second):
             return f"time:{hour}:{minute:02d}:{second:02d}"
-        case LocationValue():
+        case tt.LocationValue():
             return _place(value)
         case _:
             assert_never(value)
 
 
-def _place(value: LocationValue) -> str:
+def _place(value: tt.LocationValue) -> str:
     if value.latitude is None or value.longitude is None:
         return f"location: {quote_words(value.display or '')}"
     place = f"{number_token(value.latitude)}:{number_token(value.longitude)}"
@@ -275,7 +227,7 @@ def _place(value: LocationValue) -> str:
     )
 
 
-def _entity(value: EntityValue) -> str:
+def _entity(value: tt.EntityValue) -> str:
     if value.display is None:
         words = "null" if value.value is None else quote_words(value.value)
         return f"{words} ^^{value.kind}"
@@ -284,7 +236,7 @@ def _entity(value: EntityValue) -> str:
     return f"{quote_words(value.display)} ^^{value.kind} id:{escape_word(value.value)}"
 
 
-def _context(value: ContextValue) -> str:
+def _context(value: tt.ContextValue) -> str:
     match value.path:
         case ("location", place) if place in PLACES:
             return f"location:{place}"
@@ -311,7 +263,7 @@ STYLE = TokenStyle()
 
 
 def tokens(
-    program: Program | Policy,
+    program: tt.Program | tt.Policy,
     signatures: Signatures | None = None,
     style: TokenStyle = STYLE,
 ) -> str:
@@ -322,14 +274,14 @@ def tokens(
             do not know; on a predicate that is not in conjunctive normal form.
 
     >>> from genie_dp.languages.thingtalk.ast import Selector
-    >>> inbox = Call(Selector("com.gmail"), "inbox")
-    >>> tokens(Program((Rule(None, inbox, Notify()),)), style=TokenStyle(types=False))
+    >>> inbox = tt.Call(Selector("com.gmail"), "inbox")
+    >>> tokens(tt.Program((tt.Rule(None, inbox, tt.Notify()),)), style=TokenStyle(types=False))
     'now => @com.gmail.inbox => notify'
     """
     if signatures is None and (style.types or not style.keywords):
         raise GenieError(_style_problem(style))
     writer = TokenWriter(signatures, style)
-    if isinstance(program, Policy):
+    if isinstance(program, tt.Policy):
         writer.policy(program)
     else:
         writer.program(program)
@@ -364,14 +316,14 @@ class TokenWriter:
 
     # ------------------------------------------------------------------ programs, policies
 
-    def program(self, program: Program) -> None:
+    def program(self, program: tt.Program) -> None:
         """Write the rules of a program."""
         for index, rule in enumerate(program.rules):
             if index:
                 self.out.append(";")
             self.rule(rule)
 
-    def rule(self, rule: Rule) -> None:
+    def rule(self, rule: tt.Rule) -> None:
         """Write `s => q => a`."""
         scope = EMPTY
         if rule.stream is None:
@@ -383,16 +335,16 @@ class TokenWriter:
             scope = scope.under(self.query(rule.query, scope))
             self.out.append("=>")
         match rule.action:
-            case Notify():
+            case tt.Notify():
                 self.out.append("notify")
-            case Call():
+            case tt.Call():
                 self.call(rule.action, scope)
-            case Hole():
+            case tt.Hole():
                 raise _no_hole(rule.action)
             case _:
                 assert_never(rule.action)
 
-    def policy(self, policy: Policy) -> None:
+    def policy(self, policy: tt.Policy) -> None:
         """Write `policy P : q => a`."""
         self.out.append("policy")
         self.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
@@ -407,9 +359,9 @@ class TokenWriter:
         else:
             self.out.append("notify")
 
-    def policy_function(self, function: PolicyFunction | Hole) -> None:
+    def policy_function(self, function: tt.PolicyFunction | tt.Hole) -> None:
         """Write what a policy speaks of."""
-        if isinstance(function, Hole):
+        if isinstance(function, tt.Hole):
             raise _no_hole(function)
         scope = EMPTY
         if function.class_name is None:
@@ -420,43 +372,43 @@ class TokenWriter:
             signature = self.signature(function.class_name, function.function, function.span)
             scope = scope_of(signature.parameters) if signature else EMPTY
             self.out.append(f"@{function.class_name}.{function.function}")
-        if not isinstance(function.predicate, TrueP):
+        if not isinstance(function.predicate, tt.TrueP):
             self.out.append("filter")
             self.predicate(function.predicate, scope, EMPTY)
 
     # -------------------------------------------------------------------- streams, queries
 
-    def stream(self, stream: Stream) -> Scope:
+    def stream(self, stream: tt.Stream) -> Scope:
         """Write a stream; return its outputs."""
         match stream:
-            case AtTimer(time):
+            case tt.AtTimer(time):
                 self.out.append(f"attimer time = {self.value(time, EMPTY)}")
                 return EMPTY
-            case Timer(base, interval):
+            case tt.Timer(base, interval):
                 start, period = self.value(base, EMPTY), self.value(interval, EMPTY)
                 self.out.append(f"timer base = {start} , interval = {period}")
                 return EMPTY
-            case Monitor():
+            case tt.Monitor():
                 return self.monitor(stream)
-            case Edge(inner, predicate):
+            case tt.Edge(inner, predicate):
                 self.out.append("edge")
                 scope = self.in_parentheses(inner)
                 self.out.append("on")
                 self.predicate(predicate, scope, EMPTY)
                 return scope
-            case StreamFilter(inner, predicate):
+            case tt.StreamFilter(inner, predicate):
                 scope = self.in_parentheses(inner)
                 self.out.append("filter")
                 self.predicate(predicate, scope, EMPTY)
                 return scope
-            case StreamJoin():
+            case tt.StreamJoin():
                 return self.in_parentheses(stream)
-            case Hole():
+            case tt.Hole():
                 raise _no_hole(stream)
             case _:
                 assert_never(stream)
 
-    def monitor(self, stream: Monitor) -> Scope:
+    def monitor(self, stream: tt.Monitor) -> Scope:
         """Write `monitor ( q ) on new [ .. ]`; return its outputs."""
         self.out.append("monitor")
         scope = self.group(stream.query, EMPTY)
@@ -465,10 +417,10 @@ class TokenWriter:
             self.out.append(f"on new [ {' , '.join(self.name(n, scope) for n in names)} ]")
         return scope
 
-    def in_parentheses(self, stream: Stream) -> Scope:
+    def in_parentheses(self, stream: tt.Stream) -> Scope:
         """Write `( s )`, or `( s => q )` for a stream join; return its outputs."""
         self.out.append("(")
-        if isinstance(stream, StreamJoin):
+        if isinstance(stream, tt.StreamJoin):
             left = self.stream(stream.stream)
             self.out.append("=>")
             write = self.group if stream.passing else self.query
@@ -480,37 +432,37 @@ class TokenWriter:
         self.out.append(")")
         return scope
 
-    def query(self, query: Query, outer: Scope) -> Scope:
+    def query(self, query: tt.Query, outer: Scope) -> Scope:
         """Write a query that may use names of `outer`; return its outputs."""
         match query:
-            case Call():
+            case tt.Call():
                 return self.call(query, outer)
-            case Filter(inner, predicate):
+            case tt.Filter(inner, predicate):
                 scope = self.group(inner, outer)
                 self.out.append("filter")
                 self.predicate(predicate, scope, outer)
                 return scope
-            case Join(left, right, passing):
+            case tt.Join(left, right, passing):
                 left_scope = self.group(left, outer)
                 self.out.append("join")
                 right_scope = self.group(right, outer.under(left_scope))
                 self.passing(passing, right, left_scope)
                 return left_scope.under(right_scope)
-            case Aggregate():
+            case tt.Aggregate():
                 return self.aggregate(query, outer)
-            case Hole():
+            case tt.Hole():
                 raise _no_hole(query)
             case _:
                 assert_never(query)
 
-    def group(self, query: Query, outer: Scope) -> Scope:
+    def group(self, query: tt.Query, outer: Scope) -> Scope:
         """Write `( q )`; return its outputs."""
         self.out.append("(")
         scope = self.query(query, outer)
         self.out.append(")")
         return scope
 
-    def aggregate(self, query: Aggregate, outer: Scope) -> Scope:
+    def aggregate(self, query: tt.Aggregate, outer: Scope) -> Scope:
         """Write `aggregate sum param:f:T of ( q )`; return its one output."""
         place = len(self.out)
         scope = self.group(query.query, outer)
@@ -524,7 +476,7 @@ class TokenWriter:
 
     # ------------------------------------------------------------------------------- calls
 
-    def call(self, call: Call, scope: Scope) -> Scope:
+    def call(self, call: tt.Call, scope: Scope) -> Scope:
         """Write a function with its arguments; return its outputs."""
         selector = call.selector
         self.out.append(f"@{selector.class_name}.{call.function}")
@@ -540,7 +492,7 @@ class TokenWriter:
             self.arguments(call.args, scope_of(signature.inputs), scope)
         return scope_of(signature.outputs)
 
-    def attributes(self, attributes: tuple[Arg, ...], scope: Scope) -> None:
+    def attributes(self, attributes: tuple[tt.Arg, ...], scope: Scope) -> None:
         """Write the attributes of a device."""
         for arg in self.sort_args(attributes):
             name = f"attribute:{arg.name}"
@@ -548,17 +500,17 @@ class TokenWriter:
                 name = _typed_token("attribute", arg.name, _attribute_type(arg, scope))
             self.out.append(f"{name} = {self.value(arg.value, scope)}")
 
-    def arguments(self, args: tuple[Arg, ...], inputs: Scope, scope: Scope) -> None:
+    def arguments(self, args: tuple[tt.Arg, ...], inputs: Scope, scope: Scope) -> None:
         """Write arguments by name."""
-        ordered: Iterable[Arg] = args
+        ordered: Iterable[tt.Arg] = args
         if self.style.canonical:
             ordered = sorted(args, key=_constants_first) if len(args) > 1 else args
         for arg in ordered:
-            on = "on " if isinstance(arg.value, VarRef) else ""
+            on = "on " if isinstance(arg.value, tt.VarRef) else ""
             name = self.name(arg.name, inputs, arg.span)
             self.out.append(f"{on}{name} = {self.value(arg.value, scope)}")
 
-    def positions(self, args: tuple[Arg, ...], signature: Signature, scope: Scope) -> None:
+    def positions(self, args: tuple[tt.Arg, ...], signature: Signature, scope: Scope) -> None:
         """Write arguments by their place in the signature."""
         values = {arg.name: arg.value for arg in args}
         for parameter in signature.inputs:
@@ -567,7 +519,7 @@ class TokenWriter:
         if values:
             raise _unknown_name(next(iter(values)), signature.qualified, args[0].span)
 
-    def passing(self, passing: tuple[Arg, ...], right: Query, left: Scope) -> None:
+    def passing(self, passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope) -> None:
         """Write the `on` of a join."""
         if not passing:
             return
@@ -576,7 +528,7 @@ class TokenWriter:
             name = self.name(arg.name, inputs, arg.span)
             self.out.append(f"on {name} = {self.value(arg.value, left)}")
 
-    def inputs_of(self, query: Query) -> Scope:
+    def inputs_of(self, query: tt.Query) -> Scope:
         """Return the inputs of a query's calls: of one name, the left-most without a value."""
         named = free = EMPTY
         for call in source_calls(query):
@@ -589,51 +541,51 @@ class TokenWriter:
                 )
         return named.under(free)
 
-    def sort_args(self, args: tuple[Arg, ...]) -> Iterable[Arg]:
+    def sort_args(self, args: tuple[tt.Arg, ...]) -> Iterable[tt.Arg]:
         """Return arguments in the order of the style."""
         return sorted(args, key=_name) if self.style.canonical and len(args) > 1 else args
 
     # ---------------------------------------------------------------------------- predicates
 
-    def predicate(self, predicate: Predicate, fields: Scope, outer: Scope) -> None:
+    def predicate(self, predicate: tt.Predicate, fields: Scope, outer: Scope) -> None:
         """Write a predicate on `fields`; values may also use names of `outer`."""
         scope = outer.under(fields)
-        clauses = predicate.operands if isinstance(predicate, And) else (predicate,)
+        clauses = predicate.operands if isinstance(predicate, tt.And) else (predicate,)
         for index, clause in enumerate(clauses):
             if index:
                 self.out.append("and")
-            atoms = clause.operands if isinstance(clause, Or) else (clause,)
+            atoms = clause.operands if isinstance(clause, tt.Or) else (clause,)
             for number, atom in enumerate(atoms):
                 if number:
                     self.out.append("or")
                 self.atom(atom, fields, scope)
 
-    def atom(self, atom: Predicate, fields: Scope, scope: Scope) -> None:
+    def atom(self, atom: tt.Predicate, fields: Scope, scope: Scope) -> None:
         """Write a comparison or what it may stand for."""
         match atom:
-            case Atom(name, operator, value):
+            case tt.Atom(name, operator, value):
                 left_name = self.name(name, fields, atom.span)
                 self.out.append(f"{left_name} {operator} {self.value(value, scope)}")
-            case TrueP():
+            case tt.TrueP():
                 self.out.append("true")
-            case FalseP():
+            case tt.FalseP():
                 self.out.append("false")
-            case Not(Atom() | GetPredicate() as operand):
+            case tt.Not(tt.Atom() | tt.GetPredicate() as operand):
                 self.out.append("not")
                 self.atom(operand, fields, scope)
-            case GetPredicate(call, predicate):
+            case tt.GetPredicate(call, predicate):
                 outputs = self.call(call, scope)
                 self.out.append("{")
                 self.predicate(predicate, outputs, scope)
                 self.out.append("}")
-            case And() | Or() | Not():
+            case tt.And() | tt.Or() | tt.Not():
                 raise _not_normal(atom)
             case _:
                 assert_never(atom)
 
     # --------------------------------------------------------------------- names and values
 
-    def value(self, value: Value, scope: Scope) -> str:
+    def value(self, value: tt.Value, scope: Scope) -> str:
         """Return a value in token form."""
         glue = " " if self.style.keywords else " plus "
         return value_tokens(value, lambda name: self.name(name, scope, value.span), glue=glue)
@@ -661,34 +613,34 @@ class TokenWriter:
 _CHECK_FIRST = "check the program first: genie-dp program check"
 
 
-def _name(arg: Arg) -> str:
+def _name(arg: tt.Arg) -> str:
     return arg.name
 
 
-def _constants_first(arg: Arg) -> tuple[bool, str]:
-    return isinstance(arg.value, VarRef), arg.name
+def _constants_first(arg: tt.Arg) -> tuple[bool, str]:
+    return isinstance(arg.value, tt.VarRef), arg.name
 
 
-def _attribute_type(arg: Arg, scope: Scope) -> Type:
+def _attribute_type(arg: tt.Arg, scope: Scope) -> Type:
     match arg.value:
-        case BooleanValue():
+        case tt.BooleanValue():
             return BOOLEAN
-        case EntityValue(_, kind):
+        case tt.EntityValue(_, kind):
             return Entity(kind)
-        case SlotValue(token):
+        case tt.SlotValue(token):
             return slot_type(token) or STRING  # attributes name devices: text
-        case VarRef(name):
+        case tt.VarRef(name):
             return scope.get(name) or ANY
         case _:
             return STRING
 
 
-def _no_hole(hole: Hole) -> GenieError:
+def _no_hole(hole: tt.Hole) -> GenieError:
     message = f"expected a whole program, got the hole {hole.name!r} of a template"
     return GenieError(Problem("T041", message, hole.span, "fill the hole first"))
 
 
-def _not_normal(predicate: Predicate) -> GenieError:
+def _not_normal(predicate: tt.Predicate) -> GenieError:
     return GenieError(
         Problem(
             "T042",

@@ -11,6 +11,7 @@ from lark import Token, Transformer
 from lark.tree import Meta
 
 from genie_dp.errors import Problem, Span, did_you_mean, with_article
+from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.declarations import (
     Annotation,
@@ -24,19 +25,6 @@ from genie_dp.languages.thingtalk.declarations import (
 )
 from genie_dp.languages.thingtalk.tokens import EARTH, MOST_DIGITS, is_on_earth
 from genie_dp.languages.thingtalk.unread import UNREAD
-from genie_dp.languages.types import (
-    ALIASES,
-    ANY,
-    BASICS,
-    UNIT_ALIASES,
-    UNITS,
-    Array,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    is_slot,
-)
 
 # ruff: noqa: D102 - one method per rule of grammar.lark, which says what it reads
 
@@ -47,7 +35,7 @@ _HALF = re.compile("[\ud800-\udfff]")
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
 _MEASURE = re.compile(r"(-?[\d.]+(?:[eE][-+]?\d+)?)([A-Za-z_]\w*)")
 _EDGE = re.compile(r"(start_of|end_of)_(\w+)")
-_TIME_UNITS = tuple(unit for unit, base in UNITS.items() if base == "ms")
+_TIME_UNITS = tuple(unit for unit, base in ty.UNITS.items() if base == "ms")
 _COUNTED = re.compile(r"(NUMBER_\d+)([A-Za-z]\w*)")
 _TYPE_MAKERS = ("Array", "Entity", "Enum", "Measure")
 _DATES = (
@@ -90,13 +78,13 @@ def _unescape(match: re.Match[str]) -> str:
 def unit_hint(name: str, known: Sequence[str]) -> str:
     """Return what may be meant by a word that is no unit: 5mb, 3hours.
 
-    >>> unit_hint("mb", tuple(UNITS)), unit_hint("hours", tuple(UNITS))
+    >>> unit_hint("mb", tuple(ty.UNITS)), unit_hint("hours", tuple(ty.UNITS))
     ("did you mean 'MB'?", "did you mean 'h'?")
     """
     word = name.casefold()
     spelled = {word, word.removesuffix("s")}
     meant = [unit for unit in known if unit.casefold() in spelled]
-    meant += [unit for long, unit in UNIT_ALIASES.items() if long in spelled and unit in known]
+    meant += [unit for long, unit in ty.UNIT_ALIASES.items() if long in spelled and unit in known]
     if meant:
         return f"did you mean {meant[0]!r}?"
     return did_you_mean(name, known) or f"units are {' '.join(known)}"
@@ -110,16 +98,16 @@ def named_value(name: str, span: Span | None = None) -> ast.Value | None:
     >>> named_value("NUMBER_0F")
     SlotValue(token='NUMBER_0', unit='F')
     """
-    if is_slot(name):
+    if ty.is_slot(name):
         return ast.SlotValue(name, span=span)
     counted = _COUNTED.fullmatch(name)
-    if counted and is_slot(counted[1]) and counted[2] in UNITS:
+    if counted and ty.is_slot(counted[1]) and counted[2] in ty.UNITS:
         return ast.SlotValue(counted[1], counted[2], span=span)
     if name == "currentlocation":
         return ast.ContextValue(("location", "current_location"), span=span)
     edge = _EDGE.fullmatch(name)
-    if edge and UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
-        return ast.DateEdge(edge[1], UNIT_ALIASES.get(edge[2], edge[2]), span=span)
+    if edge and ty.UNIT_ALIASES.get(edge[2], edge[2]) in _TIME_UNITS:
+        return ast.DateEdge(edge[1], ty.UNIT_ALIASES.get(edge[2], edge[2]), span=span)
     return None
 
 
@@ -223,11 +211,11 @@ class ValueReader(Transformer[Token, Any]):
         match = _MEASURE.fullmatch(children[0])
         assert match is not None
         span = self.span(meta)
-        unit = self._unit(match[2], tuple(UNITS), span)
+        unit = self._unit(match[2], tuple(ty.UNITS), span)
         return ast.MeasureValue(((self.amount(match[1], span), unit),), span=span)
 
     def _unit(self, name: str, known: Sequence[str], span: Span) -> str:
-        name = name if name in known else UNIT_ALIASES.get(name, name)
+        name = name if name in known else ty.UNIT_ALIASES.get(name, name)
         if name not in known:
             self.problem("S004", f"unknown unit {name!r}", span, unit_hint(name, known))
         return name
@@ -251,7 +239,7 @@ class ValueReader(Transformer[Token, Any]):
 
     def _compound(self, left: ast.MeasureValue, right: ast.MeasureValue, span: Span) -> ast.Value:
         first, second = left.parts[0][1], right.parts[0][1]
-        if UNITS.get(first) != UNITS.get(second):
+        if ty.UNITS.get(first) != ty.UNITS.get(second):
             self.problem("S004", f"expected another amount in {first}, got {second}", span)
         return ast.MeasureValue(left.parts + right.parts, span=span)
 
@@ -389,32 +377,32 @@ class ValueReader(Transformer[Token, Any]):
     def type(self, meta: Meta, children: list[Any]) -> TypeName:
         return TypeName(str(children[0]), tuple(children[1:]), self.span(meta))
 
-    def lone_type(self, _meta: Meta, children: list[TypeName]) -> Type:
+    def lone_type(self, _meta: Meta, children: list[TypeName]) -> ty.Type:
         return self.resolve(children[0])
 
-    def typed_name(self, _meta: Meta, children: list[Any]) -> tuple[str, Type]:
+    def typed_name(self, _meta: Meta, children: list[Any]) -> tuple[str, ty.Type]:
         return str(children[0]), self.resolve(children[1])
 
-    def lambda_params(self, _meta: Meta, children: list[Any]) -> tuple[tuple[str, Type], ...]:
+    def lambda_params(self, _meta: Meta, children: list[Any]) -> tuple[tuple[str, ty.Type], ...]:
         return tuple(children)
 
-    def resolve(self, written: TypeName) -> Type:
+    def resolve(self, written: TypeName) -> ty.Type:
         """Return the type of that name; an unknown one is a problem and becomes Any."""
         match written:
             case TypeName("Array", (TypeName() as element,)):
-                return Array(self.resolve(element))
+                return ty.Array(self.resolve(element))
             case TypeName("Entity", (str(kind),)):
-                return Entity(str(kind))
+                return ty.Entity(str(kind))
             case TypeName("Measure", (TypeName(unit, ()),)):
-                return Measure(self._unit(unit, tuple(UNITS), written.span))
+                return ty.Measure(self._unit(unit, tuple(ty.UNITS), written.span))
             case TypeName("Enum", (_, *_)) if all(_is_bare(arg) for arg in written.args):
-                return Enum(tuple(arg.name for arg in written.args if isinstance(arg, TypeName)))
-            case TypeName(name, ()) if name in BASICS:
-                return BASICS[name]
-            case TypeName(name, ()) if name in ALIASES:
-                return Entity(ALIASES[name])
+                return ty.Enum(tuple(arg.name for arg in written.args if isinstance(arg, TypeName)))
+            case TypeName(name, ()) if name in ty.BASICS:
+                return ty.BASICS[name]
+            case TypeName(name, ()) if name in ty.ALIASES:
+                return ty.Entity(ty.ALIASES[name])
         self._unknown_type(written)
-        return ANY
+        return ty.ANY
 
     def _unknown_type(self, written: TypeName) -> None:
         forms = {
@@ -426,10 +414,10 @@ class ValueReader(Transformer[Token, Any]):
         name = written.name
         if name in forms:
             self.problem("S005", f"expected a type such as {forms[name]}", written.span)
-        elif name in BASICS or name in ALIASES:
+        elif name in ty.BASICS or name in ty.ALIASES:
             self.problem("S005", f"{name} takes nothing in parentheses", written.span)
         else:
-            names = (*BASICS, *ALIASES, *_TYPE_MAKERS)
+            names = (*ty.BASICS, *ty.ALIASES, *_TYPE_MAKERS)
             hint = did_you_mean(name, names) or f"types are {', '.join(names)}"
             self.problem("S005", f"unknown type {name!r}", written.span, hint)
 
@@ -845,7 +833,7 @@ class LibraryReader(ProgramReader):
     def entry(self, _meta: Meta, children: list[Any]) -> tuple[str, object]:
         return str(children[0]), children[1]
 
-    def type_table(self, _meta: Meta, children: list[Any]) -> dict[str, Type]:
+    def type_table(self, _meta: Meta, children: list[Any]) -> dict[str, ty.Type]:
         return dict(children[1:])
 
     # ----------------------------------------------------------------------------- datasets

@@ -8,38 +8,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-from genie_dp.languages.thingtalk.ast import (
-    Aggregate,
-    Call,
-    CurrencyValue,
-    DateValue,
-    EntityValue,
-    Filter,
-    Hole,
-    Join,
-    LocationValue,
-    MeasureValue,
-    NumberValue,
-    Policy,
-    PolicyFunction,
-    Program,
-    Query,
-    SlotValue,
-    StringValue,
-    TimeValue,
-)
-from genie_dp.languages.types import (
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    Entity,
-    Measure,
-    Type,
-    slot_stem,
-)
+from genie_dp.languages import types as ty
+from genie_dp.languages.thingtalk import ast as tt
 
 _FIELDS: dict[type, tuple[str, ...]] = {}
 _PLAIN = frozenset((str, int, float, bool, type(None)))  # no nodes, nor tuples of them
@@ -55,7 +25,7 @@ def children(node: Any) -> Iterator[Any]:
     """Yield the nodes right below a node, in program order; plain fields are skipped.
 
     >>> from genie_dp.languages.thingtalk.ast import Selector
-    >>> list(children(Call(Selector("com.gmail"), "inbox")))
+    >>> list(children(tt.Call(Selector("com.gmail"), "inbox")))
     [Selector(class_name='com.gmail', attributes=())]
     """
     for name in _field_names(type(node)):
@@ -67,20 +37,20 @@ def children(node: Any) -> Iterator[Any]:
                 yield item
 
 
-def functions_used(node: Any) -> Iterator[Call | PolicyFunction]:
+def functions_used(node: Any) -> Iterator[tt.Call | tt.PolicyFunction]:
     """Yield every place of a program that names a function, in program order.
 
     >>> from genie_dp.languages.thingtalk.parser import parse
     >>> [c.function for c in functions_used(parse("monitor @com.x.q => @com.x.a"))]
     ['q', 'a']
     """
-    if isinstance(node, Call | PolicyFunction):
+    if isinstance(node, tt.Call | tt.PolicyFunction):
         yield node
     for child in children(node):
         yield from functions_used(child)
 
 
-def source_calls(query: Query) -> Iterator[Call]:
+def source_calls(query: tt.Query) -> Iterator[tt.Call]:
     """Yield the calls that a query gets its results from, left to right.
 
     Those inside of its predicates (`@f() { .. }`) are not among them.
@@ -91,14 +61,14 @@ def source_calls(query: Query) -> Iterator[Call]:
     ['q', 'r']
     """
     match query:
-        case Call():
+        case tt.Call():
             yield query
-        case Filter() | Aggregate():
+        case tt.Filter() | tt.Aggregate():
             yield from source_calls(query.query)
-        case Join():
+        case tt.Join():
             yield from source_calls(query.left)
             yield from source_calls(query.right)
-        case Hole():
+        case tt.Hole():
             return
 
 
@@ -107,9 +77,8 @@ def rewrite(node: Any, change: Callable[[Any], Any]) -> Any:
 
     `change` returns a node as it is to keep it. Unchanged parts are shared with the input.
 
-    >>> from genie_dp.languages.thingtalk.ast import Atom, StringValue, Undefined
-    >>> atom = Atom("a", "==", StringValue("b"))
-    >>> rewrite(atom, lambda node: Undefined() if isinstance(node, StringValue) else node)
+    >>> atom = tt.Atom("a", "==", tt.StringValue("b"))
+    >>> rewrite(atom, lambda node: tt.Undefined() if isinstance(node, tt.StringValue) else node)
     Atom(name='a', operator='==', value=Undefined())
     """
     changes: dict[str, Any] = {}
@@ -130,15 +99,15 @@ def _rewritten(item: Any, change: Callable[[Any], Any]) -> Any:
     return rewrite(item, change) if hasattr(item, "__dataclass_fields__") else item
 
 
-P = TypeVar("P", bound=Program | Policy)
+P = TypeVar("P", bound=tt.Program | tt.Policy)
 
-_LITERALS: dict[type, Type] = {
-    StringValue: STRING,
-    NumberValue: NUMBER,
-    CurrencyValue: CURRENCY,
-    DateValue: DATE,
-    TimeValue: TIME,
-    LocationValue: LOCATION,
+_LITERALS: dict[type, ty.Type] = {
+    tt.StringValue: ty.STRING,
+    tt.NumberValue: ty.NUMBER,
+    tt.CurrencyValue: ty.CURRENCY,
+    tt.DateValue: ty.DATE,
+    tt.TimeValue: ty.TIME,
+    tt.LocationValue: ty.LOCATION,
 }
 
 
@@ -152,8 +121,8 @@ def anonymize(program: P) -> P:
 
     >>> from decimal import Decimal
     >>> from genie_dp.languages.thingtalk.ast import Arg, Rule, Selector
-    >>> call = Call(Selector("light"), "dim", (Arg("level", NumberValue(Decimal(40))),))
-    >>> anonymize(Program((Rule(None, None, call),))).rules[0].action.args[0].value.token
+    >>> call = tt.Call(Selector("light"), "dim", (Arg("level", tt.NumberValue(Decimal(40))),))
+    >>> anonymize(tt.Program((Rule(None, None, call),))).rules[0].action.args[0].value.token
     'NUMBER_0'
     """
     taken = set(_placeholders(program))
@@ -161,47 +130,47 @@ def anonymize(program: P) -> P:
 
     def anonymize_node(node: Any) -> Any:
         type_ = _literal_type(node)
-        stem = slot_stem(type_) if type_ is not None else None
+        stem = ty.slot_stem(type_) if type_ is not None else None
         if stem is None:
             return node
         while (token := f"{stem}_{counts[stem]}") in taken:
             counts[stem] += 1
         counts[stem] += 1
-        return SlotValue(token, span=node.span)
+        return tt.SlotValue(token, span=node.span)
 
     result: P = rewrite(program, anonymize_node)
     return result
 
 
-def functions(program: Program | Policy) -> Counter[str]:
+def functions(program: tt.Program | tt.Policy) -> Counter[str]:
     """Return how often each function is used, in program order.
 
     A policy's `*` and `@c.*` name no function.
 
     >>> from genie_dp.languages.thingtalk.ast import Notify, Rule, Selector
-    >>> functions(Program((Rule(None, Call(Selector("com.gmail"), "inbox"), Notify()),)))
+    >>> functions(tt.Program((Rule(None, tt.Call(Selector("com.gmail"), "inbox"), Notify()),)))
     Counter({'@com.gmail.inbox': 1})
     """
     counts: Counter[str] = Counter()
     for used in functions_used(program):
-        if isinstance(used, Call):
+        if isinstance(used, tt.Call):
             counts[f"@{used.selector.class_name}.{used.function}"] += 1
         elif used.class_name is not None and used.function is not None:
             counts[f"@{used.class_name}.{used.function}"] += 1
     return counts
 
 
-def _literal_type(node: Any) -> Type | None:
+def _literal_type(node: Any) -> ty.Type | None:
     match node:
-        case MeasureValue(parts) if parts:
-            return Measure(parts[0][1])
-        case EntityValue():
-            return Entity(node.kind)
+        case tt.MeasureValue(parts) if parts:
+            return ty.Measure(parts[0][1])
+        case tt.EntityValue():
+            return ty.Entity(node.kind)
         case _:
             return _LITERALS.get(type(node))
 
 
 def _placeholders(node: Any) -> list[str]:
-    if isinstance(node, SlotValue):
+    if isinstance(node, tt.SlotValue):
         return [node.token]
     return [token for child in children(node) for token in _placeholders(child)]

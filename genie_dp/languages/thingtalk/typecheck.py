@@ -35,60 +35,9 @@ from functools import partial
 from typing import assert_never
 
 from genie_dp.errors import Problem, Span, did_you_mean, nearest, with_article
+from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature, Signatures
-from genie_dp.languages.thingtalk.ast import (
-    OPERATORS,
-    Action,
-    Aggregate,
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    AtTimer,
-    BooleanValue,
-    Call,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    Edge,
-    EntityValue,
-    EnumValue,
-    EventValue,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Hole,
-    Join,
-    Lambda,
-    LocationValue,
-    MeasureValue,
-    Monitor,
-    Not,
-    Notify,
-    NumberValue,
-    Or,
-    Policy,
-    PolicyFunction,
-    Predicate,
-    Program,
-    Projection,
-    Query,
-    Rule,
-    SlotValue,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    StringValue,
-    Timer,
-    TimeValue,
-    TrueP,
-    Undefined,
-    Value,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.declarations import (
     Annotation,
     ClassDef,
@@ -114,23 +63,6 @@ from genie_dp.languages.thingtalk.tokens import number_token
 from genie_dp.languages.thingtalk.transform import named_value
 from genie_dp.languages.thingtalk.traverse import source_calls
 from genie_dp.languages.thingtalk.unread import UNREAD
-from genie_dp.languages.types import (
-    ANY,
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    UNITS,
-    Array,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    slot_type,
-)
 
 MOST_NAMES = 6  # of a list in a hint: a line of text
 
@@ -183,7 +115,7 @@ def name_hint(name: str, known: Sequence[str], what: str) -> str:
     return did_you_mean(name, known) or f"{what}: {list_names(known)}"
 
 
-def function_of(call: Call, report: Report) -> Signature | None:
+def function_of(call: tt.Call, report: Report) -> Signature | None:
     """Return the signature of a call's function; report it where there is none."""
     return find_function(call.selector.class_name, call.function, call.span, report)
 
@@ -237,40 +169,40 @@ def _elsewhere(function: str, report: Report) -> str | None:
     return f"there is {list_names(f'@{name}.{function}' for name in classes)}"
 
 
-DURATION = Measure("ms")
+DURATION = ty.Measure("ms")
 
-_FIXED: dict[type, Type] = {
-    StringValue: STRING,
-    NumberValue: NUMBER,
-    BooleanValue: BOOLEAN,
-    CurrencyValue: CURRENCY,
-    DateValue: DATE,
-    DateNow: DATE,
-    TimeValue: TIME,
-    LocationValue: LOCATION,
-    Undefined: ANY,
+_FIXED: dict[type, ty.Type] = {
+    tt.StringValue: ty.STRING,
+    tt.NumberValue: ty.NUMBER,
+    tt.BooleanValue: ty.BOOLEAN,
+    tt.CurrencyValue: ty.CURRENCY,
+    tt.DateValue: ty.DATE,
+    tt.DateNow: ty.DATE,
+    tt.TimeValue: ty.TIME,
+    tt.LocationValue: ty.LOCATION,
+    tt.Undefined: ty.ANY,
 }
-CONTEXT: dict[tuple[str, ...], Type] = {
-    ("location", "home"): LOCATION,
-    ("location", "work"): LOCATION,
-    ("location", "current_location"): LOCATION,
-    ("time", "morning"): TIME,
-    ("time", "evening"): TIME,
+CONTEXT: dict[tuple[str, ...], ty.Type] = {
+    ("location", "home"): ty.LOCATION,
+    ("location", "work"): ty.LOCATION,
+    ("location", "current_location"): ty.LOCATION,
+    ("time", "morning"): ty.TIME,
+    ("time", "evening"): ty.TIME,
 }
-_EXAMPLES: dict[Type, str] = {
-    STRING: '"some text"',
-    NUMBER: "5",
-    BOOLEAN: "true or false",
-    CURRENCY: "makeCurrency(5, usd)",
-    DATE: "makeDate(2026, 11, 20) or start_of(week)",
-    TIME: "makeTime(8, 30)",
-    LOCATION: "$context.location.home or makeLocation(37.4, -122.1)",
+_EXAMPLES: dict[ty.Type, str] = {
+    ty.STRING: '"some text"',
+    ty.NUMBER: "5",
+    ty.BOOLEAN: "true or false",
+    ty.CURRENCY: "makeCurrency(5, usd)",
+    ty.DATE: "makeDate(2026, 11, 20) or start_of(week)",
+    ty.TIME: "makeTime(8, 30)",
+    ty.LOCATION: "$context.location.home or makeLocation(37.4, -122.1)",
 }
 
 
 def expect(
-    value: Value,
-    expected: Type,
+    value: tt.Value,
+    expected: ty.Type,
     what: str,
     scope: Scope,
     report: Report,
@@ -292,7 +224,7 @@ def expect(
     fits = partial(
         is_assignable, signatures=report.signatures, lenient=lenient, is_compared=is_compared
     )
-    if isinstance(value, ArrayValue) and isinstance(expected, Array):
+    if isinstance(value, tt.ArrayValue) and isinstance(expected, ty.Array):
         before = len(report.problems)
         type_of(value, scope, report, expected)
         if len(report.problems) > before:
@@ -307,10 +239,10 @@ def expect(
     actual = type_of(value, scope, report, expected)
     if fits(actual, expected):
         return
-    if isinstance(value, VarRef):
+    if isinstance(value, tt.VarRef):
         fitting = [name for name, type_ in scope.types.items() if fits(type_, expected)]
         _wrong_variable(value, actual, expected, what, fitting, report)
-    elif isinstance(value, EnumValue) and isinstance(expected, Enum):
+    elif isinstance(value, tt.EnumValue) and isinstance(expected, ty.Enum):
         _wrong_enum(value, expected, what, report)
     else:
         report.add(
@@ -321,11 +253,11 @@ def expect(
         )
 
 
-def expect_interval(value: Value, scope: Scope, report: Report) -> None:
+def expect_interval(value: tt.Value, scope: Scope, report: Report) -> None:
     """Report the value of a timer's interval where it is no duration, or none that ever ends."""
     before = len(report.problems)
     expect(value, DURATION, "interval", scope, report)
-    if len(report.problems) > before or not isinstance(value, MeasureValue):
+    if len(report.problems) > before or not isinstance(value, tt.MeasureValue):
         return
     if sum(number * FACTORS[unit] for number, unit in value.parts) <= 0:
         report.add(
@@ -337,90 +269,90 @@ def expect_interval(value: Value, scope: Scope, report: Report) -> None:
         )
 
 
-def type_of(value: Value, scope: Scope, report: Report, expected: Type = ANY) -> Type:
+def type_of(value: tt.Value, scope: Scope, report: Report, expected: ty.Type = ty.ANY) -> ty.Type:
     """Return the type of a value, Any where a mistake inside of it was reported.
 
     What is `expected` says what may have been meant.
     """
     match value:
-        case VarRef():
+        case tt.VarRef():
             return _variable(value, scope, report, expected)
-        case EnumValue(name):
-            return Enum((name,))
-        case EntityValue():
-            return Entity(value.kind)
-        case MeasureValue():
+        case tt.EnumValue(name):
+            return ty.Enum((name,))
+        case tt.EntityValue():
+            return ty.Entity(value.kind)
+        case tt.MeasureValue():
             return _measure(value, report)
-        case DateEdge():
+        case tt.DateEdge():
             return _date_edge(value, report)
-        case DateOffset(base, _, duration):
-            expect(base, DATE, "date", scope, report)
+        case tt.DateOffset(base, _, duration):
+            expect(base, ty.DATE, "date", scope, report)
             expect(duration, DURATION, "duration", scope, report)
-            return DATE
-        case ContextValue():
+            return ty.DATE
+        case tt.ContextValue():
             return _context(value, report)
-        case ArrayValue():
-            element = expected.element if isinstance(expected, Array) else ANY
+        case tt.ArrayValue():
+            element = expected.element if isinstance(expected, ty.Array) else ty.ANY
             return _array(value, scope, report, element)
-        case EventValue():
+        case tt.EventValue():
             if not report.has_event:
                 hint = "it is text of what a stream brings, or in an action of a query's result"
                 report.add("T020", "expected a stream or a query before $event", value.span, hint)
-            return STRING
-        case SlotValue():
+            return ty.STRING
+        case tt.SlotValue():
             return _slot(value, report)
         case _:
             return _fixed_type(value)
 
 
 _FixedValue = (
-    StringValue
-    | NumberValue
-    | BooleanValue
-    | CurrencyValue
-    | DateValue
-    | DateNow
-    | TimeValue
-    | LocationValue
-    | Undefined
+    tt.StringValue
+    | tt.NumberValue
+    | tt.BooleanValue
+    | tt.CurrencyValue
+    | tt.DateValue
+    | tt.DateNow
+    | tt.TimeValue
+    | tt.LocationValue
+    | tt.Undefined
 )
 
 
-def _fixed_type(value: _FixedValue) -> Type:
+def _fixed_type(value: _FixedValue) -> ty.Type:
     return _FIXED[type(value)]
 
 
-def _variable(value: VarRef, scope: Scope, report: Report, expected: Type) -> Type:
+def _variable(value: tt.VarRef, scope: Scope, report: Report, expected: ty.Type) -> ty.Type:
     type_ = scope.get(value.name)
     if type_ is not None:
         return type_
-    hint = _bare_enum(value, scope, expected) if isinstance(expected, Enum) else None
+    hint = _bare_enum(value, scope, expected) if isinstance(expected, ty.Enum) else None
     if hint is None:
         hint = name_hint(value.name, sorted(scope.types), "outputs in scope")
     report.add("T009", f"expected an output in scope, got '{value.name}'", value.span, hint)
-    return ANY
+    return ty.ANY
 
 
-def _bare_enum(value: VarRef, scope: Scope, expected: Enum) -> str | None:
+def _bare_enum(value: tt.VarRef, scope: Scope, expected: ty.Enum) -> str | None:
     """Return how to write a name as a value of an enum; None if it is more like an output."""
     values = [name for name in expected.values if name != "*"]
     suggestion = nearest(value.name, [*values, *scope.types])
     if suggestion and suggestion[0] not in values:
         return None
-    if not enum_extras(Enum((value.name,)), expected):
+    if not enum_extras(ty.Enum((value.name,)), expected):
         return f"write enum({value.name})"
     if suggestion:
         return f"did you mean enum({suggestion[0]})?"
     return f"values: {list_names(f'enum({name})' for name in values)}"
 
 
-def _measure(value: MeasureValue, report: Report) -> Type:
+def _measure(value: tt.MeasureValue, report: Report) -> ty.Type:
     units = [unit for _, unit in value.parts]
-    unknown = [unit for unit in units if unit not in UNITS]
+    unknown = [unit for unit in units if unit not in ty.UNITS]
     for unit in unknown:
         unknown_unit(unit, value, report)
     if unknown or not units:
-        return ANY
+        return ty.ANY
     foreign_unit = next((unit for unit in units if not same_base(unit, units[0])), None)
     if foreign_unit is not None:
         report.add(
@@ -429,26 +361,26 @@ def _measure(value: MeasureValue, report: Report) -> Type:
             value.span,
             f"units that go with {units[0]}: {_units_like(units[0])}",
         )
-        return ANY
-    return Measure(units[0])
+        return ty.ANY
+    return ty.Measure(units[0])
 
 
-def unknown_unit(unit: str, node: MeasureValue | DateEdge, report: Report) -> None:
+def unknown_unit(unit: str, node: tt.MeasureValue | tt.DateEdge, report: Report) -> None:
     """Report a unit that is none."""
     message = f"expected a unit of measure, got '{unit}'"
-    report.add("T022", message, node.span, name_hint(unit, list(UNITS), "units"))
+    report.add("T022", message, node.span, name_hint(unit, list(ty.UNITS), "units"))
 
 
-def _date_edge(value: DateEdge, report: Report) -> Type:
-    if value.unit not in UNITS:
+def _date_edge(value: tt.DateEdge, report: Report) -> ty.Type:
+    if value.unit not in ty.UNITS:
         unknown_unit(value.unit, value, report)
     elif not same_base(value.unit, "ms"):
         message = f"expected a unit of time for '{value.edge}', got '{value.unit}'"
         report.add("T024", message, value.span, f"units of time: {_units_like('ms')}")
-    return DATE
+    return ty.DATE
 
 
-def _context(value: ContextValue, report: Report) -> Type:
+def _context(value: tt.ContextValue, report: Report) -> ty.Type:
     type_ = CONTEXT.get(value.path)
     if type_ is not None:
         return type_
@@ -460,11 +392,11 @@ def _context(value: ContextValue, report: Report) -> Type:
         value.span,
         name_hint(name, paths, "values of the context"),
     )
-    return ANY
+    return ty.ANY
 
 
-def _array(value: ArrayValue, scope: Scope, report: Report, expected: Type) -> Type:
-    element: Type = ANY
+def _array(value: tt.ArrayValue, scope: Scope, report: Report, expected: ty.Type) -> ty.Type:
+    element: ty.Type = ty.ANY
     for item in value.items:
         type_ = type_of(item, scope, report, expected)
         both = unite_types(element, type_, report.signatures)
@@ -475,46 +407,46 @@ def _array(value: ArrayValue, scope: Scope, report: Report, expected: Type) -> T
                 item.span,
                 f"make all of them {element}",
             )
-            return ANY
+            return ty.ANY
         element = both
-    return Array(element)
+    return ty.Array(element)
 
 
-def unite_types(element: Type, other: Type, signatures: Signatures) -> Type | None:
+def unite_types(element: ty.Type, other: ty.Type, signatures: Signatures) -> ty.Type | None:
     """Return the type that takes the values of both, or None."""
-    if isinstance(element, Enum) and isinstance(other, Enum):
-        return Enum((*element.values, *other.values))
-    if element == ANY or is_assignable(element, other, signatures):
+    if isinstance(element, ty.Enum) and isinstance(other, ty.Enum):
+        return ty.Enum((*element.values, *other.values))
+    if element == ty.ANY or is_assignable(element, other, signatures):
         return other
     return element if is_assignable(other, element, signatures) else None
 
 
-def _slot(value: SlotValue, report: Report) -> Type:
-    type_ = slot_type(value.token)
+def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
+    type_ = ty.slot_type(value.token)
     if type_ is None:
         hint = "placeholders: NUMBER_0, QUOTED_STRING_0, DATE_0, GENERIC_ENTITY_com.x:song_0, .."
         report.add("T026", f"expected a placeholder, got '{value.token}'", value.span, hint)
-        return ANY
-    if isinstance(type_, Measure) and type_.unit not in UNITS:
+        return ty.ANY
+    if isinstance(type_, ty.Measure) and type_.unit not in ty.UNITS:
         message = f"expected a unit of measure in '{value.token}', got '{type_.unit}'"
-        report.add("T022", message, value.span, name_hint(type_.unit, list(UNITS), "units"))
-        return ANY
-    return Measure(value.unit) if value.unit else type_
+        report.add("T022", message, value.span, name_hint(type_.unit, list(ty.UNITS), "units"))
+        return ty.ANY
+    return ty.Measure(value.unit) if value.unit else type_
 
 
 # ------------------------------------------------------------------------------- what is wrong
 
 
 def _wrong_variable(
-    value: VarRef,
-    actual: Type,
-    expected: Type,
+    value: tt.VarRef,
+    actual: ty.Type,
+    expected: ty.Type,
     what: str,
     fitting: list[str],
     report: Report,
 ) -> None:
     hint = f"outputs of that type: {list_names(sorted(fitting))}"
-    if isinstance(expected, Enum) and not enum_extras(Enum((value.name,)), expected):
+    if isinstance(expected, ty.Enum) and not enum_extras(ty.Enum((value.name,)), expected):
         hint = f"write enum({value.name}) for the value; {hint}"
     report.add(
         "T010",
@@ -524,7 +456,7 @@ def _wrong_variable(
     )
 
 
-def _wrong_enum(value: EnumValue, expected: Enum, what: str, report: Report) -> None:
+def _wrong_enum(value: tt.EnumValue, expected: ty.Enum, what: str, report: Report) -> None:
     report.add(
         "T008",
         f"expected one of {list_names(expected.values)} for '{what}', got '{value.name}'",
@@ -533,33 +465,35 @@ def _wrong_enum(value: EnumValue, expected: Enum, what: str, report: Report) -> 
     )
 
 
-def _describe_value(value: Value, type_: Type) -> str:
+def _describe_value(value: tt.Value, type_: ty.Type) -> str:
     """Return the type of a value as a message names it: placeholders with their token."""
-    if isinstance(value, SlotValue):
+    if isinstance(value, tt.SlotValue):
         return f"{value.token} of type {type_}"
-    if isinstance(value, EnumValue):
+    if isinstance(value, tt.EnumValue):
         return f"the enum value '{value.name}'"
     return str(type_)
 
 
-def _value_hint(value: Value, actual: Type, expected: Type, what: str) -> str | None:
+def _value_hint(value: tt.Value, actual: ty.Type, expected: ty.Type, what: str) -> str | None:
     start = what if " " in what else f"{what} ="  # a comparison names its operator
     match expected:
-        case Measure(unit):
-            if isinstance(value, NumberValue):
+        case ty.Measure(unit):
+            if isinstance(value, tt.NumberValue):
                 return f"add a unit: {value.value}{unit}"
             return f"units that fit: {_units_like(unit)}"
-        case Enum(values):
-            if isinstance(value, StringValue) and not enum_extras(Enum((value.text,)), expected):
+        case ty.Enum(values):
+            if isinstance(value, tt.StringValue) and not enum_extras(
+                ty.Enum((value.text,)), expected
+            ):
                 return f"write {start} enum({value.text})"
             return f"write enum({values[0]})" if values else "write enum(name)"
-        case Entity(kind) if isinstance(value, StringValue):
+        case ty.Entity(kind) if isinstance(value, tt.StringValue):
             # Where text may stand for an entity, it never comes here.
             text = f'"{value.text}"'
             return f"write {text}^^{kind}, or ask for the name: id =~ {text}"
-        case Entity(kind):
+        case ty.Entity(kind):
             return f'write "name"^^{kind}'
-        case Array(element):
+        case ty.Array(element):
             if is_text_like(actual, element):
                 return f"put it in a list: {start} [..]"
             return f"write a list of {element}: [.., ..]"
@@ -567,22 +501,22 @@ def _value_hint(value: Value, actual: Type, expected: Type, what: str) -> str | 
             return _basic_hint(value, expected, start)
 
 
-def is_text_like(actual: Type, element: Type) -> bool:
+def is_text_like(actual: ty.Type, element: ty.Type) -> bool:
     """Tell whether a value is of an array's element type, so that only the brackets are missing.
 
-    >>> is_text_like(STRING, Entity("tt:hashtag")), is_text_like(NUMBER, STRING)
+    >>> is_text_like(ty.STRING, ty.Entity("tt:hashtag")), is_text_like(ty.NUMBER, ty.STRING)
     (True, False)
     """
-    return actual == element or (actual == STRING and isinstance(element, Entity))
+    return actual == element or (actual == ty.STRING and isinstance(element, ty.Entity))
 
 
-def _basic_hint(value: Value, expected: Type, start: str) -> str | None:
-    if isinstance(value, StringValue):
-        if expected == NUMBER and _is_number(value.text):
+def _basic_hint(value: tt.Value, expected: ty.Type, start: str) -> str | None:
+    if isinstance(value, tt.StringValue):
+        if expected == ty.NUMBER and _is_number(value.text):
             return f"drop the quotes: {start} {value.text}"
-        if expected == BOOLEAN and value.text in ("true", "false"):
+        if expected == ty.BOOLEAN and value.text in ("true", "false"):
             return f"drop the quotes: {start} {value.text}"
-    if expected == NUMBER and isinstance(value, MeasureValue) and value.parts:
+    if expected == ty.NUMBER and isinstance(value, tt.MeasureValue) and value.parts:
         return f"drop the unit: {start} {value.parts[0][0]}"
     example = _EXAMPLES.get(expected)
     return f"write a value such as {example}" if example else None
@@ -596,10 +530,10 @@ def _is_number(text: str) -> bool:
 
 
 def _units_like(unit: str) -> str:
-    return ", ".join(candidate for candidate in UNITS if same_base(candidate, unit))
+    return ", ".join(candidate for candidate in ty.UNITS if same_base(candidate, unit))
 
 
-def check_call(call: Call, kind: str, scope: Scope, report: Report) -> Scope:
+def check_call(call: tt.Call, kind: str, scope: Scope, report: Report) -> Scope:
     """Report the mistakes of a call that stands where a query or an action is wanted.
 
     Returns its outputs; an open scope where they are not known.
@@ -617,7 +551,7 @@ def check_call(call: Call, kind: str, scope: Scope, report: Report) -> Scope:
     return scope_of(signature.outputs)
 
 
-def _wrong_kind(call: Call, signature: Signature, kind: str, report: Report) -> None:
+def _wrong_kind(call: tt.Call, signature: Signature, kind: str, report: Report) -> None:
     is_query = signature.kind == "query"
     report.add(
         "T004",
@@ -629,7 +563,7 @@ def _wrong_kind(call: Call, signature: Signature, kind: str, report: Report) -> 
     )
 
 
-def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> None:
+def _attributes(attributes: tuple[tt.Arg, ...], scope: Scope, report: Report) -> None:
     given_names: set[str] = set()
     for arg in attributes:
         if arg.name in given_names:
@@ -645,15 +579,15 @@ def _attributes(attributes: tuple[Arg, ...], scope: Scope, report: Report) -> No
             report.add("T043", message, arg.span, hint)
 
 
-def _known_beforehand(arg: Arg, scope: Scope, report: Report) -> None:
+def _known_beforehand(arg: tt.Arg, scope: Scope, report: Report) -> None:
     """Report an attribute whose value is only known when the program runs.
 
     Which device is meant is looked up once, before anything happens.
     """
     match arg.value:
-        case VarRef(name) if name in scope.types and name not in report.parameters:
+        case tt.VarRef(name) if name in scope.types and name not in report.parameters:
             got = f"the output '{name}'"
-        case EventValue():
+        case tt.EventValue():
             got = "$event"
         case _:
             return
@@ -666,7 +600,7 @@ def _known_beforehand(arg: Arg, scope: Scope, report: Report) -> None:
 
 
 def arguments(
-    args: Iterable[Arg],
+    args: Iterable[tt.Arg],
     signatures: Sequence[Signature],
     scope: Scope,
     report: Report,
@@ -702,12 +636,12 @@ def _input(signature: Signature, name: str) -> Parameter | None:
     return parameter if parameter is not None and parameter.is_input else None
 
 
-def _given_twice(arg: Arg, report: Report) -> None:
+def _given_twice(arg: tt.Arg, report: Report) -> None:
     message = f"expected one value for '{arg.name}', got another"
     report.add("T007", message, arg.span, "keep one of them")
 
 
-def _no_input(arg: Arg, signatures: Sequence[Signature], report: Report) -> None:
+def _no_input(arg: tt.Arg, signatures: Sequence[Signature], report: Report) -> None:
     names = " or ".join(s.qualified for s in signatures)
     if any(s.parameter(arg.name) is not None for s in signatures):
         report.add(
@@ -730,7 +664,7 @@ def _no_input(arg: Arg, signatures: Sequence[Signature], report: Report) -> None
 
 
 def check_predicate(
-    predicate: Predicate,
+    predicate: tt.Predicate,
     fields: Scope,
     outer: Scope,
     report: Report,
@@ -747,22 +681,22 @@ def check_predicate(
         what: what the fields are, as the message names one.
     """
     match predicate:
-        case TrueP() | FalseP():
+        case tt.TrueP() | tt.FalseP():
             return
-        case Not(operand):
+        case tt.Not(operand):
             check_predicate(operand, fields, outer, report, what=what)
-        case And(operands) | Or(operands):
+        case tt.And(operands) | tt.Or(operands):
             for operand in operands:
                 check_predicate(operand, fields, outer, report, what=what)
-        case Atom():
+        case tt.Atom():
             _atom(predicate, fields, outer.under(fields), report, what)
-        case GetPredicate(call, inner):
+        case tt.GetPredicate(call, inner):
             _get_predicate(call, inner, outer.under(fields), report)
         case _:
             assert_never(predicate)
 
 
-def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, text: str) -> None:
+def _atom(atom: tt.Atom, fields: Scope, scope: Scope, report: Report, text: str) -> None:
     left_type = fields.get(atom.name)
     if left_type is None:
         report.add(
@@ -780,9 +714,9 @@ def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, text: str) ->
         expect(atom.value, right, text, scope, report, lenient=lenient, is_compared=True)
         return
     type_of(atom.value, scope, report)
-    if atom.operator not in OPERATORS:
-        hint = name_hint(atom.operator, OPERATORS, "operators")
-    elif atom.operator == "contains" and left_type == STRING:
+    if atom.operator not in tt.OPERATORS:
+        hint = name_hint(atom.operator, tt.OPERATORS, "operators")
+    elif atom.operator == "contains" and left_type == ty.STRING:
         hint = f"text holds text: {atom.name} =~ .."
     else:
         hint = f"operators on {left_type}: {list_names(operators_of(left_type))}"
@@ -794,7 +728,7 @@ def _atom(atom: Atom, fields: Scope, scope: Scope, report: Report, text: str) ->
     )
 
 
-def _get_predicate(call: Call, inner: Predicate, scope: Scope, report: Report) -> None:
+def _get_predicate(call: tt.Call, inner: tt.Predicate, scope: Scope, report: Report) -> None:
     signature = function_of(call, report)
     if signature is None:
         check_predicate(inner, OPEN, scope, report)
@@ -813,7 +747,16 @@ def _get_predicate(call: Call, inner: Predicate, scope: Scope, report: Report) -
 
 
 Checkable = (
-    Program | Policy | Rule | Lambda | Query | Stream | Action | Predicate | Projection | Value
+    tt.Program
+    | tt.Policy
+    | tt.Rule
+    | tt.Lambda
+    | tt.Query
+    | tt.Stream
+    | tt.Action
+    | tt.Predicate
+    | tt.Projection
+    | tt.Value
 )
 
 _AGGREGATES = ("max", "min", "sum", "avg", "count")
@@ -823,8 +766,8 @@ def check(
     program: Checkable,
     signatures: Signatures,
     *,
-    parameters: Mapping[str, Type] | None = None,
-    fields: Mapping[str, Type] | None = None,
+    parameters: Mapping[str, ty.Type] | None = None,
+    fields: Mapping[str, ty.Type] | None = None,
 ) -> list[Problem]:
     """Return all type mistakes of a program, or of a piece of one, in the order of the text.
 
@@ -846,11 +789,11 @@ def check(
     report = Report(signatures)
     report.parameters.update(parameters or {})
     outer = Scope(dict(parameters or {}))
-    if isinstance(program, Lambda):
+    if isinstance(program, tt.Lambda):
         report.parameters.update(name for name, _ in program.parameters)
         outer = outer.under(Scope(dict(program.parameters)))
         program = program.body
-    if fields is not None and isinstance(program, Predicate):
+    if fields is not None and isinstance(program, tt.Predicate):
         check_predicate(program, Scope(fields), outer, report)
     else:
         _any(program, outer, report)
@@ -859,14 +802,14 @@ def check(
 
 def _any(node: Checkable, outer: Scope, report: Report) -> None:
     match node:
-        case Program(rules):
+        case tt.Program(rules):
             for rule in rules:
                 _rule(rule, outer, report)
-        case Rule():
+        case tt.Rule():
             _rule(node, outer, report)
-        case Policy():
+        case tt.Policy():
             _policy(node, outer, report)
-        case Lambda(parameters, body):
+        case tt.Lambda(parameters, body):
             report.parameters.update(name for name, _ in parameters)
             _any(body, outer.under(Scope(dict(parameters))), report)
         case _:
@@ -874,26 +817,37 @@ def _any(node: Checkable, outer: Scope, report: Report) -> None:
 
 
 def _piece(
-    node: Query | Stream | Action | Predicate | Projection | Value, outer: Scope, report: Report
+    node: tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Projection | tt.Value,
+    outer: Scope,
+    report: Report,
 ) -> None:
     match node:
-        case Call():
+        case tt.Call():
             _alone(node, outer, report)
-        case Filter() | Join() | Aggregate():
+        case tt.Filter() | tt.Join() | tt.Aggregate():
             _query(node, outer, report)
-        case AtTimer() | Timer() | Monitor() | Edge() | StreamFilter() | StreamJoin():
+        case (
+            tt.AtTimer()
+            | tt.Timer()
+            | tt.Monitor()
+            | tt.Edge()
+            | tt.StreamFilter()
+            | tt.StreamJoin()
+        ):
             _stream(node, outer, report)
-        case Projection():
+        case tt.Projection():
             _projection(node, outer, report)
-        case Notify() | Hole():
+        case tt.Notify() | tt.Hole():
             return
-        case TrueP() | FalseP() | Not() | And() | Or() | Atom() | GetPredicate():
+        case (
+            tt.TrueP() | tt.FalseP() | tt.Not() | tt.And() | tt.Or() | tt.Atom() | tt.GetPredicate()
+        ):
             check_predicate(node, OPEN, outer, report)
         case _:
             type_of(node, outer, report)
 
 
-def _projection(node: Projection, outer: Scope, report: Report) -> None:
+def _projection(node: tt.Projection, outer: Scope, report: Report) -> None:
     scope = _query(node.query, outer, report)
     if scope.get(node.output) is None:
         message = f"expected an output of the query after '.', got '{node.output}'"
@@ -901,7 +855,7 @@ def _projection(node: Projection, outer: Scope, report: Report) -> None:
         report.add("T011", message, node.output_span or node.span, hint)
 
 
-def _alone(call: Call, outer: Scope, report: Report) -> None:
+def _alone(call: tt.Call, outer: Scope, report: Report) -> None:
     """Check a call that may be a query or an action."""
     selector = call.selector
     signature = report.signatures.function(selector.class_name, call.function)
@@ -911,7 +865,7 @@ def _alone(call: Call, outer: Scope, report: Report) -> None:
 # --------------------------------------------------------------------------- rules and policies
 
 
-def _rule(rule: Rule, outer: Scope, report: Report) -> None:
+def _rule(rule: tt.Rule, outer: Scope, report: Report) -> None:
     report.has_event = rule.stream is not None
     scope = outer
     if rule.stream is not None:
@@ -920,20 +874,20 @@ def _rule(rule: Rule, outer: Scope, report: Report) -> None:
         scope = scope.under(_query(rule.query, scope, report))
         report.has_event = True  # the result itself
     match rule.action:
-        case Notify():
+        case tt.Notify():
             if not report.has_event:
                 message = "expected a query before 'notify', got 'now'"
                 hint = "say what to show: now => @class.query() => notify"
                 report.add("T019", message, rule.action.span or rule.span, hint)
-        case Call():
+        case tt.Call():
             check_call(rule.action, "action", scope, report)
-        case Hole():
+        case tt.Hole():
             return
         case _:
             assert_never(rule.action)
 
 
-def _policy(policy: Policy, outer: Scope, report: Report) -> None:
+def _policy(policy: tt.Policy, outer: Scope, report: Report) -> None:
     report.has_event = False
     _source(policy.source, outer, report)
     if policy.query is not None:
@@ -942,23 +896,23 @@ def _policy(policy: Policy, outer: Scope, report: Report) -> None:
         _policy_function(policy.action, "action", outer, report)
 
 
-def _source(predicate: Predicate, outer: Scope, report: Report) -> None:
+def _source(predicate: tt.Predicate, outer: Scope, report: Report) -> None:
     """Check the condition on the person: comparisons of `source` with contacts."""
     match predicate:
-        case Not(operand):
+        case tt.Not(operand):
             _source(operand, outer, report)
-        case And(operands) | Or(operands):
+        case tt.And(operands) | tt.Or(operands):
             for operand in operands:
                 _source(operand, outer, report)
-        case Atom():
+        case tt.Atom():
             _source_atom(predicate, outer, report)
-        case TrueP() | FalseP() | GetPredicate():
+        case tt.TrueP() | tt.FalseP() | tt.GetPredicate():
             check_predicate(predicate, EMPTY, outer, report)
         case _:
             assert_never(predicate)
 
 
-def _source_atom(atom: Atom, outer: Scope, report: Report) -> None:
+def _source_atom(atom: tt.Atom, outer: Scope, report: Report) -> None:
     hint = 'write source == "name"^^tt:contact'
     if atom.name != "source":
         message = f"expected a test of 'source' before ':', got '{atom.name}'"
@@ -974,9 +928,9 @@ def _source_atom(atom: Atom, outer: Scope, report: Report) -> None:
 
 
 def _policy_function(
-    function: PolicyFunction | Hole, kind: str, outer: Scope, report: Report
+    function: tt.PolicyFunction | tt.Hole, kind: str, outer: Scope, report: Report
 ) -> None:
-    if isinstance(function, Hole):
+    if isinstance(function, tt.Hole):
         return
     fields = EMPTY
     if function.class_name is not None and function.function is None:
@@ -1002,38 +956,38 @@ def _policy_function(
 # -------------------------------------------------------------------------------------- streams
 
 
-def _stream(stream: Stream, outer: Scope, report: Report) -> Scope:
+def _stream(stream: tt.Stream, outer: Scope, report: Report) -> Scope:
     match stream:
-        case AtTimer(time):
-            is_array = isinstance(time, ArrayValue) and time.items
+        case tt.AtTimer(time):
+            is_array = isinstance(time, tt.ArrayValue) and time.items
             with report.no_event():
-                expect(time, Array(TIME) if is_array else TIME, "time", outer, report)
+                expect(time, ty.Array(ty.TIME) if is_array else ty.TIME, "time", outer, report)
             return EMPTY
-        case Timer(base, interval):
+        case tt.Timer(base, interval):
             with report.no_event():
-                expect(base, DATE, "base", outer, report)
+                expect(base, ty.DATE, "base", outer, report)
                 expect_interval(interval, outer, report)
             return EMPTY
-        case Monitor():
+        case tt.Monitor():
             return _monitor(stream, outer, report)
-        case Edge():
+        case tt.Edge():
             return _edge(stream, outer, report)
-        case StreamFilter(inner, predicate):
+        case tt.StreamFilter(inner, predicate):
             scope = _stream(inner, outer, report)
             check_predicate(predicate, scope, outer, report)
             return scope
-        case StreamJoin(inner, query, passing):
+        case tt.StreamJoin(inner, query, passing):
             left = _stream(inner, outer, report)
             right = _query(query, outer.under(left), report)
             _passing(passing, query, left, report)
             return left.under(right)
-        case Hole():
+        case tt.Hole():
             return OPEN
         case _:
             assert_never(stream)
 
 
-def _monitor(stream: Monitor, outer: Scope, report: Report) -> Scope:
+def _monitor(stream: tt.Monitor, outer: Scope, report: Report) -> Scope:
     with report.no_event():
         scope = _query(stream.query, outer, report)
     for call in source_calls(stream.query):
@@ -1050,7 +1004,7 @@ def _monitor(stream: Monitor, outer: Scope, report: Report) -> Scope:
     return scope
 
 
-def _monitorable(call: Call, report: Report) -> None:
+def _monitorable(call: tt.Call, report: Report) -> None:
     class_name = call.selector.class_name
     signature = report.signatures.function(class_name, call.function)
     if signature is None or signature.kind != "query" or signature.is_monitorable:
@@ -1069,9 +1023,9 @@ def _monitorable(call: Call, report: Report) -> None:
     )
 
 
-def _edge(stream: Edge, outer: Scope, report: Report) -> Scope:
+def _edge(stream: tt.Edge, outer: Scope, report: Report) -> Scope:
     scope = _stream(stream.stream, outer, report)
-    if isinstance(stream.stream, AtTimer | Timer):
+    if isinstance(stream.stream, tt.AtTimer | tt.Timer):
         message = "expected a stream of results after 'edge', got a timer"
         hint = "a timer has no values that change: use it without 'edge'"
         report.add("T015", message, stream.span, hint)
@@ -1083,28 +1037,28 @@ def _edge(stream: Edge, outer: Scope, report: Report) -> Scope:
 # -------------------------------------------------------------------------------------- queries
 
 
-def _query(query: Query, outer: Scope, report: Report) -> Scope:
+def _query(query: tt.Query, outer: Scope, report: Report) -> Scope:
     match query:
-        case Call():
+        case tt.Call():
             return check_call(query, "query", outer, report)
-        case Filter(inner, predicate):
+        case tt.Filter(inner, predicate):
             scope = _query(inner, outer, report)
             check_predicate(predicate, scope, outer, report)
             return scope
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             left_scope = _query(left, outer, report)
             right_scope = _query(right, outer.under(left_scope), report)
             _passing(passing, right, left_scope, report)
             return left_scope.under(right_scope)
-        case Aggregate():
+        case tt.Aggregate():
             return _aggregate(query, outer, report)
-        case Hole():
+        case tt.Hole():
             return OPEN
         case _:
             assert_never(query)
 
 
-def _passing(passing: tuple[Arg, ...], right: Query, left: Scope, report: Report) -> None:
+def _passing(passing: tuple[tt.Arg, ...], right: tt.Query, left: Scope, report: Report) -> None:
     """Check `on x = y`: x an input on the right that has no value yet, y an output of the left."""
     calls = list(source_calls(right))
     known_signatures = [
@@ -1118,21 +1072,21 @@ def _passing(passing: tuple[Arg, ...], right: Query, left: Scope, report: Report
     arguments(passing, signatures, left, report, _given_inputs(calls, right))
 
 
-def _given_inputs(calls: Sequence[Call], query: Query) -> set[tuple[int, str]]:
+def _given_inputs(calls: Sequence[tt.Call], query: tt.Query) -> set[tuple[int, str]]:
     """Return the inputs of calls, by their place, that have a value or get one by a join inside.
 
     What such a join passes counts as given in all calls of its right side.
     """
     given_inputs = {(i, arg.name) for i, call in enumerate(calls) for arg in call.args}
-    while isinstance(query, Filter | Aggregate):
+    while isinstance(query, tt.Filter | tt.Aggregate):
         query = query.query
-    if isinstance(query, Join):
+    if isinstance(query, tt.Join):
         first = len(list(source_calls(query.left)))
         given_inputs |= {(i, arg.name) for arg in query.passing for i in range(first, len(calls))}
     return given_inputs
 
 
-def _aggregate(query: Aggregate, outer: Scope, report: Report) -> Scope:
+def _aggregate(query: tt.Aggregate, outer: Scope, report: Report) -> Scope:
     scope = _query(query.query, outer, report)
     if query.operator not in _AGGREGATES:
         message = f"expected an aggregation, got '{query.operator}'"
@@ -1176,8 +1130,7 @@ _FACETS = ("loader", "config")
 def check_class(definition: ClassDef) -> list[Problem]:
     """Return the mistakes of a class, in the order of the text; some are warnings.
 
-    >>> from genie_dp.languages.types import STRING
-    >>> beep = FunctionDecl("action", "beep", (ParamDecl("sound", "out", STRING),))
+    >>> beep = FunctionDecl("action", "beep", (ParamDecl("sound", "out", ty.STRING),))
     >>> [p.code for p in check_class(ClassDef("org.bell", functions=(beep, beep)))]
     ['T032', 'T030', 'T032']
     """
@@ -1303,14 +1256,14 @@ def _name(param: ParamDecl) -> Iterator[Problem]:
         )
 
 
-def _type(type_: Type, param: ParamDecl) -> Iterator[Problem]:
+def _type(type_: ty.Type, param: ParamDecl) -> Iterator[Problem]:
     match type_:
-        case Array(element):
+        case ty.Array(element):
             yield from _type(element, param)
-        case Measure(unit) if unit not in UNITS:
+        case ty.Measure(unit) if unit not in ty.UNITS:
             message = f"expected a unit of measure for '{param.name}', got '{unit}'"
-            yield _problem("T022", message, param.span, name_hint(unit, list(UNITS), "units"))
-        case Enum(values):
+            yield _problem("T022", message, param.span, name_hint(unit, list(ty.UNITS), "units"))
+        case ty.Enum(values):
             for value in sorted({v for v in values if values.count(v) > 1}):
                 yield _again("T039", f"value for '{param.name}'", value, param.span)
         case _:
@@ -1335,7 +1288,7 @@ def _poll_interval(function: FunctionDecl) -> Iterator[Problem]:
                 "declare it 'monitorable query', or drop the annotation",
             )
         value = annotation.value
-        if not isinstance(value, MeasureValue) or not _is_duration(value):
+        if not isinstance(value, tt.MeasureValue) or not _is_duration(value):
             yield _problem(
                 "T035",
                 f"expected a duration for 'poll_interval', got {_show_value(value)}",
@@ -1344,7 +1297,7 @@ def _poll_interval(function: FunctionDecl) -> Iterator[Problem]:
             )
 
 
-def _is_duration(value: MeasureValue) -> bool:
+def _is_duration(value: tt.MeasureValue) -> bool:
     return all(same_base(unit, "ms") for _, unit in value.parts)
 
 
@@ -1402,7 +1355,7 @@ def _is_table(value: object) -> bool:
 
 def _show_value(value: object) -> str:
     match value:
-        case MeasureValue():
+        case tt.MeasureValue():
             return "".join(f"{number}{unit}" for number, unit in value.parts)
         case bool():
             return "true" if value else "false"

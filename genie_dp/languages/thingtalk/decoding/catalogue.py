@@ -7,14 +7,7 @@ from typing import Any
 
 from genie_dp.languages.automaton import Automaton, TextNode, text_tree
 from genie_dp.languages.library import Parameter, Signature, Signatures
-from genie_dp.languages.thingtalk.ast import (
-    CurrencyValue,
-    DateValue,
-    EnumValue,
-    LocationValue,
-    NumberValue,
-    TimeValue,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.from_tokens import single_token
 from genie_dp.languages.thingtalk.operators import is_assignable
 from genie_dp.languages.thingtalk.tokens import TokenStyle, escape_word
@@ -67,12 +60,12 @@ class GrammarLimits:
 
 
 _KEYS: dict[type, str] = {
-    NumberValue: "number",
-    CurrencyValue: "currency",
-    DateValue: "date",
-    TimeValue: "time",
-    LocationValue: "location",
-    EnumValue: "enum",
+    tt.NumberValue: "number",
+    tt.CurrencyValue: "currency",
+    tt.DateValue: "date",
+    tt.TimeValue: "time",
+    tt.LocationValue: "location",
+    tt.EnumValue: "enum",
 }
 
 

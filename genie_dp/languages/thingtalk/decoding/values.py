@@ -1,30 +1,12 @@
 """Values: free text, constants of templates, sums of dates, measures of several parts, arrays."""
 
+from genie_dp.languages import types as ty
 from genie_dp.languages.automaton import NOTHING, CopySentence, Frame, Move, TextNode, Wait
-from genie_dp.languages.thingtalk.ast import (
-    ContextValue,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, Fit, ScopeNames
 from genie_dp.languages.thingtalk.from_tokens import is_number_token
 from genie_dp.languages.thingtalk.tokens import literal_tokens
 from genie_dp.languages.thingtalk.typecheck import CONTEXT, DURATION, unite_types
-from genie_dp.languages.types import (
-    ANY,
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    UNITS,
-    Array,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-    slot_type,
-)
 
 QUOTE = frozenset(('"',))
 
@@ -95,7 +77,7 @@ class TextMore(Frame):
 
 def kinds_of(catalogue: Catalogue, fit: Fit) -> frozenset[str]:
     """Return the tokens of the kinds of entities that fit."""
-    return frozenset(f"^^{kind}" for kind in catalogue.kinds if fit.takes(Entity(kind)))
+    return frozenset(f"^^{kind}" for kind in catalogue.kinds if fit.takes(ty.Entity(kind)))
 
 
 class AfterText(Frame):
@@ -106,15 +88,17 @@ class AfterText(Frame):
     def __init__(self, catalogue: Catalogue, fit: Fit):
         """Allow what fits."""
         self.catalogue = catalogue
-        places = catalogue.constants.find("at:") if fit.takes(LOCATION) else NOTHING
-        is_text = fit.takes(STRING)
+        places = catalogue.constants.find("at:") if fit.takes(ty.LOCATION) else NOTHING
+        is_text = fit.takes(ty.STRING)
         fixed = kinds_of(catalogue, fit) | places
-        super().__init__(fixed, closing=NOTHING if is_text else fixed, skips=is_text, result=STRING)
+        super().__init__(
+            fixed, closing=NOTHING if is_text else fixed, skips=is_text, result=ty.STRING
+        )
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with the identifier of an entity."""
         if token.startswith("at:"):
-            return (), LOCATION
+            return (), ty.LOCATION
         return (self.catalogue.automaton.make(Identifier, self.catalogue, token[2:]),), None
 
 
@@ -125,7 +109,7 @@ class Identifier(Frame):
 
     def __init__(self, catalogue: Catalogue, kind: str):
         """Allow the identifiers that were given."""
-        self.kind = Entity(kind)
+        self.kind = ty.Entity(kind)
         identifiers = catalogue.constants.find("id:")
         super().__init__(identifiers, closing=NOTHING, skips=True, result=self.kind)
 
@@ -163,31 +147,31 @@ class Kind(Frame):
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """End the entity."""
-        return (), Entity(token[2:])
+        return (), ty.Entity(token[2:])
 
 
 _UNDEFINED = frozenset(("undefined",))
-_BASES = tuple(sorted(set(UNITS.values())))
+_BASES = tuple(sorted(set(ty.UNITS.values())))
 # Tokens that are whole values, by their type; `undefined` fits everywhere.
-WORDS: dict[str, Type] = {
-    "true": BOOLEAN,
-    "false": BOOLEAN,
-    "event": STRING,
-    "now": DATE,
-    "undefined": ANY,
-    **{literal_tokens(ContextValue(path)): type_ for path, type_ in CONTEXT.items()},
+WORDS: dict[str, ty.Type] = {
+    "true": ty.BOOLEAN,
+    "false": ty.BOOLEAN,
+    "event": ty.STRING,
+    "now": ty.DATE,
+    "undefined": ty.ANY,
+    **{literal_tokens(tt.ContextValue(path)): type_ for path, type_ in CONTEXT.items()},
 }
-_CONSTANTS: tuple[tuple[str, Type], ...] = (
-    ("currency", CURRENCY), ("date", DATE), ("time", TIME), ("location", LOCATION),
+_CONSTANTS: tuple[tuple[str, ty.Type], ...] = (
+    ("currency", ty.CURRENCY), ("date", ty.DATE), ("time", ty.TIME), ("location", ty.LOCATION),
 )  # fmt: skip
-_BY_PREFIX: dict[str, Type] = dict(_CONSTANTS)
+_BY_PREFIX: dict[str, ty.Type] = dict(_CONSTANTS)
 
 
-def _values(sentence: CopySentence) -> tuple[tuple[str, Type | None], ...]:
+def _values(sentence: CopySentence) -> tuple[tuple[str, ty.Type | None], ...]:
     """Return the placeholders of a sentence with their types, and its numbers without."""
-    values: tuple[tuple[str, Type | None], ...] | None = sentence.kept.get("values")
+    values: tuple[tuple[str, ty.Type | None], ...] | None = sentence.kept.get("values")
     if values is None:
-        typed = ((word, slot_type(word)) for word in sentence.starts)
+        typed = ((word, ty.slot_type(word)) for word in sentence.starts)
         values = sentence.kept["values"] = tuple(
             (word, type_)
             for word, type_ in typed
@@ -196,8 +180,8 @@ def _values(sentence: CopySentence) -> tuple[tuple[str, Type | None], ...]:
     return values
 
 
-def _is_known(type_: Type) -> bool:
-    return not isinstance(type_, Measure) or type_.unit in UNITS
+def _is_known(type_: ty.Type) -> bool:
+    return not isinstance(type_, ty.Measure) or type_.unit in ty.UNITS
 
 
 class ValueFrame(Frame):
@@ -230,9 +214,9 @@ class ValueFrame(Frame):
                 tokens |= constants.find(key)
         if _takes_numbers(fit):
             tokens |= fit.numbers(constants.find("number"))
-        if fit.takes(DATE):
+        if fit.takes(ty.DATE):
             tokens |= {"start_of", "end_of"}
-        if fit.takes(LOCATION):
+        if fit.takes(ty.LOCATION):
             tokens.add("location:")
         if fit.items is not None:
             tokens.add("[")
@@ -241,25 +225,25 @@ class ValueFrame(Frame):
     def _enums(self) -> set[str]:
         """Return the values of the enum wanted, and those given where any is taken."""
         expected = self.fit.expected
-        listed = expected.values if isinstance(expected, Enum) else ()
+        listed = expected.values if isinstance(expected, ty.Enum) else ()
         tokens = {f"enum:{value}" for value in listed if value != "*"}
-        if expected == ANY or (isinstance(expected, Enum) and (not listed or "*" in listed)):
+        if expected == ty.ANY or (isinstance(expected, ty.Enum) and (not listed or "*" in listed)):
             constants = self.catalogue.constants.find("enum")
-            tokens |= {t for t in constants if self.fit.takes(Enum((t.removeprefix("enum:"),)))}
+            tokens |= {t for t in constants if self.fit.takes(ty.Enum((t.removeprefix("enum:"),)))}
         return tokens
 
     def _quotes(self) -> set[str]:
         tokens = set()
         kinds = kinds_of(self.catalogue, self.fit)
-        is_place = self.fit.takes(LOCATION) and bool(self.catalogue.constants.find("at:"))
-        if self.fit.takes(STRING) or kinds or is_place:
+        is_place = self.fit.takes(ty.LOCATION) and bool(self.catalogue.constants.find("at:"))
+        if self.fit.takes(ty.STRING) or kinds or is_place:
             tokens |= {'"', '""'}
         return tokens | {"null"} if kinds else tokens
 
     def _names(self) -> set[str]:
         tokens = set()
         for name, type_ in self.scope.types.items():
-            is_sum = type_ in (DATE, ANY) and self.fit.takes(DATE)
+            is_sum = type_ in (ty.DATE, ty.ANY) and self.fit.takes(ty.DATE)
             if (is_sum if self.is_constant else self.fit.takes(type_)) or is_sum:
                 tokens.add(self.scope.tokens[name])
         return tokens
@@ -275,10 +259,10 @@ class ValueFrame(Frame):
             sentence.kept[self.fit] = words
         return words
 
-    def _is_copied(self, word: str, type_: Type | None) -> bool:
+    def _is_copied(self, word: str, type_: ty.Type | None) -> bool:
         if type_ is None:
             return _takes_numbers(self.fit) and bool(self.fit.numbers((word,)))
-        return _takes_numbers(self.fit) if type_ == NUMBER else self.fit.takes(type_)
+        return _takes_numbers(self.fit) if type_ == ty.NUMBER else self.fit.takes(type_)
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on inside of the value, or end it."""
@@ -302,20 +286,20 @@ class ValueFrame(Frame):
                 return self._name(token)
             case _ if is_number_token(token):
                 return (make(AfterNumber, catalogue, fit, True),), None
-            case _ if slot_type(token) == NUMBER:
+            case _ if ty.slot_type(token) == ty.NUMBER:
                 return (make(AfterNumber, catalogue, fit, False),), None
             case _:
                 return self.end(self._type(token))
 
-    def _type(self, token: str) -> Type:
+    def _type(self, token: str) -> ty.Type:
         if token in WORDS:
             return WORDS[token]
         prefix, colon, rest = token.partition(":")
         if colon and prefix == "enum":
-            return Enum((rest,))
+            return ty.Enum((rest,))
         if colon and prefix in _BY_PREFIX:
             return _BY_PREFIX[prefix]
-        type_ = slot_type(token)
+        type_ = ty.slot_type(token)
         assert type_ is not None, token
         return type_
 
@@ -325,15 +309,15 @@ class ValueFrame(Frame):
             return (self.catalogue.automaton.make(Offset, self, None, 0),), None
         return self.end(type_)
 
-    def end(self, type_: Type) -> Move:
+    def end(self, type_: ty.Type) -> Move:
         """Return what comes after a value of a type: to a date something may be added."""
-        if type_ in (DATE, ANY) and self.fit.takes(DATE):
+        if type_ in (ty.DATE, ty.ANY) and self.fit.takes(ty.DATE):
             return (self.catalogue.automaton.make(Offset, self, type_, 0),), None
         return (), type_
 
 
 def _takes_numbers(fit: Fit) -> bool:
-    return fit.takes(NUMBER) or any(fit.takes(Measure(base)) for base in _BASES)
+    return fit.takes(ty.NUMBER) or any(fit.takes(ty.Measure(base)) for base in _BASES)
 
 
 class EdgeUnit(Frame):
@@ -348,7 +332,7 @@ class EdgeUnit(Frame):
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """End the edge."""
-        return self.value.end(DATE)
+        return self.value.end(ty.DATE)
 
 
 class Offset(Frame):
@@ -356,7 +340,7 @@ class Offset(Frame):
 
     __slots__ = ("count", "value")
 
-    def __init__(self, value: ValueFrame, type_: Type | None, count: int):
+    def __init__(self, value: ValueFrame, type_: ty.Type | None, count: int):
         """Allow signs up to the limit."""
         self.value, self.count = value, count
         may_go_on = count < value.catalogue.limits.offsets
@@ -385,9 +369,9 @@ class AfterOffset(Wait):
         super().__init__()
         self.value, self.count = value, count
 
-    def resume(self, result: Type) -> Move:
+    def resume(self, result: ty.Type) -> Move:
         """Go on: whatever was added, it is a date."""
-        return (self.value.catalogue.automaton.make(Offset, self.value, DATE, self.count),), None
+        return (self.value.catalogue.automaton.make(Offset, self.value, ty.DATE, self.count),), None
 
 
 class AfterPlace(Wait):
@@ -397,7 +381,7 @@ class AfterPlace(Wait):
 
     def resume(self, result: object) -> Move:
         """End the place."""
-        return (), LOCATION
+        return (), ty.LOCATION
 
 
 class AfterNumber(Frame):
@@ -411,17 +395,17 @@ class AfterNumber(Frame):
     def __init__(self, catalogue: Catalogue, fit: Fit, goes_on: bool):
         """Allow the units that fit."""
         self.catalogue, self.fit, self.goes_on = catalogue, fit, goes_on
-        fixed = frozenset[str]().union(*(_units(b) for b in _BASES if fit.takes(Measure(b))))
-        is_whole = fit.takes(NUMBER)
+        fixed = frozenset[str]().union(*(_units(b) for b in _BASES if fit.takes(ty.Measure(b))))
+        is_whole = fit.takes(ty.NUMBER)
         super().__init__(
-            fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=NUMBER
+            fixed, closing=NOTHING if is_whole else fixed, skips=is_whole, result=ty.NUMBER
         )
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on after the first part of a measure."""
         unit = token.removeprefix("unit:")
         if not self.goes_on:
-            return (), Measure(unit)
+            return (), ty.Measure(unit)
         make = self.catalogue.automaton.make
         return (make(MeasureMore, self.catalogue, self.fit, unit, 1),), None
 
@@ -436,7 +420,7 @@ class MeasureMore(Frame):
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
         may_go_on = parts < catalogue.limits.parts
         fixed = fit.numbers(catalogue.constants.find("number")) if may_go_on else NOTHING
-        super().__init__(fixed, closing=NOTHING, skips=True, result=Measure(unit))
+        super().__init__(fixed, closing=NOTHING, skips=True, result=ty.Measure(unit))
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
         """Return the numbers of the sentence."""
@@ -463,7 +447,7 @@ class NextUnit(Frame):
     def __init__(self, catalogue: Catalogue, fit: Fit, unit: str, parts: int):
         """Allow units of the same base."""
         self.catalogue, self.fit, self.unit, self.parts = catalogue, fit, unit, parts
-        super().__init__(_units(UNITS[unit]))
+        super().__init__(_units(ty.UNITS[unit]))
 
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on; the type is that of the first unit."""
@@ -472,7 +456,7 @@ class NextUnit(Frame):
 
 
 def _units(base: str) -> frozenset[str]:
-    return frozenset(f"unit:{unit}" for unit, base_unit in UNITS.items() if base_unit == base)
+    return frozenset(f"unit:{unit}" for unit, base_unit in ty.UNITS.items() if base_unit == base)
 
 
 # ------------------------------------------------------------------------------- arrays
@@ -486,7 +470,7 @@ class ArrayStart(Frame):
     def __init__(self, array: ValueFrame):
         """Allow what fits an item."""
         self.array = array
-        self.item = _item(array, ANY)
+        self.item = _item(array, ty.ANY)
         super().__init__(self.item.fixed | {"]"}, closing=frozenset("]"))
 
     def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
@@ -497,7 +481,7 @@ class ArrayStart(Frame):
         """Begin the first item, or end."""
         before = self.item.fit.element
         if token == "]":
-            return (), Array(before)
+            return (), ty.Array(before)
         frames, result = self.item.take(token, sentence)
         make = self.array.catalogue.automaton.make
         return (*frames, make(AfterItem, self.array, before, 1)), result
@@ -508,12 +492,12 @@ class AfterItem(Wait):
 
     __slots__ = ("array", "before", "count")
 
-    def __init__(self, array: ValueFrame, before: Type, count: int):
+    def __init__(self, array: ValueFrame, before: ty.Type, count: int):
         """Keep the type of the items so far."""
         super().__init__()
         self.array, self.before, self.count = array, before, count
 
-    def resume(self, result: Type) -> Move:
+    def resume(self, result: ty.Type) -> Move:
         """Go on with the type that takes all items so far."""
         catalogue = self.array.catalogue
         both = unite_types(self.before, result, catalogue.library)
@@ -526,7 +510,7 @@ class ArrayMore(Frame):
 
     __slots__ = ("array", "before", "count")
 
-    def __init__(self, array: ValueFrame, before: Type, count: int):
+    def __init__(self, array: ValueFrame, before: ty.Type, count: int):
         """Allow items up to the limit."""
         self.array, self.before, self.count = array, before, count
         end = frozenset("]")
@@ -536,14 +520,14 @@ class ArrayMore(Frame):
     def take(self, token: str, sentence: CopySentence) -> Move:
         """Go on with an item, or end."""
         if token == "]":
-            return (), Array(self.before)
+            return (), ty.Array(self.before)
         after = self.array.catalogue.automaton.make(
             AfterItem, self.array, self.before, self.count + 1
         )
         return (_item(self.array, self.before), after), None
 
 
-def _item(array: ValueFrame, before: Type) -> ValueFrame:
+def _item(array: ValueFrame, before: ty.Type) -> ValueFrame:
     expected = array.fit.items
     assert expected is not None, "an array fits here"
     wish = array.fit
@@ -572,5 +556,5 @@ class Times(Frame):
         """Go on with the first time of an array, or end."""
         if token != "[":
             return self.time.take(token, sentence)
-        after = self.array.catalogue.automaton.make(AfterItem, self.array, ANY, 1)
-        return (_item(self.array, ANY), after), None
+        after = self.array.catalogue.automaton.make(AfterItem, self.array, ty.ANY, 1)
+        return (_item(self.array, ty.ANY), after), None
