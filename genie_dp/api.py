@@ -252,6 +252,7 @@ def train(
     *,
     library: Library | Paths = SHIPPED,
     validation: Rows | str | Path | Iterable[Example] | None = None,
+    start: "Parser | str | Path | None" = None,
     prior: str | Path | None = None,
     output: str | Path | None = None,
     resume: bool = False,
@@ -273,6 +274,8 @@ def train(
         library: the skills of the programs: what `load_library` returns, or its source.
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant, by which
             the best weights are chosen; None for a share of the rows, held out.
+        start: a parser, or its folder, to go on from: the new one begins with its network and its
+            words, and learns new ones. Of what it learned before it forgets what the rows lack.
         prior: file of a private prior, by which rows are weighed.
         output: the parser's folder; None for a temporary one, which lives as long as the parser:
             `save` copies it.
@@ -281,7 +284,7 @@ def train(
         overwrite: replace the parser that is there.
         recipe: settings in YAML; those that are given here go before them.
         language: of the programs; None for what the first row says.
-        spent: the guarantee of rows of source private.
+        spent: the guarantee of rows of source private, and of those of the start.
         licence: of the parser, for its card.
         device: where it is trained and used, such as cuda.
         threads: of torch, while it is trained.
@@ -300,12 +303,14 @@ def train(
     from genie_dp.parser.rows import language_of
     from genie_dp.parser.run import run
 
-    check_names(ParserConfig, settings, without=("inputs", "prior", "validation"))
+    check_names(ParserConfig, settings, without=("inputs", "start", "prior", "validation"))
     given = settings_of(frozen_settings(ParserConfig, settings))
     learned = rows_of(rows)
     checked = None if validation is None else _rows_or_skills(validation)
     if checked is not None:
         given["validation"] = checked if isinstance(checked, str) else checked.file()
+    if start is not None:
+        given["start"] = str(start.folder if isinstance(start, Parser) else start)
     if prior is not None:
         given["prior"] = str(prior)
     config = parser_config(Path(recipe) if recipe else None, (learned.file(),), given)

@@ -28,7 +28,7 @@ GMAIL = {"size": 300, "seed": 4, "max_depth": 2, "include": ("@com.gmail.*",)}
 
 
 # Scripts that train a parser.
-TRAINING = {"own_skills_to_parser", "parse_n_best", "evaluate_on_eval_tsv"}
+TRAINING = {"own_skills_to_parser", "parse_n_best", "evaluate_on_eval_tsv", "go_on_training"}
 
 
 def _marked(scripts):

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.layers import WordEmbedding
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import Vocabulary
 
@@ -106,6 +107,34 @@ def put_all(model: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> No
     with torch.no_grad():
         for name, x in tensors.items():
             own[name].copy_(x)
+
+
+def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
+    """Return a new network of a larger vocabulary, with the weights of a trained one.
+
+    Words that the trained one does not know begin as in any new network, program tokens near the
+    words inside them; the random numbers are torch's.
+
+    Args:
+        start: the trained one.
+        vocabulary: what `start.vocabulary.extend` gave.
+    """
+    model, settings = build(start.architecture, vocabulary, start.settings)
+    # A table of words has a row for each of the first words; what else there is keeps its shape.
+    rows = torch.tensor([vocabulary.index[word] for word in start.vocabulary.words])
+    own = dict(model.named_parameters())
+    with torch.no_grad():
+        for name, trained in start.model.named_parameters():
+            if own[name].shape == trained.shape and not name.endswith("words.weight"):
+                own[name].copy_(trained)
+            else:
+                own[name][rows[: len(trained)]] = trained
+    tokens = range(start.vocabulary.generated, vocabulary.generated)
+    new = [row for row in tokens if vocabulary.words[row] not in start.vocabulary.index]
+    for part in model.modules():
+        if isinstance(part, WordEmbedding):
+            part.start_tokens(vocabulary, new)
+    return replace(start, model=model, vocabulary=vocabulary, settings=settings)
 
 
 def _broken(folder: Path, what: str) -> GenieError:

@@ -128,6 +128,20 @@ class Vocabulary:
         if not len(SPECIAL) <= self.generated <= len(self.words) or self.buckets < 1:
             raise ValueError(f"generated or buckets out of range: {self.generated}, {self.buckets}")
 
+    def extend(self, other: "Vocabulary") -> "Vocabulary":
+        """Return this table with the words of another behind its own.
+
+        What one of both can generate, the result can.
+
+        >>> own = Vocabulary((*SPECIAL, "now", "tweet"), generated=5)
+        >>> more = own.extend(Vocabulary((*SPECIAL, "later", "now", "hi"), generated=6))
+        >>> more.words[4:], more.generated
+        (('now', 'later', 'tweet', 'hi'), 6)
+        """
+        generated = dict.fromkeys((*self.words[: self.generated], *other.words[: other.generated]))
+        words = dict.fromkeys((*generated, *self.words, *other.words))
+        return Vocabulary(tuple(words), len(generated), self.buckets)
+
     def read(self, sentence: Iterable[str]) -> tuple[int, ...]:
         """Return the ids of a sentence's words; UNK for those never seen."""
         return tuple(self.index.get(word, UNK) for word in sentence)

@@ -36,6 +36,7 @@ class Card:
         example: a sentence to try.
         curves: name of the picture, "" for none.
         has_skills: whether skills or declarations lie beside it; S-expressions may do without.
+        start: name of the parser that was gone on from; its card is start.md.
         members: of an ensemble, its parsers in words; their recipes are recipe-1.yaml and so on.
     """
 
@@ -58,6 +59,7 @@ class Card:
     spent: Spent | None = None
     curves: str = ""
     members: tuple[str, ...] = ()
+    start: str = ""
     version: str = __version__
 
     def __post_init__(self) -> None:

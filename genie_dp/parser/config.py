@@ -12,6 +12,11 @@ from genie_dp.recipe import check_settings, setting, setting_problems
 SOURCES = ("synthetic", "paraphrase", "augmented", "private", "human")
 ARCHITECTURES = ("rnn", "mqan", "transformer")
 LANGUAGE_MODELS = ("none", "start", "feed")
+# What a parser that goes on from another one has in common with it.
+NETWORK_SETTINGS = (
+    "architecture", "network", "model", "lora_rank", "language_model", "types", "keywords",
+    "canonical", "reader", "prepare", "locale",
+)  # fmt: skip
 # Highest learning rates: measured for rnn and transformer (docs/learning.md), usual for the others.
 RATES = {"rnn": 1e-2, "mqan": 1e-3, "transformer": 1.5e-3, "pretrained": 5e-5, "lora": 5e-4}
 
@@ -69,6 +74,12 @@ class ParserConfig:
         "",
         "Rows of real sentences, or skills with eval.tsv: choose the best weights, calibrate.",
         metavar="FILE|DIR",
+    )
+    start: str = setting(
+        "",
+        "Go on from this parser: its network, its words, and new ones. Name its rows as well, "
+        "or it forgets them.",
+        metavar="PARSER",
     )
     held_out: float = setting(
         0.02, "Share of the rows to validate with where no file is named.", least=0, most=1

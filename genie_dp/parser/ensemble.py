@@ -26,7 +26,7 @@ from genie_dp.parser.rows import Rows, Style, target_of
 from genie_dp.parser.scoring import Score, calibrate, score
 from genie_dp.parser.validation import validation_rows
 from genie_dp.records import Spent
-from genie_dp.run.manifest import write_json
+from genie_dp.run.manifest import PRIVATE, ledgers_in, write_json
 from genie_dp.run.page import render_card
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import PARSER, put_in_place, refuse_output
@@ -293,9 +293,15 @@ def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:
 def _manifest(ensemble: _Ensemble) -> dict[str, Any]:
     first = ensemble.members[0].manifest
     copied_names = ("inputs", "counts", "example", "prior", "priors")
+    ledgers = dict.fromkeys(
+        str(ledger)
+        for member in ensemble.members
+        for ledger in ledgers_in(member.folder / files.MANIFEST)
+    )
     return {
         "command": "ensemble",
         "version": __version__,
+        **({PRIVATE: list(ledgers)} if ledgers else {}),
         **{name: first[name] for name in copied_names if name in first},
         "figures": dict(ensemble.figures),
         "validation": ensemble.validation,

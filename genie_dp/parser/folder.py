@@ -18,7 +18,7 @@ from genie_dp.parser.reading.phrases import from_dict
 from genie_dp.parser.rows import Reading
 
 CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
-METRICS, CURVES = "metrics.jsonl", "curves"
+METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"
 SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
 # What of a skill a parser and its descriptions need; eval.tsv stays where it is.
 _KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")

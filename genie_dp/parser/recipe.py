@@ -9,7 +9,8 @@ from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.located import Located, read_located
-from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser import folder as files
+from genie_dp.parser.config import NETWORK_SETTINGS, InputFile, ParserConfig
 from genie_dp.parser.rows import locale
 from genie_dp.recipe import fits, kind_in_words, settings_as_yaml
 
@@ -35,7 +36,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
 def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
     """Return the settings of a recipe, with those that are given before them.
 
-    Without a budget it is five minutes.
+    Without a budget it is five minutes. With a start, what makes its network is that of the start.
 
     Args:
         recipe: a file in YAML; None for none.
@@ -51,6 +52,8 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
     if inputs:
         merged["inputs"] = tuple(map(InputFile, inputs))
     merged |= given
+    if merged.get("start"):
+        merged = carried_settings(Path(merged["start"])) | merged
     if not any(merged.get(name) is not None for name in _BUDGETS):
         merged["minutes"] = DEFAULT_MINUTES
     try:
@@ -62,6 +65,24 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
         beside = {*given, *(("inputs",) if inputs else ())}
         raise with_places(error, recipe, beside) from None
     return config
+
+
+def carried_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of a parser that one that goes on from it must share.
+
+    Raises:
+        GenieError: N010, it is no parser; N012, it is an ensemble.
+    """
+    recipe = folder / files.RECIPE
+    if any(folder.glob(f"{recipe.stem}-*{recipe.suffix}")):
+        hint = "name one of the parsers that it was made of"
+        message = f"expected a parser of one network to go on from, got an ensemble: {folder}"
+        raise GenieError(Problem("N012", message, hint=hint))
+    try:
+        earlier = ParserConfig(**read_recipe(recipe))
+    except (OSError, TypeError, GenieError) as error:
+        raise files.broken(folder, f"{files.RECIPE}: {error}") from None
+    return {name: getattr(earlier, name) for name in NETWORK_SETTINGS}
 
 
 def with_places(error: GenieError, path: Path, given: Container[str]) -> GenieError:

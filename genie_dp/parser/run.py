@@ -32,6 +32,7 @@ from genie_dp.parser.rows import (
     read_all,
     target_of,
 )
+from genie_dp.parser.start import Start, guarantee_of_both, read_start
 from genie_dp.parser.validation import validation_files, validation_rows
 from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
@@ -91,6 +92,7 @@ class _Run:
         validated: SHA-256 of the files that are validated with.
         spent: the guarantee of private rows, and of a prior.
         ledgers: those of the rows that have one.
+        start: the parser that is gone on from.
     """
 
     config: ParserConfig
@@ -103,6 +105,7 @@ class _Run:
     prior: PriorFile | None
     spent: Spent | None
     ledgers: tuple[str, ...]
+    start: Start | None
     screen: "_Screen"
 
     @property
@@ -125,6 +128,7 @@ class _Run:
             "validation": self.validated,
             "config": asdict(self.config),
             **({"prior": self.prior.manifest_fields()} if self.prior else {}),
+            **({"start": self.start.digest} if self.start else {}),
             **({"processes": _world()} if _world() > 1 else {}),
         }
         plain: dict[str, Any] = json.loads(json.dumps(settings))
@@ -155,7 +159,8 @@ def run(
         output: the folder.
         library: the skills, or the declarations, of the programs; None for S-expressions without.
         language: of the programs; None for what the first row says.
-        spent: the guarantee of rows of source private; None for that of the prior.
+        spent: the guarantee of rows of source private, and of `config.start`; None for that of the
+            prior, or of the start.
         licence: of the parser, for its card.
         device: where the network is trained, such as cuda.
         threads: of torch.
@@ -209,6 +214,7 @@ def _read(
     """Return the run, its files read for the first time."""
     name = language_of(config.inputs, language)
     prior = load_prior(Path(config.prior)) if config.prior else None
+    start = read_start(config, name) if config.start else None
     paths = [input_file.path for input_file in config.inputs]
     validated = validation_files(config.validation)
     refuse_twice(prior, paths)
@@ -221,8 +227,9 @@ def _read(
         output,
         licence,
         prior,
-        spent or (prior.prior.spent if prior else guarantee_of(paths)),
-        tuple(_ledgers((*paths, *validated), screen)) if rank() == 0 else (),
+        guarantee_of_both(start, prior.prior.spent if prior else guarantee_of(paths), spent),
+        tuple(_ledgers((*paths, *validated), start, screen)) if rank() == 0 else (),
+        start,
         screen,
     )
 
@@ -235,9 +242,13 @@ def _digest(path: str) -> str:
     return digest.hexdigest()
 
 
-def _ledgers(paths: Sequence[str], screen: "_Screen") -> dict[str, None]:
+def _ledgers(paths: Sequence[str], start: Start | None, screen: "_Screen") -> dict[str, None]:
     """Return the ledgers of rows that have one; the parser is as private as they are (B035)."""
     ledgers: dict[str, None] = {}
+    if start:
+        for name in start.ledgers:
+            ledgers[name] = None
+            screen.note(str(GenieError(doubt_of(start.folder, Path(name)))))
     for path in dict.fromkeys(paths):
         ledger = private_of(path)
         if ledger is not None:
@@ -311,6 +322,8 @@ class _Screen:
 def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
     reading = learn_reading(job.config, job.target)
+    if job.start:
+        reading = job.start.reading_beside(reading)
     rows = read_all(
         job.config,
         job.target,
@@ -323,11 +336,13 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     check_spent(rows.counts["private"], job.spent)
     validation = validation_rows(job.config, job.target, reading, rows)
     texts = grammar_texts(rows, job.target.language.name)
+    if job.start:
+        texts = job.start.texts_beside(texts)
     _note_rows(rows, job.screen)
     # Torch comes after the worker processes were forked.
     from genie_dp.parser.training import Material
 
-    return Material(job.target, rows, validation, texts), reading
+    return Material(job.target, rows, validation, texts, job.start), reading
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
@@ -394,6 +409,8 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     if metrics.exists():
         shutil.copyfile(metrics, folder / files.METRICS)
     curves = write_curves(read_metrics(metrics), folder / files.CURVES)
+    if job.start:
+        shutil.copyfile(job.start.folder / files.CARD, folder / files.START_CARD)
     card = _card(job, material, trained, curves)
     (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
     write_json(str(folder / files.MANIFEST), _manifest(job, material, trained))
@@ -427,19 +444,25 @@ def _facts(job: _Run, reading: Reading, trained: "Trained", skills: str) -> dict
 
 def _manifest(job: _Run, material: "Material", trained: "Trained") -> dict[str, Any]:
     earlier = priors_of(job.digests)
+    inputs = dict(job.digests)
+    if job.start:
+        earlier = job.start.priors | earlier
+        inputs = job.start.inputs_beside(inputs)
     return {
         "command": "train",
         "version": __version__,
         **({PRIVATE: list(job.ledgers)} if job.ledgers else {}),
-        "inputs": dict(job.digests),
+        "inputs": inputs,
         "counts": as_counts(material.rows),
         "figures": dict(trained.figures),
         "config": asdict(job.config),
         "example": _example(material),
         **({"prior": job.prior.manifest_fields()} if job.prior else {}),
         **({"priors": earlier} if earlier else {}),
+        **({"start": {"parser": job.start.folder.name, "sha256": job.start.digest}}
+           if job.start else {}),
         "spent": asdict(job.spent) if job.spent else None,
-    }
+    }  # fmt: skip
 
 
 def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | None) -> Card:
@@ -466,6 +489,7 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         licence=job.licence,
         spent=job.spent,
         curves=curves.name if curves else "",
+        start=job.start.folder.name if job.start else "",
     )
 
 

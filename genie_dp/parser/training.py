@@ -1,7 +1,7 @@
 """One training run: from prepared rows to a network, its calibration and what was measured."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +24,14 @@ from genie_dp.models.loop import (
 from genie_dp.models.mixture import Chunks, Part, Strategy
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
-from genie_dp.models.saved import SavedModel
+from genie_dp.models.saved import SavedModel, continue_from
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
 from genie_dp.parser.rows import Rows, RowStore, Target
 from genie_dp.parser.scoring import calibrate, score
+from genie_dp.parser.start import Start
 from genie_dp.parser.validation import Checked
 from genie_dp.rng import child_seed
 
@@ -103,12 +104,14 @@ class Material:
         rows: prepared rows.
         validation: rows that are not learned from.
         texts: constants of programs, for the grammar.
+        start: the parser that is gone on from; None for a new network.
     """
 
     target: Target
     rows: Rows
     validation: tuple[Checked, ...]
     texts: tuple[str, ...]
+    start: Start | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +148,13 @@ def train(
         group: this process among several.
         listen: is told what happens, beside metrics.jsonl.
     """
-    vocabulary = vocabulary_of(config, material)
-    model, name, settings = network_of(config, vocabulary)
-    model.to(device)
-    if config.language_model != "none":
-        _start(model, config, material, vocabulary, work, group)
+    network = network_of(config, material)
+    model, vocabulary = network.model.to(device), network.vocabulary
+    if config.language_model != "none" and material.start is None:
+        _start_decoder(model, config, material, vocabulary, work, group)
     run = _run(config, material, model, vocabulary, work, device, group, listen)
     run.train(work / CHECKPOINTS)
-    longest = longest_of(material.rows)
+    longest = max(longest_of(material.rows), material.start.longest if material.start else 0)
     best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
     measurement = score(best, material.validation)
     calibration, error = calibrate(measurement)
@@ -166,8 +168,7 @@ def train(
         "validation accuracy": round(measurement.accuracy, 4) if measurement.rows else None,
         "calibration error": None if error is None else round(error, 4),
     }
-    saved = SavedModel(model, vocabulary, name, settings, {})
-    return Trained(saved, calibration, longest, figures)
+    return Trained(network, calibration, longest, figures)
 
 
 def _run(
@@ -246,13 +247,18 @@ def vocabulary_of(config: ParserConfig, material: Material) -> Vocabulary:
     return build_vocabulary(rows, extra=extra)
 
 
-def network_of(config: ParserConfig, vocabulary: Vocabulary) -> tuple[Any, str, dict[str, Any]]:
-    """Return a new network with its architecture's name and settings."""
-    name, settings = config.network_settings
+def network_of(config: ParserConfig, material: Material) -> SavedModel:
+    """Return the network that training begins with: a new one, or the start's with new words."""
+    vocabulary = vocabulary_of(config, material)
+    start = material.start.load() if material.start else None
     with torch.random.fork_rng():
         torch.manual_seed(child_seed(config.seed, "network") % 2**63)
+        if start is not None:
+            extended = start.vocabulary.extend(vocabulary)
+            return replace(continue_from(start, extended), facts={})
+        name, settings = config.network_settings
         model, chosen = build(name, vocabulary, settings)
-    return model, name, chosen
+    return SavedModel(model, vocabulary, name, chosen, {})
 
 
 def decoder_of(
@@ -289,7 +295,7 @@ def longest_of(rows: Rows) -> int:
 # ------------------------------------------------------------------- language model of programs
 
 
-def _start(
+def _start_decoder(
     model: Any,
     config: ParserConfig,
     material: Material,

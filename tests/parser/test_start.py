@@ -1,0 +1,223 @@
+"""Training that goes on from a finished parser."""
+
+import json
+import shutil
+from dataclasses import asdict, replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("phonenumbers")
+
+from safetensors.torch import load_file  # noqa: E402
+
+import genie_dp as gd  # noqa: E402
+from genie_dp.cli import run  # noqa: E402
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.saved import SavedModel, continue_from, load_model  # noqa: E402
+from genie_dp.models.seq2seq import build  # noqa: E402
+from genie_dp.models.vocabulary import SPECIAL, Vocabulary  # noqa: E402
+from genie_dp.parser.start import Start, guarantee_of_both  # noqa: E402
+from genie_dp.private.ledger import guard  # noqa: E402
+from genie_dp.records import Spent  # noqa: E402
+from tests.dataset.dataset_rows import row, write  # noqa: E402
+from tests.parser.parser_setup import (  # noqa: E402
+    HOME,
+    LIGHT,
+    MAIL,
+    WORDS,
+    rows,
+    train,
+    trained,  # noqa: F401
+    write_rows,
+)
+
+OFF = f"now => {LIGHT} param:at:Time = TIME_0 param:power:Enum(on,off) = enum:off"
+NEW = [row(f"D{word}", f"douse lamps from TIME_0 for the {word}", OFF) for word in WORDS]
+SPENT = Spent(1.0, 1e-6, "user", "add-or-remove-one", "pld", ("nothing",))
+
+
+# Tables with a row for each word, or for each that can be generated.
+_BY_WORD = (
+    "words.weight", "pointer.bias", "vocabulary.bias", "vocabulary.weight", "model.bias",
+)  # fmt: skip
+
+
+def go_on(folder, start, *options, made=None, **settings):
+    """Train on old rows and new ones in a folder, from a parser; return where the new one is."""
+    inputs = [write(folder / "more.jsonl", [*rows(), *NEW] if made is None else made)]
+    recipe = settings.pop("recipe", "batch: 8\nrate: 0.01\nvalidations: 2\n")
+    options = ("--start", start, *options)
+    return train(folder, *options, inputs=inputs, recipe=recipe, **settings)
+
+
+def right(folder, made):
+    """Return the share of rows that a parser parses as they say."""
+    parser = gd.Parser.from_pretrained(folder, threshold=0)
+    said = [one.utterance.replace("TIME_0", "7:15 am") for one in made]
+    programs = [one.program.replace("TIME_0", "time:7:15:00") for one in made]
+    answers = [reply.answers[0].program if reply.answers else "" for reply in parser.parse(said)]
+    return sum(a == b for a, b in zip(answers, programs, strict=True)) / len(made)
+
+
+@pytest.fixture(scope="module")
+def further(trained, tmp_path_factory):  # noqa: F811
+    """Return a parser that went on from the trained one, with new words."""
+    return go_on(tmp_path_factory.mktemp("further"), trained, steps=80)
+
+
+def test_it_learns_the_new_rows_sooner_than_a_new_parser_and_keeps_the_old(further, tmp_path):
+    old = [one for one in rows() if "_0" not in one.utterance]
+    assert right(further, NEW) >= 0.75
+    assert right(further, old) >= 0.75
+    fresh = train(tmp_path, inputs=[write(tmp_path / "m.jsonl", [*rows(), *NEW])], steps=80)
+    assert right(fresh, NEW) < right(further, NEW)
+
+
+def test_with_nothing_learned_it_answers_as_its_start_does(trained, tmp_path):  # noqa: F811
+    recipe = "batch: 8\nrate: 0.000000001\nweight_decay: 0\nvalidations: 1\n"
+    same = go_on(tmp_path, trained, steps=1, recipe=recipe)
+    asked = [f"show mail about {word}" for word in WORDS]
+    one, other = (gd.Parser.from_pretrained(x, threshold=0).parse(asked) for x in (trained, same))
+    assert [x.answers[0].program for x in one] == [x.answers[0].program for x in other]
+    first, second = (load_file(x / "model.safetensors") for x in (trained, same))
+    word = load_model(same).vocabulary.index["mail"]
+    before = load_model(trained).vocabulary.index["mail"]
+    torch.testing.assert_close(
+        first["embedding.words.weight"][before], second["embedding.words.weight"][word]
+    )
+
+
+@pytest.mark.parametrize(
+    ("architecture", "settings"),
+    [("rnn", {}), ("rnn", {"language_model": True}), ("transformer", {}), ("mqan", {})],
+)
+def test_every_word_keeps_what_the_network_knew_of_it(architecture, settings):
+    small = Vocabulary((*SPECIAL, "now", "a", "b"), 5)
+    # "b" was only read, and can be generated now: there are as many words, in another order.
+    for other in (("now", "b", "a"), ("now", "b", "c", "a", "z")):
+        large = small.extend(Vocabulary((*SPECIAL, *other), 6))
+        torch.manual_seed(1)
+        network, full = build(architecture, small, settings)
+        made = continue_from(SavedModel(network, small, architecture, full, {}), large)
+        own = dict(made.model.named_parameters())
+        tables = 0
+        for name, before in network.named_parameters():
+            if name.endswith(_BY_WORD):
+                known = [large.index[word] for word in small.words[: len(before)]]
+                assert torch.equal(own[name][known], before)
+                tables += 1
+            else:
+                assert torch.equal(own[name], before)
+        assert tables >= 2
+
+
+def test_the_folder_says_what_was_gone_on_from(further, trained):  # noqa: F811
+    manifest = json.loads((further / "manifest.json").read_text())
+    earlier = json.loads((trained / "manifest.json").read_text())
+    assert manifest["start"]["parser"] == trained.name
+    assert earlier["inputs"].items() < manifest["inputs"].items()
+    assert (further / "start.md").read_bytes() == (trained / "README.md").read_bytes()
+    assert f"It went on from the parser {trained.name}" in (further / "README.md").read_text()
+    facts = [json.loads((x / "config.json").read_text())["parser"] for x in (trained, further)]
+    assert facts[0]["longest"] <= facts[1]["longest"]
+    assert facts[0]["locale"] == facts[1]["locale"]
+
+
+def test_a_run_that_was_interrupted_goes_on_to_the_same_weights(trained, tmp_path, monkeypatch):  # noqa: F811
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    folders = [tmp_path / "whole", tmp_path / "interrupted"]
+    for folder in folders:
+        folder.mkdir()
+    whole = go_on(folders[0], trained, steps=20)
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.parser.run.deliver", stop)
+        go_on(folders[1], trained, steps=20, code=130)
+    other = go_on(folders[1], trained, "--resume", steps=20)
+    first, second = ((x / "model.safetensors").read_bytes() for x in (whole, other))
+    assert first == second
+
+
+def test_a_parser_can_be_replaced_by_one_that_goes_on_from_it(trained, tmp_path):  # noqa: F811
+    target = tmp_path / "parser"
+    shutil.copytree(trained, target)
+    go_on(tmp_path, target, "--overwrite", steps=2)
+    assert json.loads((target / "manifest.json").read_text())["start"]["parser"] == "parser"
+
+
+def test_from_python_it_takes_a_parser(trained, tmp_path):  # noqa: F811
+    start = gd.Parser.from_pretrained(trained)
+    rows_ = [*rows(), *NEW]
+    parser = gd.train(rows_, library=[MAIL, HOME], start=start, steps=2, rate=0.001)
+    assert parser("show mail about lunch").answers
+    with pytest.raises(GenieError, match="N010"):
+        gd.train(rows_, library=[MAIL, HOME], start=tmp_path / "missing", steps=2)
+
+
+# ------------------------------------------------------------------------------- what is refused
+
+
+def test_another_network_is_refused_by_name(trained, tmp_path, capsys):  # noqa: F811
+    go_on(tmp_path, trained, recipe="architecture: transformer\ntypes: false\n", code=1)
+    told = capsys.readouterr().err
+    assert "N012" in told
+    assert "architecture: expected 'rnn'" in told
+    assert "types: expected True" in told
+
+
+def test_an_ensemble_and_another_language_are_refused(trained, tmp_path, capsys):  # noqa: F811
+    both = tmp_path / "both"
+    assert run(["ensemble", str(trained), str(trained), "--output", str(both)]) == 0
+    go_on(tmp_path, both, code=1)
+    assert "N012" in (told := capsys.readouterr().err)
+    assert "an ensemble" in told
+    bracket = {"utterance": "wake me", "program": "[IN:ALARM wake ]", "language": "sexpr"}
+    (tmp_path / "s.jsonl").write_text(json.dumps({"id": "1", "source": "human", **bracket}) + "\n")
+    words = ["train", str(tmp_path / "s.jsonl"), "--start", str(trained), "--steps", "1"]
+    assert run([*words, "--output", str(tmp_path / "s")]) == 1
+    assert "the rows are of language sexpr" in capsys.readouterr().err
+
+
+def test_the_guarantee_covers_the_start_as_well(tmp_path):
+    start = Start(tmp_path, {}, {"inputs": {}, "spent": asdict(SPENT)}, "")
+    plain = Start(tmp_path, {}, {"inputs": {}, "spent": None}, "")
+    more = replace(SPENT, epsilon=2.0)
+    assert guarantee_of_both(None, SPENT, None) == SPENT
+    assert guarantee_of_both(plain, SPENT, None) == SPENT
+    assert guarantee_of_both(start, None, None) == SPENT
+    assert guarantee_of_both(start, SPENT, None) == SPENT
+    assert guarantee_of_both(start, None, more) == more
+    with pytest.raises(GenieError, match="N006"):
+        guarantee_of_both(start, more, None)
+    for less in (replace(SPENT, epsilon=0.5), replace(more, unit="utterance")):
+        with pytest.raises(GenieError, match="N006"):
+            guarantee_of_both(start, None, less)
+
+
+def test_what_the_start_learned_of_private_rows_stays_private(tmp_path, capsys):
+    (tmp_path / "first").mkdir()
+    path = write_rows(tmp_path / "first")
+    ledger = tmp_path / "elsewhere.json"
+    path.with_name("rows.jsonl.manifest.json").write_text(json.dumps({"private": [str(ledger)]}))
+    first = train(tmp_path / "first", inputs=[path], steps=2)
+    path.unlink()
+    second = go_on(tmp_path, first, steps=2)
+    assert "B035" in capsys.readouterr().err
+    manifest = json.loads((second / "manifest.json").read_text())
+    assert manifest["private"] == [str(ledger)]
+    with pytest.raises(GenieError, match="has learned of private rows"):
+        guard.refuse_learned(second, None, code="H008")
+
+
+def test_an_ensemble_of_private_parsers_is_private(tmp_path):
+    path = write_rows(tmp_path)
+    ledger = tmp_path / "elsewhere.json"
+    path.with_name("rows.jsonl.manifest.json").write_text(json.dumps({"private": [str(ledger)]}))
+    parser = train(tmp_path, inputs=[path], steps=2)
+    both = tmp_path / "both"
+    assert run(["ensemble", str(parser), str(parser), "--output", str(both)]) == 0
+    path.unlink()
+    with pytest.raises(GenieError, match="has learned of private rows"):
+        guard.refuse_learned(both, None, code="H008")
