@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from genie_dp.errors import GenieError
     from genie_dp.parser.parser import Parser
+    from genie_dp.project import Project
     from genie_dp.records import Example
     from genie_dp.rows import Rows
 
@@ -43,6 +44,7 @@ __all__ = (
     "Example",
     "GenieError",
     "Parser",
+    "Project",
     "Rows",
     "augment",
     "describe",
@@ -63,6 +65,7 @@ _HOMES = {
     "Example": "records",
     "GenieError": "errors",
     "Parser": "parser.parser",
+    "Project": "project",
     "Rows": "rows",
 }
 del _HOMES["private"]  # a folder itself

@@ -248,8 +248,7 @@ def augment(
 
 
 def train(
-    rows: Rows | str | Path | Iterable[Example],
-    *,
+    *rows: Rows | str | Path | Iterable[Example],
     library: Library | Paths = SHIPPED,
     validation: Rows | str | Path | Iterable[Example] | None = None,
     start: "Parser | str | Path | None" = None,
@@ -270,7 +269,8 @@ def train(
     """Return a parser that has learned rows.
 
     Args:
-        rows: what is learned from: rows, a file of them, or Examples.
+        rows: what is learned from, each as rows, a file of them, or Examples; none for the inputs
+            of the recipe.
         library: the skills of the programs: what `load_library` returns, or its source.
         validation: rows of real sentences, or a folder of skills whose eval.tsv are meant, by which
             the best weights are chosen; None for a share of the rows, held out.
@@ -305,7 +305,7 @@ def train(
 
     check_names(ParserConfig, settings, without=("inputs", "start", "prior", "validation"))
     given = settings_of(frozen_settings(ParserConfig, settings))
-    learned = rows_of(rows)
+    learned = [rows_of(one) for one in rows]
     checked = None if validation is None else _rows_or_skills(validation)
     if checked is not None:
         given["validation"] = checked if isinstance(checked, str) else checked.file()
@@ -313,7 +313,7 @@ def train(
         given["start"] = str(start.folder if isinstance(start, Parser) else start)
     if prior is not None:
         given["prior"] = str(prior)
-    config = parser_config(Path(recipe) if recipe else None, (learned.file(),), given)
+    config = parser_config(Path(recipe) if recipe else None, [one.file() for one in learned], given)
     name = language_of(config.inputs, language)
     with ExitStack() as stack:
         if output is None:

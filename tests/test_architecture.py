@@ -38,6 +38,7 @@ LAYERS = {
     "evaluate": 8,
     "serve": 8,
     "api": 9,
+    "project": 9.5,
     "cli": 10,
 }
 # Only these may import what trains.

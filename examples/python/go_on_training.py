@@ -9,6 +9,6 @@ skills = Path(__file__).parents[2] / "thingpedia" / "com.gmail"  # or your own f
 pairs = gd.synthesize(skills, size=500, seed=1, max_depth=2)
 with TemporaryDirectory() as folder:
     gd.train(pairs, library=skills, steps=40, seed=1).save(saved := Path(folder, "parser"))
-    more = [*pairs, *gd.paraphrase(pairs, number=1, seed=1)]  # old rows too, or it forgets them
-    parser = gd.train(more, library=skills, start=saved, steps=20, seed=1)
+    more = gd.paraphrase(pairs, number=1, seed=1)  # beside the old rows, or it forgets them
+    parser = gd.train(pairs, more, library=skills, start=saved, steps=20, seed=1)
 print(parser("show my unread emails"))

@@ -1,6 +1,5 @@
 """Training as a stage: from rows to the folder of a parser."""
 
-import hashlib
 import json
 import os
 import shutil
@@ -37,7 +36,7 @@ from genie_dp.parser.validation import validation_files, validation_rows
 from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
 from genie_dp.records import Spent
-from genie_dp.run.files import open_input
+from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
 from genie_dp.run.stage import Output, Result
@@ -222,8 +221,8 @@ def _read(
         config,
         target_of(Style(config.types, config.keywords, config.canonical), name, library),
         () if library is None else tuple(library.paths),
-        {path: _digest(path) for path in paths},
-        tuple(map(_digest, validated)),
+        {path: sha256_of(path) for path in paths},
+        tuple(map(sha256_of, validated)),
         output,
         licence,
         prior,
@@ -232,14 +231,6 @@ def _read(
         start,
         screen,
     )
-
-
-def _digest(path: str) -> str:
-    digest = hashlib.sha256()
-    with open_input(path) as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _ledgers(paths: Sequence[str], start: Start | None, screen: "_Screen") -> dict[str, None]:

@@ -1,0 +1,168 @@
+"""A project: what changed is made anew, and nothing else."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+import genie_dp as gd
+from genie_dp.resources import data_folder
+from genie_dp.rows import read_rows
+
+GMAIL = data_folder("thingpedia") / "com.gmail"
+STAGES = """\
+stages:
+  pairs: {synthesize: {size: 60, seed: 1, max_depth: 2}}
+  paraphrases: {paraphrase: {number: 1}, of: pairs}
+  rows: {augment: {seed: 1}, of: [pairs, paraphrases]}
+  parts: {split: {seed: 1}, of: rows}
+"""
+
+
+def project(folder, text=STAGES, head=f"skills: {GMAIL}\n"):
+    """Return the project of a text in a folder."""
+    (folder / "genie.yaml").write_text(head + text)
+    return gd.Project(folder)
+
+
+def made(result):
+    return [run.stage.name for run in result.stages if run.is_new]
+
+
+def test_stages_are_made_once_and_anew_when_what_they_depend_on_changed(tmp_path):
+    first = project(tmp_path)
+    result = first.run()
+    assert made(result) == ["pairs", "paraphrases", "rows", "parts"]
+    assert repr(result) == "ProjectResult(4 stages, 4 made now)"
+    rows = sum(1 for _ in read_rows(str(first.path("rows"))))
+    assert f"{rows:,} rows -> " in str(result)
+    assert first.path("parts/train") == tmp_path / "build" / "parts" / "train.jsonl"
+    assert first.path("parts/train").is_file()
+    again = first.run()
+    assert made(again) == []
+    assert str(again).count("up to date") == 4
+    # Other settings of a stage: what works on it is made again, what it works on is not.
+    other = project(tmp_path, STAGES.replace("augment: {seed: 1}", "augment: {seed: 2}"))
+    assert made(other.run()) == ["rows", "parts"]
+    # What a stage made is not what it made any more.
+    with other.path("paraphrases").open("a") as out:
+        out.write(other.path("paraphrases").read_text().splitlines()[0].replace("P0", "P9") + "\n")
+    assert "paraphrases" in made(other.run())
+
+
+def test_what_is_made_is_what_the_functions_make(tmp_path):
+    project(tmp_path).run("pairs")
+    pairs = gd.synthesize(GMAIL, size=60, seed=1, max_depth=2)
+    assert list(read_rows(str(tmp_path / "build" / "pairs.jsonl"))) == list(pairs)
+
+
+def test_a_stage_that_gives_the_same_makes_nothing_else_anew(tmp_path):
+    project(tmp_path).run()
+    same = STAGES.replace("seed: 1, max_depth: 2", "max_depth: 2, seed: 1, weights: {}")
+    assert made(project(tmp_path, same).run()) == ["pairs"]
+
+
+def test_a_named_stage_is_made_with_all_that_it_needs_and_no_more(tmp_path):
+    assert made(project(tmp_path).run("paraphrases")) == ["pairs", "paraphrases"]
+    with pytest.raises(gd.GenieError, match="(?s)R052.*did you mean 'rows'"):
+        project(tmp_path).run("row")
+
+
+def test_a_skill_that_changed_makes_its_rows_anew(tmp_path):
+    skills = tmp_path / "skills" / "com.gmail"
+    shutil.copytree(GMAIL, skills)
+    head = "skills: skills/com.gmail\n"
+    project(tmp_path, head=head).run("pairs")
+    assert made(project(tmp_path, head=head).run("pairs")) == []
+    manifest = next(skills.glob("*.tt"))
+    manifest.write_text(manifest.read_text() + "\n// nothing\n")
+    assert made(project(tmp_path, head=head).run("pairs")) == ["pairs"]
+
+
+def test_an_interrupted_stage_goes_on(tmp_path, monkeypatch):
+    text = "stages:\n  pairs: {synthesize: {size: 4000, seed: 1}}\n"
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    project(whole, text).run()
+    broken = tmp_path / "broken"
+    broken.mkdir()
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("genie_dp.synthesis.run.deliver", stop)
+        with pytest.raises(KeyboardInterrupt):
+            project(broken, text).run()
+    assert (broken / "build" / ".pairs.jsonl.work").exists()
+    assert made(project(broken, text).run()) == ["pairs"]
+    assert not (broken / "build" / ".pairs.jsonl.work").exists()
+    one, other = ((x / "build" / "pairs.jsonl").read_bytes() for x in (whole, broken))
+    assert one == other
+
+
+def test_a_state_that_is_broken_or_gone_is_as_none(tmp_path):
+    project(tmp_path).run("pairs")
+    state = tmp_path / "build" / ".stages.json"
+    assert json.loads(state.read_text())["stages"]["pairs"]["key"]
+    for text in ("", "[]", '{"stages": 3}'):
+        state.write_text(text)
+        assert made(project(tmp_path).run("pairs")) == ["pairs"]
+    os.remove(state)
+    assert made(project(tmp_path).run("pairs")) == ["pairs"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "message"),
+    [
+        ("stagse: {}\n", 1, "unknown setting 'stagse'"),
+        ("stages: {}\n", 1, "expected at least one"),
+        ("skills: 3\nstages: {p: {synthesize: }}\n", 1, "skills: expected a folder"),
+        ("stages:\n  p: {sinthesize: }\n", 2, "p: expected one of synthesize"),
+        ("stages:\n  p: {synthesize: , train: }\n", 2, "p: expected one of synthesize"),
+        ("stages:\n  p: {synthesize: {sise: 3}}\n", 2, "no setting 'sise'"),
+        ("stages:\n  p: {synthesize: {size: 0}}\n", 2, "size"),
+        ("stages:\n  p: {synthesize: {library: x}}\n", 2, "no setting 'library'"),
+        ("stages:\n  p: {synthesize: , of: genie.yaml}\n", 2, "works on nothing, got 1"),
+        ("stages:\n  p: {synthesize: }\n  q: {train: {steps: -1}, of: p}\n", 3, "steps"),
+        ("stages:\n  p: {synthesize: }\n  q: {paraphrase: , of: [p, p]}\n", 3, "on one, got 2"),
+        ("stages:\n  q: {augment: , of: p}\n  p: {synthesize: }\n", 2, "no earlier stage"),
+        ("stages:\n  p: {synthesize: }\n  q: {augment: , of: pp}\n", 3, "no file: 'pp'"),
+        ("stages:\n  p: {synthesize: }\n  q: {augment: , of: p/train}\n", 3, "synthesize made"),
+        ("stages:\n  a b: {synthesize: }\n", 2, "no name of a stage"),
+        ("skills: [x, y]\nstages:\n  r: {evaluate: , of: genie.yaml}\n", 3, "expected rows"),
+    ],
+)
+def test_mistakes_are_told_with_their_places_before_anything_is_made(tmp_path, text, line, message):
+    with pytest.raises(gd.GenieError) as error:
+        project(tmp_path, text, head="")
+    problem = next(one for one in error.value.problems if message in one.message)
+    assert problem.code == "R051"
+    assert problem.span.line == line
+    assert not (tmp_path / "build").exists()
+
+
+def test_a_folder_without_a_project_is_told(tmp_path):
+    with pytest.raises(gd.GenieError, match="R050"):
+        gd.Project(tmp_path)
+    (tmp_path / "genie.yaml").write_text("stages: [")
+    with pytest.raises(gd.GenieError, match="R050"):
+        gd.Project(tmp_path)
+
+
+@pytest.mark.slow
+def test_a_parser_is_trained_and_measured(tmp_path):
+    pytest.importorskip("torch")
+    pytest.importorskip("phonenumbers")
+    text = (
+        "stages:\n  pairs: {synthesize: {size: 200, seed: 1, max_depth: 2}}\n"
+        "  parser: {train: {steps: 3, seed: 1}, of: pairs}\n"
+        "  further: {train: {steps: 2, start: parser}, of: pairs}\n"
+        "  result: {evaluate: , of: further}\n"
+    )
+    result = project(tmp_path, text).run()
+    assert made(result) == ["pairs", "parser", "further", "result"]
+    assert "rows right" in str(result).splitlines()[-1]
+    assert json.loads((tmp_path / "build" / "result.json").read_text())["rows"] > 5
+    assert made(project(tmp_path, text).run()) == []
