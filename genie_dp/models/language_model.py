@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from genie_dp.models.batches import PermutedRows
-from genie_dp.models.layers import Layer, Module, PooledDropout, causal, positions
+from genie_dp.models.layers import Module, PooledDropout
 from genie_dp.models.vocabulary import BEGIN, END, PAD, UNK, Vocabulary
 
 
@@ -75,35 +75,18 @@ class ProgramBatches(PermutedRows[list[int]]):
         return collate_programs(mine or chosen[:1], weights=[] if mine else [0.0]), tokens
 
 
-@dataclass(frozen=True, slots=True)
-class LanguageModelSettings:
-    """Sizes; those of the recurrent model must be its decoder's to start it.
-
-    Attributes:
-        size: of embeddings and states.
-        layers, heads, inner: of the transformer.
-        dropout: share of activations dropped.
-    """
-
-    size: int = 128
-    layers: int = 2
-    heads: int = 4
-    inner: int = 512
-    dropout: float = 0.2
-
-
 class ProgramLSTM(Module):
     """One LSTM layer with the shape of the recurrent network's first decoder layer."""
 
-    def __init__(self, generated: int, settings: LanguageModelSettings):
-        """Make the layers for so many tokens."""
+    def __init__(self, generated: int, size: int = 128, *, dropout: float = 0.2):
+        """Make the layers for so many tokens; size and states are those of the decoder."""
         super().__init__()
-        self.words = nn.Embedding(generated, settings.size, padding_idx=PAD)
-        nn.init.normal_(self.words.weight, std=settings.size**-0.5)
-        self.first = nn.LSTM(settings.size, settings.size, batch_first=True)
-        self.output = nn.Linear(settings.size, settings.size)
+        self.words = nn.Embedding(generated, size, padding_idx=PAD)
+        nn.init.normal_(self.words.weight, std=size**-0.5)
+        self.first = nn.LSTM(size, size, batch_first=True)
+        self.output = nn.Linear(size, size)
         self.bias = nn.Parameter(torch.zeros(generated))
-        self.dropout = PooledDropout(settings.dropout)
+        self.dropout = PooledDropout(dropout)
 
     def states(
         self, tokens: torch.Tensor, state: tuple[torch.Tensor, torch.Tensor] | None = None
@@ -117,36 +100,6 @@ class ProgramLSTM(Module):
         x, _ = self.states(tokens)
         logits = self.output(self.dropout(x)) @ self.words.weight.T + self.bias
         return logits.float().log_softmax(2)
-
-    def loss(self, batch: ProgramBatch) -> torch.Tensor:
-        """Return (B,): the rows' losses in nats, summed over tokens."""
-        return row_losses(self(batch.inputs), batch.targets)
-
-
-class ProgramTransformer(Module):
-    """A decoder-only pre-norm transformer; no part of it mixes rows, so it suits DP-SGD."""
-
-    def __init__(self, generated: int, settings: LanguageModelSettings):
-        """Make the layers for so many tokens."""
-        super().__init__()
-        self.size = settings.size
-        self.words = nn.Embedding(generated, settings.size, padding_idx=PAD)
-        nn.init.normal_(self.words.weight, std=settings.size**-0.5)
-        self.layers = nn.ModuleList(
-            Layer(settings.size, settings.heads, settings.inner, settings.dropout, cross=False)
-            for _ in range(settings.layers)
-        )
-        self.norm = nn.LayerNorm(settings.size)
-        self.output = nn.Linear(settings.size, generated)
-
-    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, T, P) log-probabilities of the token after each of (B, T)."""
-        places = positions(0, tokens.shape[1], self.size, tokens.device)
-        x = self.words(tokens) * self.size**0.5 + places
-        allowed = causal(0, tokens.shape[1], tokens.device)
-        for layer in self.layers:
-            x, _ = layer(x, allowed)
-        return self.output(self.norm(x)).float().log_softmax(2)
 
     def loss(self, batch: ProgramBatch) -> torch.Tensor:
         """Return (B,): the rows' losses in nats, summed over tokens."""
@@ -173,7 +126,7 @@ class ProgramFeed(Module):
         """
         super().__init__()
         self.generated = vocabulary.generated
-        self.model = ProgramLSTM(vocabulary.generated, LanguageModelSettings(size, dropout=0.0))
+        self.model = ProgramLSTM(vocabulary.generated, size, dropout=0.0)
         self.model.requires_grad_(False)
         self.layer = nn.Linear(size, width)
         nn.init.zeros_(self.layer.weight)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from genie_dp.models.batches import Batch, collate, encode
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import bf16_helps
-from genie_dp.models.language_model import LanguageModelSettings, ProgramBatches, ProgramLSTM
+from genie_dp.models.language_model import ProgramBatches, ProgramLSTM
 from genie_dp.models.loop import (
     Listener,
     MetricsFile,
@@ -306,8 +306,7 @@ def _start_decoder(
     """Train a language model of the programs, or take that of an interrupted run."""
     with torch.random.fork_rng():
         torch.manual_seed(child_seed(config.seed, "language model") % 2**63)
-        settings = LanguageModelSettings(size=model.first.hidden_size)
-        language_model = ProgramLSTM(vocabulary.generated, settings)
+        language_model = ProgramLSTM(vocabulary.generated, model.first.hidden_size)
     language_model.to(next(model.parameters()).device)
     path = work / LANGUAGE_MODEL
     if path.exists():

@@ -9,10 +9,8 @@ torch = pytest.importorskip("torch")
 
 from genie_dp.models.calibration import calibration_error, fit  # noqa: E402
 from genie_dp.models.language_model import (  # noqa: E402
-    LanguageModelSettings,
     ProgramBatches,
     ProgramLSTM,
-    ProgramTransformer,
     collate_programs,
 )
 from genie_dp.models.layers import (  # noqa: E402
@@ -105,11 +103,9 @@ def test_dropout_keeps_the_mean_and_drops_its_share():
     assert torch.equal(dropout.eval()(x), x)
 
 
-@pytest.mark.parametrize("kind", [ProgramLSTM, ProgramTransformer])
-def test_a_language_model_learns_programs_and_its_losses_are_of_rows(kind):
+def test_a_language_model_learns_programs_and_its_losses_are_of_rows():
     torch.manual_seed(0)
-    settings = LanguageModelSettings(size=16, heads=2, inner=32, dropout=0.0)
-    model = kind(VOCABULARY.generated, settings)
+    model = ProgramLSTM(VOCABULARY.generated, 16, dropout=0.0)
     rows = [[4, 5, 6], [7], [4, 4]]
     together = model.loss(collate_programs(rows))
     alone = torch.cat([model.loss(collate_programs([row])) for row in rows])
@@ -128,14 +124,14 @@ def test_programs_of_an_epoch_come_once():
 
 
 def test_a_decoder_begins_as_the_language_model():
-    model = ProgramLSTM(VOCABULARY.generated, LanguageModelSettings(size=16))
+    model = ProgramLSTM(VOCABULARY.generated, 16)
     made = network("rnn", language_model=True)
     start_decoder(made, model)
     assert torch.equal(made.embedding.table(), model.words.weight)
     assert torch.equal(made.first.weight_hh_l0, model.first.weight_hh_l0)
     assert torch.equal(made.feed.model.output.weight, model.output.weight)
     with pytest.raises(ValueError, match="expected"):
-        start_decoder(made, ProgramLSTM(3, LanguageModelSettings(size=16)))
+        start_decoder(made, ProgramLSTM(3, 16))
 
 
 def test_what_feeds_a_decoder_is_not_trained():

@@ -11,12 +11,8 @@ from opacus.layers import DPLSTM
 from torch import nn
 
 from genie_dp.errors import GenieError
-from genie_dp.models.language_model import (
-    LanguageModelSettings,
-    ProgramLSTM,
-    ProgramTransformer,
-    collate_programs,
-)
+from genie_dp.models.language_model import ProgramLSTM, collate_programs
+from genie_dp.models.layers import PooledDropout
 from genie_dp.private.generators.models import collate
 from genie_dp.private.generators.stages import EncodedRow
 from genie_dp.private.training.check import check_engine, clipped_sums
@@ -29,17 +25,10 @@ from tests.private.training.private_models import made
 ALL = ("vmap", "ghost", "hooks")
 
 
-def small(kind):
-    return kind(
-        models.WORDS, LanguageModelSettings(size=8, layers=1, heads=2, inner=16, dropout=0.0)
-    )
-
-
 # model -> engines that are right for it; all others must refuse it.
 RIGHT = {
     "decoder": (models.decoder, ALL),
-    "program transformer": (lambda: small(ProgramTransformer), ALL),
-    "program lstm": (lambda: small(ProgramLSTM), ALL),
+    "program lstm": (lambda: ProgramLSTM(models.WORDS, 8, dropout=0.0), ALL),
     "tied": (models.Tied, ("vmap", "hooks")),
     "tied by hand": (models.TiedByHand, ("vmap",)),
     "lstm": (models.Recurrent, ("vmap",)),
@@ -176,8 +165,12 @@ def test_dropout_is_off_in_the_check_and_on_in_training():
 
 
 def test_dropout_that_an_engine_cannot_draw_or_hide_is_refused_before_anything_is_paid():
-    options = LanguageModelSettings(size=8, layers=1, heads=2, inner=16, dropout=0.1)
-    model = made(lambda: ProgramTransformer(models.WORDS, options))
+    class Pooled(ProgramLSTM):
+        def __init__(self):
+            super().__init__(models.WORDS, 8)
+            self.dropout = PooledDropout(0.1)
+
+    model = made(Pooled)
     check_engine(model, "loop", collate=programs)
     # vmap cannot draw it; hooks would cut the masks of all rows out of a pool that everybody knows.
     for engine in ("vmap", "hooks", "ghost"):
