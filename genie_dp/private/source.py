@@ -125,7 +125,9 @@ class PrivateSource:
         """
         key = key_of(str(path), unit, unit_field)
         reader = _Reader(str(path), language, key, where, tuple(fields))
-        most = _cap_of(unit, cap)
+        if unit != "utterance" and (cap is None or cap < 1):
+            hint = f"say how many rows of a {unit} are looked at, at most, such as 20"
+            raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}", hint=hint))
         fault = _read(reader)
         problems, groups = reader.problems, reader.groups
         del reader
@@ -133,7 +135,7 @@ class PrivateSource:
             # What was read must not be in a variable when it is raised.
             groups.clear()
             raise GenieError(fault or problems[:MOST])
-        chosen = (_capped(name, rows, most) for name, rows in groups.items())
+        chosen = (_choose_rows(name, rows, cap or 1) for name, rows in groups.items())
         return cls(Units(chosen, Path(path)), language, unit)
 
 
@@ -171,8 +173,11 @@ class _Reader:
                 return
 
     def _json(self, line: bytes, number: int) -> "_Fault | None":
-        row = _object(line)
-        if row is None:
+        try:
+            row = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            row = None  # the error holds the whole line: it goes no further
+        if not isinstance(row, dict):
             return "Q002", "expected a JSON object in UTF-8", "one row a line"
         if not _is_text(row.get("utterance")):
             return "Q003", "expected text in the field 'utterance'", None
@@ -187,12 +192,13 @@ class _Reader:
         if self.where is not None and not self.where(row):
             return None
         name = str(number) if self.key is None else _name(row.get(self.key))
-        kept = {one: said for one in self.fields if (said := _name(row.get(one))) is not None}
-        return self._keep(name, row["utterance"], row.get("program"), kept)
+        fields = {key: text for key in self.fields if (text := _name(row.get(key))) is not None}
+        return self._keep(name, row["utterance"], row.get("program"), fields)
 
     def _tsv(self, line: bytes, number: int) -> "_Fault | None":
-        columns = _columns(line)
-        if columns is None:
+        try:
+            columns = line.decode("utf-8-sig").rstrip("\r\n").split("\t")
+        except ValueError:
             return "Q002", "expected UTF-8 text", "save the file as UTF-8"
         if len(columns) < 2:
             return "Q003", "expected id, utterance and program between tabs", None
@@ -208,7 +214,7 @@ class _Reader:
         name: str | None,
         utterance: str,
         program: str | None,
-        kept: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
     ) -> "_Fault | None":
         if not name:
             return "Q005", f"expected the row's unit in {self.key!r}", _NAMED
@@ -216,7 +222,7 @@ class _Reader:
             # Rows of many units would be one, and those of one unit two.
             hint = "before redaction, give units names that no detector finds, such as u_1"
             return "Q005", f"the row's unit in {self.key!r} was masked by redaction", hint
-        self.groups.setdefault(name, []).append(PrivateRow(utterance, program, kept or {}))
+        self.groups.setdefault(name, []).append(PrivateRow(utterance, program, fields or {}))
         return None
 
 
@@ -238,22 +244,6 @@ def _read(reader: _Reader) -> Problem | None:
     return None
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        # The error holds the whole line: it goes no further.
-        return None
-    return row if isinstance(row, dict) else None
-
-
-def _columns(line: bytes) -> list[str] | None:
-    try:
-        return line.decode("utf-8-sig").rstrip("\r\n").split("\t")
-    except ValueError:
-        return None
-
-
 def _is_text(value: Any) -> bool:
     """Tell text from others; half a surrogate pair is none, and could not be written later."""
     return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
@@ -266,14 +256,7 @@ def _name(value: Any) -> str | None:
     return str(value)
 
 
-def _cap_of(unit: Unit, cap: int | None) -> int:
-    if unit != "utterance" and (cap is None or cap < 1):
-        hint = f"say how many rows of a {unit} are looked at, at most, such as 20"
-        raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}", hint=hint))
-    return cap or 1
-
-
-def _capped(name: str, rows: list[PrivateRow], cap: int) -> tuple[PrivateRow, ...]:
+def _choose_rows(name: str, rows: list[PrivateRow], cap: int) -> tuple[PrivateRow, ...]:
     """Return at most `cap` rows; which ones follows from the unit, and from no other."""
     if len(rows) <= cap:
         return tuple(rows)

@@ -3,42 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.models.device import prepare_torch
-from genie_dp.private.evolution.config import (
-    EmbeddingRecipe,
-    EndpointRecipe,
-    EvolutionConfig,
-    GrammarRecipe,
-    LanguageModelRecipe,
-    SeedsRecipe,
-    TrainedRecipe,
-)
-from genie_dp.private.evolution.embedding import (
-    Both,
-    Embedding,
-    HashedNgramEmbedding,
-    ProgramBag,
-    SentenceTransformer,
-)
+from genie_dp.private.evolution import config as recipes
+from genie_dp.private.evolution import embedding, prompting, seeds
 from genie_dp.private.evolution.generator import CandidateGenerator
-from genie_dp.private.evolution.seeds import Donated, Pool, complete_metadata, read_donated
-from genie_dp.private.generators.rows import BestPrograms, OpenParser
+from genie_dp.private.evolution.prompting import Asking, Completer, Style
+from genie_dp.private.generators import rows
 from genie_dp.private.tables.schema import Schema
 from genie_dp.skills.words import join_tokens
 from genie_dp.templates.inputs import inputs_of, load_inputs
 
-if TYPE_CHECKING:
-    from genie_dp.private.evolution.prompting import Completer, ProgramWriter, Style
 
-"""Opens the folder of a parser; parsers are of a later layer, so that the caller gives it."""
-
-
-def use_parser(config: EvolutionConfig, parser: Any) -> tuple[EvolutionConfig, OpenParser | None]:
+def use_parser(
+    config: recipes.EvolutionConfig, parser: Any
+) -> tuple[recipes.EvolutionConfig, rows.OpenParser | None]:
     """Return the config with the folder of a parser, and what gives the parser itself.
 
     Args:
@@ -46,36 +29,32 @@ def use_parser(config: EvolutionConfig, parser: Any) -> tuple[EvolutionConfig, O
         parser: a `Parser` that was read from a folder, or None.
 
     Raises:
-        GenieError: U003, the generator makes programs, or the parser has no folder, whose manifest
-            tells which rows it learned of.
+        GenieError: U003, the generator makes programs; that of `rows.use_parser`.
     """
     if parser is None:
         return config, None
     if not hasattr(config.generator, "parser"):
         message = f"generator {config.generator.kind}: it asks no parser"
         raise GenieError(Problem("U003", message, hint="leave the parser out"))
-    if parser.folder is None:
-        message = "expected a parser that was read from its folder, got one of none"
-        raise GenieError(Problem("U003", message, hint="save the parser, then load it"))
+    folder, open_parser = rows.use_parser(parser, code="U003")
     recipe: Any = config.generator
-    generator = replace(recipe, parser=str(parser.folder))
-    return replace(config, generator=generator), lambda _: BestPrograms(parser)
+    return replace(config, generator=replace(recipe, parser=str(folder))), open_parser
 
 
-def build_embedding(recipe: EmbeddingRecipe, language: Language) -> Embedding:
+def build_embedding(recipe: recipes.EmbeddingRecipe, language: Language) -> embedding.Embedding:
     """Return the embedding of a recipe, ready to be used."""
-    words = HashedNgramEmbedding(recipe.dimensions)
-    programs = ProgramBag.for_language(language, recipe.dimensions)
+    words = embedding.HashedNgramEmbedding(recipe.dimensions)
+    programs = embedding.ProgramBag.for_language(language, recipe.dimensions)
     match recipe.kind:
         case "hashed":
             return words
         case "programs":
             return programs
         case "both":
-            return Both(((words, 1.0), (programs, recipe.programs)))
+            return embedding.Both(((words, 1.0), (programs, recipe.programs)))
         case "sentence-transformer":
             assert recipe.folder is not None  # the recipe was checked
-            transformer = SentenceTransformer(Path(recipe.folder), recipe.device)
+            transformer = embedding.SentenceTransformer(Path(recipe.folder), recipe.device)
             transformer.load()
             return transformer
 
@@ -94,13 +73,13 @@ class GeneratorBuilder:
         threads: of torch, where a model is used.
     """
 
-    config: EvolutionConfig
+    config: recipes.EvolutionConfig
     language: Language
     library: Library | None
     grammar: Sequence[Path]
     schema: Schema | None
     work: Path
-    open_parser: OpenParser | None = None
+    open_parser: rows.OpenParser | None = None
     threads: int = 1
 
     def build(self) -> CandidateGenerator:
@@ -114,22 +93,35 @@ class GeneratorBuilder:
         if recipe.kind in ("language-model", "trained") or self.config.parser:
             prepare_torch(getattr(recipe, "device", "cpu"), self.threads)
         match recipe:
-            case GrammarRecipe():
+            case recipes.GrammarRecipe():
                 return self._grammar(recipe)
-            case SeedsRecipe(examples=files, proposals=proposals):
-                from genie_dp.private.evolution.seeds import SeedGenerator
+            case recipes.SeedsRecipe(examples=files, proposals=proposals):
+                donated = self._read_donated(files)
+                return seeds.SeedGenerator(donated, labels=self._labels, proposals=proposals)
+            case recipes.LanguageModelRecipe():
+                from genie_dp.private.evolution import language_model
 
-                return SeedGenerator(
-                    self._read_donated(files), labels=self._labels, proposals=proposals
+                settings = language_model.CompleterSettings(
+                    recipe.model,
+                    style=recipe.style,
+                    device=recipe.device,
+                    batch=recipe.batch,
+                    temperature=recipe.temperature,
+                    top_p=recipe.top_p,
+                    longest=recipe.longest,
                 )
-            case LanguageModelRecipe():
-                return self._from_completer(recipe, _language_model(recipe))
-            case TrainedRecipe():
-                return self._from_trained(recipe)
-            case EndpointRecipe():
+                return self._from_completer(recipe, language_model.load_language_model(settings))
+            case recipes.TrainedRecipe():
+                from genie_dp.private.evolution.own_model import load_own_model
+
+                model, prompter = load_own_model(
+                    Path(recipe.model), column=recipe.column, device=recipe.device
+                )
+                return self._prompted(model, prompter, recipe)
+            case recipes.EndpointRecipe():
                 return self._from_completer(recipe, _endpoint(recipe, self.work))
 
-    def _grammar(self, recipe: GrammarRecipe) -> CandidateGenerator:
+    def _grammar(self, recipe: recipes.GrammarRecipe) -> CandidateGenerator:
         """Return the generator of a grammar, whose engine is built as synthesis builds its own.
 
         Leaves are those that synthesis keeps, too. All templates are compiled, since derivations
@@ -155,93 +147,67 @@ class GeneratorBuilder:
         engine = build_engine(compiled, config, leaves, with_origins=True)
         return GrammarGenerator(engine, inputs=inputs.fingerprint(), schema=self.schema)
 
-    def _from_trained(self, recipe: TrainedRecipe) -> CandidateGenerator:
-        from genie_dp.private.evolution.own_model import load_own_model
-        from genie_dp.private.evolution.prompting import AnswerReading, PromptedGenerator
-
-        model, prompter = load_own_model(
-            Path(recipe.model), column=recipe.column, device=recipe.device
-        )
-        reading = AnswerReading(recipe.most_words, join_tokens)
-        return PromptedGenerator(model, prompter, reading, self._programs(), recipe.tries)
-
     def _from_completer(
-        self, recipe: LanguageModelRecipe | EndpointRecipe, completer: "Completer"
+        self, recipe: recipes.LanguageModelRecipe | recipes.EndpointRecipe, completer: Completer
     ) -> CandidateGenerator:
-        from genie_dp.private.evolution.prompting import (
-            AnswerReading,
-            PromptedGenerator,
-            Prompter,
-            load_templates,
-            shipped_templates,
-        )
-
         style: Style = getattr(completer, "style", "chat")
         if recipe.prompts:
-            templates = load_templates(Path(recipe.prompts), style)
+            templates = prompting.load_templates(Path(recipe.prompts), style)
         else:
-            templates = shipped_templates(style)
+            templates = prompting.shipped_templates(style)
         columns = self.schema.columns if self.schema else ()
-        prompter = Prompter(
+        prompter = prompting.Prompter(
             templates,
             style,
             recipe.variation,
-            Pool(self._read_donated(recipe.examples), self._labels),
+            seeds.Pool(self._read_donated(recipe.examples), self._labels),
             recipe.shots,
             {column.name: column.values for column in columns} or None,
             recipe.with_metadata,
         )
-        reading = AnswerReading(recipe.most_words, join_tokens)
-        return PromptedGenerator(completer, prompter, reading, self._programs(), recipe.tries)
+        return self._prompted(completer, prompter, recipe)
 
     @property
     def _labels(self) -> tuple[str, ...]:
         return (self.config.label,) if self.config.label else ()
 
-    def _read_donated(self, files: Sequence[str]) -> list[Donated]:
+    def _read_donated(self, files: Sequence[str]) -> list[seeds.Donated]:
         """Return public examples, their sentences as synthesis and private rows write them.
 
         Columns of the metadata that can be read from an example are added to what it says of
         itself.
         """
         examples = [
-            Donated(join_tokens(example.utterance), example.metadata, example.program)
+            seeds.Donated(join_tokens(example.utterance), example.metadata, example.program)
             for name in files
-            for example in read_donated(Path(name))
+            for example in seeds.read_donated(Path(name))
         ]
         if self.schema is None:
             return examples
-        return [complete_metadata(example, self.schema, self.language.name) for example in examples]
+        return [
+            seeds.complete_metadata(example, self.schema, self.language.name)
+            for example in examples
+        ]
 
-    def _programs(self) -> "ProgramWriter | None":
-        if self.config.parser is None:
-            return None
-        if self.open_parser is None:
-            message = f"nothing opens the parser {self.config.parser}"
-            raise GenieError(Problem("U003", message, hint="give the parser itself"))
-        from genie_dp.private.evolution.prompting import ProgramWriter
-
-        folder = Path(self.config.parser)
-        return ProgramWriter(self.open_parser(folder), folder.name, self.language, self.library)
-
-
-def _language_model(recipe: LanguageModelRecipe) -> "Completer":
-    from genie_dp.private.evolution.language_model import CompleterSettings, load_language_model
-
-    return load_language_model(
-        CompleterSettings(
-            recipe.model,
-            style=recipe.style,
-            device=recipe.device,
-            batch=recipe.batch,
-            temperature=recipe.temperature,
-            top_p=recipe.top_p,
-            longest=recipe.longest,
-        )
-    )
+    def _prompted(
+        self,
+        completer: Completer,
+        prompter: Asking,
+        recipe: recipes.LanguageModelRecipe | recipes.TrainedRecipe | recipes.EndpointRecipe,
+    ) -> CandidateGenerator:
+        """Return the generator of a model, whose sentences get programs if the config says so."""
+        reading, programs = prompting.AnswerReading(recipe.most_words, join_tokens), None
+        if self.config.parser is not None:
+            if self.open_parser is None:
+                message = f"nothing opens the parser {self.config.parser}"
+                raise GenieError(Problem("U003", message, hint="give the parser itself"))
+            folder = Path(self.config.parser)
+            parser = self.open_parser(folder)
+            programs = prompting.ProgramWriter(parser, folder.name, self.language, self.library)
+        return prompting.PromptedGenerator(completer, prompter, reading, programs, recipe.tries)
 
 
-def _endpoint(recipe: EndpointRecipe, work: Path) -> "Completer":
+def _endpoint(recipe: recipes.EndpointRecipe, work: Path) -> Completer:
     from genie_dp.paraphrase.endpoint import Client
     from genie_dp.paraphrase.journal import open_journal
     from genie_dp.private.evolution.endpoint import Endpoint, Prices, service_of

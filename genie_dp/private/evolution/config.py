@@ -85,14 +85,11 @@ class EvolutionSettings:
         for name in ("first_strength", "last_strength"):
             if not 0 <= getattr(self, name) <= 1:
                 yield f"{name} must lie in [0, 1], got {getattr(self, name)}"
-        yield from self._wrong_choices()
-        yield from self._wrong_fractions()
-
-    def _wrong_choices(self) -> Iterator[str]:
         if self.selection not in SELECTIONS:
             yield f"selection must be one of {', '.join(SELECTIONS)}, got {self.selection!r}"
         if self.backend not in BACKENDS:
             yield f"backend must be one of {', '.join(BACKENDS)}, got {self.backend!r}"
+        yield from self._wrong_fractions()
 
     def _wrong_fractions(self) -> Iterator[str]:
         if self.fractions is None:

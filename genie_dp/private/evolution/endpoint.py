@@ -154,9 +154,13 @@ class Endpoint:
             answer = self.client.ask(_messages(prompt))
             self.journal.add({key: (answer.text,)}, answer.usage)
             return 0
+        prompts = [prompt for _, prompt in batch]
+        tasks = [f"Task {number}:\n{prompt.text}" for number, prompt in enumerate(prompts, 1)]
+        text = "\n\n".join((_SEVERAL.format(count=len(prompts)), *tasks))
+        messages = _messages(Prompt(text, prompts[0].system))  # all have one system text
         usage = Usage()
         for tries in range(_MALFORMED_TRIES):
-            answer = self.client.ask(_together([prompt for _, prompt in batch]))
+            answer = self.client.ask(messages)
             usage += answer.usage
             texts_by_prompt = read_answer(answer.text, len(batch))
             if texts_by_prompt is not None:
@@ -170,13 +174,6 @@ class Endpoint:
 def _messages(prompt: Prompt) -> list[Message]:
     turns = [("system", prompt.system), ("user", prompt.text)]
     return [{"role": role, "content": text} for role, text in turns if text]
-
-
-def _together(prompts: Sequence[Prompt]) -> list[Message]:
-    """Return the messages that ask for several answers; all prompts have one system text."""
-    instructions = _SEVERAL.format(count=len(prompts))
-    tasks = [f"Task {number}:\n{prompt.text}" for number, prompt in enumerate(prompts, 1)]
-    return _messages(Prompt("\n\n".join((instructions, *tasks)), prompts[0].system))
 
 
 def report_of(endpoint: Endpoint) -> dict[str, float | int]:

@@ -19,6 +19,7 @@ import numpy as np
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private import secure
+from genie_dp.private.evolution import voting
 from genie_dp.private.evolution.config import EvolutionSettings
 from genie_dp.private.evolution.embedding import Embedding, Vectors, unit_length
 from genie_dp.private.evolution.generator import (
@@ -29,17 +30,6 @@ from genie_dp.private.evolution.generator import (
 )
 from genie_dp.private.evolution.prompting import PromptedGenerator, TrainedCompleter
 from genie_dp.private.evolution.state import Folder, Population, Vote, enter_folder
-from genie_dp.private.evolution.voting import (
-    Counts,
-    Voters,
-    Whole,
-    noisy_histogram,
-    select,
-    sizes_of,
-    votes,
-    weights_of,
-    whole,
-)
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
 from genie_dp.private.prior.run import Spend
@@ -113,14 +103,15 @@ class Electorate:
     def __repr__(self) -> str:
         return "Electorate(..)"
 
-    def voters(self, embedding: Embedding) -> Voters:
+    def voters(self, embedding: Embedding) -> voting.Voters:
         """Return the rows as they vote."""
         rows = [row for unit in self.units for row in unit]
         of_unit = [number for number, unit in enumerate(self.units) for _ in unit]
         blocks = [
-            whole(embedding.vectors(rows[i : i + _BLOCK])) for i in range(0, len(rows), _BLOCK)
+            voting.whole(embedding.vectors(rows[i : i + _BLOCK]))
+            for i in range(0, len(rows), _BLOCK)
         ]
-        return Voters(
+        return voting.Voters(
             np.concatenate(blocks) if blocks else np.zeros((0, 1), np.int16),
             np.array(of_unit, np.int64),
             [label for unit in self.labels for label in unit] if self.labels else [""] * len(rows),
@@ -139,7 +130,7 @@ class Evolution:
     """
 
     rows: tuple[VoteCandidate, ...]
-    votes: tuple[tuple[tuple[VoteCandidate, ...], Counts], ...]
+    votes: tuple[tuple[tuple[VoteCandidate, ...], voting.Counts], ...]
     spent: Spent
     report: Mapping[str, Any]
 
@@ -191,7 +182,13 @@ def evolve(
         if isinstance(table, SyntheticTable):
             check_table(table, spend.ledger)
     shares = label_fractions(settings, fractions)
-    depends_on = _hash_settings(settings, generator, embedding, shares)
+    facts = {
+        "settings": settings.as_dict(),
+        "generator": [generator.name, generator.fingerprint()],
+        "embedding": embedding.fingerprint(),
+        "shares": dict(shares),
+    }
+    depends_on = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
     with enter_folder(work, depends_on) as folder:
         run = _EvolutionRun(folder, electorate, generator, embedding, settings, shares, table)
         lines = []
@@ -221,21 +218,6 @@ def label_fractions(
     return {label: share for label, share in shares.items() if share > 0}
 
 
-def _hash_settings(
-    settings: EvolutionSettings,
-    generator: CandidateGenerator,
-    embedding: Embedding,
-    shares: Mapping[str, float],
-) -> str:
-    facts = {
-        "settings": settings.as_dict(),
-        "generator": [generator.name, generator.fingerprint()],
-        "embedding": embedding.fingerprint(),
-        "shares": dict(shares),
-    }
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
-
-
 @dataclass(slots=True)
 class _EvolutionRun:
     folder: Folder
@@ -245,10 +227,10 @@ class _EvolutionRun:
     settings: EvolutionSettings
     shares: Mapping[str, float]
     table: MetadataTable | None
-    voters: Voters | None = None
+    voters: voting.Voters | None = None
     population: Population | None = None
     vote: Vote | None = None
-    votes: list[tuple[tuple[VoteCandidate, ...], Counts]] = field(default_factory=list)
+    votes: list[tuple[tuple[VoteCandidate, ...], voting.Counts]] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
 
     def iterations(self, spend: Paying) -> Iterator[dict[str, Any]]:
@@ -287,14 +269,22 @@ class _EvolutionRun:
     # ------------------------------------------------------------------------------ candidates
 
     def _new_population(self) -> Population:
-        records = self._records()
+        count, label = self.settings.candidates, self.settings.label
+        records: list[Metadata] = [{} for _ in range(count)]
+        if self.table is not None:
+            records = list(self.table.sample(count, stream(self.settings.seed, "evolve", "table")))
+        if label and not all(label in record for record in records):
+            names = [
+                name for name, n in voting.sizes_of(self.shares, count).items() for _ in range(n)
+            ]
+            records = [{**record, label: x} for record, x in zip(records, names, strict=True)]
         candidates = self.generator.random(records, seed=self._seed_of("random"))
         if not candidates:
             hint = "look at its options, and at the metadata that it is to follow"
             message = f"the generator {self.generator.name!r} made no candidate"
             raise GenieError(Problem("U005", message, hint=hint))
         population = Population(self._drop_repeated(candidates), len(records))
-        sizes = sizes_of(self.shares, self.settings.population)
+        sizes = voting.sizes_of(self.shares, self.settings.population)
         # Without winners there is nothing to vary: known now, before the vote is paid.
         if not any(sizes.get(label) for label in self._labels(population)):
             hint = "give shares of labels that the metadata and the generator have"
@@ -303,16 +293,6 @@ class _EvolutionRun:
             )
             raise GenieError(Problem("U005", message, hint=hint))
         return population
-
-    def _records(self) -> list[Metadata]:
-        count, label = self.settings.candidates, self.settings.label
-        records: list[Metadata] = [{} for _ in range(count)]
-        if self.table is not None:
-            records = list(self.table.sample(count, stream(self.settings.seed, "evolve", "table")))
-        if not label or all(label in record for record in records):
-            return records
-        labels = [name for name, size in sizes_of(self.shares, count).items() for _ in range(size)]
-        return [{**record, label: name} for record, name in zip(records, labels, strict=True)]
 
     def _vary_winners(self, before: Population, vote: Vote, number: int) -> Population:
         """Return the candidates after a vote: winners if they are kept, and variations."""
@@ -325,14 +305,14 @@ class _EvolutionRun:
         return Population(self._drop_repeated([*winners, *variations]), len(to_vary))
 
     def _winners(self, population: Population, vote: Vote, number: int) -> list[VoteCandidate]:
-        sizes = sizes_of(self.shares, self.settings.population)
+        sizes = voting.sizes_of(self.shares, self.settings.population)
         return self._choose(population, vote, sizes, f"select {number}")
 
     def _choose(
         self, population: Population, vote: Vote, sizes: Mapping[str, int], name: str
     ) -> list[VoteCandidate]:
         settings = self.settings
-        places = select(
+        places = voting.select(
             vote.noisy,
             self._labels(population),
             sizes,
@@ -395,7 +375,7 @@ class _EvolutionRun:
         if self.voters is None:
             self.voters = self.electorate.voters(self.embedding)
         spent = spend([self.settings.mechanism], name)
-        exact = votes(
+        exact = voting.votes(
             self.voters,
             places,
             self._labels(population),
@@ -403,14 +383,14 @@ class _EvolutionRun:
             backend=self.settings.backend,
         )
         rng = secure.noise("evolve", "noise", number)
-        noisy = noisy_histogram(exact, self.settings.noise_multiplier, rng)
+        noisy = voting.noisy_histogram(exact, self.settings.noise_multiplier, rng)
         return Vote(noisy, spent, counts)
 
-    def _places(self, population: Population, number: int) -> Whole:
+    def _places(self, population: Population, number: int) -> voting.Whole:
         """Return where candidates lie: with lookahead, the mean of where their variations lie."""
         examples = [candidate.example for candidate in population.candidates]
         if not self.settings.lookahead:
-            return whole(self.embedding.vectors(examples))
+            return voting.whole(self.embedding.vectors(examples))
         total: Vectors | None = None
         for ahead in range(self.settings.lookahead):
             strength = self.settings.strength(number)
@@ -420,7 +400,7 @@ class _EvolutionRun:
             vectors = self.embedding.vectors([candidate.example for candidate in variations])
             total = vectors if total is None else total + vectors
         assert total is not None
-        return whole(unit_length(total))
+        return voting.whole(unit_length(total))
 
     # ---------------------------------------------------------------------------------- report
 
@@ -429,7 +409,7 @@ class _EvolutionRun:
         labels = self._labels(population)
         threshold = settings.threshold * settings.noise_multiplier
         above = vote.noisy > threshold
-        weights = weights_of(vote.noisy, labels, threshold)
+        weights = voting.weights_of(vote.noisy, labels, threshold)
         ahead = settings.lookahead * len(population.candidates)
         return {
             "vote": number,
@@ -507,7 +487,7 @@ class _EvolutionRun:
 
     def _parents(self, population: Population, vote: Vote) -> list[VoteCandidate]:
         """Return the winners of the last vote, as often as there are to be rows of them."""
-        sizes = sizes_of(self.shares, self.settings.rows)
+        sizes = voting.sizes_of(self.shares, self.settings.rows)
         if self.settings.selection == "resample":
             return self._choose(population, vote, sizes, "rows")
         winners = self._winners(population, vote, self.settings.iterations)

@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import islice
 from math import exp
@@ -25,21 +25,11 @@ from genie_dp.private.tables.extract import EXTRACTORS, bucket_of, extractor_of,
 from genie_dp.private.tables.schema import OTHER, Column, Schema
 from genie_dp.records import Example
 from genie_dp.rng import KeyedRandom, stream
+from genie_dp.synthesis import trees
 from genie_dp.synthesis.compiler import takes_part
 from genie_dp.synthesis.engine import SynthesisEngine
 from genie_dp.synthesis.function_draws import ANY, CellDraw, Drawer, Wish
 from genie_dp.synthesis.plan import F64
-from genie_dp.synthesis.trees import (
-    Alternatives,
-    Joiner,
-    Path,
-    Tree,
-    TreeTexts,
-    pair_of,
-    root_piece,
-    row_of,
-    trees_of_pieces,
-)
 
 REPEATED = "repeated"
 # Where not all can be had, the first ones are; a sentence that did not come yet is one of them.
@@ -128,7 +118,7 @@ _PARTNERS = 4  # functions that are tried beside the one that is asked for
 class Draw:
     """A derivation and its pair."""
 
-    tree: Tree
+    tree: trees.Tree
     pair: Example
 
 
@@ -212,9 +202,9 @@ class DerivationDraws:
         # Of a template that is a whole command by itself, no pool has left out functions.
         if cell.depth == 0 and not takes_part(functions, self.engine.config):
             return None
-        children = trees_of_pieces(cell.rule, pieces, self.engine.pools)
-        tree = Tree(root_piece(combined), cell.rule.category, cell.rule, children)
-        return Draw(tree, pair_of(tree.piece, self.engine.compiled))
+        children = trees.trees_of_pieces(cell.rule, pieces, self.engine.pools)
+        tree = trees.Tree(trees.root_piece(combined), cell.rule.category, cell.rule, children)
+        return Draw(tree, trees.pair_of(tree.piece, self.engine.compiled))
 
     # ---------------------------------------------------------------------------- functions
 
@@ -353,20 +343,20 @@ _TRIES = 20  # of the kind that the strength asks for, and then of gentler ones
 # How closely the share of the words that are drawn anew follows the strength.
 _CLOSENESS = 6.0
 
-Move = Callable[[Tree, Path, Random], Tree | None]
+Move = Callable[[trees.Tree, trees.Path, Random], trees.Tree | None]
 
 
 class Variations:
     """Varies derivations of one engine."""
 
-    def __init__(self, draws: DerivationDraws, joiner: Joiner):
+    def __init__(self, draws: DerivationDraws, joiner: trees.Joiner):
         """Take what draws derivations of the engine."""
         engine = draws.engine
         self._draws, self._joiner = draws, joiner
         self._compiled, self._depth = engine.compiled, engine.config.max_depth
-        self._alternatives = Alternatives(engine.compiled, engine.pools, joiner)
+        self._alternatives = trees.Alternatives(engine.compiled, engine.pools, joiner)
 
-    def vary(self, tree: Tree, strength: float, rng: Random) -> Iterator[Draw]:
+    def vary(self, tree: trees.Tree, strength: float, rng: Random) -> Iterator[Draw]:
         """Yield variations of a derivation, none of which has its sentence, up to a bound."""
         for _ in range(_TRIES):
             is_gentle = rng.random() >= strength
@@ -378,13 +368,13 @@ class Variations:
             if variation is not None and self._is_new(variation, tree):
                 yield self._new_draw(variation)
 
-    def _is_new(self, variation: Tree, tree: Tree) -> bool:
+    def _is_new(self, variation: trees.Tree, tree: trees.Tree) -> bool:
         return variation.piece.words != tree.piece.words and variation.depth <= self._depth
 
-    def _new_draw(self, tree: Tree) -> Draw:
-        return Draw(tree, pair_of(tree.piece, self._compiled))
+    def _new_draw(self, tree: trees.Tree) -> Draw:
+        return Draw(tree, trees.pair_of(tree.piece, self._compiled))
 
-    def _gentle(self, tree: Tree, rng: Random) -> Tree | None:
+    def _gentle(self, tree: trees.Tree, rng: Random) -> trees.Tree | None:
         """Return the derivation with one part said otherwise, or with another value."""
         alternatives = self._alternatives
         moves: tuple[Move, ...] = (
@@ -401,28 +391,24 @@ class Variations:
                 return self._joiner.replace_part(tree, path, part)
         return None
 
-    def _anew(self, tree: Tree, strength: float, rng: Random) -> Tree | None:
+    def _anew(self, tree: trees.Tree, strength: float, rng: Random) -> trees.Tree | None:
         """Return the derivation with a part drawn anew that has about a share of its words."""
-        path = self._part(tree, strength, rng)
-        is_same = rng.random() >= strength
-        if not path:
-            return self._root(tree, rng, is_same=is_same or rng.random() < 0.5)
-        draw = self._alternatives.same_function if is_same else self._alternatives.any_function
-        part = draw(tree, path, rng)
-        return None if part is None else self._joiner.replace_part(tree, path, part)
-
-    def _part(self, tree: Tree, strength: float, rng: Random) -> Path:
         words = max(1, len(tree.piece.text.split()))
         paths, weights = [], []
         for path, part in tree.parts():
             share = len(part.piece.text.split()) / words
             paths.append(path)
             weights.append(exp(-_CLOSENESS * abs(share - strength)))
-        return rng.choices(paths, weights)[0]
-
-    def _root(self, tree: Tree, rng: Random, *, is_same: bool) -> Tree | None:
-        """Return another derivation: of the same functions, or with the same template on top."""
-        if is_same:
+        [path] = rng.choices(paths, weights)
+        is_same = rng.random() >= strength
+        if path:
+            draw_part = (
+                self._alternatives.same_function if is_same else self._alternatives.any_function
+            )
+            drawn = draw_part(tree, path, rng)
+            return None if drawn is None else self._joiner.replace_part(tree, path, drawn)
+        # The whole sentence: of the same functions, or with the same template on top.
+        if is_same or rng.random() < 0.5:
             draw = self._draws.draw(frozenset(tree.piece.value.functions), (), rng)
         else:
             assert tree.rule is not None  # a whole sentence is no leaf
@@ -453,17 +439,20 @@ class GrammarGenerator:
             schema: of the metadata; without one, columns are named after extractors.
         """
         assert engine.pools.origins is not None
-        joiner = Joiner()
+        joiner = trees.Joiner()
         self.counts: Counter[str] = Counter()
         self._engine, self._inputs, self._schema = engine, inputs, schema
         self._reader = RequestReader(schema)
         self._draws = DerivationDraws(engine)
-        self._texts = TreeTexts(engine.compiled, engine.pools, joiner)
+        self._texts = trees.TreeTexts(engine.compiled, engine.pools, joiner)
         self._variations = Variations(self._draws, joiner)
 
     def random(self, metadata: Sequence[Metadata], *, seed: int) -> list[VoteCandidate]:
         """Return a derivation for each record of metadata."""
-        rng, sentences, candidates = KeyedRandom(), _SeenSentences(), []
+        rng, candidates = KeyedRandom(), []
+        # No sentence is to come twice, or to mean two things. The set lives as long as the call, so
+        # that calls do not depend on each other.
+        sentences: set[str] = set()
         for number, record in enumerate(metadata):
             rng.restart(f"{seed}:random:{number}".encode())
             requests = self._reader.read(record)
@@ -483,7 +472,7 @@ class GrammarGenerator:
         if not 0 <= strength <= 1:
             raise ValueError(f"strength must lie in [0, 1], got {strength}")
         rng, variations = KeyedRandom(), []
-        sentences = _SeenSentences({candidate.example.utterance for candidate in candidates})
+        sentences = {candidate.example.utterance for candidate in candidates}
         for number, candidate in enumerate(candidates):
             rng.restart(f"{seed}:vary:{strength}:{number}".encode())
             variations.append(self._vary_candidate(candidate, strength, rng, sentences))
@@ -519,13 +508,13 @@ class GrammarGenerator:
         raise GenieError(Problem("U200", message, hint="see `genie-dp check`"))
 
     def _best(
-        self, draws: Iterator[Draw], requests: Sequence[ColumnRequest], sentences: "_SeenSentences"
+        self, draws: Iterator[Draw], requests: Sequence[ColumnRequest], sentences: set[str]
     ) -> Draw:
         """Return the first draw that is new and as asked, or what comes nearest to that."""
         best: tuple[tuple[bool, ...], Draw, list[str]] | None = None
         for draw in draws:
             missing = find_unmet(requests, draw.pair)
-            if not sentences.is_new(draw.pair):
+            if draw.pair.utterance in sentences:
                 missing.append(REPEATED)
             rank = tuple([name not in missing for name in ORDER])
             if best is None or rank > best[0]:
@@ -535,49 +524,27 @@ class GrammarGenerator:
         assert best is not None  # one draw came at least
         _, draw, missing = best
         self.counts.update(name if name == REPEATED else f"unmet {name}" for name in missing)
-        sentences.add(draw.pair)
+        sentences.add(draw.pair.utterance)
         return draw
 
     def _vary_candidate(
-        self,
-        candidate: VoteCandidate,
-        strength: float,
-        rng: KeyedRandom,
-        sentences: "_SeenSentences",
+        self, candidate: VoteCandidate, strength: float, rng: KeyedRandom, sentences: set[str]
     ) -> VoteCandidate:
         state = candidate.state
         tree = self._texts.read(state.decode() if isinstance(state, bytes) else state)
         variation = None
         for draw in self._variations.vary(tree, strength, rng):
             variation = variation or draw
-            if sentences.is_new(draw.pair):
+            if draw.pair.utterance not in sentences:
                 variation = draw
                 break
         else:
             self.counts["unvaried" if variation is None else REPEATED] += 1
         if variation is None:
             return candidate
-        sentences.add(variation.pair)
+        sentences.add(variation.pair.utterance)
         return self._candidate(variation, candidate.metadata)
 
     def _candidate(self, draw: Draw, record: Metadata) -> VoteCandidate:
-        row = row_of(draw.tree, self._engine.compiled, draw.pair)
+        row = trees.row_of(draw.tree, self._engine.compiled, draw.pair)
         return VoteCandidate(row, record, self._texts.text(draw.tree))
-
-
-@dataclass(slots=True)
-class _SeenSentences:
-    """The sentences that one call gave or was given: none is to come twice, or to mean two things.
-
-    It lives as long as the call, so that calls do not depend on each other.
-    """
-
-    sentences: set[str] = field(default_factory=set)
-
-    def is_new(self, pair: Example) -> bool:
-        """Tell whether the sentence has not come yet."""
-        return pair.utterance not in self.sentences
-
-    def add(self, pair: Example) -> None:
-        """Note a sentence down."""
-        self.sentences.add(pair.utterance)

@@ -21,7 +21,7 @@ from genie_dp.private.evolution.seeds import Donated, Pool
 from genie_dp.private.generators.codes import OTHER
 from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.generator import SavedGenerator, load_generator
-from genie_dp.private.generators.sampling import DrawnIds, draw
+from genie_dp.private.generators.sampling import draw
 from genie_dp.private.generators.stages import RUN, STAGES, encode_prompt
 from genie_dp.private.generators.tokenizer import decode, encode
 from genie_dp.records import Spent
@@ -95,17 +95,14 @@ class OwnModel:
             for prompt in prompts
         ]
         random = torch.Generator().manual_seed(child_seed(0, *draws) % 2**63)
-        ids = draw(model, before, tokenizer, self.sampling, generator=random)
-        return [self._read(each) for each in ids]
-
-    def _read(self, drawn: DrawnIds) -> str:
-        """Return the words that were drawn, "" where they do not end or are none."""
-        try:
-            return (
-                " ".join(decode(drawn.ids, self.saved.generator.tokenizer)) if drawn.ended else ""
-            )
-        except ValueError:
-            return ""
+        answers = []
+        for drawn in draw(model, before, tokenizer, self.sampling, generator=random):
+            try:
+                words = decode(drawn.ids, tokenizer) if drawn.ended else ()
+            except ValueError:  # the ids are no words
+                words = ()
+            answers.append(" ".join(words))
+        return answers
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,7 @@ import numpy as np
 from genie_dp.private.evolution.config import EvolutionSettings
 from genie_dp.private.evolution.evolve import Evolution
 from genie_dp.private.evolution.generator import VoteCandidate
-from genie_dp.private.prior.make import (
-    MOST_OF_PAIR,
-    PublicFunctions,
-    frequency,
-    made_shares,
-    multipliers,
-    project_shares,
-    signal,
-)
+from genie_dp.private.prior import make
 from genie_dp.private_prior import pairs_of
 from genie_dp.records import Frequency, PrivatePrior
 
@@ -68,7 +60,7 @@ def prior_of(
     settings: EvolutionSettings,
     *,
     functions: Iterable[str] = (),
-    public: PublicFunctions | None = None,
+    public: make.PublicFunctions | None = None,
 ) -> PrivatePrior:
     """Return the prior of an evolution, in the form of `genie-dp private prior`.
 
@@ -78,23 +70,23 @@ def prior_of(
         functions: what the library has: those that no candidate has got no vote.
         public: rows that weights are relative to; None where all functions are made alike.
     """
-    noise, public = settings.noise_multiplier, public or PublicFunctions()
+    noise, public = settings.noise_multiplier, public or make.PublicFunctions()
     by_function = count_votes_by_name(evolution, noise, lambda row: row.example.functions)
     names = sorted({*functions, *by_function.votes})
     votes = np.array([by_function.votes.get(name, 0.0) for name in names])
-    clipped = project_shares(votes)
+    clipped = make.project_shares(votes)
     deviations = [by_function.deviations.get(name, 0.0) for name in names]
     strength = 0.0
     if names and clipped.sum():
-        strength = signal(votes, math.sqrt(sum(x * x for x in deviations) / len(deviations)))
+        strength = make.signal(votes, math.sqrt(sum(x * x for x in deviations) / len(deviations)))
     shares = (
         dict(zip(names, (clipped / clipped.sum()).round(6).tolist(), strict=True))
         if strength
         else {}
     )
-    own = made_shares(names, public.functions)
+    own = make.made_shares(names, public.functions)
     target_shares = {n: strength * shares.get(n, 0.0) + (1 - strength) * own[n] for n in names}
-    weights = multipliers(target_shares, own)
+    weights = make.multipliers(target_shares, own)
     pairs = _certain(
         count_votes_by_name(evolution, noise, lambda row: pairs_of(row.example.functions))
     )
@@ -104,7 +96,7 @@ def prior_of(
         evolution.spent,
         shares,
         weights,
-        _pair_weights(pairs, clipped.sum(), weights, own, public),
+        make.pair_multipliers(pairs.votes, clipped.sum(), weights, own, public),
         tuple(row.example.program for row in evolution.rows if row.example.program),
         tuple(row.example.utterance for row in evolution.rows),
         _frequencies(by_function, total, of_total),
@@ -128,26 +120,9 @@ def _frequencies(votes: NamedVotes, total: float, of_total: float) -> dict[str, 
     z = NormalDist().inv_cdf(1 - _OUTSIDE / 4)  # half of it for the total
     units = total, max(1.0, total - z * of_total), total + z * of_total
     names = sorted(votes.votes, key=lambda name: (-votes.votes[name], name))
-    return {name: frequency(votes.votes[name], units, z * votes.deviations[name]) for name in names}
-
-
-def _pair_weights(
-    pairs: NamedVotes,
-    all_votes: float,
-    weights: Mapping[str, float],
-    own: Mapping[str, float],
-    public: PublicFunctions,
-) -> dict[str, float]:
-    """Return multipliers of pairs, beside those of their functions (as `private.prior.make`)."""
-    total = sum(public.functions.values())
-    target, expected_share = {}, {}
-    for name, votes in pairs.votes.items():
-        left, right = name.split(" ")
-        expected = (1 + public.pairs[name]) / (1 + total) if total else own[left] * own[right]
-        target[name] = votes / max(1.0, all_votes)
-        expected_share[name] = expected * math.sqrt(weights[left] * weights[right])
-    weights_of_pairs = multipliers(target, expected_share, MOST_OF_PAIR)
-    return {name: weight for name, weight in sorted(weights_of_pairs.items()) if weight != 1}
+    return {
+        name: make.frequency(votes.votes[name], units, z * votes.deviations[name]) for name in names
+    }
 
 
 def _describe_release(settings: EvolutionSettings, total: float) -> dict[str, object]:

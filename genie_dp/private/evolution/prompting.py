@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Literal, Protocol, get_args, runtime_checkable
@@ -141,7 +142,11 @@ def parse_templates(text: str, file: str = "<prompts>") -> Templates:
         if name in _SECTIONS:
             problems.extend(_wrong_fields(line, number, name, file))
             sections[name].append(line)
-    problems.extend(_missing_fields(sections, heads))
+    for name, lines in sections.items():
+        _, needed = _SECTIONS.get(name, ((), ""))
+        if needed and f"{{{needed}}}" not in "\n".join(lines):
+            message = f"[{name}] does not hold {{{needed}}}"
+            problems.append(Problem("U501", message, heads[name]))
     if problems:
         raise GenieError(problems, sources={file: text})
     return Templates({name: "\n".join(lines).strip() for name, lines in sections.items()})
@@ -168,17 +173,6 @@ def _unknown(
     names = ", ".join(choices) or "none"
     hint = f"did you mean {close[0]!r}?" if close else f"there are: {names}"
     return Problem("U500", f"there is no {what}", place, hint)
-
-
-def _missing_fields(
-    sections: Mapping[str, Sequence[str]], heads: Mapping[str, Span]
-) -> list[Problem]:
-    return [
-        Problem("U501", f"[{name}] does not hold {{{needed}}}", heads[name])
-        for name, lines in sections.items()
-        for _, needed in [_SECTIONS.get(name, ((), ""))]
-        if needed and f"{{{needed}}}" not in "\n".join(lines)
-    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,26 +353,20 @@ class AnswerReading:
         >>> AnswerReading().sentence("up", Prompt("Said: wake me", begun="wake me"))
         'wake me up'
         """
-        text = f"{prompt.begun} {_first_line(answer)}" if prompt.begun else _first_line(answer)
+        text = next((line.strip() for line in answer.splitlines() if line.strip()), "")
+        if prompt.begun:
+            text = f"{prompt.begun} {text}"
         label = prompt.text.rpartition("\n")[2].strip()
         if label.endswith(":") and text.startswith(label):
             text = text.removeprefix(label).strip()
-        text = self.spelled(
-            _strip_quotes(_LIST_MARK.sub("", text, count=1) if not prompt.begun else text)
-        )
+        if not prompt.begun:
+            text = _LIST_MARK.sub("", text, count=1)
+        text = text.strip()
+        while len(text) > 1 and text[0] + text[-1] in _QUOTES:
+            text = text[1:-1].strip()
+        text = self.spelled(text)
         is_sentence = any(c.isalnum() for c in text) and GAP not in text
         return text if is_sentence and len(text.split()) <= self.most_words else ""
-
-
-def _first_line(text: str) -> str:
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-def _strip_quotes(text: str) -> str:
-    text = text.strip()
-    while len(text) > 1 and text[0] + text[-1] in _QUOTES:
-        text = text[1:-1].strip()
-    return text
 
 
 @runtime_checkable
@@ -454,16 +442,18 @@ class ProgramWriter:
         """Return each sentence with its program, None where it has none that is well-typed."""
         spoken_sentences = [sentence for sentence in sentences if sentence]
         programs = iter(self.parser.predict(spoken_sentences) if spoken_sentences else [])
-        return [self._example(x, next(programs)) if x else None for x in sentences]
-
-    def _example(self, sentence: str, program: str) -> Example | None:
-        checked = check_program(program.split(), self.language, self.library) if program else None
-        if checked is None:
-            return None
-        return Example(
-            "", sentence, checked.program, self.language.name,
-            functions=checked.functions, slots=checked.slots,
-        )  # fmt: skip
+        examples: list[Example | None] = []
+        for sentence in sentences:
+            program = next(programs) if sentence else ""
+            if program and (checked := check_program(program.split(), self.language, self.library)):
+                example = Example(
+                    "", sentence, checked.program, self.language.name,
+                    functions=checked.functions, slots=checked.slots,
+                )  # fmt: skip
+                examples.append(example)
+            else:
+                examples.append(None)
+        return examples
 
 
 @dataclass(slots=True)
@@ -543,9 +533,8 @@ class PromptedGenerator:
             GenieError: the model never says a sentence (U505); U504 of the prompter; those of the
                 completer.
         """
-        examples = self._ask(
-            "random", {i: _NewSentence(record) for i, record in enumerate(metadata)}, seed
-        )
+        requests = {i: partial(self.prompter.random, row) for i, row in enumerate(metadata)}
+        examples = self._ask("random", requests, seed)
         if metadata and not examples and not self.prompter.donated.members:
             message = f"none of {len(metadata)} prompts was answered with a sentence by {self.name}"
             hint = "read an answer, then change the prompt, the model or the limit of words"
@@ -573,7 +562,10 @@ class PromptedGenerator:
             refuse_private_candidate(candidate)
         if strength == 0:
             return list(candidates)
-        requests = {i: _Variation(candidate, strength) for i, candidate in enumerate(candidates)}
+        requests = {
+            i: partial(self.prompter.vary, candidate, strength)
+            for i, candidate in enumerate(candidates)
+        }
         variations = self._ask("vary", requests, seed)
         self.tally.kept += len(candidates) - len(variations)
         return [
@@ -582,9 +574,9 @@ class PromptedGenerator:
         ]
 
     def _ask(
-        self, kind: str, requests: "Mapping[int, _NewSentence | _Variation]", seed: int
+        self, kind: str, requests: Mapping[int, Callable[[Random], Prompt]], seed: int
     ) -> dict[int, Example]:
-        """Return the examples that were said, by the number of what was wanted."""
+        """Return the examples that were said, by the number of the request that made the prompt."""
         examples: dict[int, Example] = {}
         for attempt in range(self.tries):
             missing = [i for i in requests if i not in examples]
@@ -592,8 +584,7 @@ class PromptedGenerator:
                 break
             names = [f"{seed}:{kind}:{i}:{attempt}" for i in missing]
             prompts = [
-                requests[i].prompt(self.prompter, name)
-                for i, name in zip(missing, names, strict=True)
+                requests[i](stream(name, "prompt")) for i, name in zip(missing, names, strict=True)
             ]
             answers = self.completer.complete(prompts, names)
             sentences = map(self.reading.sentence, answers, prompts)
@@ -624,24 +615,3 @@ class PromptedGenerator:
         pool = Pool([*candidates, *donated])
         closest = pool.nearest(metadata, 1, stream(seed, "borrowed", index))[0]
         return VoteCandidate(closest.example, dict(metadata))
-
-
-@dataclass(frozen=True, slots=True)
-class _NewSentence:
-    """A sentence that is to be made."""
-
-    metadata: Metadata
-
-    def prompt(self, prompter: Asking, name: str) -> Prompt:
-        return prompter.random(self.metadata, stream(name, "prompt"))
-
-
-@dataclass(frozen=True, slots=True)
-class _Variation:
-    """A sentence that is to be varied."""
-
-    candidate: VoteCandidate
-    strength: float
-
-    def prompt(self, prompter: Asking, name: str) -> Prompt:
-        return prompter.vary(self.candidate, self.strength, stream(name, "prompt"))

@@ -37,17 +37,9 @@ from genie_dp.private.ledger.guard import Payer, refuse_learned, refuse_private
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism
 from genie_dp.private.prior.make import PublicFunctions
 from genie_dp.private.source import PrivateSource
-from genie_dp.private.tables.extract import (
-    check_extractors,
-    column_by_name,
-    example_of,
-    fields_of,
-    metadata_of,
-    read_public_fields,
-    read_public_schema,
-)
+from genie_dp.private.tables import extract
 from genie_dp.private.tables.run import mechanisms_of, release_table_once, rho_for
-from genie_dp.private.tables.schema import Column, Schema, load_schema
+from genie_dp.private.tables.schema import Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
 from genie_dp.private_prior import PriorFile, load_prior, save_prior
 from genie_dp.records import PrivatePrior, Spent
@@ -207,7 +199,7 @@ def run(
             private,
             ledger.budget,
             language=language,
-            fields=fields_of(schema) if schema else (),
+            fields=extract.fields_of(schema) if schema else (),
         )
         work.keep()  # all was checked that can be before anything is made or spent
         if releases_table:
@@ -215,7 +207,7 @@ def run(
             write_over("the table of metadata is released", show=progress)
             table = _release_table(config, schema, source, plan, ledger, work_folder)
         labels, fractions = _read_labels(config.label, schema, table, source)
-        units = source.units.each(lambda unit: [example_of(row, language) for row in unit])
+        units = source.units.each(lambda unit: [extract.example_of(row, language) for row in unit])
         evolution_settings = config.settings(plan.noise_multiplier)
         evolution = evolve(
             Electorate(units, labels),
@@ -233,7 +225,9 @@ def run(
         names = (
             [function.qualified for function in library.functions()] if library is not None else []
         )
-        public_examples = (row for name in public for row, _ in read_public_fields(name, language))
+        public_examples = (
+            row for name in public for row, _ in extract.read_public_fields(name, language)
+        )
         prior = prior_of(
             evolution,
             evolution_settings,
@@ -274,6 +268,10 @@ def _read_metadata(
     """Return the config with its label named as its column is, the columns, and a released table.
 
     Without metadata, the columns are that of the label alone.
+
+    Raises:
+        GenieError: U004, no shares of the labels are known; U023, rows or columns lack what is
+            asked for; those of what is read.
     """
     metadata, table, schema = config.metadata, None, None
     if metadata is not None and metadata.table:
@@ -283,30 +281,25 @@ def _read_metadata(
     elif metadata is not None and metadata.schema:
         schema = load_schema(Path(metadata.schema))
     elif metadata is not None:
-        schema = read_public_schema(
+        schema = extract.read_public_schema(
             metadata.columns, library, public, language=language.name, most=metadata.most
         )
     if config.label and schema is None:
-        schema = _label_schema(config)
-        config = replace(config, label=schema.columns[0].name)
+        if not config.fractions:
+            hint = "give metadata with that column, or the shares with fractions"
+            message = f"no shares of the labels {config.label!r} are known"
+            raise GenieError(Problem("U004", message, hint=hint))
+        column = extract.column_by_name(config.label)
+        schema = Schema((replace(column, values=tuple(config.fractions)),))
+        config = replace(config, label=column.name)
     elif config.label and schema is not None:
         _check_label(config, schema)
     if schema is not None:
-        check_extractors(schema, language.name)
-        if fields_of(schema) and format_of(str(private)) == "tsv":
-            message = f"rows of TSV have no field {fields_of(schema)[0]!r}"
+        extract.check_extractors(schema, language.name)
+        if extract.fields_of(schema) and format_of(str(private)) == "tsv":
+            message = f"rows of TSV have no field {extract.fields_of(schema)[0]!r}"
             raise GenieError(Problem("U023", message, hint="give the private rows as JSONL"))
     return config, schema, table
-
-
-def _label_schema(config: EvolutionConfig) -> Schema:
-    """Return the column of the labels alone, where the config has their shares (U004)."""
-    if not config.fractions:
-        hint = "give metadata with that column, or the shares with fractions"
-        message = f"no shares of the labels {config.label!r} are known"
-        raise GenieError(Problem("U004", message, hint=hint))
-    column = column_by_name(config.label)
-    return Schema((Column(column.name, tuple(config.fractions), column.extract),))
 
 
 def _check_label(config: EvolutionConfig, schema: Schema) -> None:
@@ -416,7 +409,7 @@ def _release_table(
         folder,
         "evolve-table",
         schema,
-        lambda: metadata_of(schema, source),
+        lambda: extract.metadata_of(schema, source),
         Payer(ledger, TABLE_PURPOSE),
         epsilon=plan.table_epsilon,
         method=config.metadata.method,
@@ -432,7 +425,7 @@ def _read_labels(
     if not label:
         return None, None
     assert schema is not None
-    labels = [[row[label] for row in unit] for unit in metadata_of(schema, source)]
+    labels = [[row[label] for row in unit] for unit in extract.metadata_of(schema, source)]
     if table is None:
         return labels, None
     values = table.schema.columns[table.schema.names.index(label)].values

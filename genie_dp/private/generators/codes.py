@@ -57,12 +57,8 @@ class Codes:
             return name if name in self.names else OTHER
         there = [name for name in self.names if all(part in functions for part in name.split())]
         # Of codes with equally many functions, the one whose functions come most often.
-        return max(there, key=lambda name: _code_weight(name, functions), default=OTHER)
-
-
-def _code_weight(name: str, functions: Mapping[str, int]) -> tuple[int, int]:
-    parts = name.split()
-    return len(parts), sum(functions[part] for part in parts)
+        weights = {name: [functions[part] for part in name.split()] for name in there}
+        return max(there, key=lambda name: (len(weights[name]), sum(weights[name])), default=OTHER)
 
 
 def code_of_set(functions: Mapping[str, int]) -> str:

@@ -169,7 +169,11 @@ def public_of(
     for row in rows:
         words.update(row.utterance)
         program = " ".join(row.program)
-        if not program or not _is_program(program, language):
+        if not program:
+            continue
+        try:
+            language.from_tokens(program)
+        except GenieError:
             continue
         written.update(row.program)
         placeholders.update(filter(is_slot, row.program))
@@ -181,14 +185,6 @@ def public_of(
         )
     unsaid = {token for token in written - words if not is_plain_or_slot(token)}
     return Public(*(tuple(sorted(x)) for x in (texts - placeholders, placeholders, unsaid)))
-
-
-def _is_program(program: str, language: Language) -> bool:
-    try:
-        language.from_tokens(program)
-    except GenieError:
-        return False
-    return True
 
 
 def _is_constant(text: str) -> bool:
@@ -327,9 +323,7 @@ def load_generator(folder: Path, *, device: str = "cpu") -> SavedGenerator:
         if config["model_type"] != MODEL_TYPE or config["kind"] not in KINDS:
             raise ValueError("no generator")
         spent = read_spent(folder / SPENT)
-        settings = _load_settings(config, folder)
-        tokenizer = _load_tokenizer(settings, folder)
-        generator = _put_together(config, settings, tokenizer, folder)
+        generator = _put_together(config, folder)
     except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
         message = f"expected a generator in {folder}, got: {error}"
         hint = "name a folder that genie-dp private train wrote"
@@ -345,23 +339,19 @@ def read_spent(path: Path) -> Spent:
     return Spent(**{**facts, "not_covered": tuple(facts["not_covered"])})
 
 
-def _load_settings(config: Mapping[str, Any], folder: Path) -> Settings:
+def _put_together(config: Mapping[str, Any], folder: Path) -> Generator:
+    settings: Settings
     if config["architecture"] == "decoder":
-        return DecoderSettings(**config["settings"])
-    if config["architecture"] == "recurrent":
-        return RecurrentLMSettings(**config["settings"])
-    return HuggingFaceSettings(base=str(folder / BASE), fresh=False, **config["settings"])
-
-
-def _load_tokenizer(settings: Settings, folder: Path) -> Tokenizer:
+        settings = DecoderSettings(**config["settings"])
+    elif config["architecture"] == "recurrent":
+        settings = RecurrentLMSettings(**config["settings"])
+    else:
+        settings = HuggingFaceSettings(base=str(folder / BASE), fresh=False, **config["settings"])
+    tokenizer: Tokenizer
     if isinstance(settings, HuggingFaceSettings):
-        return PretrainedTokenizer(settings.base)
-    return load_public_tokenizer(folder / TOKENIZER)
-
-
-def _put_together(
-    config: Mapping[str, Any], settings: Settings, tokenizer: Tokenizer, folder: Path
-) -> Generator:
+        tokenizer = PretrainedTokenizer(settings.base)
+    else:
+        tokenizer = load_public_tokenizer(folder / TOKENIZER)
     models = {}
     for stage in STAGES[config["kind"]]:
         model = build_model(settings, len(tokenizer.pieces), seed=0, stage=stage.name)

@@ -481,7 +481,10 @@ def _load_body(settings: HuggingFaceSettings) -> Any:
         if config.is_encoder_decoder:
             raise ValueError(f"{with_article(config.model_type)} has an encoder")
         config.pad_token_id = None
-        _turn_off_dropout(config)
+        # Without dropout: the gradient of a row is to depend on nothing but the row.
+        for name, value in list(config.to_dict().items()):
+            if isinstance(value, float) and (name.endswith("pdrop") or "dropout" in name):
+                setattr(config, name, 0.0)
         if not settings.fresh:
             if settings.untie:
                 config.tie_word_embeddings = False
@@ -496,13 +499,6 @@ def _load_body(settings: HuggingFaceSettings) -> Any:
         head.weight = nn.Parameter(head.weight.detach().clone())
         body.config.tie_word_embeddings = False
     return body
-
-
-def _turn_off_dropout(config: Any) -> None:
-    """Turn dropout off: the gradient of a row is to depend on nothing but the row."""
-    for name, value in list(config.to_dict().items()):
-        if isinstance(value, float) and (name.endswith("pdrop") or "dropout" in name):
-            setattr(config, name, 0.0)
 
 
 def _adapt_body(body: Any, settings: HuggingFaceSettings) -> Any:

@@ -40,32 +40,32 @@ OpenParser = Callable[[Path], ProgramSource]
 
 
 @dataclass(frozen=True, slots=True)
-class BestPrograms:
-    """A parser of `genie_dp.parser` as what gives one program a sentence."""
+class _ParserPrograms:
+    """A `Parser` as a ProgramSource; its class is of a later layer."""
 
     parser: Any
 
     def predict(self, utterances: Sequence[str]) -> list[str]:
-        """Return the most probable program of each sentence, "" where there is none."""
         guesses = self.parser.predict(utterances, count=1)
         return [each[0].program if each else "" for each in guesses]
 
 
-def use_parser(parser: Any) -> tuple[Path | None, OpenParser | None]:
+def use_parser(parser: Any, *, code: str = "H008") -> tuple[Path | None, OpenParser | None]:
     """Return the folder of a parser, and what gives the parser itself.
 
     Args:
         parser: a `Parser` that was read from a folder, or None.
+        code: of the error.
 
     Raises:
-        GenieError: H008, it has no folder, whose manifest tells which rows it learned of.
+        GenieError: it has no folder, whose manifest tells which rows it learned of.
     """
     if parser is None:
         return None, None
     if parser.folder is None:
         message = "expected a parser that was read from its folder, got one of none"
-        raise GenieError(Problem("H008", message, hint="save the parser, then load it"))
-    return parser.folder, lambda _: BestPrograms(parser)
+        raise GenieError(Problem(code, message, hint="save the parser, then load it"))
+    return parser.folder, lambda _: _ParserPrograms(parser)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,15 @@ def label_private_rows(
             )
         )
     flat = [row for unit in units for row in unit]
-    programs = (_write_tokens(program, language, library) for program in _parse_rows(flat, parser))
+    if parser is None:
+        texts = [row.program or "" for row in flat]
+    else:
+        # One by one: in a batch the last digits of a score follow its other rows, and with them,
+        # where two programs are close, which is best. A unit would then change more than its rows.
+        sentences = dict.fromkeys(row.utterance for row in flat)
+        program_of = {sentence: parser.predict([sentence])[0] for sentence in sentences}
+        texts = [program_of[row.utterance] for row in flat]
+    programs = (_write_tokens(text, language, library) for text in texts)
 
     def label_unit(unit: tuple[PrivateRow, ...]) -> tuple[LabelledRow, ...]:
         rows = [(row.utterance, next(programs)) for row in unit]
@@ -179,16 +187,6 @@ def _write_tokens(program: str, language: Language, library: Library | None) -> 
         except GenieError:
             return program  # the error holds private text, and goes no further
     return program
-
-
-def _parse_rows(rows: Sequence[PrivateRow], parser: ProgramSource | None) -> list[str]:
-    if parser is None:
-        return [row.program or "" for row in rows]
-    # One by one: in a batch the last digits of a score follow its other rows, and with them, where
-    # two programs are close, which is best. A unit would then change more than its own rows.
-    utterances = [row.utterance for row in rows]
-    program_of = {text: parser.predict([text])[0] for text in dict.fromkeys(utterances)}
-    return [program_of[text] for text in utterances]
 
 
 def _label_row(

@@ -199,7 +199,12 @@ def run(
         "version": __version__,
         "private": str(private.resolve()),
         "ledger": str(ledger.path),
-        "public": [_digest(*source) for source in zip(sources, read, strict=True)],
+        "public": [
+            sha256_of(source.path)
+            if source.path is not None
+            else sha256("".join(map(to_json, examples)).encode()).hexdigest()
+            for source, examples in zip(sources, read, strict=True)
+        ],
         "library": library_fingerprint(library),
         "parser": str(parser.resolve()) if parser else None,
         "codes": list(named.names) if named else None,
@@ -244,13 +249,6 @@ def run(
     doubts = config.doubts(has_parser=parser is not None)
     seconds = time.monotonic() - started
     return GeneratorResult(output.target, plan, spent, budget, doubts, seconds)
-
-
-def _digest(source: Rows, rows: Sequence[Example]) -> str:
-    """Return a hash of public rows: that of their file, where they are in one."""
-    if source.path is not None:
-        return sha256_of(source.path)
-    return sha256("".join(map(to_json, rows)).encode()).hexdigest()
 
 
 def _control_codes(
@@ -419,9 +417,15 @@ def fit_privately(
     if generator.codes is not None:
         weights = _weights(generator, units, plan, pay, folder)
         generator = generator.with_weights(weights)
+
+    def check_recorded(mechanisms: Sequence[Mechanism]) -> Spent:
+        """Return what was paid above, for all stages, if a stage's mechanisms are among that."""
+        if not set(mechanisms) <= set(plan.mechanisms):
+            raise ValueError(f"expected mechanisms of the plan, got {mechanisms}")
+        return pay(plan.mechanisms)
+
     for stage, of_stage in zip(stages, settings, strict=True):
         model = generator.models[stage.name]
-        # Paid above, for all stages.
         rows = Units(
             [encode_row(stage, row, generator.tokenizer, longest=model.longest) for row in unit]
             for unit in units
@@ -430,7 +434,7 @@ def fit_privately(
             model,
             rows,
             of_stage,
-            spend=_part_of(plan, pay),
+            spend=check_recorded,
             folder=folder and folder / stage.name,
             listen=None if listen is None else partial(listen, stage.name),
         )
@@ -451,19 +455,6 @@ def check_engines(generator: Generator, engine: EngineName) -> None:
 
     for model in generator.models.values():
         check_engine(model, engine)
-
-
-def _part_of(
-    plan: TrainingPlan, spend: Callable[[Sequence[Mechanism]], Spent]
-) -> Callable[[Sequence[Mechanism]], Spent]:
-    """Return what says of a stage's mechanisms that the run has recorded them."""
-
-    def check_recorded(mechanisms: Sequence[Mechanism]) -> Spent:
-        if not set(mechanisms) <= set(plan.mechanisms):
-            raise ValueError(f"expected mechanisms of the plan, got {mechanisms}")
-        return spend(plan.mechanisms)
-
-    return check_recorded
 
 
 def _weights(

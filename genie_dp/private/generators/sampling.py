@@ -103,19 +103,16 @@ class GrammarSpelling:
         if tree is None:
             if len(self._trees) >= _KEPT:
                 self._trees.clear()
-            tree = self._trees[tokens] = self._grown(tokens)
+            root = SpellingNode()
+            for token in tokens:
+                node = root
+                for index in self.tokenizer.spell(token):
+                    node = node.following.setdefault(index, SpellingNode())
+                node.token = token
+            mask = np.zeros(self.size, np.bool_)
+            mask[list(root.following)] = True
+            tree = self._trees[tokens] = root, mask
         return tree
-
-    def _grown(self, tokens: Iterable[str]) -> tuple[SpellingNode, Mask]:
-        root = SpellingNode()
-        for token in tokens:
-            node = root
-            for index in self.tokenizer.spell(token):
-                node = node.following.setdefault(index, SpellingNode())
-            node.token = token
-        mask = np.zeros(self.size, np.bool_)
-        mask[list(root.following)] = True
-        return root, mask
 
 
 class SpelledPrefix:
@@ -154,19 +151,17 @@ class SpelledPrefix:
             row[end] = following.allowed.end
             if closing and row[end]:
                 return
-            self._mark_firsts(row, following.allowed)
+            spelling, allowed = self.spelling, following.allowed
+            row |= spelling.tree(allowed.fixed)[1]
+            if allowed.copied:
+                row |= spelling.tree(allowed.copied - {WILDCARD})[1]
+            if WILDCARD in allowed.copied:
+                row |= spelling.plain_firsts
+                row |= spelling.tree(spelling.words)[1]
         for node in self.nodes:
             row[list(node.following)] = True
         if self.text is not None and self.count < _PIECES and not closing:
             row |= self.spelling.plain_inners
-
-    def _mark_firsts(self, row: Mask, allowed: Allowed) -> None:
-        row |= self.spelling.tree(allowed.fixed)[1]
-        if allowed.copied:
-            row |= self.spelling.tree(allowed.copied - {WILDCARD})[1]
-        if WILDCARD in allowed.copied:
-            row |= self.spelling.plain_firsts
-            row |= self.spelling.tree(self.spelling.words)[1]
 
     def _after(self) -> Prefix | None:
         """Return the prefix after the token that was begun, None where it is not whole."""
@@ -313,59 +308,27 @@ def draw(
         paths: what may be written, one empty prefix a prompt; None for any text.
         never: ids that may not come, beside those that stand for no text.
     """
+    beams = [
+        _Beam([_Hypothesis((), 0.0, paths[row] if paths else None, row)])
+        for row in range(len(prompts))
+    ]
     with torch.inference_mode():
-        beams = [
-            _Beam([_Hypothesis((), 0.0, paths[row] if paths else None, row)])
-            for row in range(len(prompts))
-        ]
-        _run(
-            model,
-            prompts,
-            beams,
-            (_forbid_ids(tokenizer, never), tokenizer.end),
-            settings,
-            generator,
-        )
+        is_forbidden = torch.tensor([piece is None for piece in tokenizer.pieces])  # (V,)
+        is_forbidden[list(never)] = True
+        is_forbidden[tokenizer.end] = False
+        lengths = torch.tensor([len(prompt) for prompt in prompts])
+        padded = torch.zeros(len(prompts), int(lengths.max()), dtype=torch.int64)
+        for i, prompt in enumerate(prompts):
+            padded[i, : len(prompt)] = torch.tensor(prompt)
+        logits, state = model.start(padded.to(model.device), lengths.to(model.device))
+        while True:
+            scores = _scores(logits, beams, is_forbidden, settings)
+            _advance(beams, scores, tokenizer.end, settings, generator)
+            live = [each for beam in beams for each in beam.live]
+            if not live:
+                break
+            logits, state = _step(model, state, live)
     return [beam.result() for beam in beams]
-
-
-def _run(
-    model: CausalLM,
-    prompts: Sequence[Sequence[int]],
-    beams: Sequence[_Beam],
-    special: tuple[torch.Tensor, int],
-    settings: SamplingSettings,
-    generator: torch.Generator,
-) -> None:
-    """Take steps until no hypothesis goes on; `special`: which ids never come, and the end."""
-    padded, lengths = _pad(prompts)
-    device = model.device
-    logits, state = model.start(padded.to(device), lengths.to(device))
-    never, end = special
-    while True:
-        scores = _scores(logits, beams, never, settings)
-        _advance(beams, scores, end, settings, generator)
-        live = [each for beam in beams for each in beam.live]
-        if not live:
-            break
-        logits, state = _step(model, state, live)
-
-
-def _forbid_ids(tokenizer: Tokenizer, more: Sequence[int]) -> torch.Tensor:
-    """Return (V,): ids that never come."""
-    is_forbidden = torch.tensor([piece is None for piece in tokenizer.pieces])
-    is_forbidden[list(more)] = True
-    is_forbidden[tokenizer.end] = False
-    return is_forbidden
-
-
-def _pad(prompts: Sequence[Sequence[int]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return (B, P) ids, padded on the right, and (B,) lengths."""
-    lengths = torch.tensor([len(prompt) for prompt in prompts])
-    padded = torch.zeros(len(prompts), int(lengths.max()), dtype=torch.int64)
-    for i, prompt in enumerate(prompts):
-        padded[i, : len(prompt)] = torch.tensor(prompt)
-    return padded, lengths
 
 
 def _scores(
@@ -438,20 +401,16 @@ def _follow(
         ids = (*parent.ids, index)
         path = parent.path.then(index) if parent.path else None
         following.append(_Hypothesis(ids, score, path, parent.row))
-    beam.live = [each for each in following if not _is_cut(each, beam, settings)]
+    beam.live = []
+    for each in following:
+        if len(each.ids) < (BOUND if each.path else settings.longest):
+            beam.live.append(each)
+        else:
+            beam.cut.append(DrawnIds(each.ids, each.score, ended=False))
     if beam.live and len(beam.ended) >= settings.width:
         worst = sorted(map(_quality, beam.ended))[-settings.width]
         if worst >= max(each.score / (len(each.ids) + 1) for each in beam.live):
             beam.live = []
-
-
-def _is_cut(each: _Hypothesis, beam: _Beam, settings: SamplingSettings) -> bool:
-    """Tell whether a hypothesis is too long, and keep it then as one that was cut."""
-    limit = BOUND if each.path else settings.longest
-    is_cut = len(each.ids) >= limit
-    if is_cut:
-        beam.cut.append(DrawnIds(each.ids, each.score, ended=False))
-    return is_cut
 
 
 def _step(

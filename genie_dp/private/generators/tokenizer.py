@@ -223,7 +223,11 @@ def _frequent_pieces(words: Iterable[str], most: int) -> tuple[tuple[str, ...], 
     gains: Counter[tuple[bool, str]] = Counter()
     for word in words:
         if _LETTERS.fullmatch(word):
-            gains.update(_substrings(word))
+            gains.update(
+                (start == 0, word[start : start + length])
+                for start in range(len(word))
+                for length in range(2, min(_LONGEST_PIECE, len(word) - start) + 1)
+            )
     ranked = sorted(((-n * (len(text) - 1), kind, text) for (kind, text), n in gains.items()
                      if n > 1))[:most]  # fmt: skip
     chosen = sorted((is_first, text) for _, is_first, text in ranked)
@@ -231,12 +235,6 @@ def _frequent_pieces(words: Iterable[str], most: int) -> tuple[tuple[str, ...], 
         tuple(text for is_first, text in chosen if is_first),
         tuple(text for is_first, text in chosen if not is_first),
     )
-
-
-def _substrings(word: str) -> Iterable[tuple[bool, str]]:
-    for start in range(len(word)):
-        for length in range(2, min(_LONGEST_PIECE, len(word) - start) + 1):
-            yield start == 0, word[start : start + length]
 
 
 # What byte-level tokenizers and SentencePiece write for a space before a word.

@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from math import comb, sqrt
+from math import sqrt
 from pathlib import Path
 from random import Random
 from statistics import NormalDist
@@ -85,11 +85,6 @@ class CountedNames:
         """Return the bins; candidates that the library has are no candidates."""
         library_functions = tuple(sorted(set(functions)))
         return cls(library_functions, tuple(sorted(set(candidates) - set(library_functions))))
-
-    @property
-    def pair_count(self) -> int:
-        """Return how many pairs of functions there are."""
-        return comb(len(self.functions), 2)
 
     def pairs(self) -> Iterator[str]:
         """Yield the names of all pairs of functions, in order."""

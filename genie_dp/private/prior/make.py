@@ -92,26 +92,27 @@ def prior_of(
         spent,
         function_shares,
         weights,
-        _pair_weights(
-            {name: released.pairs[name] for name in steering}, released, weights, own, made
+        pair_multipliers(
+            {name: released.pairs[name] for name in steering},
+            # Noise and all: it cancels in the sum, and would not without the counts below 0.
+            sum(released.functions.values()),
+            weights,
+            own,
+            made,
         ),
         sampled.programs,
         sampled.utterances,
         frequencies.share_counts(released.functions),
-        _falling(pairs),
+        dict(sorted(pairs.items(), key=lambda item: (-item[1].share, item[0]))),
         frequencies.missing(),
         round(signal, 4),
         _describe_release(plan, released, about),
     )
 
 
-def _falling(frequencies: Mapping[str, Frequency]) -> dict[str, Frequency]:
-    return dict(sorted(frequencies.items(), key=lambda item: (-item[1].share, item[0])))
-
-
-def _pair_weights(
-    counts: Mapping[str, int],
-    released: NoisyCounts,
+def pair_multipliers(
+    counts: Mapping[str, float],
+    requests: float,
     weights: Mapping[str, float],
     own: Mapping[str, float],
     made: PublicFunctions,
@@ -120,9 +121,14 @@ def _pair_weights(
 
     Shares are relative to all functions asked for, on both sides. Where no public rows are known,
     functions are taken to be joined as they come.
+
+    Args:
+        counts: pair -> noisy count.
+        requests: the sum of the counts of functions.
+        weights: the multiplier of each function.
+        own: the share of each function among synthesized rows.
+        made: public rows.
     """
-    # Noise and all: it cancels in the sum, and would not without the counts below 0.
-    requests = sum(released.functions.values())
     total = sum(made.functions.values())
     shares_of_pairs, expected_shares = {}, {}
     for name, number in counts.items():
@@ -336,7 +342,18 @@ MOST_LINES = 20
 def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]:
     """Yield the lines of a report; of every list the `most` frequent ones."""
     unit = f"{prior.spent.unit}s"
-    yield from _guarantee(prior)
+    spent, release = prior.spent, prior.release
+    epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
+    yield f"private prior: {epsilon} for each {spent.unit}, {spent.relation}"
+    yield (
+        f"about {release['units']:,} {unit} ({release['units_are']}), "
+        f"{release['mechanism']} noise of standard deviation {release['noise']:.3g} on each count"
+    )
+    if prior.signal == 0:
+        yield "noise dominates: no function is asked for more than another as far as can be told,"
+        yield "and synthesis stays as it is; more data or a greater epsilon would tell"
+    if prior.programs:
+        yield f"{len(prior.programs):,} programs and sentences of a private generator"
     lacking = dict(prior.missing)
     any_ = lacking.pop(ANY, None)
     if any_ is not None:
@@ -346,21 +363,6 @@ def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]
     yield from _table("functions that it lacks", lacking, unit, most)
     yield from _table("functions asked for most", prior.functions, unit, most)
     yield from _table("functions asked for together", prior.pairs, unit, most)
-
-
-def _guarantee(prior: PrivatePrior) -> Iterator[str]:
-    spent, release = prior.spent, prior.release
-    epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
-    yield f"private prior: {epsilon} for each {spent.unit}, {spent.relation}"
-    yield (
-        f"about {release['units']:,} {spent.unit}s ({release['units_are']}), "
-        f"{release['mechanism']} noise of standard deviation {release['noise']:.3g} on each count"
-    )
-    if prior.signal == 0:
-        yield "noise dominates: no function is asked for more than another as far as can be told,"
-        yield "and synthesis stays as it is; more data or a greater epsilon would tell"
-    if prior.programs:
-        yield f"{len(prior.programs):,} programs and sentences of a private generator"
 
 
 def _table(title: str, frequencies: Mapping[str, Frequency], unit: str, most: int) -> Iterator[str]:

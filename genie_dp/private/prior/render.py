@@ -30,7 +30,7 @@ from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.run.work import enter_work, interruptible, refuse_or_clear
 from genie_dp.run.workers import in_processes
-from genie_dp.synthesis.describe import Describer, Description, DescriptionDraft
+from genie_dp.synthesis.describe import Describer, Description
 from genie_dp.synthesis.explain import DerivationNode, Explainer
 from genie_dp.templates.inputs import Inputs
 
@@ -71,11 +71,6 @@ class Renderer:
 
     def say(self, program: str) -> tuple[Example, ...] | str:
         """Return rows for a program, the most natural first, or why there are none."""
-        sentences = self._find_sentences(program)
-        return sentences if isinstance(sentences, str) else tuple(map(self._row, sentences))
-
-    def _find_sentences(self, program: str) -> list[Description] | str:
-        """Return sentences for a program, or why there are none."""
         try:
             drafts = self.describer.drafts(program, self.sentences * _POOL)
         except GenieError as error:
@@ -83,11 +78,12 @@ class Renderer:
         first = drafts[0].describe()
         if not first.complete:
             return f"no template says: {'; '.join(first.missing)}"
-        clear = (draft.describe() for draft in vary_sentences(drafts) if self._is_clear(draft))
-        return list(islice(clear, self.sentences)) or "its sentences mean other programs, too"
-
-    def _is_clear(self, draft: DescriptionDraft) -> bool:
-        return self.explainer.meanings(draft.utterance) == {draft.program}
+        rows = (
+            self._row(draft.describe())
+            for draft in vary_sentences(drafts)
+            if self.explainer.meanings(draft.utterance) == {draft.program}
+        )
+        return tuple(islice(rows, self.sentences)) or "its sentences mean other programs, too"
 
     def _row(self, one: Description) -> Example:
         language, library = self.describer.compiled.language, self.describer.library
@@ -164,24 +160,21 @@ def vary_sentences(found: Sequence[_Sentence]) -> Iterator[_Sentence]:
     Args:
         found: the sentences, the most natural first.
     """
-    neighbours = {place: _neighbours(sentence.utterance) for place, sentence in enumerate(found)}
+    neighbours = {
+        place: frozenset(pairwise(("", *sentence.utterance.split(), "")))
+        for place, sentence in enumerate(found)
+    }
     chosen: set[tuple[str, str]] = set()
+
+    def gain(place: int) -> tuple[float, int]:
+        """Return the share of neighbouring words that are new, less the price of the place."""
+        own = neighbours[place]
+        return len(own - chosen) / len(own) - _PLACE * place, -place
+
     while neighbours:
-        best = max(
-            neighbours,
-            key=lambda place: (_share_of_new(neighbours[place], chosen) - _PLACE * place, -place),
-        )
+        best = max(neighbours, key=gain)
         yield found[best]
         chosen |= neighbours.pop(best)
-
-
-def _share_of_new(pairs: frozenset[tuple[str, str]], met: set[tuple[str, str]]) -> float:
-    """Return the share of neighbouring words that no chosen sentence has."""
-    return len(pairs - met) / len(pairs) if pairs else 0.0
-
-
-def _neighbours(utterance: str) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(("", *utterance.split(), "")))
 
 
 def _templates(node: DerivationNode) -> Iterator[str]:

@@ -22,17 +22,8 @@ from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Units, closing, paid_by, refuse_private
 from genie_dp.private.ledger.mechanisms import Mechanism
 from genie_dp.private.ledger.once import release_once
+from genie_dp.private.prior import histogram
 from genie_dp.private.prior.config import PriorConfig
-from genie_dp.private.prior.histogram import (
-    CountedNames,
-    CountPlan,
-    NoisyCounts,
-    Unit,
-    read_candidates,
-    release_counts,
-    support_of,
-    units_of,
-)
 from genie_dp.private.prior.make import PublicFunctions, Sampled, covering, describe_prior, prior_of
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
@@ -106,11 +97,11 @@ def run(
     public_functions = PublicFunctions.from_rows(
         functions_of(row) for rows in public_rows for row in _public_examples(rows, language)
     )
-    names = read_candidates(candidates, language) if candidates else ()
+    names = histogram.read_candidates(candidates, language) if candidates else ()
     sampled_rows = (
         Sampled() if spent is None or sampled is None else _read_sampled(sampled, spent, ledger)
     )
-    support = support_of(library, public_functions.functions, names, language)
+    support = histogram.support_of(library, public_functions.functions, names, language)
     plan = _plan(config, ledger, support, has_candidates=candidates is not None)
     settings = {
         "version": __version__,
@@ -122,9 +113,9 @@ def run(
         "public": sha256(repr((support, public_functions, sampled_rows)).encode()).hexdigest(),
     }
 
-    def units() -> Units[Unit]:
+    def units() -> Units[histogram.Unit]:
         source = PrivateSource.promised(private, ledger.budget, language=language)
-        return units_of(source, get_language(language))
+        return histogram.units_of(source, get_language(language))
 
     refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
     with begin_work(output.work, settings, resume=output.resume) as work:
@@ -140,8 +131,8 @@ def run(
 
 
 def released_once(
-    work: Path, plan: CountPlan, units: Callable[[], Units[Unit]], spend: Spend
-) -> tuple[NoisyCounts, Spent]:
+    work: Path, plan: histogram.CountPlan, units: Callable[[], Units[histogram.Unit]], spend: Spend
+) -> tuple[histogram.NoisyCounts, Spent]:
     """Return the noisy counts of a work folder, made now or by the run that it is left of.
 
     Args:
@@ -158,12 +149,12 @@ def released_once(
     def text(name: str) -> str:
         private = units()
         spent = paid_by(private, spend)(plan.mechanisms, name)
-        counts = release_counts(private, plan, noise("prior"))
+        counts = histogram.release_counts(private, plan, noise("prior"))
         return json.dumps({"released": counts.as_dict(), "spent": asdict(spent)})
 
     close = closing(spend).close
     released = json.loads(release_once(work, "prior", text, close, what="counts", code="F009"))
-    return NoisyCounts(**released["released"]), spent_of(released["spent"])
+    return histogram.NoisyCounts(**released["released"]), spent_of(released["spent"])
 
 
 def _public_examples(rows: Rows, language: str) -> Iterator[Example]:
@@ -185,26 +176,27 @@ def _read_sampled(rows: Path, spent: Path, ledger: Ledger) -> Sampled:
 
 
 def _plan(
-    config: PriorConfig, ledger: Ledger, support: CountedNames, *, has_candidates: bool
-) -> CountPlan:
+    config: PriorConfig, ledger: Ledger, support: histogram.CountedNames, *, has_candidates: bool
+) -> histogram.CountPlan:
+    """Return what is counted, with the noise that costs the config's epsilon by itself (F002)."""
     threshold = config.threshold_delta or 0.0
     multiplier = 1 / config.epsilon
     if config.mechanism == "gaussian":
-        multiplier = _gaussian(config.epsilon, ledger, threshold)
+        budget = ledger.budget
+        if budget.delta == 0:
+            message = "Gaussian noise has no epsilon at the budget's delta of 0"
+            raise GenieError(Problem("F002", message, hint="add --mechanism laplace"))
+        if threshold >= budget.delta:
+            message = f"--threshold-delta {threshold:g} leaves nothing of delta {budget.delta:g}"
+            hint = f"take a part of it, such as {budget.delta / 10:g}"
+            raise GenieError(Problem("F002", message, hint=hint))
+        multiplier = noise_multiplier_for(
+            config.epsilon,
+            budget.delta - threshold,
+            rate=1.0,
+            steps=1,
+            accountant=budget.accountant,
+        )
     kind = cast("Literal['gaussian', 'laplace']", config.mechanism)
     limits = config.limits(has_candidates=has_candidates)
-    return CountPlan(support, limits, kind, multiplier, threshold)
-
-
-def _gaussian(epsilon: float, ledger: Ledger, threshold_delta: float) -> float:
-    """Return how wide Gaussian noise is that costs an epsilon by itself."""
-    budget = ledger.budget
-    if budget.delta == 0:
-        message = "Gaussian noise has no epsilon at the budget's delta of 0"
-        raise GenieError(Problem("F002", message, hint="add --mechanism laplace"))
-    if threshold_delta >= budget.delta:
-        message = f"--threshold-delta {threshold_delta:g} leaves nothing of delta {budget.delta:g}"
-        hint = f"take a part of it, such as {budget.delta / 10:g}"
-        raise GenieError(Problem("F002", message, hint=hint))
-    delta = budget.delta - threshold_delta
-    return noise_multiplier_for(epsilon, delta, rate=1.0, steps=1, accountant=budget.accountant)
+    return histogram.CountPlan(support, limits, kind, multiplier, threshold)

@@ -213,7 +213,14 @@ def aim(
     while not is_last:
         is_last = account.settle()
         room = most_cells * (account.used / rho)
-        candidates = _affordable(domain, weights, fitted.joint, room)
+        # Those that the distribution has already are always among them. What this depends on was
+        # released.
+        has = set(fitted.joint.potentials)
+        candidates = [
+            clique
+            for clique in weights
+            if clique in has or len(clique) == 1 or cells_of(domain, {*has, clique}) <= room
+        ]
         account.spend(Exponential(account.epsilon))
         scores = {
             clique: score(
@@ -248,21 +255,6 @@ def fit_measurements(
     total = total_of(measurements)
     joint = fit(domain, measurements, total=total, start=start or {}, iterations=iterations)
     return Fitted(joint, tuple(measurements), total)
-
-
-def _affordable(
-    domain: tuple[int, ...], weights: Mapping[Clique, float], joint: Joint, room: float
-) -> list[Clique]:
-    """Return the candidates with which the distribution does not grow beyond the room.
-
-    Those that it has already are always among them. What it depends on was released.
-    """
-    has = set(joint.potentials)
-    return [
-        clique
-        for clique in weights
-        if clique in has or len(clique) == 1 or cells_of(domain, {*has, clique}) <= room
-    ]
 
 
 def deviation_of(rho: float, columns: int) -> float:

@@ -74,25 +74,20 @@ def filters(example: Example) -> str:
     >>> filters(Example("S1", "..", "now => ( @c.q ) filter param:a:Number > 3 => notify"))
     '1'
     """
-    program = _program(example)
-    return "" if program is None else str(sum(isinstance(n, Atom) for n in _nodes(program)))
+    language = get_language(example.language)
+    for read in (language.from_tokens, language.parse):
+        try:
+            program = read(example.program)
+        except GenieError:
+            continue  # its error may hold private text, and goes no further
+        return str(sum(isinstance(node, Atom) for node in _nodes(program)))
+    return ""
 
 
 def _nodes(node: Any) -> Iterator[Any]:
     yield node
     for child in children(node):
         yield from _nodes(child)
-
-
-def _program(example: Example) -> Any:
-    """Return the syntax tree of a program in either form; None where it is none."""
-    language = get_language(example.language)
-    for read in (language.from_tokens, language.parse):
-        try:
-            return read(example.program)
-        except GenieError:
-            continue  # its error may hold private text, and goes no further
-    return None
 
 
 def length(example: Example) -> str:
@@ -207,17 +202,14 @@ def _extractor_faults(column: Column, language: str) -> Iterator[Problem]:
     if name == "filters" and name not in get_language(language).traits:
         message = f"column {column.name!r}: filters are counted in ThingTalk, not in {language}"
         yield Problem("T502", message, hint="leave the column out")
-    if name in _NUMBERS:
-        yield from _range_faults(column)
-
-
-def _range_faults(column: Column) -> Iterator[Problem]:
+    if name not in _NUMBERS:
+        return
     values = [value for value in column.values if value != OTHER]
     matches = [_BUCKET.fullmatch(value) for value in values]
     ends = [(int(m[1]), -1 if m[2] else int(m[3] or m[1])) for m in matches if m]
     rises = all(0 <= left[1] == right[0] - 1 for left, right in pairwise(ends))
     if len(ends) < len(values) or not rises or any(-1 < high < low for low, high in ends):
-        hint = f"ranges such as {', '.join(FIXED[extractor_of(column)])}"
+        hint = f"ranges such as {', '.join(FIXED[name])}"
         message = f"column {column.name!r}: expected ranges of numbers, one after the other"
         yield Problem("T501", message, hint=hint)
 
@@ -237,17 +229,16 @@ def describe(schema: Schema, example: Example, fields: Mapping[str, str]) -> Met
     >>> describe(schema, Example("S1", "send all of it back", ".."), {"intent": "refund"})
     {'length': '4+', 'intent': '<other>'}
     """
-    return {column.name: _value(column, example, fields) for column in schema.columns}
-
-
-def _value(column: Column, example: Example, fields: Mapping[str, str]) -> str:
-    name, field = extractor_of(column), field_of(column)
-    value = fields.get(field, "") if field is not None else EXTRACTORS[name](example)
-    if name in _NUMBERS:
-        value = bucket_of(value, column.values)
-    if value in column.values:
-        return value
-    return OTHER if column.values[-1] == OTHER else ""
+    metadata = {}
+    for column in schema.columns:
+        name, field = extractor_of(column), field_of(column)
+        value = fields.get(field, "") if field is not None else EXTRACTORS[name](example)
+        if name in _NUMBERS:
+            value = bucket_of(value, column.values)
+        if value not in column.values:
+            value = OTHER if column.values[-1] == OTHER else ""
+        metadata[column.name] = value
+    return metadata
 
 
 def example_of(row: PrivateRow, language: str) -> Example:

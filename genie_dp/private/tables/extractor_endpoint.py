@@ -126,7 +126,11 @@ def metadata_by_model(
     if fault:
         # What was read must not be in a variable when it is raised.
         metadata.clear()
-        raise _no_answer(fault)
+        message = f"the trusted service gave no metadata: {fault}"
+        hint = (
+            "look at the service's own log: what it says is not shown, it may repeat a private row"
+        )
+        raise GenieError(Problem("U510", message, hint=hint))
     rest = iter(metadata)
     return source.units.each(lambda unit: list(islice(rest, len(unit))))
 
@@ -145,12 +149,6 @@ def _ask_all(
                 plain = describe(schema, example_of(row, source.language), row.fields)
                 metadata.append({**plain, **answer})
     return ""
-
-
-def _no_answer(why: str) -> GenieError:
-    message = f"the trusted service gave no metadata: {why}"
-    hint = "look at the service's own log: what it says is not shown, it may repeat a private row"
-    return GenieError(Problem("U510", message, hint=hint))
 
 
 def _messages(columns: Sequence[Column], sentence: str) -> list[Message]:

@@ -240,13 +240,8 @@ class Joint:
         if holders:
             smallest = min(holders, key=lambda n: self._marginals[n].size)
             return _sum_out(self._marginals[smallest], self.steps[smallest].scope, clique)
-        return self._across(clique)
-
-    def _across(self, clique: Clique) -> F64:
-        """Return the marginal of columns that no scope has together.
-
-        Only those that they depend on matter; the conditionals of all others sum to 1.
-        """
+        # No scope has them together. Only columns that they depend on matter; the conditionals of
+        # all others sum to 1.
         needed, operands = set(clique), list[Any]()
         for number, step in enumerate(self.steps):
             if step.column in needed:
@@ -490,16 +485,11 @@ def mbi_descent(
     fitted = mbi.estimation.mirror_descent(
         mbi.Domain(names, list(domain)), losses, known_total=total, iters=iterations
     )
-    return Joint(domain, dict(_potentials(fitted.potentials, names)))
-
-
-def _potentials(vector: Any, names: Sequence[str]) -> dict[Clique, F64]:
-    """Return the factors of a CliqueVector, their columns rising."""
     potentials: dict[Clique, F64] = {}
-    for clique in vector.cliques:
-        factor = vector[clique]
+    for clique in fitted.potentials.cliques:
+        factor = fitted.potentials[clique]
         order = tuple(sorted(factor.domain.attributes, key=names.index))
         logs = np.asarray(factor.transpose(order).values, dtype=np.float64)
         places = tuple(names.index(name) for name in order)
         potentials[places] = potentials[places] + logs if places in potentials else logs
-    return potentials
+    return Joint(domain, potentials)

@@ -24,6 +24,7 @@ from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, ZeroConcentr
 from genie_dp.private.ledger.once import release_once
 from genie_dp.private.secure import noise
 from genie_dp.private.source import PrivateSource
+from genie_dp.private.tables import extract
 from genie_dp.private.tables.aim import Listen, aim, deviation_of, independent, uniform
 from genie_dp.private.tables.config import (
     AT_ONCE,
@@ -33,13 +34,6 @@ from genie_dp.private.tables.config import (
     Backend,
     Method,
     TableConfig,
-)
-from genie_dp.private.tables.extract import (
-    check_extractors,
-    field_of,
-    fields_of,
-    metadata_of,
-    read_public_schema,
 )
 from genie_dp.private.tables.extractor_endpoint import (
     TrustedModel,
@@ -131,10 +125,10 @@ def run(
     if schema is not None:
         columns = load_schema(schema)
     else:
-        columns = read_public_schema(
+        columns = extract.read_public_schema(
             config.columns, library, public, language=language, most=config.most
         )
-    check_extractors(columns, language)
+    extract.check_extractors(columns, language)
     model = _trusted_model(config, columns)
     _check_fields(config, columns, private)
     settings = {
@@ -148,11 +142,11 @@ def run(
 
     def units() -> Units[list[Metadata]]:
         source = PrivateSource.promised(
-            private, ledger.budget, language=language, fields=fields_of(columns)
+            private, ledger.budget, language=language, fields=extract.fields_of(columns)
         )
         if model is not None:
             return metadata_by_model(columns, source, model)
-        return metadata_of(columns, source)
+        return extract.metadata_of(columns, source)
 
     target = cast("Path", output.path)
     refuse_or_clear(target, output.work, resume=output.resume, overwrite=output.overwrite)
@@ -197,7 +191,9 @@ def _trusted_model(config: TableConfig, schema: Schema) -> TrustedModel | None:
 
 def _check_fields(config: TableConfig, schema: Schema, private: Path) -> None:
     """Refuse columns of fields where rows have none, unless a model fills them (T502)."""
-    fields = [field_of(column) for column in schema.columns if column.name not in config.ask]
+    fields = [
+        extract.field_of(column) for column in schema.columns if column.name not in config.ask
+    ]
     first = next((field for field in fields if field is not None), None)
     if first is not None and format_of(str(private)) == "tsv":
         message = f"rows of TSV have no field {first!r}"

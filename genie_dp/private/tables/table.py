@@ -116,7 +116,7 @@ def table_from(text: str, *, name: str = "<table>") -> SyntheticTable:
         if set(content) != _KEYS or (content["format"], content["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT!r} of version {VERSION}")
         schema = Schema.from_dict(content["schema"])
-        potentials = dict(_factor(schema, one) for one in content["factors"])
+        potentials = dict(_factor(schema, factor) for factor in content["factors"])
         spent = spent_of(content["spent"]) if content["spent"] is not None else None
         release = dict(content["release"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -144,10 +144,14 @@ _LEAST = 0.01
 
 def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Iterator[str]:
     """Yield the lines of a report; of every column the `values` most frequent ones."""
-    yield from _guarantee(table.spent)
-    facts = table.release
+    spent, facts = table.spent, table.release
+    if spent is None:
+        yield "private table: no private row was looked at"
+    else:
+        epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
+        yield f"private table: {epsilon} for each {spent.unit}, {spent.relation}"
     if "rho" in facts:
-        unit = f"{table.spent.unit}s" if table.spent else "records"
+        unit = f"{spent.unit}s" if spent else "records"
         yield (
             f"{facts['method']} ({facts['backend']}): epsilon {facts['epsilon']:.4g} by itself, "
             f"{len(facts['measured']):,} noisy marginals, about {facts['units']:,} {unit}"
@@ -157,25 +161,14 @@ def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Itera
     for column in table.schema.columns:
         yield ""
         yield f"{column.name}:"
-        yield from _shares(table.marginal([column.name]), column.values, values)
+        shares = table.marginal([column.name])
+        order = np.argsort(-shares, kind="stable")
+        for place in order[:values]:
+            yield f"{100 * shares[place]:>6.1f} %  {column.values[place]}"
+        if len(order) > values:
+            rest = 100 * shares[order[values:]].sum()
+            yield f"{rest:>6.1f} %  in {len(order) - values:,} more"
     yield from _dependences(table)
-
-
-def _guarantee(spent: Spent | None) -> Iterator[str]:
-    if spent is None:
-        yield "private table: no private row was looked at"
-        return
-    epsilon = f"epsilon {spent.epsilon:.4g} at delta {spent.delta:.4g} ({spent.accountant})"
-    yield f"private table: {epsilon} for each {spent.unit}, {spent.relation}"
-
-
-def _shares(shares: F64, values: tuple[str, ...], most: int) -> Iterator[str]:
-    order = np.argsort(-shares, kind="stable")
-    for place in order[:most]:
-        yield f"{100 * shares[place]:>6.1f} %  {values[place]}"
-    if len(order) > most:
-        rest = 100 * shares[order[most:]].sum()
-        yield f"{rest:>6.1f} %  in {len(order) - most:,} more"
 
 
 def dependence(joint: F64) -> float:

@@ -9,6 +9,7 @@ import pytest
 import genie_dp as gd
 from genie_dp import cli
 from genie_dp.private.evolution import evolve as evolution_module
+from genie_dp.private.evolution import voting
 from genie_dp.private.secure import _seeded
 from genie_dp.rows import read_rows
 
@@ -68,7 +69,7 @@ def test_an_interrupted_evolution_goes_on_for_the_same_payment(ledger, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(evolution_module, "noisy_histogram", killed)
+        patched.setattr(voting, "noisy_histogram", killed)
         with pytest.raises(KeyboardInterrupt):
             ledger.evolve(epsilon=4, output="made", **SETTINGS)
     paid = ledger.spent.epsilon

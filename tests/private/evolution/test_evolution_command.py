@@ -188,7 +188,7 @@ class Killed(BaseException):
 
 
 def test_an_interrupted_run_goes_on_and_pays_each_vote_once(folder, monkeypatch, capsys):
-    counted, times = loop.votes, []
+    counted, times = loop.voting.votes, []
 
     def dying(*args, **options):
         times.append(1)
@@ -197,7 +197,7 @@ def test_an_interrupted_run_goes_on_and_pays_each_vote_once(folder, monkeypatch,
         return counted(*args, **options)
 
     with monkeypatch.context() as patched:
-        patched.setattr(loop, "votes", dying)
+        patched.setattr(loop.voting, "votes", dying)
         with pytest.raises(Killed):
             evolve()
     assert len(entries()) == 2

@@ -10,7 +10,7 @@ import pytest
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.private.evolution import evolve as evolution_module
-from genie_dp.private.evolution import state
+from genie_dp.private.evolution import state, voting
 from genie_dp.private.evolution.config import EvolutionSettings
 from genie_dp.private.evolution.embedding import Both, HashedNgramEmbedding, ProgramBag
 from genie_dp.private.evolution.evolve import Electorate, evolve
@@ -244,7 +244,7 @@ def test_what_the_ledger_refuses_is_not_released(tmp_path):
 
 def test_each_vote_is_paid_before_private_rows_are_counted(tmp_path, monkeypatch):
     order = []
-    counted = evolution_module.votes
+    counted = voting.votes
 
     def votes(*args, **options):
         order.append("count")
@@ -255,7 +255,7 @@ def test_each_vote_is_paid_before_private_rows_are_counted(tmp_path, monkeypatch
             order.append("spend")
             return super().__call__(mechanisms, name)
 
-    monkeypatch.setattr(evolution_module, "votes", votes)
+    monkeypatch.setattr(voting, "votes", votes)
     evolved(tmp_path, spend=Noted())
     assert order == ["spend", "count"] * 4
 
@@ -279,8 +279,8 @@ class Killed(Exception):
 WHERE = [
     (state.Folder, "keep_population", 1),
     (state.Folder, "keep_population", 3),
-    (evolution_module, "votes", 1),
-    (evolution_module, "noisy_histogram", 2),
+    (voting, "votes", 1),
+    (voting, "noisy_histogram", 2),
     (state.Folder, "keep_vote", 3),
     (evolution_module._EvolutionRun, "result", 1),
 ]

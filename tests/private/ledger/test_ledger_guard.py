@@ -378,7 +378,7 @@ def test_the_public_api_releases_once_what_is_paid_once(private, tmp_path, monke
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("genie_dp.private.prior.run.release_counts", killed)
+        patch.setattr("genie_dp.private.prior.histogram.release_counts", killed)
         with pytest.raises(KeyboardInterrupt):
             prior_of_rows(private, output=target)
     shutil.copytree(work, tmp_path / "copy")

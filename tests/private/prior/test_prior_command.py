@@ -141,7 +141,7 @@ def test_nothing_private_is_told_or_written(private, capsys):
 
 @pytest.mark.parametrize("moment", ["before the counts are kept", "after"])
 def test_a_killed_run_goes_on_and_costs_once(moment, private):
-    place = "release_counts" if moment.startswith("before") else "prior_of"
+    place = "histogram.release_counts" if moment.startswith("before") else "prior_of"
     code = f"""
 import os, signal, sys
 import genie_dp.private.prior.run as here
