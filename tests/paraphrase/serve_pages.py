@@ -17,7 +17,7 @@ ROWS = (shown_range(), shown_text(), nasty_row())
 
 
 def token(browser):
-    return re.search(r'name="token" value="(\w+)"', browser.get("/").text)[1]
+    return re.search(r'name="token" value="([\w-]+)"', browser.get("/").text)[1]
 
 
 def enter(browser, name):

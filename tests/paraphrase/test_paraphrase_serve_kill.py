@@ -19,7 +19,7 @@ def write_until_it_is_gone(url, name, kept):
     """Send one answer after the other; `kept` gets each that the server has acknowledged."""
     with httpx2.Client(base_url=url, follow_redirects=True, timeout=10) as browser:
         page = browser.get("/").text
-        token = re.search(r'name="token" value="(\w+)"', page)[1]
+        token = re.search(r'name="token" value="([\w-]+)"', page)[1]
         page = browser.post("/worker", data={"token": token, "name": name}).text
         while True:
             key = re.search(r'data-key="(\d+)"', page)[1]
