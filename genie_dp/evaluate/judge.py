@@ -1,7 +1,6 @@
 """One prediction against the right programs: how far it comes, and what is wrong with it."""
 
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
@@ -69,7 +68,10 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
     right = [(text, gold_view(text, gold, viewer, file)) for text in gold.programs]
     confidence = prediction.confidences[0] if prediction.confidences else None
     predicted = prediction.programs[0] if prediction.programs else ""
-    rank = _rank([view for _, view in right], prediction.programs, viewer)
+    matches = {view.match for _, view in right}
+    views = enumerate(map(viewer.view, prediction.programs), 1)
+    ranks = (n for n, view in views if isinstance(view, ProgramView) and view.match in matches)
+    rank = next(ranks, 0)
     if not predicted:
         return JudgedRow(gold, 0, rank, "refused", right[0][0], "", confidence=confidence)
     view = viewer.view(predicted)
@@ -145,15 +147,6 @@ def kind_of(gold: ProgramView, predicted: ProgramView) -> str:
     if gold.operators != predicted.operators:
         return "wrong operator"
     return "wrong structure" if gold.shape != predicted.shape else "wrong value"
-
-
-def _rank(right: Sequence[ProgramView], programs: Sequence[str], viewer: Viewer) -> int:
-    matches = {view.match for view in right}
-    for place, text in enumerate(programs, 1):
-        view = viewer.view(text)
-        if isinstance(view, ProgramView) and view.match in matches:
-            return place
-    return 0
 
 
 def _difference(gold: ProgramView, predicted: ProgramView) -> tuple[list[str], list[str]]:

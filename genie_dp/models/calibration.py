@@ -9,6 +9,7 @@ from math import fsum
 _LOW, _HIGH = math.log(0.05), math.log(20.0)
 # Turns of golden-section search: the bracket shrinks to 1e-8 of its width.
 _TURNS = 40
+_TINY = 1e-12
 _GOLDEN = (math.sqrt(5) - 1) / 2
 
 
@@ -50,7 +51,11 @@ def fit(log_probabilities: Sequence[float], right: Sequence[bool]) -> Calibratio
 
     def cost(logarithm: float) -> float:
         calibration = Calibration(math.exp(logarithm))
-        return _cross_entropy([calibration.confidence(x) for x in log_probabilities], targets)
+        confidences = (calibration.confidence(x) for x in log_probabilities)
+        return -fsum(
+            chance * math.log(max(_TINY, p)) + (1 - chance) * math.log(max(_TINY, 1 - p))
+            for p, chance in zip(confidences, targets, strict=True)
+        )
 
     low, high = _LOW, _HIGH
     for _ in range(_TURNS):
@@ -60,14 +65,6 @@ def fit(log_probabilities: Sequence[float], right: Sequence[bool]) -> Calibratio
         else:
             low = lower
     return Calibration(math.exp((low + high) / 2))
-
-
-def _cross_entropy(confidences: Sequence[float], targets: Sequence[float]) -> float:
-    tiny = 1e-12
-    return -fsum(
-        chance * math.log(max(tiny, p)) + (1 - chance) * math.log(max(tiny, 1 - p))
-        for p, chance in zip(confidences, targets, strict=True)
-    )
 
 
 def calibration_error(

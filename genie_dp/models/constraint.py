@@ -83,13 +83,10 @@ class AllowedIds:
     def row_of(self, allowed: Allowed, copied: Iterable[int]) -> int:
         """Return the row for the fixed tokens, the end, and extended ids of copied words."""
         key = id(allowed.fixed), allowed.end, tuple(sorted(copied))
-        row = self._rows.get(key)
-        return self._add(key, allowed.fixed) if row is None else row
-
-    def _add(self, key: Key, fixed: frozenset[str]) -> int:
-        _, is_end, copied = key
-        generated = {self.vocabulary.generable(token) for token in fixed} - {UNK}
-        ids = sorted({*generated, *copied, *((END,) if is_end else ())})
+        if (known_row := self._rows.get(key)) is not None:
+            return known_row
+        generated = {self.vocabulary.generable(token) for token in allowed.fixed} - {UNK}
+        ids = sorted({*generated, *key[2], *((END,) if allowed.end else ())})
         row = len(self._sets)
         rows, width = self._ids.shape
         if row == rows or len(ids) > width:
@@ -98,7 +95,7 @@ class AllowedIds:
             self._ids = np.pad(self._ids, room, constant_values=PAD)
         self._ids[row, : len(ids)] = ids
         self._counts.append(len(ids))
-        self._sets.append(fixed)
+        self._sets.append(allowed.fixed)
         self._rows[key] = row
         return row
 

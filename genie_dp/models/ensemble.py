@@ -24,7 +24,8 @@ class EnsembleNetwork(Module):
         """Make the members; their weights are still to be set."""
         super().__init__()
         self.members = nn.ModuleList(
-            build(one["architecture"], vocabulary, one["settings"])[0] for one in settings.members
+            build(member["architecture"], vocabulary, member["settings"])[0]
+            for member in settings.members
         )
         # How many tensors of a memory and of a state are whose.
         self._memories: list[int] = []

@@ -82,15 +82,14 @@ class Attention(Module):
             over: keys and values (B, S, d).
             allowed: (B or 1, T or 1, S) True where one may look.
         """
-        query, key, value = (self._split(y) for y in (self.query(x), *over))
+        # (B, heads, T, d / heads)
+        query, key, value = (
+            y.unflatten(2, (self.heads, -1)).transpose(1, 2) for y in (self.query(x), *over)
+        )
         mixed = nn.functional.scaled_dot_product_attention(
             query, key, value, attn_mask=allowed[:, None]
         )
         return self.output(mixed.transpose(1, 2).flatten(2))
-
-    def _split(self, x: torch.Tensor) -> torch.Tensor:
-        """Return (B, heads, T, d / heads)."""
-        return x.unflatten(2, (self.heads, -1)).transpose(1, 2)
 
 
 class FeedForward(Module):

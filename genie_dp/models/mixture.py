@@ -140,9 +140,9 @@ class Order:
         start, end = (math.floor(n * self.chunk * stratum.share) for n in (number, number + 1))
         if competence < 1.0:
             easy = stratum.rows[: max(1, math.ceil(competence * len(stratum.rows)))]
-            return _repeat_permuted(
-                easy, end - start, child_seed(self.seed, stratum.name, "easy", number)
-            )
+            rng = np.random.default_rng(child_seed(self.seed, stratum.name, "easy", number))
+            turns = [rng.permutation(easy) for _ in range(-((start - end) // len(easy)))]
+            return np.concatenate(turns)[: end - start] if turns else easy[:0]
         rounds = range(start // len(stratum.rows), -(-end // len(stratum.rows)))
         orders = [
             _permute(len(stratum.rows), child_seed(self.seed, stratum.name, turn))
@@ -157,12 +157,6 @@ class Order:
 @lru_cache(maxsize=64)
 def _permute(size: int, seed: int) -> Rows:
     return np.random.default_rng(seed).permutation(size)
-
-
-def _repeat_permuted(rows: Rows, number: int, seed: int) -> Rows:
-    rng = np.random.default_rng(seed)
-    turns = [rng.permutation(rows) for _ in range(-(-number // len(rows)))]
-    return np.concatenate(turns)[:number] if turns else rows[:0]
 
 
 # Batches of a chunk. Rows are sorted by length inside it: little padding, and still a random order.

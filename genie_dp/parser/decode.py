@@ -8,8 +8,7 @@ from typing import Any
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
 from genie_dp.models.vocabulary import Vocabulary
-from genie_dp.parser.canonical import canonical_text
-from genie_dp.parser.rows import Target
+from genie_dp.parser.rows import Target, canonical_text
 
 # Sentences that go through the network together.
 _BATCH = 32

@@ -162,7 +162,11 @@ def run(
     measurement = None
     if config.validation:
         measurement = _measure(saved, members[0], config.validation, device)
-    calibration, error = _calibrate(members, measurement)
+    if measurement is not None:
+        calibration, error = calibrate(measurement)
+    else:
+        mean = fmean(float(member.facts["temperature"]) for member in members)
+        calibration, error = Calibration(mean), None
     figures = {
         "parsers": len(members),
         "parameters": sum(p.numel() for p in saved.model.parameters()),
@@ -256,15 +260,6 @@ def _measure(network: SavedModel, first: Member, validation: str, device: str) -
         longest=int(first.facts["longest"]),
     )
     return score(decoder, rows)
-
-
-def _calibrate(
-    members: Sequence[Member], measurement: Score | None
-) -> tuple[Calibration, float | None]:
-    """Return the calibration on what was measured and its error; unmeasured, the members' mean."""
-    if measurement is not None:
-        return calibrate(measurement)
-    return Calibration(fmean(float(member.facts["temperature"]) for member in members)), None
 
 
 def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:

@@ -142,7 +142,10 @@ class Parser:
         }  # fmt: skip
         try:
             use, style = Use.from_facts(facts), Style.from_facts(facts)
-            calibration = Calibration(_temperature(facts))
+            temperature = float(facts["temperature"])
+            if not 0 < temperature < math.inf:
+                raise ValueError(f"temperature: expected a number above 0, got {temperature}")
+            calibration = Calibration(temperature)
             language, skills, reads = (str(facts[name]) for name in _NAMED)
             get_language(language)
         except GenieError as error:
@@ -249,8 +252,9 @@ class Parser:
     # ------------------------------------------------------------------------------ the steps
 
     def _row_readings(self, utterance: str) -> list[Reading]:
-        if _has_placeholders(utterance):
-            return [Reading(tuple(utterance.split()))]
+        words = tuple(utterance.split())
+        if any(map(is_slot, words)):
+            return [Reading(words)]
         is_too_long = self._reader is not None and len(utterance) > MOST_CHARACTERS
         return [] if is_too_long else self._readings(utterance)
 
@@ -279,19 +283,19 @@ class Parser:
         count: int,
     ) -> Reply:
         candidates = self._fill_programs(readings, decoded, self._names)
-        answers = tuple(self._answer(candidate) for candidate in candidates[:count])
+        answers = tuple(
+            Answer(
+                program=candidate.filled.tokens,
+                code=self.target.language.render(candidate.filled.program),
+                decoded=candidate.decoded,
+                confidence=candidate.confidence,
+                unresolved=tuple(name.said for name in candidate.filled.unknown_names),
+            )
+            for candidate in candidates[:count]
+        )
         is_known = bool(candidates) and candidates[0].confidence >= self.use.threshold
         tokens = candidates[0].reading.tokens if candidates else readings[0].tokens
         return Reply(sentence, tokens, answers, is_known)
-
-    def _answer(self, candidate: "_Candidate") -> Answer:
-        return Answer(
-            program=candidate.filled.tokens,
-            code=self.target.language.render(candidate.filled.program),
-            decoded=candidate.decoded,
-            confidence=candidate.confidence,
-            unresolved=tuple(name.said for name in candidate.filled.unknown_names),
-        )
 
     def _fill_programs(
         self,
@@ -334,7 +338,9 @@ class Parser:
         """Return a program with its values; None if values make it one that cannot be."""
         language, library = self.target.language, self.target.library
         try:
-            if self._reader is None or _is_row(reading):
+            # Placeholders of a row's own utterance stand for no values here.
+            is_row = not reading.values and any(map(is_slot, reading.tokens))
+            if self._reader is None or is_row:
                 filled = Filled(language.from_tokens(program), program)
             else:
                 filled = fill(
@@ -352,13 +358,6 @@ def _check_arguments(sentences: Sequence[str], count: int) -> None:
         raise TypeError("expected a list of sentences, got one text: put it in a list")
     if count < 1:
         raise ValueError(f"count: expected a whole number above 0, got {count!r}")
-
-
-def _temperature(facts: Mapping[str, Any]) -> float:
-    temperature = float(facts["temperature"])
-    if not 0 < temperature < math.inf:
-        raise ValueError(f"temperature: expected a number above 0, got {temperature}")
-    return temperature
 
 
 def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
@@ -384,15 +383,6 @@ class _Candidate:
     reading: Reading
     score: float
     confidence: float = 0.0
-
-
-def _has_placeholders(text: str) -> bool:
-    return any(is_slot(token) for token in text.split())
-
-
-def _is_row(reading: Reading) -> bool:
-    """Tell whether a reading is a row's utterance, whose placeholders stand for no values here."""
-    return not reading.values and any(map(is_slot, reading.tokens))
 
 
 def library_of(language: str, skills: Sequence[Path]) -> Library:

@@ -1,22 +1,20 @@
 """Recipes of parsers: YAML to settings and back."""
 
 import dataclasses
-import typing
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.located import Located, read_located
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import NETWORK_SETTINGS, InputFile, ParserConfig
-from genie_dp.parser.rows import locale
-from genie_dp.recipe import fits, kind_in_words, settings_as_yaml
+from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
+from genie_dp.recipe import settings_as_yaml
 
 DEFAULT_MINUTES = 5.0
 _BUDGETS = ("minutes", "steps", "epochs")
-_UNKNOWN = "unknown setting "
 
 
 def read_recipe(path: Path) -> dict[str, Any]:
@@ -112,8 +110,8 @@ def _span_of(message: str, located: Located) -> Span | None:
             located = located.value[int(name) - 1]
         elif isinstance(located.value, dict) and name in located.value:
             _, located = located.value[name]
-        elif isinstance(located.value, dict) and name.startswith(_UNKNOWN):
-            entry = located.value.get(name.removeprefix(_UNKNOWN)[1:-1])
+        elif isinstance(located.value, dict) and name.startswith(UNKNOWN):
+            entry = located.value.get(name.removeprefix(UNKNOWN)[1:-1])
             span = entry[0] if entry else span
             break
         else:
@@ -131,7 +129,7 @@ def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
     >>> settings_of({"minutes": 5, "inputs": ["rows.jsonl"]})["inputs"]
     (InputFile(path='rows.jsonl', source='', ratio=None, weight=1.0),)
     """
-    problems = list(_problems(ParserConfig, read, ""))
+    problems = list(wrong_settings(ParserConfig, read))
     settings = dict(read)
     if isinstance(read.get("inputs"), list | tuple):
         settings["inputs"] = tuple(_inputs(read["inputs"], problems))
@@ -144,38 +142,19 @@ def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
 
 def _inputs(read: Iterable[Any], problems: list[Problem]) -> Iterator[InputFile]:
     """Yield the inputs; add what is wrong with them."""
-    for number, one in enumerate(read, start=1):
+    for number, input_settings in enumerate(read, start=1):
         where = f"inputs: {number}: "
-        try:
-            yield _input(one, where)
-        except GenieError as error:
-            problems += error.problems
-
-
-def _input(one: Any, where: str) -> InputFile:
-    if isinstance(one, str):
-        one = {"path": one}
-    if not isinstance(one, dict) or "path" not in one:
-        raise GenieError(Problem("N002", f"{where}expected a path, got {one!r}"))
-    if problems := list(_problems(InputFile, one, where)):
-        raise GenieError(problems)
-    try:
-        return InputFile(**one)
-    except GenieError as error:
-        raise GenieError(
-            replace(p, message=f"{where}{p.message}") for p in error.problems
-        ) from None
-
-
-def _problems(kind: type, read: Mapping[str, Any], where: str) -> Iterator[Problem]:
-    known = typing.get_type_hints(kind)
-    for name, value in read.items():
-        if name not in known:
-            hint = did_you_mean(str(name), known) or f"settings: {', '.join(known)}"
-            yield Problem("N002", f"{where}{_UNKNOWN}{name!r}", hint=hint)
-        elif not fits(value, known[name]):
-            message = f"{where}{name}: expected {kind_in_words(known[name])}, got {value!r}"
-            yield Problem("N002", message)
+        if isinstance(input_settings, str):
+            input_settings = {"path": input_settings}
+        if not isinstance(input_settings, dict) or "path" not in input_settings:
+            problems.append(Problem("N002", f"{where}expected a path, got {input_settings!r}"))
+        elif wrong := list(wrong_settings(InputFile, input_settings, where)):
+            problems += wrong
+        else:
+            try:
+                yield InputFile(**input_settings)
+            except GenieError as error:
+                problems += (replace(p, message=f"{where}{p.message}") for p in error.problems)
 
 
 def as_yaml(config: ParserConfig) -> str:

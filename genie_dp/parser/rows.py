@@ -102,15 +102,13 @@ class HeldOut(Generic[KeptRow]):
     def add(self, key: str, row: KeptRow) -> None:
         """Offer a row; one of its key that is kept already stays."""
         number = hash_of(key)
-        if number in self._rows or (self._is_full() and -number <= self._greatest[0]):
+        is_full = 0 < self._most <= len(self._rows)
+        if number in self._rows or (is_full and -number <= self._greatest[0]):
             return
         self._rows[number] = row
         heapq.heappush(self._greatest, -number)
         if len(self._rows) > self._most:
             del self._rows[-heapq.heappop(self._greatest)]
-
-    def _is_full(self) -> bool:
-        return 0 < self._most <= len(self._rows)
 
     def __len__(self) -> int:
         """Return how many are kept."""
@@ -236,6 +234,7 @@ NOW = datetime(2026, 1, 14, 10, 0)
 _BLOCK = 2000
 # A constant that so many rows have and no sentence of them says comes from a template.
 _OFTEN = 3
+UNKNOWN = "unknown setting "
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +250,22 @@ class Target:
     language: Language
     styled: Language
     library: Library | None
+
+
+def canonical_text(program: str, target: Target) -> str:
+    """Return the canonical token form of a program in the learned style; "" if it is none."""
+    language, library = target.language, target.library
+    try:
+        if target.styled is language:
+            tree = language.from_tokens(program)
+        else:
+            from genie_dp.languages.thingtalk.language import ThingTalk
+
+            assert isinstance(target.styled, ThingTalk)
+            tree = target.styled.from_tokens(program, library)
+        return language.tokens(language.canonical(tree, library), library)
+    except GenieError:
+        return ""
 
 
 class Style(NamedTuple):
@@ -430,18 +445,21 @@ def locale(config: ParserConfig) -> Locale:
     Raises:
         GenieError: N002, all fields that it does not have, or whose values no text is read with.
     """
-    kinds = get_type_hints(Locale)
-    problems = []
-    for name, value in config.locale.items():
-        if name not in kinds:
-            hint = did_you_mean(name, kinds) or f"settings: {', '.join(kinds)}"
-            problems.append(Problem("N002", f"locale: unknown setting {name!r}", hint=hint))
-        elif not fits(value, kinds[name]):
-            message = f"locale: {name}: expected {kind_in_words(kinds[name])}, got {value!r}"
-            problems.append(Problem("N002", message))
-    if problems:
+    if problems := list(wrong_settings(Locale, config.locale, "locale: ")):
         raise GenieError(problems)
     return Locale(**config.locale)
+
+
+def wrong_settings(kind: type, read: Mapping[str, Any], where: str = "") -> Iterator[Problem]:
+    """Yield N002 for names that are no fields of a class, and values of another kind."""
+    kinds = get_type_hints(kind)
+    for name, value in read.items():
+        if name not in kinds:
+            hint = did_you_mean(str(name), kinds) or f"settings: {', '.join(kinds)}"
+            yield Problem("N002", f"{where}{UNKNOWN}{name!r}", hint=hint)
+        elif not fits(value, kinds[name]):
+            message = f"{where}{name}: expected {kind_in_words(kinds[name])}, got {value!r}"
+            yield Problem("N002", message)
 
 
 # --------------------------------------------------------------------------------- all rows
@@ -470,7 +488,9 @@ def read_all(
     """
     rows = Rows(held_out=HeldOut(config.validation_rows), weighed=Weighed() if prior else None)
     share = config.held_out if hold_out else 0.0
-    oldest = oldest_of(_all_rows(config)) if share else {}
+    # Of any source: rows that are left out may be parents of others.
+    paths = dict.fromkeys(input_file.path for input_file in config.inputs)
+    oldest = oldest_of(row for path in paths for row in read_rows(path)) if share else {}
     for input_file in config.inputs:
         store = RowStore()
         for row in _make_rows(input_file, config, target, reading, rows.left, jobs, prior):
@@ -489,12 +509,6 @@ def read_all(
             )
         rows.parts.append(store)
     return rows
-
-
-def _all_rows(config: ParserConfig) -> Iterator[Example]:
-    """Yield the rows of all inputs, of any source: those left out may be parents of others."""
-    for path in dict.fromkeys(input_file.path for input_file in config.inputs):
-        yield from read_rows(path)
 
 
 def _keep(row: LearnedRow, store: RowStore, found: Rows, *, is_held_out: bool) -> None:
@@ -592,9 +606,13 @@ class RowMaker:
 
     def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
         """Return the row, or the reason to leave it out."""
-        if row.language != self.target.language.name:
+        language, library = self.target.language, self.target.library
+        if row.language != language.name:
             return f"a program in {row.language}"
-        if not self._is_known(row):
+        # Policies may name all functions of a skill.
+        if language.has_skills and not all(
+            name in self.known or name.endswith(".*") for name in language.functions_in(row.program)
+        ):
             return "a function that the skills do not have"
         prepared = row
         if self.preparer is not None:
@@ -608,33 +626,24 @@ class RowMaker:
         if isinstance(read, str):
             return read
         prepared, tree = read
-        texts = tuple(self.target.language.grammar_texts(prepared.program, prepared.utterance))
         program = prepared.program
-        if self.target.styled is not self.target.language:
-            program = self._write_in_style(prepared, tree)
-        functions = self._functions(prepared)
+        texts = tuple(language.grammar_texts(program, prepared.utterance))
+        # As programs with skills show them after they were prepared.
+        functions = (
+            language.functions_in(program)
+            if language.has_skills
+            else tuple(as_row(prepared).functions)
+        )
+        if self.target.styled is not language:
+            if not self.config.canonical:
+                tree = reorder_program(tree, stream(self.config.seed, "order", prepared.id))
+            program = self.target.styled.tokens(tree, library)
         group = "compound" if len(functions) > 1 else "primitive"
         family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
         weight = row.weight * factor
         if self.prior is not None:
             weight *= row_weight(self.prior, functions)
         return LearnedRow(prepared.utterance, program, weight, group, family, row.source, texts)
-
-    def _is_known(self, row: Example) -> bool:
-        """Tell whether the skills have all functions; policies may name all of a skill."""
-        language = self.target.language
-        return not language.has_skills or all(
-            name in self.known or name.endswith(".*") for name in language.functions_in(row.program)
-        )
-
-    def _functions(self, row: Example) -> tuple[str, ...]:
-        """Return the functions, as programs with skills show them after they were prepared."""
-        language = self.target.language
-        return (
-            language.functions_in(row.program)
-            if language.has_skills
-            else tuple(as_row(row).functions)
-        )
 
     def _read(self, row: Example) -> tuple[Example, Any] | str:
         """Return the row with its program in canonical form, and the program; or what is wrong."""
@@ -647,11 +656,6 @@ class RowMaker:
             return "a program that is not well-typed"
         tree = language.canonical(tree, library)
         return replace(row, program=language.tokens(tree, library)), tree
-
-    def _write_in_style(self, row: Example, tree: Any) -> str:
-        if not self.config.canonical:
-            tree = reorder_program(tree, stream(self.config.seed, "order", row.id))
-        return self.target.styled.tokens(tree, self.target.library)
 
 
 def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:

@@ -1,14 +1,13 @@
 """How likely a parser finds programs: what audits of private models ask of it."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from genie_dp.errors import GenieError
-from genie_dp.models.batches import Batch, collate, encode
+from genie_dp.models.batches import collate, encode
 from genie_dp.models.saved import load_model
 from genie_dp.models.vocabulary import UNK, Pair
 from genie_dp.parser import folder as files
@@ -52,16 +51,13 @@ class ParserScorer:
         self.target = target_of(style, self.language, library)
         self.saved = load_model(folder, device=device)
         self.device = device
-        self._preparer = (
-            self._open_preparer(folder, facts) if self.target.language.reads_values else None
-        )
-
-    def _open_preparer(self, folder: Path, facts: Mapping[str, Any]) -> Preparer:
-        reader = load_reader(str(facts["reader"]), phrases=files.read_reader(folder).phrases)
-        texts = files.read_texts(folder)
-        fixed = frozenset(x.text for text in texts for x in literals(tuple(text.split(" "))))
-        target, locale = self.target, Locale(**facts["locale"])
-        return Preparer(reader, target.language, target.library, NOW, locale, fixed)
+        self._preparer: Preparer | None = None
+        if self.target.language.reads_values:
+            reader = load_reader(str(facts["reader"]), phrases=files.read_reader(folder).phrases)
+            texts = files.read_texts(folder)
+            fixed = frozenset(x.text for text in texts for x in literals(tuple(text.split(" "))))
+            locale = Locale(**facts["locale"])
+            self._preparer = Preparer(reader, self.target.language, library, NOW, locale, fixed)
 
     def losses(self, rows: Sequence[PrivateRow]) -> list[float]:
         """Return the loss of each row's program in nats.
@@ -76,17 +72,14 @@ class ParserScorer:
         for start in range(0, len(order), _BATCH):
             chosen = order[start : start + _BATCH]
             vocabulary = self.saved.vocabulary
-            batch = collate([encode(pairs[i], vocabulary) for i in chosen], vocabulary)
-            for i, loss in zip(chosen, self._batch_losses(batch), strict=True):
+            encoded_rows = [encode(pairs[i], vocabulary) for i in chosen]
+            batch = collate(encoded_rows, vocabulary).to(self.device)
+            with torch.inference_mode():
+                totals = -self.saved.model.score(batch).sum(1)
+            # A token that can be neither written nor copied has no probability at all.
+            totals = totals.masked_fill((batch.targets == UNK).any(1), math.nan)
+            for i, loss in zip(chosen, totals.tolist(), strict=True):
                 losses[i] = loss
-        return losses
-
-    def _batch_losses(self, batch: Batch) -> list[float]:
-        moved = batch.to(self.device)
-        with torch.inference_mode():
-            totals = -self.saved.model.score(moved).sum(1)
-        # A token that can be neither written nor copied has no probability at all.
-        losses: list[float] = totals.masked_fill((moved.targets == UNK).any(1), math.nan).tolist()
         return losses
 
     def _pair(self, row: PrivateRow) -> Pair | None:

@@ -64,12 +64,18 @@ class ParseSession:
             folder, device=device, beam=beam, threshold=config.threshold
         )
         leave_to_the_end()
-        rows = None if tables is None else _read_tables(tables, parser)
+        language, library = parser.target.language, parser.target.library
+        rows = None
+        if tables is not None:
+            if not language.can_simulate or library is None:
+                message = (
+                    f"--tables are for programs of thingtalk, this parser writes {language.name}"
+                )
+                raise GenieError(Problem("N042", message, hint="leave --tables out"))
+            rows = read_tables(tables, library)
         describer = None
-        if config.english and parser.target.language.has_skills:
-            describer = Describer.from_inputs(
-                load_inputs(parser.target.language.name, parser.skills)
-            )
+        if config.english and language.has_skills:
+            describer = Describer.from_inputs(load_inputs(language.name, parser.skills))
         return cls(parser, config.count, describer, rows)
 
     def parse(self, sentences: Sequence[str]) -> list[Reply]:
@@ -124,14 +130,6 @@ class ParseSession:
         return effects(answer.code, self.parser.target.language, tables, now=datetime.now())
 
 
-def _read_tables(path: Path, parser: Parser) -> Tables:
-    language, library = parser.target.language, parser.target.library
-    if not language.can_simulate or library is None:
-        message = f"--tables are for programs of thingtalk, this parser writes {language.name}"
-        raise GenieError(Problem("N042", message, hint="leave --tables out"))
-    return read_tables(path, library)
-
-
 @dataclass(frozen=True, slots=True)
 class ParseResult(Result):
     """What came of the lines of a file.
@@ -167,11 +165,11 @@ def run(
     """
     numbered = ((number, line.strip()) for number, line in enumerate(lines, start=1))
     sentences = ((number, line) for number, line in numbered if line)
-    total = known = 0
+    total = known_count = 0
     problems: list[Problem] = []
     while some_lines := list(islice(sentences, batch)):
         for reply in session.parse_lines(some_lines, file, problems):
             show(reply)
-            known += reply.is_known
+            known_count += reply.is_known
         total += len(some_lines)
-    return ParseResult(total, known, tuple(problems))
+    return ParseResult(total, known_count, tuple(problems))

@@ -5,10 +5,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.parser.canonical import canonical_text
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.reading.prepare import Left
-from genie_dp.parser.rows import Reading, RowMaker, Rows, Target, rows_in, some_of
+from genie_dp.parser.rows import (
+    Reading,
+    RowMaker,
+    Rows,
+    Target,
+    canonical_text,
+    rows_in,
+    some_of,
+)
 from genie_dp.parser.skill_rows import evaluation_files, skill_rows
 from genie_dp.records import Example
 

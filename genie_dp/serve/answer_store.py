@@ -162,7 +162,11 @@ class AnswerStore:
             now: seconds since 1970.
         """
         with self._change() as connection:
-            number = _worker(connection, worker)
+            key = _key(worker)
+            connection.execute(
+                "INSERT OR IGNORE INTO worker(name, key) VALUES (?, ?)", (worker, key)
+            )
+            [number] = connection.execute("SELECT id FROM worker WHERE key = ?", (key,)).fetchone()
             record = connection.execute(_NEXT, (number,)).fetchone()
             if record is None:
                 tasks = _open_tasks(connection, number, people, now)
@@ -191,7 +195,7 @@ class AnswerStore:
             connection.execute("UPDATE assignment SET touched = ? WHERE id = ?", (now, assignment))
         return True
 
-    def asked(self, worker: str, key: int) -> tuple[str, tuple[str, ...]] | None:
+    def sentence_of(self, worker: str, key: int) -> tuple[str, tuple[str, ...]] | None:
         """Return the row of a sentence and what the worker wrote; None if it is not theirs."""
         with self._lock:
             assignment = _assignment(self._connection, worker, key)
@@ -221,7 +225,8 @@ class AnswerStore:
         """Return how far a worker is."""
         with self._lock:
             connection = self._connection
-            number = _known_worker(connection, worker)
+            known = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(worker),))
+            [number] = known.fetchone() or [None]
             [own] = connection.execute(
                 "SELECT count(*) FROM assignment a JOIN sentence s ON s.task = a.task "
                 "WHERE a.worker = ?",
@@ -271,17 +276,6 @@ class AnswerStore:
 
 def _key(worker: str) -> str:
     return " ".join(worker.casefold().split())
-
-
-def _known_worker(connection: sqlite3.Connection, name: str) -> int | None:
-    record = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(name),)).fetchone()
-    return record[0] if record else None
-
-
-def _worker(connection: sqlite3.Connection, name: str) -> int:
-    connection.execute("INSERT OR IGNORE INTO worker(name, key) VALUES (?, ?)", (name, _key(name)))
-    [number] = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(name),)).fetchone()
-    return int(number)
 
 
 def _assignment(connection: sqlite3.Connection, worker: str, key: int) -> int | None:
@@ -441,15 +435,18 @@ def _add_sentences(connection: sqlite3.Connection, path: Path, asked: Sequence[A
         for row, sentence, data in connection.execute("SELECT row, sentence, data FROM sentence")
     }
     new_sentences = {asked_sentence.row: asked_sentence for asked_sentence in asked}
-    problems = [
-        Problem(
-            "P202", f"sentence {row!r} of {path} is {_fate(new_sentences.get(row))}", hint=_HINT
-        )
-        for row, asked_sentence in old.items()
-        if new_sentences.get(row) != asked_sentence
-    ]
+    problems = []
+    for row, asked_sentence in old.items():
+        if (new_sentence := new_sentences.get(row)) != asked_sentence:
+            fate = "another one now" if new_sentence else "not among those given"
+            message = f"sentence {row!r} of {path} is {fate}"
+            problems.append(Problem("P202", message, hint=_HINT))
     if problems:
-        raise GenieError(_shorten(problems))
+        # Of a wrong file every sentence is one.
+        if (remaining := len(problems) - _MOST_PROBLEMS) > 0:
+            message = f"so are {remaining:,} more"
+            problems[_MOST_PROBLEMS:] = [Problem("P202", message, hint=_HINT)]
+        raise GenieError(problems)
     [task] = connection.execute("SELECT coalesce(max(task) + 1, 0) FROM sentence").fetchone()
     [size] = connection.execute("SELECT value FROM setting WHERE name = 'sentences'").fetchone()
     new = [asked_sentence for asked_sentence in asked if asked_sentence.row not in old]
@@ -469,18 +466,6 @@ def _add_sentences(connection: sqlite3.Connection, path: Path, asked: Sequence[A
 
 
 _HINT = "give the sentences that the file was made of, or name a new file"
-
-
-def _shorten(problems: Sequence[Problem]) -> list[Problem]:
-    """Return the first problems; of a wrong file every sentence is one."""
-    remaining = len(problems) - _MOST_PROBLEMS
-    if remaining <= 0:
-        return list(problems)
-    return [*problems[:_MOST_PROBLEMS], Problem("P202", f"so are {remaining:,} more", hint=_HINT)]
-
-
-def _fate(now: Asked | None) -> str:
-    return "another one now" if now else "not among those given"
 
 
 _HEAD = (
@@ -512,26 +497,22 @@ def results(store: AnswerStore) -> Iterator[dict[str, str]]:
     """
     columns = result_columns(store.sizes)
     for assignment in store.assignments():
-        yield dict.fromkeys(columns, "") | _cells(assignment)
-
-
-def _cells(assignment: Assignment) -> dict[str, str]:
-    cells = {
-        "HITId": assignment.task,
-        "AssignmentId": assignment.id,
-        "WorkerId": assignment.worker,
-        "AssignmentStatus": "Submitted",
-        "AcceptTime": _time(assignment.accepted),
-        "SubmitTime": _time(assignment.touched),
-        "WorkTimeInSeconds": str(max(0, round(assignment.touched - assignment.accepted))),
-    }
-    for place, (sentence, texts) in assignment.answers.items():
-        cells[f"Input.id{place}"] = sentence.row
-        cells[f"Input.sentence{place}"] = sentence.sentence
-        cells[f"Input.data{place}"] = sentence.data
-        for number, text in enumerate(texts, 1):
-            cells[f"Answer.Paraphrase{place}-{number}"] = text
-    return cells
+        cells = dict.fromkeys(columns, "") | {
+            "HITId": assignment.task,
+            "AssignmentId": assignment.id,
+            "WorkerId": assignment.worker,
+            "AssignmentStatus": "Submitted",
+            "AcceptTime": _time(assignment.accepted),
+            "SubmitTime": _time(assignment.touched),
+            "WorkTimeInSeconds": str(max(0, round(assignment.touched - assignment.accepted))),
+        }
+        for place, (sentence, texts) in assignment.answers.items():
+            cells[f"Input.id{place}"] = sentence.row
+            cells[f"Input.sentence{place}"] = sentence.sentence
+            cells[f"Input.data{place}"] = sentence.data
+            for number, text in enumerate(texts, 1):
+                cells[f"Answer.Paraphrase{place}-{number}"] = text
+        yield cells
 
 
 def _time(seconds: float) -> str:

@@ -11,13 +11,13 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from genie_dp.paraphrase.checks import CheckConfig
 from genie_dp.paraphrase.shown import ShownRow
 from genie_dp.resources import data_folder
+from genie_dp.run.page import page_environment
 from genie_dp.serve.answer_store import AnswerStore
 from genie_dp.serve.gate import Access, Gate
 from genie_dp.serve.hosts import HostRule
@@ -105,7 +105,7 @@ class ParaphrasePages:
             raise HTTPException(403, "This page is too old: load it again.")
         return visitor
 
-    def marked(self, response: Response, visitor: Visitor) -> Response:
+    def remember(self, response: Response, visitor: Visitor) -> Response:
         """Return a response that makes the browser remember the visitor."""
         value = self.signer.cookie(visitor)
         response.set_cookie(self.cookie, value, httponly=True, samesite="lax", max_age=_YEAR)
@@ -130,7 +130,7 @@ class ParaphrasePages:
             most_name=MOST_NAME,
             **values,
         )
-        return self.marked(HTMLResponse(content, status), visitor)
+        return self.remember(HTMLResponse(content, status), visitor)
 
     def start(self, visitor: Visitor) -> Response:
         """Return the page with what comes next: asking for a name, a sentence, or the end."""
@@ -151,7 +151,7 @@ class ParaphrasePages:
         status: int = 200,
     ) -> Response:
         """Return the page with a sentence and what was written of it."""
-        row, before = self.asked(visitor, key)
+        row, before = self.sentence_of(visitor, key)
         count = self.store.sizes.paraphrases
         return self.page(
             visitor,
@@ -166,9 +166,9 @@ class ParaphrasePages:
             draft=f"{self.cookie}:{visitor.worker}:{key}",
         )
 
-    def asked(self, visitor: Visitor, key: int) -> tuple[ShownRow, tuple[str, ...]]:
+    def sentence_of(self, visitor: Visitor, key: int) -> tuple[ShownRow, tuple[str, ...]]:
         """Return a sentence of the visitor's and what they wrote of it."""
-        record = self.store.asked(visitor.worker, key) if visitor.worker else None
+        record = self.store.sentence_of(visitor.worker, key) if visitor.worker else None
         if record is None:
             raise HTTPException(404, "This is none of your sentences.")
         return self.rows[record[0]], record[1]
@@ -187,15 +187,15 @@ class ParaphrasePages:
         if name is None:
             return self.page(visitor, "name", fault=_NO_NAME, status=422)
         named_visitor = Visitor(visitor.mark, self.store.known_name(name))
-        return self.marked(RedirectResponse("/", 303), named_visitor)
+        return self.remember(RedirectResponse("/", 303), named_visitor)
 
     def leave(self, visitor: Visitor) -> Response:
         """Forget the name."""
-        return self.marked(RedirectResponse("/", 303), Visitor(visitor.mark))
+        return self.remember(RedirectResponse("/", 303), Visitor(visitor.mark))
 
     def send(self, visitor: Visitor, key: int, form: Form, *, wants_json: bool) -> Response:
         """Keep what was written, or say what must be mended first."""
-        row, before = self.asked(visitor, key)
+        row, before = self.sentence_of(visitor, key)
         following = "/answers" if before else "/"
         is_skipped = form.get("action") == "skip"
         if is_skipped and before:
@@ -228,11 +228,6 @@ class ParaphrasePages:
             return False
 
 
-def _unavailable(*, wants_json: bool) -> Response:
-    notice = "The answers cannot be reached just now. Nothing is lost: try again in a moment."
-    return JSONResponse({"notice": notice}, 503) if wants_json else PlainTextResponse(notice, 503)
-
-
 def _gone_on(following: str, *, wants_json: bool) -> Response:
     return JSONResponse({"next": following}) if wants_json else RedirectResponse(following, 303)
 
@@ -250,14 +245,7 @@ def _plain(remarks: Sequence[Remarks]) -> list[list[dict[str, Any]]]:
 
 @cache
 def _template() -> Any:
-    environment = Environment(
-        loader=PackageLoader("genie_dp.serve", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("paraphrase.html.jinja")
+    return page_environment("genie_dp.serve").get_template("paraphrase.html.jinja")
 
 
 # ----------------------------------------------------------------------------------- routes
@@ -324,7 +312,7 @@ def _add_forms(app: FastAPI, pages: ParaphrasePages) -> None:
     @app.post("/check")
     def check(request: Request, draft: Draft) -> Response:
         visitor = pages.sender(request, request.headers.get("x-form-token", ""))
-        row, _ = pages.asked(visitor, draft.key)
+        row, _ = pages.sentence_of(visitor, draft.key)
         texts = [clean_text(text) for text in draft.texts[: pages.store.sizes.paraphrases]]
         remarks = remarks_of(row, texts, pages.config.checks, is_draft=True)
         return JSONResponse({"remarks": _plain(remarks)})
@@ -341,7 +329,10 @@ def _add_refusals(app: FastAPI, pages: ParaphrasePages) -> None:
     @app.exception_handler(sqlite3.OperationalError)
     def refuse_now(request: Request, error: sqlite3.OperationalError) -> Response:
         # Without the page: its progress would be asked of the same file.
-        return _unavailable(wants_json=_wants_json(request))
+        notice = "The answers cannot be reached just now. Nothing is lost: try again in a moment."
+        if _wants_json(request):
+            return JSONResponse({"notice": notice}, 503)
+        return PlainTextResponse(notice, 503)
 
     @app.exception_handler(RequestValidationError)
     def refuse_shape(request: Request, error: RequestValidationError) -> Response:

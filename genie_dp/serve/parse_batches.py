@@ -140,12 +140,12 @@ class Batcher:
                 # Those answered just now ask again at once: with them, not after them.
                 since = max(self._waiting[0].since, self._free_since)
                 rest = since + self.config.wait - time.monotonic()
-                self._changed.wait_for(self._is_enough, max(0.0, rest))
+                self._changed.wait_for(
+                    lambda: self._is_closed or len(self._waiting) >= self.config.size,
+                    max(0.0, rest),
+                )
                 if batch := self._take():
                     return batch
-
-    def _is_enough(self) -> bool:
-        return self._is_closed or len(self._waiting) >= self.config.size
 
     def _take(self) -> list[_Item]:
         """Return the first sentences of one count that are still wanted; the others stay."""
@@ -162,7 +162,12 @@ class Batcher:
 
     def _answer(self, batch: Sequence[_Item]) -> None:
         try:
-            replies = self._parse(batch)
+            sentences = [item.sentence for item in batch]
+            replies = self._parser.parse(sentences, count=batch[0].count)
+            if len(replies) != len(batch):
+                raise RuntimeError(
+                    f"expected {len(batch)} replies of the parser, got {len(replies)}"
+                )
         except Exception as error:  # noqa: BLE001 - raised again by the request that waits for it
             if len(batch) == 1:
                 batch[0].future.set_exception(error)
@@ -173,9 +178,3 @@ class Batcher:
             return
         for item, reply in zip(batch, replies, strict=True):
             item.future.set_result(reply)
-
-    def _parse(self, batch: Sequence[_Item]) -> list[Reply]:
-        replies = self._parser.parse([item.sentence for item in batch], count=batch[0].count)
-        if len(replies) != len(batch):
-            raise RuntimeError(f"expected {len(batch)} replies of the parser, got {len(replies)}")
-        return replies

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.answers import Reply
 
 MOST_SENTENCES = 32  # of a request
 MOST_ANSWERS = 10  # to a sentence
@@ -132,15 +132,14 @@ def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ParsedReply:
         sentence=reply.sentence,
         tokens=list(reply.tokens),
         is_known=reply.is_known,
-        answers=[_answer(a, text) for a, text in zip(reply.answers, padded, strict=True)],
-    )
-
-
-def _answer(answer: Answer, english: str | None) -> ParsedAnswer:
-    return ParsedAnswer(
-        program=answer.program,
-        code=answer.code,
-        confidence=answer.confidence,
-        unresolved=list(answer.unresolved),
-        english=english,
+        answers=[
+            ParsedAnswer(
+                program=answer.program,
+                code=answer.code,
+                confidence=answer.confidence,
+                unresolved=list(answer.unresolved),
+                english=text,
+            )
+            for answer, text in zip(reply.answers, padded, strict=True)
+        ],
     )

@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from genie_dp.parser.answers import SentenceParser
+from genie_dp.run.page import page_environment
 from genie_dp.serve.parse_models import ParsedAnswer, ParsedReply
 from genie_dp.serve.parse_refusals import Refusal
 
@@ -43,15 +42,14 @@ def highlight(code: str) -> tuple[CodePiece, ...]:
      'space', 'sign', 'space', 'keyword']
     """
     pieces = tuple(CodePiece(str(m.lastgroup), m[0]) for m in _PIECE.finditer(code))
-    return tuple(_broken(pieces)) if len(code) > _LONG else pieces
-
-
-def _broken(pieces: tuple[CodePiece, ...]) -> Iterator[CodePiece]:
-    """Yield pieces with a line for each step of the program."""
+    if len(code) <= _LONG:
+        return pieces
+    # A line for each step of the program.
     following = (*pieces[1:], CodePiece("other", ""))
-    for piece, after in zip(pieces, following, strict=True):
-        starts_step = piece.kind == "space" and after == ("sign", "=>")
-        yield CodePiece("space", "\n") if starts_step else piece
+    return tuple(
+        CodePiece("space", "\n") if piece.kind == "space" and after == ("sign", "=>") else piece
+        for piece, after in zip(pieces, following, strict=True)
+    )
 
 
 # Of the shipped skills; a page shows those that its parser knows.
@@ -87,13 +85,10 @@ class ShownAnswer:
 def show_answer(answer: ParsedAnswer) -> ShownAnswer:
     """Return an answer with what the page says beside it."""
     percent = int(100 * answer.confidence)
-    return ShownAnswer(answer, highlight(answer.code), percent, _word(answer.confidence))
-
-
-def _word(confidence: float) -> str:
-    if confidence >= _LIKELY:
-        return "likely"
-    return "possible" if confidence >= 0.5 else "unlikely"
+    word = "possible" if answer.confidence >= 0.5 else "unlikely"
+    if answer.confidence >= _LIKELY:
+        word = "likely"
+    return ShownAnswer(answer, highlight(answer.code), percent, word)
 
 
 def known_examples(parser: SentenceParser) -> tuple[str, ...]:
@@ -199,11 +194,4 @@ def _render(template: str, **values: object) -> str:
 
 @cache
 def _template(name: str) -> Any:
-    environment = Environment(
-        loader=PackageLoader("genie_dp.serve", "pages"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name)
+    return page_environment("genie_dp.serve").get_template(name)

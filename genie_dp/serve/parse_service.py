@@ -128,7 +128,11 @@ class ParseService:
                 "ask again later, or for fewer sentences at once", wait=seconds,
             ) from None  # fmt: skip
         self.tally.known += sum(reply.is_known for reply in replies)
-        return await self._shapes(replies, with_english=english)
+        if not english or self.english is None:
+            return [shape_of(reply, ()) for reply in replies]
+        programs = [answer.code for reply in replies for answer in reply.answers]
+        described = iter(await self.english.describe_all(programs))
+        return [shape_of(r, tuple(next(described) for _ in r.answers)) for r in replies]
 
     def check(self, sentences: Sequence[str]) -> None:
         """Raise RefusedError (W004) for an empty sentence, or one that is too long."""
@@ -168,13 +172,6 @@ class ParseService:
             raise make_refusal(
                 503, "W008", "the server is ending", "ask again later", wait=5
             ) from None
-
-    async def _shapes(self, replies: Sequence[Reply], *, with_english: bool) -> list[ParsedReply]:
-        if not with_english or self.english is None:
-            return [shape_of(reply, ()) for reply in replies]
-        programs = [answer.code for reply in replies for answer in reply.answers]
-        sentences = iter(await self.english.describe_all(programs))
-        return [shape_of(r, tuple(next(sentences) for _ in r.answers)) for r in replies]
 
     def health(self) -> Health:
         """Return how the service is, and what it did."""

@@ -31,12 +31,9 @@ def clean_text(text: str) -> str:
     >>> clean_text(" show\\x00 me\\n the  files ")
     'show me the files'
     """
-    characters = (" " if c.isspace() else c for c in text if _is_kept(c))
-    return " ".join(unicodedata.normalize("NFC", "".join(characters)).split())
-
-
-def _is_kept(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character) not in ("Cc", "Cs")
+    characters = [" " if c.isspace() else c for c in text]
+    kept = "".join(c for c in characters if unicodedata.category(c) not in ("Cc", "Cs"))
+    return " ".join(unicodedata.normalize("NFC", kept).split())
 
 
 def remarks_of(

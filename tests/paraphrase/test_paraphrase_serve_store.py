@@ -46,7 +46,7 @@ def write(store, worker, *, people=3, texts=("one", "two"), now=NOW):
     key = store.next_for(worker, people=people, now=now)
     if key is None:
         return None
-    row, _ = store.asked(worker, key)
+    row, _ = store.sentence_of(worker, key)
     assert store.save(worker, key, texts, now=now)
     return row
 
@@ -99,7 +99,7 @@ def test_an_answer_takes_the_place_of_the_earlier_one(store):
     key = store.next_for("Ada", people=3, now=NOW)
     store.save("Ada", key, ["a", "b"], now=NOW)
     store.save("Ada", key, ["c", "d"], now=NOW + 1)
-    assert store.asked("Ada", key) == ("S0", ("c", "d"))
+    assert store.sentence_of("Ada", key) == ("S0", ("c", "d"))
     assert store.counts() == (6, 1, 1)
 
 
@@ -107,7 +107,7 @@ def test_a_sentence_of_somebody_else_is_not_taken(store):
     key = store.next_for("Ada", people=3, now=NOW)
     assert not store.save("Bob", key, ["a", "b"], now=NOW)
     assert not store.save("Ada", 999, ["a", "b"], now=NOW)
-    assert store.asked("Bob", key) is None
+    assert store.sentence_of("Bob", key) is None
     assert store.counts() == (6, 0, 0)
 
 

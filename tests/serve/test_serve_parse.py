@@ -17,8 +17,8 @@ from genie_dp.serve.hosts import rule_for
 from genie_dp.serve.parse_app import parse_app
 from genie_dp.serve.parse_batches import BatchConfig
 from genie_dp.serve.parse_english import English
-from genie_dp.serve.parse_privacy import outline
 from genie_dp.serve.parse_rate import RateConfig
+from genie_dp.serve.parse_server import outline
 from genie_dp.serve.parse_service import RequestBounds
 from tests.serve.serve_parsers import (
     HOST,

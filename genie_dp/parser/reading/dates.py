@@ -5,6 +5,7 @@ from bisect import bisect_left
 from calendar import isleap
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from typing import NamedTuple
 
 from genie_dp.augment.written import HOLIDAYS, MONTHS, SHORT_MONTHS, WEEKDAYS, next_day
@@ -317,6 +318,7 @@ _DAYS = {name: n for n, name in enumerate(WEEKDAYS)} | {
 }  # fmt: skip
 # Short names that are other words: days only after "next", "on" and the like.
 _SHORT_DAYS = frozenset(("mon", "wed", "sat", "sun", "fri", "tue", "thu"))
+_AROUND_TODAY = {("after", "tomorrow"): 2, ("before", "yesterday"): -2}
 _NEAR = {"today": 0, "tomorrow": 1, "tmrw": 1, "tmr": 1, "tomorow": 1, "yesterday": -1}
 _ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
 _DOTTED = re.compile(r"(\d{1,2})[.-](\d{1,2})[.-](\d{4}|\d{2})")
@@ -333,7 +335,6 @@ _HOLIDAYS = {tuple(name.split()): day for name, day in HOLIDAYS.items()} | {
     ("new", "years", "day"): (1, 1), ("independence", "day"): (4, 7),
     ("valentines", "day"): (14, 2), ("the", "4th", "of", "july"): (4, 7),
 }  # fmt: skip
-_PARTS = ("morning", "afternoon", "evening", "night")
 _RECURS = frozenset(("every", "each"))
 _MOST_MONTHS = 12 * 12  # the 31st is one of each day of the week in less
 _MOST_DAYS = 20  # tokens of "every monday, tuesday and friday"
@@ -392,28 +393,13 @@ def _dates(
     s: TextTokens, at: int, numbers: tuple[Number | None, ...], now: datetime
 ) -> list[Candidate]:
     try:
-        return list(_dates_from(s, at, numbers, now))
+        day = day_at(s, at, numbers, now.date())
+        if day is not None:
+            return list(_with_time(s, at, day, numbers))
+        time = time_at(s, at, numbers) or bare_time(s, at, numbers)
+        return list(_time_first(s, at, time, numbers, now)) if time is not None else []
     except (ValueError, OverflowError):
         return []  # no such day, or none that a calendar has
-
-
-def _dates_from(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...], now: datetime
-) -> Iterator[Candidate]:
-    day = day_at(s, at, numbers, now.date())
-    if day is not None:
-        yield from _with_time(s, at, day, numbers)
-        return
-    time = time_at(s, at, numbers) or bare_time(s, at, numbers)
-    if time is not None:
-        yield from _time_first(s, at, time, numbers, now)
-
-
-def _date(s: TextTokens, at: int, day: Day) -> Candidate:
-    text = day.day.isoformat()
-    if day.hour is not None:
-        text = f"{text}T{day.hour:02d}:00:00"
-    return s.candidate(at, day.end, "DATE", f"date:{text}", soft=day.soft, weak=day.weak)
 
 
 def _both(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
@@ -425,7 +411,10 @@ def _with_time(
     s: TextTokens, at: int, day: Day, numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield "tomorrow" and "tomorrow at 8 pm"."""
-    yield _date(s, at, day)
+    text = day.day.isoformat()
+    if day.hour is not None:
+        text = f"{text}T{day.hour:02d}:00:00"
+    yield s.candidate(at, day.end, "DATE", f"date:{text}", soft=day.soft, weak=day.weak)
     place = day.end + (s.word(day.end) == ",")
     place += s.word(place) in ("at", "around", "by")
     time = time_at(s, place, numbers) if place < len(s.words) else None
@@ -485,9 +474,9 @@ def day_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...], today: da
 def _near(s: TextTokens, at: int, day: date) -> Day:
     """Return "tomorrow", "tomorrow morning", "tomorrow in the evening"."""
     place = at + 1
-    if s.has(place, "in", "the") and s.word(place + 2) in _PARTS[:3]:
+    if s.has(place, "in", "the") and s.word(place + 2) in _PARTS_OF_DAY[:3]:
         place += 2
-    if s.word(place) in _PARTS:
+    if s.word(place) in _PARTS_OF_DAY:
         return Day(day, place + 1, hour=hour_of(s, s.word(place)))
     return Day(day, at + 1, soft=True)
 
@@ -655,7 +644,7 @@ def _weekday(s: TextTokens, at: int, today: date) -> Day | None:
     if s.has(end, "next", "week"):
         monday = today - timedelta(days=today.weekday())
         day, end = monday + timedelta(days=7 + number), end + 2
-    if s.word(end) in _PARTS:
+    if s.word(end) in _PARTS_OF_DAY:
         return Day(day, end + 1, hour=hour_of(s, s.word(end)))
     is_next = end == place + 1
     return (named if is_next else None) or Day(day, end, soft=not is_told)
@@ -685,8 +674,6 @@ def _count_days(
     if amount is not None:
         number, unit, end = amount
     elif s.word(place) in ("a", "one") and s.word(place + 1) in ("day", "week", "month", "year"):
-        from decimal import Decimal
-
         unit = "mon" if s.word(place + 1) == "month" else s.word(place + 1)
         number, end = Decimal(1), place + 2
     else:
@@ -728,14 +715,10 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     """Return "the day after tomorrow", "next week", "this morning", "last night"."""
     place = at + (s.word(at) == "the")
     if s.word(place) == "day" and s.word(place + 1) in ("after", "before"):
-        if s.word(place + 2) in ("tomorrow", "yesterday"):
-            days_ = {("after", "tomorrow"): 2, ("before", "yesterday"): -2}
-            number = days_.get((s.word(place + 1), s.word(place + 2)))
-            if number is not None:
-                return Day(today + timedelta(days=number), place + 3)
-        return None
+        number = _AROUND_TODAY.get((s.word(place + 1), s.word(place + 2)))
+        return Day(today + timedelta(days=number), place + 3) if number is not None else None
     way, noun = s.word(at), s.word(at + 1)
-    if way in ("this", "last", "tomorrow") and noun in _PARTS:
+    if way in ("this", "last", "tomorrow") and noun in _PARTS_OF_DAY:
         day = today - timedelta(days=way == "last")
         return Day(day, at + 2, soft=True, hour=hour_of(s, noun))
     if way not in ("next", "last", "this") or noun not in ("week", "month", "year", "weekend"):
@@ -744,14 +727,12 @@ def _relative(s: TextTokens, at: int, today: date) -> Day | None:
     if noun == "weekend":
         saturday = today + timedelta(days=(5 - today.weekday()) % 7 + 7 * sign)
         return Day(saturday, at + 2, soft=True)
+    if noun == "week":
+        start = today - timedelta(days=today.weekday())
+    else:
+        start = today.replace(day=1) if noun == "month" else today.replace(month=1, day=1)
     unit = "mon" if noun == "month" else noun
-    return Day(_shift_day(_start(today, unit), sign, unit), at + 2, soft=True)
-
-
-def _start(today: date, unit: str) -> date:
-    if unit == "week":
-        return today - timedelta(days=today.weekday())
-    return today.replace(day=1) if unit == "mon" else today.replace(month=1, day=1)
+    return Day(_shift_day(start, sign, unit), at + 2, soft=True)
 
 
 def _holiday(s: TextTokens, at: int, today: date) -> Day | None:
@@ -777,7 +758,7 @@ def moments(
 ) -> Iterator[Candidate]:
     """Yield the candidates that are points of time."""
     for i in range(len(s.words)):
-        if s.word(i - 1) in ("every", "each"):
+        if s.word(i - 1) in _RECURS:
             continue
         counted = _count_units(s, i, numbers)
         if counted is None:

@@ -12,8 +12,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from time import monotonic
-from typing import IO, Any
+from typing import Any
 
 from genie_dp.augment.written import MONTHS
 from genie_dp.errors import GenieError, Problem
@@ -67,7 +66,10 @@ class DucklingProcess:
             except BrokenPipeError:
                 self._stop()
                 return None
-            line = _line(stdout, seconds_left)
+            with selectors.DefaultSelector() as selector:
+                selector.register(stdout, selectors.EVENT_READ)
+                # A worker writes a line at once, so that it is whole when there is anything.
+                line = stdout.readline() if selector.select(seconds_left) else ""
             if not line:
                 self.late += 1
                 self._stop()
@@ -104,17 +106,6 @@ class DucklingProcess:
             if pipe is not None:
                 with suppress(BrokenPipeError):  # what was not written is not wanted any more
                     pipe.close()
-
-
-def _line(stdout: IO[str], seconds: float) -> str:
-    """Return the next line, or what came of it until time was up."""
-    end = monotonic() + seconds
-    with selectors.DefaultSelector() as selector:
-        selector.register(stdout, selectors.EVENT_READ)
-        # A worker writes a line at once, so that it is whole when there is anything.
-        if selector.select(max(0.0, end - monotonic())):
-            return stdout.readline()
-    return ""
 
 
 # Words around which Duckling is asked; it reads times into many others ("do", "sun", "the one").

@@ -66,9 +66,14 @@ class EntityNames:
         key = normalise(said)
         if key in normal:
             return Name(kind, said, normal[key], "normalised")
-        nearest = self._near(key, tuple(normal))
-        if len(nearest) == 1:
-            return Name(kind, said, normal[nearest[0]], "nearest")
+        from rapidfuzz import fuzz, process
+
+        nearest = process.extract(
+            key, tuple(normal), scorer=fuzz.ratio, limit=2, score_cutoff=self.threshold
+        )
+        # Of two of which neither is clearly nearer it is none.
+        if len(nearest) == 1 or (nearest and nearest[0][1] - nearest[1][1] >= _MARGIN):
+            return Name(kind, said, normal[nearest[0][0]], "nearest")
         return Name(kind, said, said, "unknown")
 
     def resolve(self, program: Any) -> tuple[Any, tuple[Name, ...]]:
@@ -91,31 +96,16 @@ class EntityNames:
 
     def _list(self, kind: str) -> tuple[dict[str, str], dict[str, str]] | None:
         if kind not in self._lists:
-            values = [v for name in self._kinds(kind) for v in self.library.values(name)]
+            kinds = [kind]  # and those that it extends
+            for name in kinds:
+                declared = self.library.entity_types.get(name)
+                kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
+            values = [v for name in kinds for v in self.library.values(name)]
             normal: dict[str, str] = {}
             for value in values:
                 normal.setdefault(normalise(value), value)
             self._lists[kind] = (dict.fromkeys(values, ""), normal) if values else None
         return self._lists[kind]
-
-    def _kinds(self, kind: str) -> list[str]:
-        """Return a type and those that it extends."""
-        kinds = [kind]
-        for name in kinds:
-            declared = self.library.entity_types.get(name)
-            kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
-        return kinds
-
-    def _near(self, name: str, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the name that is nearest, or two of which neither is clearly nearer."""
-        from rapidfuzz import fuzz, process
-
-        matches = process.extract(
-            name, names, scorer=fuzz.ratio, limit=2, score_cutoff=self.threshold
-        )
-        if len(matches) > 1 and matches[0][1] - matches[1][1] >= _MARGIN:
-            matches = matches[:1]
-        return tuple(match[0] for match in matches)
 
 
 def normalise(name: str) -> str:
@@ -173,7 +163,11 @@ def fill(
     if not language.reads_values:
         message = f"expected a program in thingtalk, got one in {language.name}"
         raise GenieError(Problem("I011", message, hint="dates and measures are ThingTalk's"))
-    replacements = {token: (read.value, _words(read)) for token, read in values.items()}
+    replacements: dict[str, tuple[str, str]] = {}
+    for token, read in values.items():
+        # Inside of free text a value is its words, a percent sign left out.
+        words = " ".join(read.text.split()).removesuffix("%").rstrip()
+        replacements[token] = read.value, words or read.text
     tree = filled_tree(language.from_tokens(program), replacements)
     unfilled = placeholders(tree)
     if unfilled:
@@ -185,8 +179,3 @@ def fill(
         tree, looked_up = names.resolve(tree)
     tree = language.canonical(tree, library)
     return Filled(tree, language.tokens(tree, library), looked_up)
-
-
-def _words(read: ReadValue) -> str:
-    """Return what stands for a value inside of free text: the words, a percent sign left out."""
-    return " ".join(read.text.split()).removesuffix("%").rstrip() or read.text

@@ -77,7 +77,9 @@ def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int
     if most <= 1:
         return
     sites = [_options(candidate, candidates) for candidate in first]
-    sites += [((), (weak,)) for weak in _free_weak(candidates, first)]
+    weak = [c for c in candidates if c.is_weak]
+    free = [c for c in weak if all(c.end <= t.start or t.end <= c.start for t in first)]
+    sites += [((), (c,)) for c in free]
     doubtful = [i for i, options in enumerate(sites) if len(options) > 1][:_MOST_DOUBTFUL]
     seen = {tuple(first)}
     for doubt in (1, 2, 3):
@@ -85,7 +87,8 @@ def choices(candidates: Sequence[Candidate], *, most: int) -> Iterator[tuple[int
             others = [sites[i][1:] if i in picked else sites[i][:1] for i in range(len(sites))]
             for parts in product(*others):
                 taken = tuple(sorted(c for part in parts for c in part))
-                if taken in seen or _overlaps(taken):
+                overlaps = any(a.end > b.start for a, b in zip(taken, taken[1:], strict=False))
+                if overlaps or taken in seen:
                     continue
                 seen.add(taken)
                 yield doubt, list(taken)
@@ -112,15 +115,6 @@ def _options(candidate: Candidate, candidates: Sequence[Candidate]) -> Options:
     if candidate.is_soft:
         options.append(())
     return tuple(dict.fromkeys(options))
-
-
-def _free_weak(candidates: Sequence[Candidate], taken: Sequence[Candidate]) -> list[Candidate]:
-    weak = [c for c in candidates if c.is_weak]
-    return [c for c in weak if all(c.end <= t.start or t.end <= c.start for t in taken)]
-
-
-def _overlaps(taken: Sequence[Candidate]) -> bool:
-    return any(a.end > b.start for a, b in zip(taken, taken[1:], strict=False))
 
 
 class GrammarReader:
@@ -184,7 +178,8 @@ def read_choices(
 def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
     tokens: list[str] = []
     values: dict[str, ReadValue] = {}
-    names = _Names({word for word, masked in zip(s.words, s.masked, strict=True) if masked})
+    given = {word for word, masked in zip(s.words, s.masked, strict=True) if masked}
+    counts: dict[str, int] = {}
     waiting = list(reversed(taken))
     last = 0  # where the value before ends
     for token, begin, end in token_places(s.text):
@@ -194,7 +189,10 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
             tokens.extend(
                 tokenize(s.text[start : candidate.start]) if start < candidate.start else ()
             )
-            name = names.next(candidate.stem)
+            number = counts.get(candidate.stem, 0)
+            while (name := f"{candidate.stem}_{number}") in given:
+                number += 1
+            counts[candidate.stem] = number + 1
             tokens.extend((name, *candidate.after.split()))
             text = s.text[candidate.start : candidate.end]
             values[name] = ReadValue(
@@ -206,19 +204,3 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
         elif start < end:
             tokens.extend(tokenize(s.text[start:end]))
     return Reading(tuple(tokens), values, doubt)
-
-
-class _Names:
-    """Gives out placeholders, none that the text has already."""
-
-    def __init__(self, taken: set[str]):
-        self.taken = taken
-        self.counts: dict[str, int] = {}
-
-    def next(self, stem: str) -> str:
-        """Return the next placeholder of a stem."""
-        number = self.counts.get(stem, 0)
-        while f"{stem}_{number}" in self.taken:
-            number += 1
-        self.counts[stem] = number + 1
-        return f"{stem}_{number}"

@@ -80,6 +80,8 @@ def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
     first = word[:1]
     # "o'brien@example.com" is cut before the sign.
     is_behind = at > 0 and s.ends[at - 1] == start
+    after = s.text[s.ends[at] : s.ends[at] + 2]  # "docs/a.pdf" is cut before "/"
+    goes_on = after[:1] in ("/", ":") and after[1:].strip() != ""
     if first == "@" and is_behind and (match := _MAIL.match(s.text, s.starts[at - 1])) is not None:
         value = entity(match[0], "tt:email_address")
         yield Candidate(match.start(), match.end(), "EMAIL_ADDRESS", value)
@@ -94,7 +96,7 @@ def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
         text = _trim_link(match[0])
         if len(text) > 4 and "/" in f"{text}/".partition("@")[0]:  # no part of an address
             yield Candidate(start, start + len(text), "URL", entity(text, "tt:url"))
-    if (first in "~./" or "." in word or _follows(s, at)) and (
+    if (first in "~./" or "." in word or goes_on) and (
         (match := _PATH.match(s.text, start)) is not None and _is_alone(s, start)
     ):
         text = match[0].rstrip(".")
@@ -111,12 +113,6 @@ def _trim_link(link: str) -> str:
             break
         link = link[:-1]
     return link
-
-
-def _follows(s: TextTokens, at: int) -> bool:
-    """Tell whether "/" or ":" stands right after a token: "docs/a.pdf"."""
-    end = s.ends[at]
-    return s.text[end : end + 1] in ("/", ":") and s.text[end + 1 : end + 2].strip() != ""
 
 
 def _is_alone(s: TextTokens, start: int) -> bool:

@@ -141,7 +141,12 @@ def _amount_in_token(s: TextTokens, at: int) -> Amount | None:
     """Return "5km", "5-minute", "20°c"; of "five-minute" the number is in words."""
     word = s.word(at)
     if word[:1].isalpha():
-        return _hyphen_amount(s, at, word)
+        number_word, _, name = word.rpartition("-")
+        if number_word in SMALL and name not in _ONLY_DIGITS:
+            for words, unit in unit_phrases().get(name, ()):
+                if len(words) == 1:
+                    return Amount(Decimal(SMALL[number_word]), unit, at + 1)
+        return None
     match = _ATTACHED.fullmatch(word)
     value = digits(match[1]) if match is not None else None
     if match is None or value is None or (match[2] == "s" and _is_decade(s, at)):
@@ -165,19 +170,6 @@ def _is_decade(s: TextTokens, at: int) -> bool:
     return number.endswith("0") and (
         number[:2] in ("18", "19", "20") if len(number) == 4 else s.word(at - 1) == "the"
     )
-
-
-def _hyphen_amount(s: TextTokens, at: int, word: str) -> Amount | None:
-    if "-" not in word:
-        return None
-
-    number_word, _, name = word.rpartition("-")
-    if number_word not in SMALL:
-        return None
-    for words, unit in unit_phrases().get(name, ()):
-        if len(words) == 1 and name not in _ONLY_DIGITS:
-            return Amount(Decimal(SMALL[number_word]), unit, at + 1)
-    return None
 
 
 def stem_of(unit: str) -> str:

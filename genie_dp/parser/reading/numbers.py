@@ -229,7 +229,7 @@ def numbers(s: TextTokens, token_numbers: tuple[Number | None, ...]) -> Iterator
             yield from _plain(s, i, number)
             year = _year(s, i) if number.is_said else None
             if year is not None:
-                yield s.candidate(i, i + 2 + (year[1] - i - 2), "NUMBER", str(year[0]))
+                yield s.candidate(i, year[1], "NUMBER", str(year[0]))
         elif (short := short_number(word)) is not None:
             yield s.candidate(i, i + 1, "NUMBER", plain_digits(short), weak=word in _NAMES)
         elif (match := ORDINAL.fullmatch(word)) is not None:
@@ -240,6 +240,9 @@ def numbers(s: TextTokens, token_numbers: tuple[Number | None, ...]) -> Iterator
                 yield s.candidate(i, i + 1, "NUMBER", plain_digits(share), after="percent")
         else:
             yield from _ordinal(s, i)
+
+
+_PEOPLE = frozenset(("us", "them", "you", "these", "those"))
 
 
 def _plain(s: TextTokens, at: int, number: Number) -> Iterator[Candidate]:
@@ -259,19 +262,16 @@ def _plain(s: TextTokens, at: int, number: Number) -> Iterator[Candidate]:
         if s.word(end) != "percent":
             yield s.candidate(at, sign, "NUMBER", text, after="percent")
             return
+    # "the two of us"
+    is_people = number.is_said and s.word(number.end) == "of" and s.word(number.end + 1) in _PEOPLE
     yield s.candidate(
         at,
         number.end,
         "NUMBER",
         text,
         soft=number.is_said and number.end == at + 1,
-        weak=s.has(at - 2, "out", "of") or (number.is_said and _is_people(s, number.end)),
+        weak=is_people or s.has(at - 2, "out", "of"),
     )
-
-
-def _is_people(s: TextTokens, at: int) -> bool:
-    """Tell whether "of us" follows: "the two of us"."""
-    return s.word(at) == "of" and s.word(at + 1) in ("us", "them", "you", "these", "those")
 
 
 def _year(s: TextTokens, at: int) -> tuple[int, int] | None:

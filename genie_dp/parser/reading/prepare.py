@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from genie_dp.errors import GenieError
 from genie_dp.languages.base import Language
@@ -184,19 +184,19 @@ class Preparer:
         Rows that have all their placeholders come back as they are. Rows of other languages do,
         too.
         """
-        result = self._prepare(row) if self.language.name == row.language else Prepared(row)
+        result: Prepared | Left = Prepared(row)
+        if self.language.name == row.language:
+            agreement = self._find_agreement(row)
+            if isinstance(agreement, Left):
+                result = agreement
+            else:
+                reading, places = agreement
+                try:
+                    result = Prepared(self._make_row(row, reading, places), reading.doubt)
+                except GenieError as error:
+                    result = Left(row, "not a program", error.problems[0].message)
         self.counts["prepared" if isinstance(result, Prepared) else result.reason] += 1
         return result
-
-    def _prepare(self, row: Example) -> Prepared | Left:
-        agreement = self._find_agreement(row)
-        if isinstance(agreement, Left):
-            return agreement
-        reading, places = agreement
-        try:
-            return Prepared(self._make_row(row, reading, places), reading.doubt)
-        except GenieError as error:
-            return Left(row, "not a program", error.problems[0].message)
 
     def right_reading(self, row: Example) -> Reading | None:
         """Return the likeliest reading of a row that its program agrees with, or None."""
@@ -254,13 +254,10 @@ class Preparer:
         tree = self.language.canonical(self.language.from_tokens(" ".join(tokens)), self.library)
         text = self.language.tokens(tree, self.library)
         utterance = " ".join(names.get(token, token) for token in reading.tokens)
-        return replace(row, utterance=utterance, program=text, slots=self._slots(row, names, tree))
-
-    def _slots(self, row: Example, names: Mapping[str, str], tree: Any) -> dict[str, Slot]:
         slots = {names.get(token, token): slot for token, slot in row.slots.items()}
         for token, type_, parameter in self.language.fills(tree, self.library):
             slots.setdefault(token, Slot(type_, parameter))
-        return slots
+        return replace(row, utterance=utterance, program=text, slots=slots)
 
 
 def fixed_constants(rows: Iterable[Example]) -> frozenset[str]:

@@ -1,7 +1,6 @@
 """What a reader makes of a text: tokens with placeholders, and the values that they stand for."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
@@ -40,25 +39,21 @@ class Locale:
         Raises:
             GenieError: N002, all that no text can be read with.
         """
-        problems = [
-            Problem("N002", f"locale: {name}: expected {expected}, got {getattr(self, name)!r}")
-            for name, expected in _faults(self)
-        ]
-        if problems:
-            raise GenieError(problems)
-
-
-def _faults(locale: Locale) -> Iterator[tuple[str, str]]:
-    """Yield the fields that are wrong, with what they should be."""
-    if not re.fullmatch(r"[A-Z]{2}", locale.region):
-        yield "region", "two capital letters, such as GB"
-    if not re.fullmatch(r"[a-z]{3}", locale.currency):
-        yield "currency", "the code of a currency in lower case, such as gbp"
-    if locale.temperature not in ("C", "F"):
-        yield "temperature", "C or F"
-    for name in ("morning", "afternoon", "evening", "night"):
-        if not 1 <= getattr(locale, name) <= 23:
-            yield name, "an hour from 1 to 23"
+        expected = {}
+        if not re.fullmatch(r"[A-Z]{2}", self.region):
+            expected["region"] = "two capital letters, such as GB"
+        if not re.fullmatch(r"[a-z]{3}", self.currency):
+            expected["currency"] = "the code of a currency in lower case, such as gbp"
+        if self.temperature not in ("C", "F"):
+            expected["temperature"] = "C or F"
+        for name in ("morning", "afternoon", "evening", "night"):
+            if not 1 <= getattr(self, name) <= 23:
+                expected[name] = "an hour from 1 to 23"
+        if expected:
+            raise GenieError(
+                Problem("N002", f"locale: {name}: expected {kind}, got {getattr(self, name)!r}")
+                for name, kind in expected.items()
+            )
 
 
 LOCALE = Locale()
