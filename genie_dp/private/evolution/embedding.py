@@ -9,7 +9,7 @@ import hashlib
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
@@ -94,20 +94,17 @@ class _HashedFeatures:
         """Return the vectors of rows, (rows, dimensions)."""
         rows = np.zeros((len(examples), self.dimensions))
         for row, example in zip(rows, examples, strict=True):
-            for sort in self.sorts(example):
-                self._add(row, sort)
+            for features in self.sorts(example):
+                weighed = []
+                for feature, times in Counter(features).items():
+                    place, sign = _place(feature, self.dimensions)
+                    rarity = self.rarity[place] if self.rarity else 1.0
+                    weighed.append((place, sign * (1 + math.log(times)) * rarity))
+                # The features of one sort have length 1 together.
+                length = math.sqrt(sum(weight * weight for _, weight in weighed)) or 1.0
+                for place, weight in weighed:
+                    row[place] += weight / length
         return unit_length(rows)
-
-    def _add(self, row: NDArray[np.float64], features: Iterable[str]) -> None:
-        """Add the features of one sort to a row, with length 1 together."""
-        weighed = []
-        for feature, times in Counter(features).items():
-            place, sign = _place(feature, self.dimensions)
-            rarity = self.rarity[place] if self.rarity else 1.0
-            weighed.append((place, sign * (1 + math.log(times)) * rarity))
-        length = math.sqrt(sum(weight * weight for _, weight in weighed)) or 1.0
-        for place, weight in weighed:
-            row[place] += weight / length
 
 
 def _place(feature: str, dimensions: int) -> tuple[int, float]:

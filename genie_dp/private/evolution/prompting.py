@@ -206,8 +206,16 @@ class Prompter:
             message = "a model that chats does not go on with a sentence"
             hint = "take the variation fill or rephrase"
             raise GenieError(Problem("U506", message, hint=hint))
-        if self.columns is not None:
-            _check_columns(self.templates, self.columns)
+        if self.columns is None:
+            return
+        for section, text in self.templates.sections.items():
+            for match in _FIELD.finditer(text):
+                column = match[1].removeprefix(_COLUMN)
+                if match[1].startswith(_COLUMN) and column not in self.columns:
+                    close = nearest(column, self.columns)
+                    suggestion = f"did you mean {close[0]!r}?" if close else None
+                    message = f"there is no column {column!r} for {match[0]} in [{section}]"
+                    raise GenieError(Problem("U500", message, hint=suggestion))
 
     @property
     def way(self) -> Variation:
@@ -294,17 +302,6 @@ class Prompter:
                 message = f"a value of column {column!r} is none of the table's public values"
                 raise GenieError(Problem("U504", message, hint="take metadata of the DP table"))
         return metadata
-
-
-def _check_columns(templates: Templates, columns: Mapping[str, Sequence[str]]) -> None:
-    for section, text in templates.sections.items():
-        for match in _FIELD.finditer(text):
-            column = match[1].removeprefix(_COLUMN)
-            if match[1].startswith(_COLUMN) and column not in columns:
-                close = nearest(column, columns)
-                hint = f"did you mean {close[0]!r}?" if close else None
-                message = f"there is no column {column!r} for {match[0]} in [{section}]"
-                raise GenieError(Problem("U500", message, hint=hint))
 
 
 def count_changes(words: Sequence[str], strength: float) -> int:
@@ -461,23 +458,23 @@ class PromptCounts:
     """What was asked and what came of it; none of it is secret.
 
     Attributes:
-        asked: prompts.
+        prompts: how many were asked.
         unusable: answers that were no sentence, too long, or without a program.
-        kept: variations that stayed their parent after all tries.
+        unvaried: variations that stayed their parent after all tries.
         borrowed: new sentences that had to be those of the nearest other record or example.
     """
 
-    asked: int = 0
+    prompts: int = 0
     unusable: int = 0
-    kept: int = 0
+    unvaried: int = 0
     borrowed: int = 0
 
     def as_dict(self) -> dict[str, int]:
         """Return the counts for a report."""
         return {
-            "prompts": self.asked,
+            "prompts": self.prompts,
             "unusable answers": self.unusable,
-            "variations that stayed the same": self.kept,
+            "variations that stayed the same": self.unvaried,
             "sentences borrowed": self.borrowed,
         }
 
@@ -567,7 +564,7 @@ class PromptedGenerator:
             for i, candidate in enumerate(candidates)
         }
         variations = self._ask("vary", requests, seed)
-        self.tally.kept += len(candidates) - len(variations)
+        self.tally.unvaried += len(candidates) - len(variations)
         return [
             VoteCandidate(variations[i], candidate.metadata) if i in variations else candidate
             for i, candidate in enumerate(candidates)
@@ -593,7 +590,7 @@ class PromptedGenerator:
                 for i, example in zip(missing, self._examples(list(sentences)), strict=True)
                 if example
             }
-            self.tally.asked += len(missing)
+            self.tally.prompts += len(missing)
             self.tally.unusable += len(missing) - len(answered)
             examples |= answered
         return examples

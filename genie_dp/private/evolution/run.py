@@ -43,7 +43,7 @@ from genie_dp.private.tables.schema import Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, load_table, table_from
 from genie_dp.private_prior import PriorFile, load_prior, save_prior
 from genie_dp.records import PrivatePrior, Spent
-from genie_dp.rows import Rows, format_of, to_json
+from genie_dp.rows import Rows, to_json
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import manifest_of, write_json
 from genie_dp.run.stage import Output, Result, write_over
@@ -296,9 +296,7 @@ def _read_metadata(
         _check_label(config, schema)
     if schema is not None:
         extract.check_extractors(schema, language.name)
-        if extract.fields_of(schema) and format_of(str(private)) == "tsv":
-            message = f"rows of TSV have no field {extract.fields_of(schema)[0]!r}"
-            raise GenieError(Problem("U023", message, hint="give the private rows as JSONL"))
+        extract.check_fields(extract.fields_of(schema), private, code="U023")
     return config, schema, table
 
 

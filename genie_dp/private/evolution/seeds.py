@@ -384,8 +384,17 @@ class _Edits:
         if length > len(words) or donor_length > len(donor):
             return words, 0
         place = rng.randrange(len(words) - length + 1)
-        span = _span_between(donor, donor_length, *_beside(words, place, place + length), rng)
-        if span is None or span == words[place : place + length]:
+        left, right = _beside(words, place, place + length)
+        donor_places = range(len(donor) - donor_length + 1)
+        neighbours = [_beside(donor, i, i + donor_length) for i in donor_places]
+        # The span has one of the two words at its side, best both.
+        fits = [(before == left) + (after == right) for before, after in neighbours]
+        best = max(fits)
+        if best == 0:
+            return words, 0
+        start = rng.choice([i for i in donor_places if fits[i] == best])
+        span = donor[start : start + donor_length]
+        if span == words[place : place + length]:
             return words, 0
         return (*words[:place], *span, *words[place + length :]), max(length, donor_length)
 
@@ -395,18 +404,6 @@ def _drop_word(words: Words, budget: int, rng: Random) -> tuple[Words, int]:
         return words, 0
     place = rng.randrange(len(words))
     return (*words[:place], *words[place + 1 :]), 1
-
-
-def _span_between(donor: Words, length: int, left: str, right: str, rng: Random) -> Words | None:
-    """Return a span of a donor that has one of the two words at its side, best both."""
-    places = range(len(donor) - length + 1)
-    beside = [_beside(donor, place, place + length) for place in places]
-    fits = [(a == left) + (b == right) for a, b in beside]
-    best = max(fits)
-    if best == 0:
-        return None
-    place = rng.choice([place for place in places if fits[place] == best])
-    return donor[place : place + length]
 
 
 def _beside(words: Words, start: int, end: int) -> tuple[str, str]:

@@ -295,21 +295,15 @@ def select(
             draw them with chances proportional to their weights (Lin et al., 2023).
         rng: public randomness.
     """
-    choose: Callable[[list[int], int], list[int]]
     weights = weights_of(noisy, labels, threshold)
-
-    def take_best(places: list[int], size: int) -> list[int]:
-        best = sorted(places, key=lambda place: (-noisy[place], place))
-        return [best[i % len(best)] for i in range(size)]
-
-    def draw_places(places: list[int], size: int) -> list[int]:
-        return _systematic(places, [float(weights[place]) for place in places], size, rng)
-
-    choose = take_best if rank else draw_places
-    winners = []
+    winners: list[int] = []
     for label, size in sizes.items():
         places = [place for place, own_label in enumerate(labels) if own_label == label]
-        winners.extend(choose(places, size) if places else [])
+        if places and rank:
+            places.sort(key=lambda place: (-noisy[place], place))
+            winners.extend(places[i % len(places)] for i in range(size))
+        elif places:
+            winners.extend(_systematic(places, weights[places].tolist(), size, rng))
     return winners
 
 

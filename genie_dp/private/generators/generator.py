@@ -277,24 +277,12 @@ def save_generator(
         if hasattr(model, "save_base"):
             model.save_base(folder)
     generator.tokenizer.save(folder)
-    _write_json(folder / CONFIG, _config_facts(generator, public_facts))
-    _write_json(folder / SPENT, asdict(spent))
-    codes = len(generator.codes.all) if generator.codes else 0
-    card = GeneratorCard(
-        folder.name, generator.kind, generator.language, spent, public_facts, codes
-    )
-    (folder / CARD).write_text(
-        render_card("genie_dp.private.generators", card=card), encoding="utf-8"
-    )
-
-
-def _config_facts(generator: Generator, facts: Mapping[str, Any]) -> dict[str, Any]:
     settings = asdict(generator.settings)
     architecture = _ARCHITECTURES[type(generator.settings)]
     if architecture == "hugging-face":
         settings.pop("base")
         settings.pop("fresh")
-    return {
+    config = {
         "model_type": MODEL_TYPE,
         "kind": generator.kind,
         "language": generator.language,
@@ -303,8 +291,17 @@ def _config_facts(generator: Generator, facts: Mapping[str, Any]) -> dict[str, A
         "public": asdict(generator.public),
         "codes": asdict(generator.codes) if generator.codes else None,
         "weights": list(generator.weights),
-        "training": dict(facts),
+        "training": public_facts,
     }
+    _write_json(folder / CONFIG, config)
+    _write_json(folder / SPENT, asdict(spent))
+    codes = len(generator.codes.all) if generator.codes else 0
+    card = GeneratorCard(
+        folder.name, generator.kind, generator.language, spent, public_facts, codes
+    )
+    (folder / CARD).write_text(
+        render_card("genie_dp.private.generators", card=card), encoding="utf-8"
+    )
 
 
 def _write_json(path: Path, content: Any) -> None:

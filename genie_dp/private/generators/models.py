@@ -415,7 +415,17 @@ class HuggingFaceCausal(Module):
         body = _load_body(settings)
         self.longest = min(settings.longest, getattr(body.config, "max_position_embeddings", 10**9))
         self.config = body.config
-        self.body = _adapt_body(body, settings) if settings.lora_rank else body
+        if settings.lora_rank:  # nothing but the adapters is trained
+            try:
+                from peft import LoraConfig, get_peft_model
+            except ImportError as problem:
+                hint = "pip install 'genie_dp[lora]'"
+                raise GenieError(Problem("M005", "peft is not installed", hint=hint)) from problem
+            options = LoraConfig(
+                r=settings.lora_rank, lora_alpha=settings.lora_alpha, task_type="CAUSAL_LM"
+            )
+            body = get_peft_model(body, options)
+        self.body = body
 
     def save_base(self, folder: Path) -> None:
         """Write the model's configuration into `folder/base`."""
@@ -499,16 +509,3 @@ def _load_body(settings: HuggingFaceSettings) -> Any:
         head.weight = nn.Parameter(head.weight.detach().clone())
         body.config.tie_word_embeddings = False
     return body
-
-
-def _adapt_body(body: Any, settings: HuggingFaceSettings) -> Any:
-    """Return the model with adapters; nothing else of it is trained."""
-    try:
-        from peft import LoraConfig, get_peft_model
-    except ImportError as problem:
-        hint = "pip install 'genie_dp[lora]'"
-        raise GenieError(Problem("M005", "peft is not installed", hint=hint)) from problem
-    options = LoraConfig(
-        r=settings.lora_rank, lora_alpha=settings.lora_alpha, task_type="CAUSAL_LM"
-    )
-    return get_peft_model(body, options)

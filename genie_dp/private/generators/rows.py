@@ -6,7 +6,7 @@ Drawn rows are known by what they hold, and by the run that the ledger has.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -238,7 +238,17 @@ def read_drawn_rows(path: Path, spent: Spent, ledger: Ledger) -> tuple[Example, 
     Raises:
         GenieError: F010, they are not as a generator of this ledger drew them.
     """
-    manifest = _read_manifest(path)
+    file = Path(manifest_of(str(path)))
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise _strange(f"there is no manifest {file}, which says what was drawn") from None
+    if (
+        not isinstance(manifest, dict)
+        or manifest.get("command") != SAMPLE_COMMAND
+        or not all(map(manifest.get, ("spent", "run", "content")))
+    ):
+        raise _strange(f"{file} is no manifest of rows that were drawn")
     if manifest["spent"] != json.loads(json.dumps(asdict(spent))):
         raise _strange(f"{path} was drawn with another guarantee than that of --spent")
     if manifest["run"] not in (entry.run for entry in ledger.entries):
@@ -249,22 +259,6 @@ def read_drawn_rows(path: Path, spent: Spent, ledger: Ledger) -> tuple[Example, 
     if fingerprint.text() != manifest["content"]:
         raise _strange(f"{path} holds other rows, or in another order, than were drawn")
     return rows
-
-
-def _read_manifest(path: Path) -> Mapping[str, Any]:
-    file = Path(manifest_of(str(path)))
-    try:
-        facts = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise _strange(f"there is no manifest {file}, which says what was drawn") from None
-    names = ("spent", "run", "content")
-    if (
-        not isinstance(facts, dict)
-        or facts.get("command") != SAMPLE_COMMAND
-        or not all(map(facts.get, names))
-    ):
-        raise _strange(f"{file} is no manifest of rows that were drawn")
-    return facts
 
 
 def _strange(message: str, hint: str = _HINT) -> GenieError:

@@ -366,23 +366,17 @@ def _advance(
     first = 0
     for beam in beams:
         last = first + len(beam.live)
+        draws = [
+            (noisy, score, row, index)
+            for row, columns in enumerate(rows[first:last])
+            for noisy, score, index in zip(*columns, strict=True)
+            if noisy > -torch.inf
+        ]
         if beam.live:
-            _follow(beam, _best_draws(rows[first:last], count), end, settings)
+            draws.sort(reverse=True)
+            best = [(score, row, index) for _, score, row, index in draws[:count]]
+            _follow(beam, best, end, settings)
         first = last
-
-
-def _best_draws(
-    rows: Sequence[tuple[list[float], list[float], list[int]]], count: int
-) -> list[tuple[float, int, int]]:
-    """Return (score, hypothesis, id) of the draws with the largest noisy scores."""
-    draws = [
-        (noisy, score, row, index)
-        for row, columns in enumerate(rows)
-        for noisy, score, index in zip(*columns, strict=True)
-        if noisy > -torch.inf
-    ]
-    draws.sort(reverse=True)
-    return [(score, row, index) for _, score, row, index in draws[:count]]
 
 
 def _follow(

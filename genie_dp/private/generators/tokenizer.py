@@ -310,10 +310,10 @@ class PretrainedTokenizer:
         """Return the ids of one word; byte by byte where the tokenizer would change it."""
         ids = self._spelled.get(word)
         if ids is None:
-            ids = self._spelled[word] = self._fresh(word)
+            ids = self._spelled[word] = self._cut(word)
         return ids
 
-    def _fresh(self, word: str) -> tuple[int, ...]:
+    def _cut(self, word: str) -> tuple[int, ...]:
         text = word.encode("utf-8", errors="replace")
         for way in (f" {word}", word):
             # Not verbose: it would tell how long a private word is.
@@ -335,15 +335,11 @@ class PretrainedTokenizer:
         self.tokenizer.save_pretrained(folder / BASE)
 
 
-def _byte_values() -> Mapping[str, int]:
-    """Return which byte each character of a byte-level token stands for (GPT-2's table)."""
-    printed = [*range(33, 127), *range(161, 173), *range(174, 256)]
-    values = {chr(value): value for value in printed}
-    hidden = [value for value in range(256) if value not in printed]
-    return values | {chr(256 + i): value for i, value in enumerate(hidden)}
-
-
-_VALUES = _byte_values()
+# Which byte each character of a byte-level token stands for (GPT-2's table).
+_PRINTED = (*range(33, 127), *range(161, 173), *range(174, 256))
+_HIDDEN = [value for value in range(256) if value not in _PRINTED]
+_VALUES = {chr(value): value for value in _PRINTED}
+_VALUES |= {chr(256 + i): value for i, value in enumerate(_HIDDEN)}
 
 
 def _unusable(base: str, what: str) -> GenieError:

@@ -326,42 +326,20 @@ def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> Noisy
         rng: the system's generator; another one only in tests.
     """
     counts = count(units, plan.support, plan.limits)
-    noisy = _NoisyCounter(plan.noise, rng)
-    has_pairs, has_names = plan.limits.pairs > 0, plan.limits.missing > 0
-    candidates = plan.support.candidates if has_names else ()
+    support, limits, noise, least = plan.support, plan.limits, plan.noise, plan.least
+
+    def add_noise(names: Iterable[str], exact: Counter[str]) -> dict[str, int]:
+        return {name: round(exact[name] + noise.draw(rng)) for name in names}
+
+    others = sorted(counts.missing.keys() - {ANY, *support.candidates}) if least else ()
     return NoisyCounts(
-        dict(noisy.counts_of(plan.support.functions, counts.functions)),
-        dict(noisy.counts_of(plan.support.pairs() if has_pairs else (), counts.pairs)),
-        dict(noisy.counts_of(candidates, counts.missing)),
-        dict(_by_name(counts.missing, plan, noisy)),
-        noisy.count(counts.missing[ANY]),
-        noisy.count(counts.units) if plan.limits.counts_units else None,
+        add_noise(support.functions, counts.functions),
+        add_noise(support.pairs() if limits.pairs else (), counts.pairs),
+        add_noise(support.candidates if limits.missing else (), counts.missing),
+        {name: n for name, n in add_noise(others, counts.missing).items() if n >= least},
+        round(counts.missing[ANY] + noise.draw(rng)),
+        round(counts.units + noise.draw(rng)) if limits.counts_units else None,
     )
-
-
-class _NoisyCounter:
-    def __init__(self, noise: Noise, rng: Random):
-        self.noise, self.rng = noise, rng
-
-    def count(self, exact: int) -> int:
-        return round(exact + self.noise.draw(self.rng))
-
-    def counts_of(
-        self, names: Iterable[str], counts: Mapping[str, int]
-    ) -> Iterator[tuple[str, int]]:
-        return ((name, self.count(counts.get(name, 0))) for name in names)
-
-
-def _by_name(
-    missing: Mapping[str, int], plan: CountPlan, noisy: _NoisyCounter
-) -> Iterator[tuple[str, int]]:
-    """Yield the names of private rows whose noisy counts reach the threshold, sorted."""
-    if not plan.least:
-        return
-    others = sorted(missing.keys() - {ANY, *plan.support.candidates})
-    for name, number in noisy.counts_of(others, missing):
-        if number >= plan.least:
-            yield name, number
 
 
 def functions_of(program: str, language: Language) -> tuple[str, ...]:

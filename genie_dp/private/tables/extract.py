@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
@@ -24,6 +25,7 @@ from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.tables.config import MOST_VALUES, OF_LIBRARY, needs_library
 from genie_dp.private.tables.schema import OTHER, Column, Metadata, Schema
 from genie_dp.records import DEFAULT_LANGUAGE, Example
+from genie_dp.rows import format_of
 from genie_dp.run.files import open_input_text
 
 Extractor = Callable[[Example], str]
@@ -160,6 +162,13 @@ def field_of(column: Column) -> str | None:
 def fields_of(schema: Schema) -> tuple[str, ...]:
     """Return the fields of private rows that a schema needs."""
     return tuple(dict.fromkeys(f for column in schema.columns if (f := field_of(column))))
+
+
+def check_fields(fields: Sequence[str], private: Path, *, code: str) -> None:
+    """Refuse fields where private rows have none: in TSV."""
+    if fields and format_of(str(private)) == "tsv":
+        message = f"rows of TSV have no field {fields[0]!r}"
+        raise GenieError(Problem(code, message, hint="give the private rows as JSONL"))
 
 
 def bucket_of(value: str, buckets: Sequence[str]) -> str:

@@ -63,10 +63,19 @@ class TrustedModel:
 
         What is none of a column's values is OTHER, or "" where there is no OTHER.
         """
+        choices = {
+            column.name: [value for value in column.values if value != OTHER] + ["none of these"]
+            for column in self.columns
+        }
+        instructions = _INSTRUCTIONS + json.dumps(choices, ensure_ascii=False, indent=1)
+        messages: list[Message] = [
+            {"role": "system", "content": instructions},
+            {"role": "user", "content": json.dumps(sentence, ensure_ascii=False)},
+        ]
         read: Mapping[str, str] = {}
         try:
             for _ in range(_TRIES):
-                answer = self.client.ask(_messages(self.columns, sentence))
+                answer = self.client.ask(messages)
                 if read := _read(answer.text):
                     break
         except GenieError as error:
@@ -149,18 +158,6 @@ def _ask_all(
                 plain = describe(schema, example_of(row, source.language), row.fields)
                 metadata.append({**plain, **answer})
     return ""
-
-
-def _messages(columns: Sequence[Column], sentence: str) -> list[Message]:
-    choices = {
-        column.name: [value for value in column.values if value != OTHER] + ["none of these"]
-        for column in columns
-    }
-    instructions = _INSTRUCTIONS + json.dumps(choices, ensure_ascii=False, indent=1)
-    return [
-        {"role": "system", "content": instructions},
-        {"role": "user", "content": json.dumps(sentence, ensure_ascii=False)},
-    ]
 
 
 def _read(text: str) -> Mapping[str, str]:

@@ -51,7 +51,6 @@ from genie_dp.private.tables.joint import (
 from genie_dp.private.tables.schema import Metadata, Schema, load_schema
 from genie_dp.private.tables.table import SyntheticTable, describe_table, round_factors, table_from
 from genie_dp.records import Spent
-from genie_dp.rows import format_of
 from genie_dp.run.files import check_output
 from genie_dp.run.stage import Output, Result
 from genie_dp.run.work import begin_work, refuse_or_clear
@@ -130,7 +129,11 @@ def run(
         )
     extract.check_extractors(columns, language)
     model = _trusted_model(config, columns)
-    _check_fields(config, columns, private)
+    # A model fills the columns that it is asked for.
+    fields = [
+        extract.field_of(column) for column in columns.columns if column.name not in config.ask
+    ]
+    extract.check_fields([field for field in fields if field is not None], private, code="T502")
     settings = {
         "version": __version__,
         "private": str(private.resolve()),
@@ -187,17 +190,6 @@ def _trusted_model(config: TableConfig, schema: Schema) -> TrustedModel | None:
         is_trusted=config.trusted_endpoint,
         at_once=config.at_once or AT_ONCE,
     )
-
-
-def _check_fields(config: TableConfig, schema: Schema, private: Path) -> None:
-    """Refuse columns of fields where rows have none, unless a model fills them (T502)."""
-    fields = [
-        extract.field_of(column) for column in schema.columns if column.name not in config.ask
-    ]
-    first = next((field for field in fields if field is not None), None)
-    if first is not None and format_of(str(private)) == "tsv":
-        message = f"rows of TSV have no field {first!r}"
-        raise GenieError(Problem("T502", message, hint="give the private rows as JSONL"))
 
 
 # ------------------------------------------------------------------------------------- releases

@@ -171,7 +171,7 @@ def test_an_answer_without_a_sentence_is_asked_for_again_and_then_stays_the_pare
         asked = generator(server)
         assert asked.vary(parents, 0.5, seed=1) == parents
         assert len(server.bodies) == 3
-    assert asked.tally.kept == 1
+    assert asked.tally.unvaried == 1
 
 
 def test_a_record_without_a_sentence_borrows_that_of_the_nearest():

@@ -114,7 +114,7 @@ def test_strength_0_keeps_every_candidate_and_asks_nothing(folder):
     made = generator(folder)
     parents = [VoteCandidate(Example("", "pay my bill", ""), {"intent": "pay"})]
     assert made.vary(parents, 0.0, seed=1) == parents
-    assert made.tally.asked == 0
+    assert made.tally.prompts == 0
 
 
 def test_to_continue_keeps_the_first_words(folder):
@@ -159,8 +159,8 @@ def test_a_model_that_says_no_sentence_keeps_the_parents_and_counts_them(folder)
     silent = PromptedGenerator(made.completer, made.prompter, AnswerReading(most_words=0), tries=2)
     parents = [VoteCandidate(Example("", "pay my bill", ""), {"intent": "pay"})] * 3
     assert silent.vary(parents, 0.5, seed=1) == parents
-    assert silent.tally.kept == 3
-    assert silent.tally.asked == silent.tally.unusable == 6
+    assert silent.tally.unvaried == 3
+    assert silent.tally.prompts == silent.tally.unusable == 6
     with pytest.raises(GenieError) as caught:
         silent.random(RECORDS, seed=1)
     assert [problem.code for problem in caught.value.problems] == ["U505"]
