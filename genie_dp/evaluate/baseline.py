@@ -46,7 +46,11 @@ class NearestNeighbour:
         for place, (utterance, _) in enumerate(self._rows):
             for word, times in Counter(_words(utterance)).items():
                 postings[word].append((place, times))
-        self._postings = {word: _columns(pairs) for word, pairs in postings.items()}
+        self._postings: dict[str, tuple[Any, Any]] = {}
+        for word, pairs in postings.items():
+            places = np.fromiter((place for place, _ in pairs), np.int32, len(pairs))
+            times_there = np.fromiter((times for _, times in pairs), np.float64, len(pairs))
+            self._postings[word] = places, times_there
         self._idf = {
             word: float(np.log((1 + len(self._rows)) / (1 + len(places)))) + 1
             for word, (places, _) in self._postings.items()
@@ -85,12 +89,6 @@ class NearestNeighbour:
             aligned = align_placeholders(program, nearest, utterance)
             programs.setdefault(aligned, min(float(scores[place]), 1.0))
         return [Guess(program, score) for program, score in programs.items()]
-
-
-def _columns(pairs: Sequence[tuple[int, int]]) -> tuple[Any, Any]:
-    places = np.fromiter((place for place, _ in pairs), np.int32, len(pairs))
-    times = np.fromiter((times for _, times in pairs), np.float64, len(pairs))
-    return places, times
 
 
 def _words(utterance: str) -> Iterator[str]:

@@ -19,7 +19,17 @@ def summary(results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Raises:
         GenieError: no results (V030), or results of different rows (V031).
     """
-    _check(results)
+    if not results:
+        raise GenieError(Problem("V030", "no results to take the mean of"))
+    for result in results:
+        if result.get("schema") != SCHEMA:
+            message = f"expected a result of the schema {SCHEMA}, got {result.get('schema')!r}"
+            hint = "name files that genie-dp evaluate --output wrote"
+            raise GenieError(Problem("V031", message, hint=hint))
+    if len({(result["gold"], result["rows"]) for result in results}) > 1:
+        names = ", ".join(sorted({f"{r['gold']} ({r['rows']} rows)" for r in results}))
+        hint = "evaluate all runs on the same rows"
+        raise GenieError(Problem("V031", f"expected one gold file, got {names}", hint=hint))
     return {
         "runs": len(results),
         "rows": results[0]["rows"],
@@ -72,17 +82,3 @@ def _means(
         for key, shares in figures.items()
         if len(shares) == len(results)
     ]
-
-
-def _check(results: Sequence[Mapping[str, Any]]) -> None:
-    if not results:
-        raise GenieError(Problem("V030", "no results to take the mean of"))
-    for result in results:
-        if result.get("schema") != SCHEMA:
-            message = f"expected a result of the schema {SCHEMA}, got {result.get('schema')!r}"
-            hint = "name files that genie-dp evaluate --output wrote"
-            raise GenieError(Problem("V031", message, hint=hint))
-    if len({(result["gold"], result["rows"]) for result in results}) > 1:
-        names = ", ".join(sorted({f"{r['gold']} ({r['rows']} rows)" for r in results}))
-        hint = "evaluate all runs on the same rows"
-        raise GenieError(Problem("V031", f"expected one gold file, got {names}", hint=hint))

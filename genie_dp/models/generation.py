@@ -90,7 +90,7 @@ class GrammarLogits:
         return scores.masked_fill(~torch.from_numpy(allowed).to(scores.device), -torch.inf)
 
     def _prefix(self, sentence: int, ids: tuple[int, ...]) -> SubwordPrefix | GuidedPrefix:
-        known = self._known[sentence]
-        if ids not in known:
-            known[ids] = self._prefix(sentence, ids[:-1]).then(ids[-1])
-        return known[ids]
+        prefixes = self._known[sentence]
+        if ids not in prefixes:
+            prefixes[ids] = self._prefix(sentence, ids[:-1]).then(ids[-1])
+        return prefixes[ids]

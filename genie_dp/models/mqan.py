@@ -3,19 +3,9 @@
 import torch
 from torch import nn
 
+from genie_dp.models import layers
 from genie_dp.models.batches import Source, collate_sentences
 from genie_dp.models.language_model import ProgramFeed
-from genie_dp.models.layers import (
-    TINY,
-    Layer,
-    Mixture,
-    Module,
-    PooledDropout,
-    WordEmbedding,
-    causal,
-    masked_softmax,
-    positions,
-)
 from genie_dp.models.recurrent import BiLSTM
 from genie_dp.models.seq2seq import PointerNetwork, Tensors
 from genie_dp.models.sizes import MqanSettings
@@ -25,7 +15,7 @@ from genie_dp.models.vocabulary import Vocabulary
 _FIXED = 5
 
 
-class Coattention(Module):
+class Coattention(layers.Module):
     """Alignment and dual co-attention (McCann et al., 2018, section 3, equations 3 to 6)."""
 
     def __init__(self, size: int):
@@ -47,7 +37,9 @@ class Coattention(Module):
         question = torch.cat([self.dummy[1].expand(rows, 1, -1), question], 1)
         padding = nn.functional.pad(padding, (1, 0))
         scores = context @ question.transpose(1, 2)
-        over_context = masked_softmax(scores.transpose(1, 2), padding[:, None]).to(context.dtype)
+        over_context = layers.masked_softmax(scores.transpose(1, 2), padding[:, None]).to(
+            context.dtype
+        )
         over_question = scores.float().softmax(2).to(context.dtype)
         question_summary = over_question @ question
         context_summary = over_context @ context
@@ -61,7 +53,7 @@ class Coattention(Module):
         )
 
 
-class Side(Module):
+class Side(layers.Module):
     """Compression, self-attention and a last BiLSTM of context or question."""
 
     def __init__(self, settings: MqanSettings):
@@ -70,7 +62,7 @@ class Side(Module):
         size = settings.size
         self.compress = BiLSTM(4 * size, size)
         self.layers = nn.ModuleList(
-            Layer(size, settings.heads, settings.inner, settings.dropout, cross=False)
+            layers.Layer(size, settings.heads, settings.inner, settings.dropout, cross=False)
             for _ in range(settings.layers)
         )
         self.norm = nn.LayerNorm(size)
@@ -97,8 +89,8 @@ class MqanNetwork(PointerNetwork):
         words = tuple(settings.question.split())
         self.question = collate_sentences([words], vocabulary)
         self.asked = torch.tensor([vocabulary.generable(word) for word in words])
-        self.dropout = PooledDropout(settings.dropout)
-        self.embedding = WordEmbedding(
+        self.dropout = layers.PooledDropout(settings.dropout)
+        self.embedding = layers.WordEmbedding(
             vocabulary, settings.embedding, word_dropout=settings.word_dropout
         )
         self.project = nn.Linear(settings.embedding, size)
@@ -110,7 +102,7 @@ class MqanNetwork(PointerNetwork):
         wide = settings.language_model
         self.feed = ProgramFeed(vocabulary, wide, size) if wide else None
         self.layers = nn.ModuleList(
-            Layer(size, settings.heads, settings.inner, settings.dropout, cross=True)
+            layers.Layer(size, settings.heads, settings.inner, settings.dropout, cross=True)
             for _ in range(settings.layers)
         )
         self.answered = nn.LayerNorm(size)
@@ -148,7 +140,7 @@ class MqanNetwork(PointerNetwork):
 
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
-    ) -> tuple[Mixture, Tensors]:
+    ) -> tuple[layers.Mixture, Tensors]:
         """Return what the decoder says after each of (B, T) tokens, and the state after all."""
         keys = state[3 : 3 + 2 * len(self.layers)]
         x = self.answer(self.embedding.write(tokens, memory[2]))
@@ -172,8 +164,8 @@ class MqanNetwork(PointerNetwork):
         self, x: torch.Tensor, past: Tensors, memory: Tensors
     ) -> tuple[torch.Tensor, Tensors]:
         start, size = past[0].shape[1], x.shape[1]
-        x = self.dropout(x + positions(start, size, self.size, x.device))
-        allowed, seen = causal(start, size, x.device), ~memory[1][:, None]
+        x = self.dropout(x + layers.positions(start, size, self.size, x.device))
+        allowed, seen = layers.causal(start, size, x.device), ~memory[1][:, None]
         after: list[torch.Tensor] = []
         for i, layer in enumerate(self.layers):
             layer_slice = slice(2 * i, 2 * i + 2)
@@ -184,7 +176,7 @@ class MqanNetwork(PointerNetwork):
         return self.answered(x), tuple(after)
 
 
-class Switches(Module):
+class Switches(layers.Module):
     """Vocabulary, context and question, mixed by two switches (equations 13 to 21)."""
 
     def __init__(self, size: int, generated: int):
@@ -202,7 +194,7 @@ class Switches(Module):
         self, h: torch.Tensor, seen: torch.Tensor, heard: torch.Tensor, padding: torch.Tensor
     ) -> Tensors:
         """Return context and question vectors (B, d), attention (B, S) and (B, Q), of one step."""
-        attention = masked_softmax((seen @ self.query(h)[:, :, None])[:, :, 0], padding)
+        attention = layers.masked_softmax((seen @ self.query(h)[:, :, None])[:, :, 0], padding)
         question_attention = (heard @ self.ask(h)[:, :, None])[:, :, 0].float().softmax(1)
         context = (attention.to(seen.dtype)[:, None] @ seen)[:, 0]
         question = (question_attention.to(heard.dtype)[:, None] @ heard)[:, 0]
@@ -222,7 +214,7 @@ class Switches(Module):
         attention: torch.Tensor,
         question_attention: torch.Tensor,
         words: torch.Tensor,
-    ) -> Mixture:
+    ) -> layers.Mixture:
         """Return the mixture of all steps; the question's words count as generated.
 
         Args:
@@ -237,4 +229,4 @@ class Switches(Module):
             2, words, (1 - generate) * (1 - choose) * question_attention
         )
         share = 1 - (1 - generate) * choose
-        return Mixture((mixed / share + TINY).log(), attention, share[:, :, 0])
+        return layers.Mixture((mixed / share + layers.TINY).log(), attention, share[:, :, 0])

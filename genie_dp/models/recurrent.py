@@ -3,22 +3,15 @@
 import torch
 from torch import nn
 
+from genie_dp.models import layers
 from genie_dp.models.batches import Source
 from genie_dp.models.language_model import ProgramFeed, ProgramLSTM
-from genie_dp.models.layers import (
-    Mixture,
-    Module,
-    Pointer,
-    PooledDropout,
-    WordEmbedding,
-    masked_softmax,
-)
 from genie_dp.models.seq2seq import PointerNetwork, Tensors
 from genie_dp.models.sizes import RecurrentSettings
 from genie_dp.models.vocabulary import Vocabulary
 
 
-class BiLSTM(Module):
+class BiLSTM(layers.Module):
     """One layer in both directions. Padding changes nothing, and nothing is packed.
 
     The backward direction reads each row turned around within its length: 1.5 to 3 times as fast
@@ -56,14 +49,14 @@ class RecurrentNetwork(PointerNetwork):
         super().__init__()
         size = settings.size
         self.smoothing = settings.smoothing
-        self.dropout = PooledDropout(settings.dropout)
-        self.embedding = WordEmbedding(vocabulary, size, word_dropout=settings.word_dropout)
+        self.dropout = layers.PooledDropout(settings.dropout)
+        self.embedding = layers.WordEmbedding(vocabulary, size, word_dropout=settings.word_dropout)
         self.encoder = nn.ModuleList(BiLSTM(size, size) for _ in range(settings.layers))
         self.start = nn.Linear(size, 2 * size)
         self.first = nn.LSTM(size, size, batch_first=True)
         self.query = nn.Linear(size, size)
         self.second = nn.LSTM(2 * size, size, batch_first=True)
-        self.pointer = Pointer(2 * size, size, (vocabulary.generated, size))
+        self.pointer = layers.Pointer(2 * size, size, (vocabulary.generated, size))
         with torch.no_grad():
             # What is attended to is compared with tokens from the start; see WordEmbedding.
             self.pointer.output.weight[:, size:] += torch.eye(size)
@@ -88,7 +81,7 @@ class RecurrentNetwork(PointerNetwork):
 
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
-    ) -> tuple[Mixture, Tensors]:
+    ) -> tuple[layers.Mixture, Tensors]:
         """Return what the decoder says after each of (B, T) tokens, and the state after all."""
         _, padding, embedded, states, _ = memory
         x = self.dropout(self.embedding.write(tokens, embedded))
@@ -99,7 +92,7 @@ class RecurrentNetwork(PointerNetwork):
         lower, (h1, c1) = self.first(x, (state[0][None], state[1][None]))
         lower = self.dropout(lower)
         scores = self.query(lower) @ states.transpose(1, 2) * states.shape[2] ** -0.5
-        context = masked_softmax(scores, padding[:, None]).to(states.dtype) @ states
+        context = layers.masked_softmax(scores, padding[:, None]).to(states.dtype) @ states
         x = torch.cat([lower, context], 2)
         upper, (h2, c2) = self.second(x, (state[2][None], state[3][None]))
         hidden = torch.cat([self.dropout(upper), context], 2)

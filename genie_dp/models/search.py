@@ -1,10 +1,10 @@
 """From sentences to programs with a trained network: greedy search and beam search."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import merge
-from itertools import compress, count, repeat
+from itertools import compress, repeat
 from operator import neg
 from typing import Any
 
@@ -158,7 +158,11 @@ class Beam:
         width = settings.beam
         following: list[Live] = []
         ended: list[Ended] = []
-        for cost, place, extended in merge(*map(_pair_costs, scores, count(), ids)):
+        costs = (
+            zip(map(neg, own_scores), repeat(place), own_ids, strict=False)
+            for place, (own_scores, own_ids) in enumerate(zip(scores, ids, strict=False))
+        )
+        for cost, place, extended in merge(*costs):
             if len(following) == width or cost == math.inf:
                 break
             parent, score = self.live[place], -cost
@@ -197,12 +201,6 @@ class Beam:
         return tuple(hypotheses) or tuple(
             hypothesis(live.ids, live.score, False, vocabulary, self.sentence) for live in self.live
         )
-
-
-def _pair_costs(
-    scores: list[float], place: int, ids: list[int]
-) -> Iterator[tuple[float, int, int]]:
-    return zip(map(neg, scores), repeat(place), ids, strict=False)
 
 
 def penalized_score(score: float, length: int, settings: SearchSettings) -> float:

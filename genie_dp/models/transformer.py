@@ -3,16 +3,8 @@
 import torch
 from torch import nn
 
+from genie_dp.models import layers
 from genie_dp.models.batches import Source
-from genie_dp.models.layers import (
-    Layer,
-    Mixture,
-    Pointer,
-    PooledDropout,
-    WordEmbedding,
-    causal,
-    positions,
-)
 from genie_dp.models.seq2seq import PointerNetwork, Tensors
 from genie_dp.models.sizes import TransformerSettings
 from genie_dp.models.vocabulary import Vocabulary
@@ -29,22 +21,22 @@ class TransformerNetwork(PointerNetwork):
         super().__init__()
         size, heads, inner = settings.size, settings.heads, settings.inner
         self.size, self.smoothing = size, settings.smoothing
-        self.dropout = PooledDropout(settings.dropout)
-        self.embedding = WordEmbedding(vocabulary, size, word_dropout=settings.word_dropout)
+        self.dropout = layers.PooledDropout(settings.dropout)
+        self.embedding = layers.WordEmbedding(vocabulary, size, word_dropout=settings.word_dropout)
         self.encoder = nn.ModuleList(
-            Layer(size, heads, inner, settings.dropout, cross=False)
+            layers.Layer(size, heads, inner, settings.dropout, cross=False)
             for _ in range(settings.encoder_layers)
         )
         self.decoder = nn.ModuleList(
-            Layer(size, heads, inner, settings.dropout, cross=True)
+            layers.Layer(size, heads, inner, settings.dropout, cross=True)
             for _ in range(settings.decoder_layers)
         )
         self.encoded = nn.LayerNorm(size)
         self.decoded = nn.LayerNorm(size)
-        self.pointer = Pointer(size, size, (vocabulary.generated, size))
+        self.pointer = layers.Pointer(size, size, (vocabulary.generated, size))
 
     def _add_positions(self, x: torch.Tensor, start: int) -> torch.Tensor:
-        places = positions(start, x.shape[1], self.size, x.device)
+        places = layers.positions(start, x.shape[1], self.size, x.device)
         return self.dropout(x * self.size**0.5 + places)
 
     def encode(self, source: Source) -> Tensors:
@@ -64,12 +56,12 @@ class TransformerNetwork(PointerNetwork):
 
     def decode(
         self, memory: Tensors, state: Tensors, tokens: torch.Tensor
-    ) -> tuple[Mixture, Tensors]:
+    ) -> tuple[layers.Mixture, Tensors]:
         """Return what the decoder says after each of (B, T) tokens, and the state after all."""
         _, padding, embedded, states = memory[:_FIXED]
         past = state[0].shape[1]
         x = self._add_positions(self.embedding.write(tokens, embedded), past)
-        allowed = causal(past, tokens.shape[1], tokens.device)
+        allowed = layers.causal(past, tokens.shape[1], tokens.device)
         after: list[torch.Tensor] = []
         for i, layer in enumerate(self.decoder):
             layer_slice = slice(2 * i, 2 * i + 2)

@@ -430,12 +430,13 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     counts: Counter[object] = Counter()
     texts: dict[object, str] = {}
     for row in rows:
-        known = {x.key: x.text for x in literals(tuple(row.program.split(" "))) if not x.is_text}
-        if known:
+        constants = literals(tuple(row.program.split(" ")))
+        text_of_key = {literal.key: literal.text for literal in constants if not literal.is_text}
+        if text_of_key:
             read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
             if not read.values:
-                counts.update(known.keys())
-                texts.update(known)
+                counts.update(text_of_key.keys())
+                texts.update(text_of_key)
     return frozenset(texts[key] for key, count in counts.items() if count >= _OFTEN)
 
 
@@ -495,7 +496,15 @@ def read_all(
         store = RowStore()
         for row in _make_rows(input_file, config, target, reading, rows.left, jobs, prior):
             family = oldest.get(row.family, row.family)
-            _keep(row, store, rows, is_held_out=family % 1_000_000 < share * 1_000_000)
+            rows.counts[row.source] += 1
+            rows.texts.update(row.texts)
+            # Of a family that is held out no row is learned from, wanted or not.
+            if family % 1_000_000 < share * 1_000_000:
+                rows.held_out.add(f"{row.utterance}\0{row.program}", (row.utterance, row.program))
+            else:
+                store.add(row.utterance, row.program, weight=row.weight, group=row.group)
+                if rows.weighed is not None:
+                    rows.weighed.add(row.weight)
             if (count := rows.counts.total()) % _BLOCK == 0:
                 tell(count)
         if not len(store) and input_file.ratio != 0:
@@ -509,18 +518,6 @@ def read_all(
             )
         rows.parts.append(store)
     return rows
-
-
-def _keep(row: LearnedRow, store: RowStore, found: Rows, *, is_held_out: bool) -> None:
-    found.counts[row.source] += 1
-    found.texts.update(row.texts)
-    # Of a family that is held out no row is learned from, wanted or not.
-    if not is_held_out:
-        store.add(row.utterance, row.program, weight=row.weight, group=row.group)
-        if found.weighed is not None:
-            found.weighed.add(row.weight)
-    else:
-        found.held_out.add(f"{row.utterance}\0{row.program}", (row.utterance, row.program))
 
 
 def _make_rows(

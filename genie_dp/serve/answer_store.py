@@ -225,8 +225,8 @@ class AnswerStore:
         """Return how far a worker is."""
         with self._lock:
             connection = self._connection
-            known = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(worker),))
-            [number] = known.fetchone() or [None]
+            record = connection.execute("SELECT id FROM worker WHERE key = ?", (_key(worker),))
+            [number] = record.fetchone() or [None]
             [own] = connection.execute(
                 "SELECT count(*) FROM assignment a JOIN sentence s ON s.task = a.task "
                 "WHERE a.worker = ?",

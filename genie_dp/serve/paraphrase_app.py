@@ -18,23 +18,17 @@ from genie_dp.paraphrase.checks import CheckConfig
 from genie_dp.paraphrase.shown import ShownRow
 from genie_dp.resources import data_folder
 from genie_dp.run.page import page_environment
+from genie_dp.serve import writing
 from genie_dp.serve.answer_store import AnswerStore
 from genie_dp.serve.gate import Access, Gate
 from genie_dp.serve.hosts import HostRule
 from genie_dp.serve.identity import Signer, Visitor, new_visitor
-from genie_dp.serve.writing import (
-    MOST_CHARACTERS,
-    MOST_NAME,
-    Remarks,
-    clean_text,
-    is_refused,
-    remarks_of,
-    worker_name,
-)
 
 _YEAR = 365 * 86400  # seconds that a cookie lasts
 _NOT_SAVED = "This could not be saved. Your text is still here: send it again in a moment."
-_NO_NAME = f"Give a name of at most {MOST_NAME} characters that begins with a letter or a digit."
+_NO_NAME = (
+    f"Give a name of at most {writing.MOST_NAME} characters that begins with a letter or a digit."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +52,9 @@ class Draft(BaseModel):
     """Paraphrases of the sentence `key` that are still being written."""
 
     key: int = Field(ge=1, le=2**62)
-    texts: list[Annotated[str, Field(max_length=10 * MOST_CHARACTERS)]] = Field(max_length=20)
+    texts: list[Annotated[str, Field(max_length=10 * writing.MOST_CHARACTERS)]] = Field(
+        max_length=20
+    )
 
 
 Form = Mapping[str, str]
@@ -126,8 +122,8 @@ class ParaphrasePages:
             token=self.signer.form_token(visitor),
             progress=progress,
             paraphrases=store.sizes.paraphrases,
-            most_characters=MOST_CHARACTERS,
-            most_name=MOST_NAME,
+            most_characters=writing.MOST_CHARACTERS,
+            most_name=writing.MOST_NAME,
             **values,
         )
         return self.remember(HTMLResponse(content, status), visitor)
@@ -146,7 +142,7 @@ class ParaphrasePages:
         key: int,
         *,
         texts: Sequence[str] | None = None,
-        remarks: Sequence[Remarks] = (),
+        remarks: Sequence[writing.Remarks] = (),
         notice: str = "",
         status: int = 200,
     ) -> Response:
@@ -183,7 +179,7 @@ class ParaphrasePages:
 
     def enter(self, visitor: Visitor, typed: str) -> Response:
         """Take a name; whoever gives one that is known goes on with its sentences."""
-        name = worker_name(typed)
+        name = writing.worker_name(typed)
         if name is None:
             return self.page(visitor, "name", fault=_NO_NAME, status=422)
         named_visitor = Visitor(visitor.mark, self.store.known_name(name))
@@ -202,15 +198,22 @@ class ParaphrasePages:
             # Another window sent an answer meanwhile: nobody wants to lose it.
             return _gone_on(following, wants_json=wants_json)
         texts = [
-            "" if is_skipped else clean_text(form.get(f"text{n + 1}", ""))
+            "" if is_skipped else writing.clean_text(form.get(f"text{n + 1}", ""))
             for n in range(self.store.sizes.paraphrases)
         ]
-        remarks = () if is_skipped else remarks_of(row, texts, self.config.checks)
-        notice = "Please mend what is marked." if is_refused(remarks) else ""
+        remarks = () if is_skipped else writing.remarks_of(row, texts, self.config.checks)
+        notice = "Please mend what is marked." if writing.is_refused(remarks) else ""
         status = 422
         if not notice:
             texts_to_save = () if is_skipped else texts
-            notice = "" if self._save(visitor, key, texts_to_save) else _NOT_SAVED
+            try:
+                is_saved = self.store.save(
+                    visitor.worker, key, texts_to_save, now=self.config.clock()
+                )
+            except sqlite3.OperationalError:
+                # A full disk, or another program that holds the file: the writer keeps the text.
+                is_saved = False
+            notice = "" if is_saved else _NOT_SAVED
             status = 503
         if notice and wants_json:
             return JSONResponse({"notice": notice, "remarks": _plain(remarks)}, status)
@@ -219,13 +222,6 @@ class ParaphrasePages:
                 visitor, key, texts=texts, remarks=remarks, notice=notice, status=status
             )
         return _gone_on(following, wants_json=wants_json)
-
-    def _save(self, visitor: Visitor, key: int, texts: Sequence[str]) -> bool:
-        try:
-            return self.store.save(visitor.worker, key, texts, now=self.config.clock())
-        except sqlite3.OperationalError:
-            # A full disk, or another program that holds the file: the writer keeps the text.
-            return False
 
 
 def _gone_on(following: str, *, wants_json: bool) -> Response:
@@ -236,7 +232,7 @@ def _pad(items: Sequence[Any], count: int, fill: object) -> list[Any]:
     return [*items[:count], *[fill] * (count - len(items))]
 
 
-def _plain(remarks: Sequence[Remarks]) -> list[list[dict[str, Any]]]:
+def _plain(remarks: Sequence[writing.Remarks]) -> list[list[dict[str, Any]]]:
     return [
         [{"message": r.message, "is_warning": r.is_warning} for r in row_remarks]
         for row_remarks in remarks
@@ -313,8 +309,8 @@ def _add_forms(app: FastAPI, pages: ParaphrasePages) -> None:
     def check(request: Request, draft: Draft) -> Response:
         visitor = pages.sender(request, request.headers.get("x-form-token", ""))
         row, _ = pages.sentence_of(visitor, draft.key)
-        texts = [clean_text(text) for text in draft.texts[: pages.store.sizes.paraphrases]]
-        remarks = remarks_of(row, texts, pages.config.checks, is_draft=True)
+        texts = [writing.clean_text(text) for text in draft.texts[: pages.store.sizes.paraphrases]]
+        remarks = writing.remarks_of(row, texts, pages.config.checks, is_draft=True)
         return JSONResponse({"remarks": _plain(remarks)})
 
 

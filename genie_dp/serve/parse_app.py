@@ -47,7 +47,10 @@ def parse_app(service: ParseService, *, hosts: HostRule) -> Gate:
     )
     _add_interface(app, service)
     _add_page(app, service)
-    _add_files(app)
+    folder = data_folder("serve/pages")
+    for name, kind in (("parse.css", "text/css"), ("parse.js", "text/javascript")):
+        _add_file(app, f"/{name}", (folder / name).read_bytes(), kind)
+    _add_file(app, "/favicon.ico", b"", "image/x-icon")
     _add_refusals(app, service)
     most_bytes = service.config.limits.body
     return Gate(app, hosts=hosts, access=None, most_bytes=most_bytes, refuse=refuse_as_json)
@@ -183,13 +186,6 @@ def _page(
         reply=reply,
         refusal=refusal,
     )
-
-
-def _add_files(app: FastAPI) -> None:
-    folder = data_folder("serve/pages")
-    for name, kind in (("parse.css", "text/css"), ("parse.js", "text/javascript")):
-        _add_file(app, f"/{name}", (folder / name).read_bytes(), kind)
-    _add_file(app, "/favicon.ico", b"", "image/x-icon")
 
 
 def _add_file(app: FastAPI, path: str, content: bytes, kind: str) -> None:

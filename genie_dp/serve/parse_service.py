@@ -9,18 +9,9 @@ from dataclasses import dataclass, field
 
 from genie_dp import __version__
 from genie_dp.parser.answers import Reply, SentenceParser
+from genie_dp.serve import parse_models
 from genie_dp.serve.parse_batches import BatchConfig, Batcher, ClosedError, QueueFullError
 from genie_dp.serve.parse_english import English
-from genie_dp.serve.parse_models import (
-    MOST_ANSWERS,
-    MOST_CHARACTERS,
-    MOST_SENTENCES,
-    Counts,
-    Health,
-    ParsedReply,
-    RequestLimits,
-    shape_of,
-)
 from genie_dp.serve.parse_rate import Buckets, RateConfig
 from genie_dp.serve.parse_refusals import make_refusal
 
@@ -49,7 +40,7 @@ class RequestBounds:
         >>> RequestBounds(tokens=64).characters
         512
         """
-        return min(self.tokens * _CHARACTERS, MOST_CHARACTERS)
+        return min(self.tokens * _CHARACTERS, parse_models.MOST_CHARACTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +92,7 @@ class ParseService:
 
     async def parse(
         self, sentences: Sequence[str], *, count: int, english: bool, address: str
-    ) -> list[ParsedReply]:
+    ) -> list[parse_models.ParsedReply]:
         """Return a reply to each sentence.
 
         Args:
@@ -120,19 +111,25 @@ class ParseService:
         futures = self._submit(sentences, count)
         try:
             async with asyncio.timeout(self.config.limits.deadline):
-                replies = await _all(futures)
+                replies = await asyncio.gather(*map(asyncio.wrap_future, futures))
         except TimeoutError:
             seconds = self.config.limits.deadline
             raise make_refusal(
                 503, "W007", f"this took longer than {seconds:g} seconds",
                 "ask again later, or for fewer sentences at once", wait=seconds,
             ) from None  # fmt: skip
+        finally:
+            # Whoever stops waiting, or the first error, cancels the rest.
+            for future in futures:
+                future.cancel()
         self.tally.known += sum(reply.is_known for reply in replies)
         if not english or self.english is None:
-            return [shape_of(reply, ()) for reply in replies]
+            return [parse_models.shape_of(reply, ()) for reply in replies]
         programs = [answer.code for reply in replies for answer in reply.answers]
         described = iter(await self.english.describe_all(programs))
-        return [shape_of(r, tuple(next(described) for _ in r.answers)) for r in replies]
+        return [
+            parse_models.shape_of(r, tuple(next(described) for _ in r.answers)) for r in replies
+        ]
 
     def check(self, sentences: Sequence[str]) -> None:
         """Raise RefusedError (W004) for an empty sentence, or one that is too long."""
@@ -173,23 +170,23 @@ class ParseService:
                 503, "W008", "the server is ending", "ask again later", wait=5
             ) from None
 
-    def health(self) -> Health:
+    def health(self) -> parse_models.Health:
         """Return how the service is, and what it did."""
         limits, tally = self.config.limits, self.tally
-        return Health(
+        return parse_models.Health(
             ready=self._batcher.is_ready,
             model=self.config.model,
             version=__version__,
             uptime=round(self.config.clock() - self._start, 1),
             waiting=self._batcher.waiting,
             english=self.english is not None,
-            limits=RequestLimits(
-                sentences=MOST_SENTENCES,
+            limits=parse_models.RequestLimits(
+                sentences=parse_models.MOST_SENTENCES,
                 tokens=limits.tokens,
                 characters=limits.characters,
-                answers=MOST_ANSWERS,
+                answers=parse_models.MOST_ANSWERS,
             ),
-            counts=Counts(
+            counts=parse_models.Counts(
                 requests=tally.requests,
                 sentences=tally.sentences,
                 known=tally.known,
@@ -208,12 +205,3 @@ class ParseService:
         self._batcher.close(patience)
         if self.english is not None:
             self.english.close()
-
-
-async def _all(futures: "Sequence[Future[Reply]]") -> list[Reply]:
-    """Return the results of all; whoever stops waiting, or the first error, cancels the rest."""
-    try:
-        return await asyncio.gather(*map(asyncio.wrap_future, futures))
-    finally:
-        for future in futures:
-            future.cancel()

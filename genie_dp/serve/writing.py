@@ -32,8 +32,8 @@ def clean_text(text: str) -> str:
     'show me the files'
     """
     characters = [" " if c.isspace() else c for c in text]
-    kept = "".join(c for c in characters if unicodedata.category(c) not in ("Cc", "Cs"))
-    return " ".join(unicodedata.normalize("NFC", kept).split())
+    line = "".join(c for c in characters if unicodedata.category(c) not in ("Cc", "Cs"))
+    return " ".join(unicodedata.normalize("NFC", line).split())
 
 
 def remarks_of(

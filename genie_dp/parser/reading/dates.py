@@ -113,7 +113,7 @@ def _dotted_time(s: TextTokens, at: int, word: str) -> Time | None:
 
 
 def _half(s: TextTokens, at: int) -> tuple[str | None, int]:
-    """Return ("am" or "pm", next place) of what follows an hour."""
+    """Return (half of the day, next place) of what follows an hour: "am", "pm" or "night"."""
     word = s.word(at)
     if word in ("am", "pm"):
         return word, at + 1
@@ -125,21 +125,13 @@ def _half(s: TextTokens, at: int) -> tuple[str | None, int]:
         after = at + (1 if word in _OCLOCK else 2)
         half, end = _half(s, after)
         return (half, end) if half is not None else (None, after)
-    return _part(s, at)
-
-
-def _part(s: TextTokens, at: int) -> tuple[str | None, int]:
-    """Return ("am" or "pm", next place) of "in the morning", "at night"; "12 at" says more."""
-    place = at
-    if s.has(place, "in", "the") and s.word(place + 2) in _PARTS_OF_DAY[:3]:
-        return ("am" if s.word(place + 2) == "morning" else "pm"), place + 3
-    if s.has(place, "at", "night") or s.has(place, "at", "midnight") or s.has(place, "tonight"):
-        # "tonight" is a date of its own, but tells which half.
-        is_date = s.word(place) == "tonight"
-        return ("night", place if is_date else place + 2)
-    if s.has(place, "noon"):
-        return "pm", place + 1
-    return None, at
+    if s.has(at, "in", "the") and s.word(at + 2) in _PARTS_OF_DAY[:3]:
+        return ("am" if s.word(at + 2) == "morning" else "pm"), at + 3
+    if s.has(at, "at", "night") or s.has(at, "at", "midnight"):
+        return "night", at + 2
+    if word == "tonight":  # a date of its own, which tells the half
+        return "night", at
+    return ("pm", at + 1) if word == "noon" else (None, at)
 
 
 def _make_time(hour: int, minute: int, second: int, end: int, half: str | None) -> Time | None:
@@ -457,7 +449,12 @@ def day_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...], today: da
     """
     word = s.word(at)
     if word in _NEAR:
-        return _near(s, at, today + timedelta(days=_NEAR[word]))
+        day, place = today + timedelta(days=_NEAR[word]), at + 1
+        if s.has(place, "in", "the") and s.word(place + 2) in _PARTS_OF_DAY[:3]:
+            place += 2
+        if s.word(place) in _PARTS_OF_DAY:  # "tomorrow in the evening"
+            return Day(day, place + 1, hour=hour_of(s, s.word(place)))
+        return Day(day, at + 1, soft=True)
     if word == "tonight":
         return Day(today, at + 1, True, s.locale.night - 1)
     return (
@@ -469,16 +466,6 @@ def day_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...], today: da
         or _relative(s, at, today)
         or _holiday(s, at, today)
     )
-
-
-def _near(s: TextTokens, at: int, day: date) -> Day:
-    """Return "tomorrow", "tomorrow morning", "tomorrow in the evening"."""
-    place = at + 1
-    if s.has(place, "in", "the") and s.word(place + 2) in _PARTS_OF_DAY[:3]:
-        place += 2
-    if s.word(place) in _PARTS_OF_DAY:
-        return Day(day, place + 1, hour=hour_of(s, s.word(place)))
-    return Day(day, at + 1, soft=True)
 
 
 # --------------------------------------------------------------------------------- calendar

@@ -178,7 +178,7 @@ def read_choices(
 def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
     tokens: list[str] = []
     values: dict[str, ReadValue] = {}
-    given = {word for word, masked in zip(s.words, s.masked, strict=True) if masked}
+    slots_in_text = {word for word, masked in zip(s.words, s.masked, strict=True) if masked}
     counts: dict[str, int] = {}
     waiting = list(reversed(taken))
     last = 0  # where the value before ends
@@ -190,7 +190,7 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
                 tokenize(s.text[start : candidate.start]) if start < candidate.start else ()
             )
             number = counts.get(candidate.stem, 0)
-            while (name := f"{candidate.stem}_{number}") in given:
+            while (name := f"{candidate.stem}_{number}") in slots_in_text:
                 number += 1
             counts[candidate.stem] = number + 1
             tokens.extend((name, *candidate.after.split()))

@@ -130,18 +130,14 @@ def _phones(s: TextTokens) -> Iterator[Candidate]:
                 digits = (match[1] or match[2]) + match[3] + match[4]
                 value = entity(f"+1{digits}", "tt:phone_number")
                 yield Candidate(start, match.end(), "PHONE_NUMBER", value)
-    if not is_nanp or _PLUS.search(s.text):
-        yield from _international(s)
-
-
-def _international(s: TextTokens) -> Iterator[Candidate]:
+    if is_nanp and not _PLUS.search(s.text):
+        return
     import phonenumbers
 
-    for match in phonenumbers.PhoneNumberMatcher(
+    for phone in phonenumbers.PhoneNumberMatcher(
         s.text, s.locale.region, leniency=phonenumbers.Leniency.POSSIBLE, max_tries=50
     ):
-        is_told = match.raw_string.startswith("+") or phonenumbers.is_valid_number(match.number)
-        if is_told:
-            number = phonenumbers.format_number(match.number, phonenumbers.PhoneNumberFormat.E164)
+        if phone.raw_string.startswith("+") or phonenumbers.is_valid_number(phone.number):
+            number = phonenumbers.format_number(phone.number, phonenumbers.PhoneNumberFormat.E164)
             value = entity(number, "tt:phone_number")
-            yield Candidate(match.start, match.end, "PHONE_NUMBER", value)
+            yield Candidate(phone.start, phone.end, "PHONE_NUMBER", value)

@@ -114,7 +114,10 @@ def amount_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Amo
     if number is not None:
         number = _fraction(s, at) or number
         unit = unit_at(s, number.end)
-        if unit is None or not _is_unit(s, number, unit[0]):
+        name = s.word(number.end)
+        if unit is None or (number.is_said and name in _ONLY_DIGITS):
+            return None
+        if name == unit[0] == "in" and s.word(number.end + 1) not in _AFTER_INCHES:
             return None
         return Amount(number.value, *unit)
     return _amount_in_token(s, at)
@@ -128,13 +131,6 @@ def _fraction(s: TextTokens, at: int) -> Number | None:
         return None
     end = at + 3 + (s.word(at + 3) == "of")
     return Number(round(above / below, 9), end + (s.word(end) in ("a", "an")))
-
-
-def _is_unit(s: TextTokens, number: Number, unit: str) -> bool:
-    name = s.word(number.end)
-    if unit == "in" and name == "in":
-        return s.word(number.end + 1) in _AFTER_INCHES and not number.is_said
-    return not (number.is_said and name in _ONLY_DIGITS)
 
 
 def _amount_in_token(s: TextTokens, at: int) -> Amount | None:

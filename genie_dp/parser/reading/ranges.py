@@ -5,14 +5,7 @@ from collections.abc import Iterator
 from datetime import date, timedelta
 
 from genie_dp.augment.written_numbers import plain_digits
-from genie_dp.parser.reading.dates import (
-    bare_end,
-    day_at,
-    day_number,
-    guess_time,
-    is_after_bare,
-    time_at,
-)
+from genie_dp.parser.reading import dates
 from genie_dp.parser.reading.measures import amount_at, cents_at, money_at, stem_of
 from genie_dp.parser.reading.numbers import SCALES, Number, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
@@ -28,21 +21,16 @@ def with_scales(s: TextTokens, numbers: tuple[Number | None, ...]) -> tuple[Numb
     """Return the numbers; the 1 of "1 to 2 million" is a million."""
     if SCALES.keys().isdisjoint(s.words):
         return numbers
-    return tuple(
-        _take_scale(s, i, number, numbers) if number is not None else None
-        for i, number in enumerate(numbers)
-    )
-
-
-def _take_scale(
-    s: TextTokens, at: int, number: Number, numbers: tuple[Number | None, ...]
-) -> Number:
-    links = (*_LINKS.get(s.word(at - 1), _BARE_LINKS), "or")
-    last = numbers[number.end + 1] if number.end + 1 < len(numbers) else None
-    if last is None or s.word(number.end) not in links or s.word(number.end - 1) in SCALES:
-        return number
-    value = number.value * SCALES.get(s.word(last.end - 1), 1)
-    return number._replace(value=value) if value < last.value else number
+    scaled = list(numbers)
+    for at, number in enumerate(numbers):
+        if number is None or s.word(number.end - 1) in SCALES:
+            continue
+        links = (*_LINKS.get(s.word(at - 1), _BARE_LINKS), "or")
+        last = numbers[number.end + 1] if number.end + 1 < len(numbers) else None
+        if last is not None and s.word(number.end) in links:
+            value = number.value * SCALES.get(s.word(last.end - 1), 1)
+            scaled[at] = number._replace(value=value) if value < last.value else number
+    return tuple(scaled)
 
 
 def ranges(s: TextTokens, numbers: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
@@ -69,7 +57,7 @@ def _first(
 ) -> Iterator[Candidate]:
     """Yield what a bare number is, by what follows the link."""
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
-    time = time_at(s, other, numbers)
+    time = dates.time_at(s, other, numbers)
     if time is not None and is_hour and not time.is_part:
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
         return
@@ -92,7 +80,7 @@ def _also(
     s: TextTokens, at: int, number: Number, other: int, numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield the 8 of "at 8 and 9 pm"."""
-    time = time_at(s, other, numbers) if other < len(s.words) else None
+    time = dates.time_at(s, other, numbers) if other < len(s.words) else None
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
     if time is not None and is_hour and not time.is_part and time.half_is_known:
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
@@ -102,10 +90,10 @@ def _last(
     s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...]
 ) -> Iterator[Candidate]:
     """Yield the bare end of "from 11 am to 1", "between $5 and 10", "5 km - 10"."""
-    time = time_at(s, at, numbers)
+    time = dates.time_at(s, at, numbers)
     if time is not None and not time.is_part:
         if s.word(time.end) in (*links, *_OF_TIMES) and time.end + 1 < len(s.words):
-            last = bare_end(s, time.end + 1, numbers, time)
+            last = dates.bare_end(s, time.end + 1, numbers, time)
             yield from () if last is None else (last,)
         return
     amount, money = amount_at(s, at, numbers), money_at(s, at, numbers)
@@ -116,7 +104,7 @@ def _last(
     number = numbers[end + 1] if 0 < end < len(numbers) - 1 else None
     if number is None or not is_range or s.word(end) not in links:
         return
-    if not is_after_bare(s, number.end):
+    if not dates.is_after_bare(s, number.end):
         return
     if money is not None and cents_at(s, end - 1) is None:
         value = f"currency:{plain_digits(number.value)}:{money.value.rpartition(':')[2]}"
@@ -140,7 +128,7 @@ def _bare_hours(
     if second.value % 1 or not 1 <= second.value <= 12:
         return
     for place, hour in ((at, number), (other, second)):
-        time = guess_time(int(hour.value), 0, hour.end)
+        time = dates.guess_time(int(hour.value), 0, hour.end)
         if time is not None:
             yield s.candidate(place, hour.end, "TIME", time.value, weak=True)
 
@@ -150,7 +138,7 @@ def _second_day(
 ) -> Iterator[Candidate]:
     """Yield the 5 of "from march 3 to 5"."""
     try:
-        day = day_at(s, at, numbers, today)
+        day = dates.day_at(s, at, numbers, today)
     except (ValueError, OverflowError):
         return
     if day is None or s.word(day.end) not in links or day.end + 1 >= len(s.words):
@@ -172,12 +160,12 @@ def _first_day(
 ) -> Iterator[Candidate]:
     """Yield the 3rd of "from the 3rd to the 5th of may", the 3 of "3-5 may"."""
     the = s.word(at) == "the"
-    number = day_number(s, at + the)
+    number = dates.day_number(s, at + the)
     if number is None or s.word(number[1]) not in links or number[1] + 1 >= len(s.words):
         return
     second = number[1] + 1
     try:
-        last = day_at(s, second, numbers, today)
+        last = dates.day_at(s, second, numbers, today)
         first = _before(last.day, number[0]) if last is not None else None
     except (ValueError, OverflowError):
         return
