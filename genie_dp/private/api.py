@@ -75,8 +75,8 @@ class Ledger:
             GenieError: there are no such rows (B028) or no ledger (B022), it was changed (B010 to
                 B019), or the rows are another's (B030, B031).
         """
-        self.rows = _there(rows)
-        named = None if ledger is None else Path(ledger)
+        self.rows = _existing_rows(rows)
+        named = _path(ledger)
         self._book = book.Ledger.open(ledger_to_spend(self.rows, named))
         self._is_open = True
 
@@ -111,11 +111,11 @@ class Ledger:
             GenieError: the budget promises nothing (B005), there are no such rows (B028), they have
                 a ledger already (B020, B030, B031) or had one (B021).
         """
-        file = _there(rows)
+        file = _existing_rows(rows)
         budget = Budget(
             epsilon, delta, unit, cap, accountant=accountant, unit_field=unit_field, apart=apart
         )
-        promise(file, None if ledger is None else Path(ledger), budget)
+        promise(file, _path(ledger), budget)
         return cls(file, ledger=ledger)
 
     @property
@@ -197,7 +197,7 @@ class Ledger:
         if (sampled is None) != (spent is None):
             message = "sampled rows and their guarantee go together"
             raise GenieError(Problem("F006", message, hint="give both sampled and spent"))
-        found = library_from(library, language=language)
+        known_library = library_from(library, language=language)
         public_rows = _public_sources(public, code="F008")
 
         def release(target: Path) -> PriorResult:
@@ -205,9 +205,9 @@ class Ledger:
                 config,
                 rows,
                 ledger,
-                found,
+                known_library,
                 Output(str(target), resume=resume, overwrite=overwrite),
-                language=language or found.language,
+                language=language or known_library.language,
                 public=public_rows,
                 candidates=_path(candidates),
                 sampled=_path(sampled),
@@ -274,14 +274,14 @@ class Ledger:
         own = {"kind": kind, "about": about, "epsilon": epsilon, "rest": rest}
         config = config_of(GeneratorConfig, {**own, **settings})
         folder, open_parser = use_parser(parser)
-        found = library_from(library, language=language)
+        known_library = library_from(library, language=language)
         return run_training(
             config,
             rows,
             ledger,
-            found,
+            known_library,
             Output(str(output), resume=resume, overwrite=overwrite),
-            language=language or found.language,
+            language=language or known_library.language,
             public=_public_sources(public, code="H008"),
             codes=_path(codes),
             parser=folder,
@@ -557,7 +557,7 @@ def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:
             had one (B021), or their units cannot be told apart so (Q006).
     """
     if ledger is None:
-        _there(rows)
+        _existing_rows(rows)
     else:
         ledger_to_spend(rows, ledger)
     path = ledger or ledger_by_name(rows) or ledger_of(rows)
@@ -568,7 +568,7 @@ def promise(rows: Path, ledger: Path | None, budget: Budget) -> book.Ledger:
     return book.Ledger.create(path, budget)
 
 
-def _there(rows: str | Path) -> Path:
+def _existing_rows(rows: str | Path) -> Path:
     """Refuse rows that are not there: a budget for a misspelt name protects nobody."""
     if not Path(rows).exists():
         hint = "check the name; to set a budget before there are rows, give --ledger"

@@ -14,7 +14,7 @@ from genie_dp.languages import get_language
 from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.generator import MODEL_TYPE, Generator, load_generator
 from genie_dp.private.generators.models import HuggingFaceCausal, HuggingFaceSettings, collate
-from genie_dp.private.generators.rows import functions_of
+from genie_dp.private.generators.rows import count_functions
 from genie_dp.private.generators.sampling import draw
 from genie_dp.private.generators.stages import (
     STAGES,
@@ -183,7 +183,7 @@ class GeneratorScorer:
         program = row.program or ""
         codes = self.generator.codes
         if code is None and codes is not None and program:
-            code = codes.find_code(functions_of(program, get_language(self.generator.language)))
+            code = codes.find_code(count_functions(program, get_language(self.generator.language)))
         return LabelledRow(tuple(row.utterance.split()), tuple(program.split()), code or "")
 
     def _encode(self, stage: Stage, row: LabelledRow) -> EncodedRow:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Literal, Protocol, get_args, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from genie_dp.errors import GenieError, Problem, Span, nearest
 from genie_dp.languages.base import Language
@@ -27,8 +27,6 @@ from genie_dp.texts import read_text
 
 Style = Literal["complete", "chat"]
 Variation = Literal["continue", "fill", "rephrase"]
-STYLES: tuple[Style, ...] = get_args(Style)
-VARIATIONS: tuple[Variation, ...] = get_args(Variation)
 GAP = "___"
 
 # section -> the fields that it may have, and the one that it must have

@@ -20,7 +20,7 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages import get_language
 from genie_dp.private.evolution.generator import Metadata, VoteCandidate, refuse_private_candidate
 from genie_dp.private.metrics.language_model import NgramModel
-from genie_dp.private.prior.histogram import functions_of
+from genie_dp.private.prior.histogram import functions_of_program
 from genie_dp.private.tables.extract import describe, extractor_of, field_of
 from genie_dp.private.tables.schema import Schema
 from genie_dp.records import Example
@@ -60,7 +60,7 @@ class Pool(Generic[D]):
 
     >>> from genie_dp.rng import stream
     >>> pool = Pool([Donated("hi", {"intent": "greet"}), Donated("bye", {"intent": "leave"})])
-    >>> [one.utterance for one in pool.nearest({"intent": "leave"}, 1, stream(0))]
+    >>> [example.utterance for example in pool.nearest({"intent": "leave"}, 1, stream(0))]
     ['bye']
     """
 
@@ -99,7 +99,9 @@ def complete_metadata(donated: Donated, schema: Schema, language: str) -> Donate
     >>> complete_metadata(Donated("what is up"), schema, "thingtalk").metadata
     {'form': 'question'}
     """
-    functions = functions_of(donated.program, get_language(language)) if donated.program else ()
+    functions = (
+        functions_of_program(donated.program, get_language(language)) if donated.program else ()
+    )
     example = Example("", donated.utterance, donated.program, language, functions=functions)
     read = {
         column.name: value
@@ -314,22 +316,15 @@ class _Neighbours:
                 self.after[before_word].add(word)
                 self.before[after_word].add(word)
                 between[before_word, after_word].add(word)
-        self._between = {
-            key: tuple(sorted(words_between)) for key, words_between in between.items()
-        }
-        self._joining: dict[tuple[str, str], Words] = {}
+        self._between = {key: tuple(sorted(words)) for key, words in between.items()}
 
     def between(self, left: str, right: str) -> Words:
         """Return the words that were seen between two, else those seen beside each of them."""
-        return self._between.get((left, right)) or self.joining(left, right)
-
-    def joining(self, left: str, right: str) -> Words:
-        """Return the words seen after one word and before another, if not both at once."""
         key = left, right
-        if key not in self._joining:
+        if key not in self._between:
             after, before = self.after.get(left, set()), self.before.get(right, set())
-            self._joining[key] = tuple(sorted(after & before))
-        return self._joining[key]
+            self._between[key] = tuple(sorted(after & before))
+        return self._between[key]
 
 
 @dataclass(frozen=True, slots=True)

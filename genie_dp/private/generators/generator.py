@@ -19,15 +19,8 @@ from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.languages.types import is_slot
 from genie_dp.models.saved import put_all, write_weights
+from genie_dp.private.generators import models as networks
 from genie_dp.private.generators.codes import Codes
-from genie_dp.private.generators.models import (
-    DecoderSettings,
-    HuggingFaceCausal,
-    HuggingFaceSettings,
-    PreLNDecoder,
-    RecurrentLM,
-    RecurrentLMSettings,
-)
 from genie_dp.private.generators.sampling import is_plain
 from genie_dp.private.generators.stages import KINDS, STAGES, Kind, LabelledRow, StageName
 from genie_dp.private.generators.tokenizer import (
@@ -41,7 +34,7 @@ from genie_dp.records import Spent
 from genie_dp.rng import child_seed
 from genie_dp.run.page import render_card
 
-Settings = DecoderSettings | HuggingFaceSettings | RecurrentLMSettings
+Settings = networks.DecoderSettings | networks.HuggingFaceSettings | networks.RecurrentLMSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +111,7 @@ def new_generator(
     if (kind == "control") != (codes is not None):
         raise ValueError(f"expected codes for control, and only for it: {kind}")
     tokenizer: Tokenizer
-    if isinstance(settings, HuggingFaceSettings):
+    if isinstance(settings, networks.HuggingFaceSettings):
         tokenizer = PretrainedTokenizer(settings.base)
     else:
         tokenizer = _new_tokenizer(kind, rows, functions, codes, words)
@@ -151,11 +144,11 @@ def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> An
     """Return a new model; equal seeds and stages give equal weights."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(child_seed(seed, "generator", stage) % 2**63)
-        if isinstance(settings, HuggingFaceSettings):
-            return HuggingFaceCausal(settings).eval()
-        if isinstance(settings, RecurrentLMSettings):
-            return RecurrentLM(tokens, settings).eval()
-        return PreLNDecoder(tokens, settings).eval()
+        if isinstance(settings, networks.HuggingFaceSettings):
+            return networks.HuggingFaceCausal(settings).eval()
+        if isinstance(settings, networks.RecurrentLMSettings):
+            return networks.RecurrentLM(tokens, settings).eval()
+        return networks.PreLNDecoder(tokens, settings).eval()
 
 
 def public_of(
@@ -238,9 +231,9 @@ class GeneratorCard:
 CONFIG, SPENT, CARD, TOKENIZER = "config.json", "spent.json", "README.md", "tokenizer.json"
 MODEL_TYPE = "genie_dp.generator"
 _ARCHITECTURES: Mapping[type, str] = {
-    DecoderSettings: "decoder",
-    RecurrentLMSettings: "recurrent",
-    HuggingFaceSettings: "hugging-face",
+    networks.DecoderSettings: "decoder",
+    networks.RecurrentLMSettings: "recurrent",
+    networks.HuggingFaceSettings: "hugging-face",
 }
 
 
@@ -339,13 +332,15 @@ def read_spent(path: Path) -> Spent:
 def _put_together(config: Mapping[str, Any], folder: Path) -> Generator:
     settings: Settings
     if config["architecture"] == "decoder":
-        settings = DecoderSettings(**config["settings"])
+        settings = networks.DecoderSettings(**config["settings"])
     elif config["architecture"] == "recurrent":
-        settings = RecurrentLMSettings(**config["settings"])
+        settings = networks.RecurrentLMSettings(**config["settings"])
     else:
-        settings = HuggingFaceSettings(base=str(folder / BASE), fresh=False, **config["settings"])
+        settings = networks.HuggingFaceSettings(
+            base=str(folder / BASE), fresh=False, **config["settings"]
+        )
     tokenizer: Tokenizer
-    if isinstance(settings, HuggingFaceSettings):
+    if isinstance(settings, networks.HuggingFaceSettings):
         tokenizer = PretrainedTokenizer(settings.base)
     else:
         tokenizer = load_public_tokenizer(folder / TOKENIZER)

@@ -94,7 +94,7 @@ def check_program(
     return CheckedProgram(program, tuple(language.functions(canonical)), slots)
 
 
-def functions_of(program: str, language: Language) -> Counter[str]:
+def count_functions(program: str, language: Language) -> Counter[str]:
     """Return how often a program uses each function; nothing where it cannot be read."""
     try:
         return language.functions(language.from_tokens(program))
@@ -192,7 +192,7 @@ def _write_tokens(program: str, language: Language, library: Library | None) -> 
 def _label_row(
     utterance: str, program: str, language: Language, codes: Codes | None
 ) -> LabelledRow:
-    code = codes.find_code(functions_of(program, language)) if codes else ""
+    code = codes.find_code(count_functions(program, language)) if codes else ""
     return LabelledRow(tuple(utterance.split()), tuple(program.split()), code)
 
 

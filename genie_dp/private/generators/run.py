@@ -21,6 +21,7 @@ from genie_dp.languages.library import Library
 from genie_dp.models.device import prepare_torch
 from genie_dp.models.loop import TrainingBudget as PublicBudget
 from genie_dp.models.loop import TrainSettings
+from genie_dp.private.generators import rows as generator_rows
 from genie_dp.private.generators.codes import Codes, code_of_set, release_codes
 from genie_dp.private.generators.config import GeneratorConfig
 from genie_dp.private.generators.generator import Generator, new_generator, save_generator
@@ -32,13 +33,6 @@ from genie_dp.private.generators.plans import (
     save_plan,
 )
 from genie_dp.private.generators.pretraining import pretrain_publicly, public_sequences
-from genie_dp.private.generators.rows import (
-    OpenParser,
-    functions_of,
-    label_private_rows,
-    label_public_rows,
-    read_public_rows,
-)
 from genie_dp.private.generators.stages import (
     RUN,
     STAGES,
@@ -146,7 +140,7 @@ def run(
     public: Sequence[Rows | str | Path] = (),
     codes: Path | None = None,
     parser: Path | None = None,
-    open_parser: OpenParser | None = None,
+    open_parser: generator_rows.OpenParser | None = None,
     pretrained: Path | None = None,
     device: str = "cpu",
     threads: int = 1,
@@ -187,7 +181,7 @@ def run(
     refuse_private([*files, *([codes] if codes else [])], private, code="H008")
     refuse_learned(parser, private, code="H008")
     spoken = get_language(language)
-    read = [read_public_rows(source, spoken) for source in sources]
+    read = [generator_rows.read_public_rows(source, spoken) for source in sources]
     rows = tuple(row for source in read for row in source)
     target, amount = Path(output.target), config.amount
     named = _control_codes(config, codes, rows, library, spoken)
@@ -227,7 +221,7 @@ def run(
             save_plan(plan, output.work)
         units = PrivateSource.promised(private, budget, language=language).units
         prepare_torch(device, threads)
-        labelled = label_public_rows(rows, spoken, named)
+        labelled = generator_rows.label_public_rows(rows, spoken, named)
         generator = new_generator(
             config.kind,
             spoken,
@@ -264,7 +258,7 @@ def _control_codes(
     if file is not None:
         lines = file.read_text(encoding="utf-8").splitlines()
         return Codes(tuple(" ".join(line.split()) for line in lines if line.strip()))
-    programs = [functions_of(row.program, language) for row in public]
+    programs = [generator_rows.count_functions(row.program, language) for row in public]
     if config.code_sets:
         names = {code_of_set(functions) for functions in programs if functions}
     else:
@@ -277,7 +271,9 @@ def _control_codes(
 
 
 def _label_private(
-    job: _GeneratorRun, units: Units[tuple[PrivateRow, ...]], open_parser: OpenParser | None
+    job: _GeneratorRun,
+    units: Units[tuple[PrivateRow, ...]],
+    open_parser: generator_rows.OpenParser | None,
 ) -> Units[tuple[LabelledRow, ...]]:
     """Return the private rows with their programs.
 
@@ -289,7 +285,7 @@ def _label_private(
         assert open_parser is not None, "who gives a parser says how it is opened"
         parser = open_parser(job.parser)
         job.show("private rows are parsed")
-    return label_private_rows(
+    return generator_rows.label_private_rows(
         units,
         job.language,
         codes=job.codes,

@@ -25,7 +25,7 @@ from genie_dp.private.generators.rows import (
     ProgramSource,
     RowsFingerprint,
     check_program,
-    functions_of,
+    count_functions,
     has_same_placeholders,
 )
 from genie_dp.private.generators.sampling import DrawnIds, GrammarSpelling, draw
@@ -335,7 +335,7 @@ class _Sampler:
             if not program:
                 self.counts.dropped[NO_PARSE] += 1
                 continue
-            functions = tuple(functions_of(program, self.language))
+            functions = tuple(count_functions(program, self.language))
             yield self._example(row.number, words, CheckedProgram(program, functions))
 
     def _example(

@@ -342,11 +342,11 @@ def release_counts(units: Iterable[Unit], plan: CountPlan, rng: Random) -> Noisy
     )
 
 
-def functions_of(program: str, language: Language) -> tuple[str, ...]:
+def functions_of_program(program: str, language: Language) -> tuple[str, ...]:
     """Return the functions of a program in either form, in program order; none of what is none.
 
     >>> from genie_dp.languages import get_language
-    >>> functions_of("now => @com.x.list() => notify", get_language("thingtalk"))
+    >>> functions_of_program("now => @com.x.list() => notify", get_language("thingtalk"))
     ('@com.x.list',)
     """
     for read in (language.from_tokens, language.parse):
@@ -361,7 +361,9 @@ def units_of(source: PrivateSource, language: Language) -> Units[Unit]:
     """Return the functions of each unit's programs; rows without a program ask for nothing."""
 
     def functions_of_unit(rows: Sequence[PrivateRow]) -> Unit:
-        return [functions_of(row.program, language) for row in rows if row.program is not None]
+        return [
+            functions_of_program(row.program, language) for row in rows if row.program is not None
+        ]
 
     return source.units.each(functions_of_unit)
 

@@ -16,11 +16,11 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
-from genie_dp.languages.programs import functions_of as functions_of_row
+from genie_dp.languages.programs import functions_of
 from genie_dp.languages.thingtalk.ast import Atom
 from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.private.ledger.guard import Units
-from genie_dp.private.prior.histogram import functions_of
+from genie_dp.private.prior.histogram import functions_of_program
 from genie_dp.private.source import PrivateRow, PrivateSource
 from genie_dp.private.tables.config import MOST_VALUES, OF_LIBRARY, needs_library
 from genie_dp.private.tables.schema import OTHER, Column, Metadata, Schema
@@ -253,7 +253,7 @@ def describe(schema: Schema, example: Example, fields: Mapping[str, str]) -> Met
 def example_of(row: PrivateRow, language: str) -> Example:
     """Return a private row as extractors see it, with the functions of its program."""
     program = row.program or ""
-    names = functions_of(program, get_language(language)) if program else ()
+    names = functions_of_program(program, get_language(language)) if program else ()
     return Example("", row.utterance, program, language, "private", functions=names)
 
 
@@ -398,4 +398,4 @@ def _read_public_row(line: str, place: Span, language: str) -> PublicRow:
     names = row.get("functions")
     listed = tuple(map(str, names)) if isinstance(names, list) else ()
     example = Example("", row["utterance"], fields.get("program", ""), language, functions=listed)
-    return replace(example, functions=functions_of_row(example)), fields
+    return replace(example, functions=functions_of(example)), fields

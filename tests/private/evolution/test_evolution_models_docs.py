@@ -2,13 +2,14 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import yaml
 
 from genie_dp.private.evolution.config import GENERATORS
 from genie_dp.private.evolution.prompting import (
-    STYLES,
-    VARIATIONS,
+    Style,
+    Variation,
     parse_templates,
     shipped_templates,
 )
@@ -38,11 +39,11 @@ def test_every_code_is_explained_and_no_other():
 
 
 def test_every_section_of_the_shipped_prompts_is_in_the_table():
-    sections = {name for style in STYLES for name in shipped_templates(style).sections}
+    sections = {name for style in get_args(Style) for name in shipped_templates(style).sections}
     assert len(sections) == 6
     assert sorted(re.findall(r"^\| `\[([a-z ]+)\]` \|", PAGE, re.MULTILINE)) == sorted(sections)
     assert sorted(re.findall(r"^\| `(continue|fill|rephrase)` \|", PAGE, re.MULTILINE)) == sorted(
-        VARIATIONS
+        get_args(Variation)
     )
 
 

@@ -1,5 +1,7 @@
 """Prompts of models, and how answers become sentences."""
 
+from typing import get_args
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -8,10 +10,10 @@ from genie_dp.errors import GenieError
 from genie_dp.private.evolution.generator import VoteCandidate
 from genie_dp.private.evolution.prompting import (
     GAP,
-    STYLES,
     AnswerReading,
     Prompt,
     Prompter,
+    Style,
     describe_metadata,
     load_templates,
     parse_templates,
@@ -47,7 +49,7 @@ def codes(caught):
 # -------------------------------------------------------------------------------- templates
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 def test_shipped_prompts_tell_metadata_and_the_examples_nearest_to_it(style):
     asked = prompter(style).random({"intent": "pay_bill", "length": "short"}, stream(0))
     assert "intent: pay bill; length: short" in asked.text
@@ -58,7 +60,7 @@ def test_shipped_prompts_tell_metadata_and_the_examples_nearest_to_it(style):
     assert bool(asked.system) == (style == "chat")
 
 
-@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("style", get_args(Style))
 def test_lines_without_anything_to_say_are_left_out(style):
     bare = prompter(style, donated=Pool(())).random({"intent": "<other>"}, stream(0))
     assert not [line for line in bare.text.split("\n") if line.endswith("nown:")]
