@@ -40,14 +40,14 @@ class PermutedRows(Generic[Row]):
 
     def batch(self, number: int) -> list[Row]:
         """Return the rows of a batch."""
-        return [self._row(i) for i in range(number * self.size, (number + 1) * self.size)]
-
-    def _row(self, place: int) -> Row:
-        epoch, i = divmod(place, len(self.rows))
-        if self._epoch != epoch:
-            rng = np.random.default_rng(child_seed(self._seed, self._stream, epoch))
-            self._epoch, self._order = epoch, rng.permutation(len(self.rows)).tolist()
-        return self.rows[self._order[i]]
+        chosen = []
+        for place in range(number * self.size, (number + 1) * self.size):
+            epoch, i = divmod(place, len(self.rows))
+            if self._epoch != epoch:
+                rng = np.random.default_rng(child_seed(self._seed, self._stream, epoch))
+                self._epoch, self._order = epoch, rng.permutation(len(self.rows)).tolist()
+            chosen.append(self.rows[self._order[i]])
+        return chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,9 +106,13 @@ class PretrainedNetwork(PointerNetwork):
     ) -> tuple[Mixture, Tensors]:
         """Return what the decoder says after each of (B, T) tokens, and its cache."""
         _, padding, embedded, words, states, mask = memory
+        copied = tokens >= self.generated
+        places = (tokens - self.generated).clamp(min=0)[:, :, None]
+        there = embedded.gather(1, places.expand(-1, -1, embedded.shape[2]))
+        own = self.tokens(tokens.masked_fill(copied, 0))
         decoder = self.body.get_decoder()
         out = decoder(
-            inputs_embeds=self._embed_tokens(tokens, embedded) * self.scale,
+            inputs_embeds=torch.where(copied[:, :, None], there, own) * self.scale,
             encoder_hidden_states=states,
             encoder_attention_mask=mask,
             past_key_values=_cache(state),
@@ -116,12 +120,6 @@ class PretrainedNetwork(PointerNetwork):
         )
         mixture = self.pointer(out.last_hidden_state, words, padding, self.tokens.weight)
         return mixture, _flat(out.past_key_values)
-
-    def _embed_tokens(self, tokens: torch.Tensor, embedded: torch.Tensor) -> torch.Tensor:
-        copied = tokens >= self.generated
-        places = (tokens - self.generated).clamp(min=0)[:, :, None]
-        there = embedded.gather(1, places.expand(-1, -1, embedded.shape[2]))
-        return torch.where(copied[:, :, None], there, self.tokens(tokens.masked_fill(copied, 0)))
 
 
 def _load_body(settings: PretrainedSettings) -> tuple[Any, Any]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import xxhash
 
@@ -174,18 +173,15 @@ class Vocabulary:
         """Return the tokens that can be neither generated nor, if no sentence has them, copied."""
         return tuple(sorted(token for token in tokens if self.generable(token) == UNK))
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return what `save` writes."""
-        return {
+    def save(self, path: Path) -> None:
+        """Write the table as JSON."""
+        data = {
             "type": KIND,
             "generated": self.generated,
             "buckets": self.buckets,
             "words": list(self.words),
         }
-
-    def save(self, path: Path) -> None:
-        """Write the table as JSON."""
-        text = json.dumps(self.as_dict(), ensure_ascii=False, indent=0)
+        text = json.dumps(data, ensure_ascii=False, indent=0)
         path.write_text(text + "\n", encoding="utf-8")
 
     @classmethod

@@ -238,7 +238,15 @@ class Parser:
         """
         _check_arguments(utterances, count)
         with self._lock:
-            readings = [self._row_readings(text) for text in utterances]
+            readings = []
+            for text in utterances:
+                words = tuple(text.split())
+                if any(map(is_slot, words)):
+                    readings.append([Reading(words)])
+                elif self._reader is not None and len(text) > MOST_CHARACTERS:
+                    readings.append([])
+                else:
+                    readings.append(self._readings(text))
             decoded = self._decode_readings(readings)
             nbest = [
                 self._fill_programs(read, programs, None, keep=not self.use.is_constrained)[:count]
@@ -250,13 +258,6 @@ class Parser:
             ]
 
     # ------------------------------------------------------------------------------ the steps
-
-    def _row_readings(self, utterance: str) -> list[Reading]:
-        words = tuple(utterance.split())
-        if any(map(is_slot, words)):
-            return [Reading(words)]
-        is_too_long = self._reader is not None and len(utterance) > MOST_CHARACTERS
-        return [] if is_too_long else self._readings(utterance)
 
     def _readings(self, sentence: str) -> list[Reading]:
         if self._reader is None:

@@ -1,7 +1,7 @@
 """Recipes of parsers: YAML to settings and back."""
 
 import dataclasses
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -132,29 +132,26 @@ def settings_of(read: Mapping[str, Any]) -> dict[str, Any]:
     problems = list(wrong_settings(ParserConfig, read))
     settings = dict(read)
     if isinstance(read.get("inputs"), list | tuple):
-        settings["inputs"] = tuple(_inputs(read["inputs"], problems))
+        inputs = []
+        for number, input_settings in enumerate(read["inputs"], start=1):
+            where = f"inputs: {number}: "
+            if isinstance(input_settings, str):
+                input_settings = {"path": input_settings}
+            if not isinstance(input_settings, dict) or "path" not in input_settings:
+                problems.append(Problem("N002", f"{where}expected a path, got {input_settings!r}"))
+            elif wrong := list(wrong_settings(InputFile, input_settings, where)):
+                problems += wrong
+            else:
+                try:
+                    inputs.append(InputFile(**input_settings))
+                except GenieError as error:
+                    problems += (replace(p, message=f"{where}{p.message}") for p in error.problems)
+        settings["inputs"] = tuple(inputs)
     if problems:
         raise GenieError(problems)
     if "made_by" in settings:
         settings["made_by"] = tuple(settings["made_by"])
     return settings
-
-
-def _inputs(read: Iterable[Any], problems: list[Problem]) -> Iterator[InputFile]:
-    """Yield the inputs; add what is wrong with them."""
-    for number, input_settings in enumerate(read, start=1):
-        where = f"inputs: {number}: "
-        if isinstance(input_settings, str):
-            input_settings = {"path": input_settings}
-        if not isinstance(input_settings, dict) or "path" not in input_settings:
-            problems.append(Problem("N002", f"{where}expected a path, got {input_settings!r}"))
-        elif wrong := list(wrong_settings(InputFile, input_settings, where)):
-            problems += wrong
-        else:
-            try:
-                yield InputFile(**input_settings)
-            except GenieError as error:
-                problems += (replace(p, message=f"{where}{p.message}") for p in error.problems)
 
 
 def as_yaml(config: ParserConfig) -> str:

@@ -520,6 +520,9 @@ def read_all(
     return rows
 
 
+Block = tuple[list[LearnedRow], Counter[str]]
+
+
 def _make_rows(
     input_file: InputFile,
     config: ParserConfig,
@@ -529,34 +532,28 @@ def _make_rows(
     jobs: int,
     prior: PrivatePrior | None,
 ) -> Iterator[LearnedRow]:
+    language = target.language.name
     make = partial(
         _block, config=config, target=target, reading=reading, factor=input_file.weight, prior=prior
     )
-    for rows, reasons in _blocks(input_file, target.language.name, make, jobs):
-        left.update(reasons)
-        yield from rows
-
-
-Block = tuple[list[LearnedRow], Counter[str]]
-
-
-def _blocks(input_file: InputFile, language: str, make: Any, jobs: int) -> Iterator[Block]:
     if jobs == 1:
-        rows = _read_input(input_file, language)
-        while some := list(islice(rows, _BLOCK)):
-            yield make(some)
-        return
-    total = -(-sum(1 for _ in _read_input(input_file)) // _BLOCK)
+        input_rows = _read_input(input_file, language)
+        blocks: Iterator[Block] = map(make, iter(lambda: list(islice(input_rows, _BLOCK)), []))
+    else:
+        total = -(-sum(1 for _ in _read_input(input_file)) // _BLOCK)
 
-    def work(numbers: Sequence[int]) -> Iterator[Block]:
-        chosen_numbers = set(numbers)
-        rows = _read_input(input_file, language)
-        for number in range(total):
-            some = list(islice(rows, _BLOCK))
-            if number in chosen_numbers:
-                yield make(some)
+        def work(numbers: Sequence[int]) -> Iterator[Block]:
+            chosen_numbers = set(numbers)
+            rows = _read_input(input_file, language)
+            for number in range(total):
+                some = list(islice(rows, _BLOCK))
+                if number in chosen_numbers:
+                    yield make(some)
 
-    yield from in_processes(work, range(total), min(jobs, max(1, total)))
+        blocks = in_processes(work, range(total), min(jobs, max(1, total)))
+    for learned_rows, reasons in blocks:
+        left.update(reasons)
+        yield from learned_rows
 
 
 def _block(

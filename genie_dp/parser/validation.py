@@ -6,7 +6,7 @@ from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.parser.config import ParserConfig
-from genie_dp.parser.reading.prepare import Left
+from genie_dp.parser.reading.prepare import Left, Prepared
 from genie_dp.parser.rows import (
     Reading,
     RowMaker,
@@ -47,15 +47,19 @@ def validation_rows(
         )
         return tuple(Checked(utterance, program) for utterance, program in pairs)
     maker = RowMaker(config, target, reading)
-    checked_rows = tuple(
-        _check_row(row, maker, target)
-        for row in some_of(named_rows(config.validation, target), config.validation_rows)
-    )
+    # As what is decoded is compared; files are in the language's own style, whatever is learned.
+    plain = replace(target, styled=target.language)
+    checked_rows = []
+    for row in some_of(named_rows(config.validation, target), config.validation_rows):
+        prepared = maker.preparer.prepare(row) if maker.preparer is not None else Prepared(row)
+        is_left = isinstance(prepared, Left)
+        program = "" if is_left else canonical_text(prepared.row.program, plain)
+        checked_rows.append(Checked(prepared.row.utterance, program))
     if not checked_rows:
         hint = "name a file with rows, or leave validation out"
         message = f"expected rows to validate with, got none in {config.validation}"
         raise GenieError(Problem("N005", message, hint=hint))
-    return checked_rows
+    return tuple(checked_rows)
 
 
 def validation_files(name: str) -> list[str]:
@@ -72,15 +76,3 @@ def named_rows(name: str, target: Target) -> Iterator[Example]:
         return
     language = target.language.name
     yield from (row for row in rows_in(name, language) if row.language == language)
-
-
-def _check_row(row: Example, maker: RowMaker, target: Target) -> Checked:
-    prepared = row
-    if maker.preparer is not None:
-        preparation = maker.preparer.prepare(row)
-        if isinstance(preparation, Left):
-            return Checked(row.utterance, "")
-        prepared = preparation.row
-    # As what is decoded is compared; files are in the language's own style, whatever is learned.
-    plain = replace(target, styled=target.language)
-    return Checked(prepared.utterance, canonical_text(prepared.program, plain))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from genie_dp.augment.written import HOLIDAYS, MONTHS, SHORT_MONTHS, WEEKDAYS, next_day
 from genie_dp.parser.reading.measures import amount_at
-from genie_dp.parser.reading.numbers import ORDINALS, Number, ordinal_at
+from genie_dp.parser.reading.numbers import ORDINALS, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 
@@ -57,7 +57,7 @@ class Time(NamedTuple):
         return f"time:{self.hour}:{self.minute:02d}:{self.second:02d}"
 
 
-def time_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Time | None:
+def time_at(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     """Return the longest time of day that begins at a token, or None."""
     word = s.word(at)
     if word in _NAMED:
@@ -146,7 +146,7 @@ def _make_time(hour: int, minute: int, second: int, end: int, half: str | None) 
     return Time(hour % 12 + shift, minute, end, second)
 
 
-def _spoken_time(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Time | None:
+def _spoken_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     """Return "eight pm", "eight thirty pm", "eight oh five pm", "8 o'clock", "eight at night"."""
     number = numbers[at]
     if number is None or number.value != number.value.to_integral_value():
@@ -165,7 +165,7 @@ def _spoken_time(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> 
     return None
 
 
-def _minute(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> tuple[int, int]:
+def _minute(s: TextTokens, at: int, numbers: Numbers) -> tuple[int, int]:
     if s.word(at) == "oh":
         number = numbers[at + 1] if at + 1 < len(numbers) else None
         return (int(number.value), number.end) if number and 0 < number.value < 10 else (0, at)
@@ -188,7 +188,7 @@ def guess_time(hour: int, minute: int, end: int) -> Time | None:
     return Time(hour + 12 if hour < 7 else hour, minute, end, half_is_known=False)
 
 
-def _past(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Time | None:
+def _past(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     """Return "half past eight (in the evening)", "a quarter to 9", "ten past eight"."""
     place = at + (s.word(at) == "a" and s.word(at + 1).startswith("quarter"))
     number = numbers[place] if place < len(numbers) else None
@@ -253,7 +253,7 @@ def hour_of(s: TextTokens, part: str) -> int:
     return hours[part]
 
 
-def bare_time(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Time | None:
+def bare_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     """Return the 8 of "at 8", the "seven thirty" of "at seven thirty", or None."""
     number = numbers[at]
     if number is None or number.value % 1 or not 0 < number.value <= 24:
@@ -272,9 +272,7 @@ def is_after_bare(s: TextTokens, at: int) -> bool:
     return s.word(at) in _AFTER_BARE
 
 
-def bare_end(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...], first: Time
-) -> Candidate | None:
+def bare_end(s: TextTokens, at: int, numbers: Numbers, first: Time) -> Candidate | None:
     """Return the 1 of "from 11 am to 1": the hour that is next after the first one."""
     number = numbers[at]
     if number is None or number.value % 1 or not 1 <= number.value <= 12:
@@ -287,7 +285,7 @@ def bare_end(
     return s.candidate(at, number.end, "TIME", f"time:{hour}:00:00")
 
 
-def times(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def times(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are times of day."""
     for i in range(len(s.words)):
         time = time_at(s, i, numbers)
@@ -344,7 +342,7 @@ class Day(NamedTuple):
     weak: bool = False
 
 
-def days(s: TextTokens, numbers: tuple[Number | None, ...], now: datetime) -> Iterator[Candidate]:
+def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
     """Yield the candidates that are dates, with and without a time of day."""
     begun: dict[int, tuple[date, bool]] = {}  # token after a date -> it, whether "between" stands
     for i in range(len(s.words)):
@@ -381,9 +379,7 @@ def recurs(s: TextTokens, at: int) -> bool:
     return False
 
 
-def _dates(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...], now: datetime
-) -> list[Candidate]:
+def _dates(s: TextTokens, at: int, numbers: Numbers, now: datetime) -> list[Candidate]:
     try:
         day = day_at(s, at, numbers, now.date())
         if day is not None:
@@ -399,9 +395,7 @@ def _both(s: TextTokens, at: int, end: int, day: date, time: Time) -> Candidate:
     return s.candidate(at, end, "DATE", f"date:{text}")
 
 
-def _with_time(
-    s: TextTokens, at: int, day: Day, numbers: tuple[Number | None, ...]
-) -> Iterator[Candidate]:
+def _with_time(s: TextTokens, at: int, day: Day, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "tomorrow" and "tomorrow at 8 pm"."""
     text = day.day.isoformat()
     if day.hour is not None:
@@ -417,7 +411,7 @@ def _with_time(
 
 
 def _time_first(
-    s: TextTokens, at: int, time: Time, numbers: tuple[Number | None, ...], now: datetime
+    s: TextTokens, at: int, time: Time, numbers: Numbers, now: datetime
 ) -> Iterator[Candidate]:
     """Yield "8 pm tomorrow", "noon on friday", "at 8 tonight"."""
     place = time.end + (s.word(time.end) in ("on", ","))
@@ -441,7 +435,7 @@ def _combine(s: TextTokens, day: Day, time: Time) -> tuple[date, Time]:
     return day.day + timedelta(days=is_night and time.hour < DAWN), time
 
 
-def day_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...], today: date) -> Day | None:
+def day_at(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
     """Return the longest date that begins at a token, or None.
 
     Raises:
@@ -652,9 +646,7 @@ def _after_weekday(s: TextTokens, end: int, today: date, weekday: int) -> Day | 
     return whole or _of_month(number[0], number[1], today, weekday)
 
 
-def _count_days(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...], today: date
-) -> Day | None:
+def _count_days(s: TextTokens, at: int, numbers: Numbers, today: date) -> Day | None:
     """Return "in two weeks", "3 days ago", "a week from tomorrow", "2 months from now"."""
     place = at + (s.word(at) == "in")
     amount = amount_at(s, place, numbers) if place < len(s.words) else None
@@ -740,9 +732,7 @@ def _holiday(s: TextTokens, at: int, today: date) -> Day | None:
 _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
-def moments(
-    s: TextTokens, numbers: tuple[Number | None, ...], now: datetime
-) -> Iterator[Candidate]:
+def moments(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
     """Yield the candidates that are points of time."""
     for i in range(len(s.words)):
         if s.word(i - 1) in _RECURS:
@@ -769,9 +759,7 @@ def _later(now: datetime, seconds: float) -> datetime:
     return then.astimezone(now.tzinfo).replace(tzinfo=None)
 
 
-def _count_units(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...]
-) -> tuple[float, int] | None:
+def _count_units(s: TextTokens, at: int, numbers: Numbers) -> tuple[float, int] | None:
     """Return (seconds from now, next place) of "in 5 minutes", "2 hours ago", or None."""
     start = at + (s.word(at) == "in")
     seconds, end = _seconds(s, start, numbers)
@@ -785,9 +773,7 @@ def _count_units(
     return (seconds, end + 2) if s.has(end, "from", "now") else None
 
 
-def _seconds(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...]
-) -> tuple[float | None, int]:
+def _seconds(s: TextTokens, at: int, numbers: Numbers) -> tuple[float | None, int]:
     """Return (seconds, next place) of "2 hours and 15 minutes", "an hour and a half"."""
     if s.has(at, "half", "an", "hour"):
         return 1800, at + 3

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from genie_dp.augment.written_numbers import CURRENCIES, UNITS_BY_BASE, plain_digits
 from genie_dp.languages.types import Measure, slot_stem
-from genie_dp.parser.reading.numbers import SCALES, SMALL, Number, digits, short_number
+from genie_dp.parser.reading.numbers import SCALES, SMALL, Number, Numbers, digits, short_number
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import TextTokens, words_of
 
@@ -108,7 +108,7 @@ def unit_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     return None
 
 
-def amount_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Amount | None:
+def amount_at(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
     """Return a number with its unit that begins at a token, "5 km", "5km", or None."""
     number = numbers[at] if at < len(numbers) else None
     if number is not None:
@@ -179,7 +179,7 @@ def stem_of(unit: str) -> str:
     return stem
 
 
-def measures(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def measures(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are measures."""
     for i in range(len(s.words)):
         amount = amount_at(s, i, numbers)
@@ -193,7 +193,7 @@ def measures(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Cand
             yield from _feet(s, i)
 
 
-def _one_and(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Amount | None:
+def _one_and(s: TextTokens, at: int, numbers: Numbers) -> Amount | None:
     """Return the hour of "an hour and 15 minutes"."""
     unit = unit_at(s, at + 1)
     if unit is None or s.word(at + 1) in _ONLY_DIGITS:
@@ -209,9 +209,7 @@ def _value(amount: Amount) -> str:
     return f"{plain_digits(amount.value)} unit:{amount.unit}"
 
 
-def _with_smaller(
-    s: TextTokens, at: int, amount: Amount, numbers: tuple[Number | None, ...]
-) -> Iterator[Candidate]:
+def _with_smaller(s: TextTokens, at: int, amount: Amount, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "6 feet 3 inches", "2 hours and a half", "5 foot 10", else the amount alone."""
     after = amount_at(s, amount.end, numbers) if _is_written(s, amount, "m") else None
     if after is not None and _is_written(s, after, "s"):
@@ -258,7 +256,7 @@ def _is_written(s: TextTokens, amount: Amount, sign: str) -> bool:
     return s.word(amount.end - 1).lstrip("+-.,0123456789") == sign
 
 
-def _inches(s: TextTokens, feet: Amount, numbers: tuple[Number | None, ...]) -> Number | None:
+def _inches(s: TextTokens, feet: Amount, numbers: Numbers) -> Number | None:
     """Return the 10 of "5 foot 10"."""
     number = numbers[feet.end] if feet.end < len(numbers) else None
     if number is None or number.value >= 12 or feet.unit != "ft":
@@ -385,7 +383,7 @@ def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     return None
 
 
-def money(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def money(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are amounts of money."""
     for i in range(len(s.words)):
         number = numbers[i]
@@ -397,7 +395,7 @@ def money(s: TextTokens, numbers: tuple[Number | None, ...]) -> Iterator[Candida
             yield from _one_currency(s, i, numbers)
 
 
-def money_at(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Candidate | None:
+def money_at(s: TextTokens, at: int, numbers: Numbers) -> Candidate | None:
     """Return the amount of money that begins at a token, or None."""
     number = numbers[at] if at < len(numbers) else None
     amounts = _with_sign(s, at, numbers) if number is None else _with_name(s, at, number, numbers)
@@ -418,9 +416,7 @@ def _money_candidate(
     return s.candidate(at, end, "CURRENCY", value, soft=soft, weak=weak)
 
 
-def _with_name(
-    s: TextTokens, at: int, number: Number, numbers: tuple[Number | None, ...]
-) -> Iterator[Candidate]:
+def _with_name(s: TextTokens, at: int, number: Number, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "5 dollars (and 20 cents)", "50 cents"."""
     currency = currency_at(s, number.end)
     cents = cents_at(s, number.end)
@@ -448,7 +444,7 @@ def cents_at(s: TextTokens, at: int) -> tuple[str, int] | None:
 
 
 def _cents_after(
-    s: TextTokens, end: int, code: str, numbers: tuple[Number | None, ...]
+    s: TextTokens, end: int, code: str, numbers: Numbers
 ) -> tuple[Decimal, int] | None:
     """Return (amount, next place) of "and 20 cents"."""
     i = end + (s.word(end) == "and")
@@ -459,9 +455,7 @@ def _cents_after(
     return number.value / 100, cents[1]
 
 
-def _bare_cents(
-    s: TextTokens, end: int, numbers: tuple[Number | None, ...]
-) -> tuple[Decimal, int] | None:
+def _bare_cents(s: TextTokens, end: int, numbers: Numbers) -> tuple[Decimal, int] | None:
     """Return (amount, next place) of the "fifty" of "three bucks fifty", at an end alone."""
     number = numbers[end] if end < len(numbers) else None
     if number is None or number.value % 1 or not 10 <= number.value < 100:
@@ -469,7 +463,7 @@ def _bare_cents(
     return (number.value / 100, number.end) if s.word(number.end) in ("", ".", "!", "?") else None
 
 
-def _with_sign(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def _with_sign(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "$5", "$ 5", "$1.5k", "$2 million", "eur 5"."""
     word = s.word(at)
     if word in ("-", *_DOLLARS) and s.starts[at + 1 : at + 2] == (s.ends[at],):
@@ -498,7 +492,7 @@ def _with_sign(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> It
             yield _money_candidate(s, at, following.end, following.value, code, soft=word in _RARE)
 
 
-def _with_prefix(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def _with_prefix(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "-$5", "C$5": what stands right before the sign says more."""
     word, sign = s.word(at), s.word(at + 1)[:1]
     is_inside = at > 0 and s.ends[at - 1] == s.starts[at]
@@ -516,9 +510,7 @@ def _with_prefix(s: TextTokens, at: int, numbers: tuple[Number | None, ...]) -> 
         yield candidate._replace(start=start, value=f"currency:{amount}:{code}")
 
 
-def _one_currency(
-    s: TextTokens, at: int, numbers: tuple[Number | None, ...]
-) -> Iterator[Candidate]:
+def _one_currency(s: TextTokens, at: int, numbers: Numbers) -> Iterator[Candidate]:
     """Yield "a dollar", "a buck fifty", "a dollar and fifty cents", "half a dollar"."""
     is_half = s.word(at) == "half"
     place = at + 1 + (is_half and s.word(at + 1) in ("a", "an"))

@@ -59,6 +59,10 @@ class Number(NamedTuple):
     is_said: bool = False
 
 
+Numbers = tuple[Number | None, ...]
+"""For each token of a text, the number that begins there."""
+
+
 def digits(token: str) -> Decimal | None:
     """Return the number of a token of digits, or None.
 
@@ -219,7 +223,7 @@ def short_number(token: str) -> Decimal | None:
     return Decimal(match[1]) * _SUFFIXES[match[2]] if match is not None else None
 
 
-def numbers(s: TextTokens, token_numbers: tuple[Number | None, ...]) -> Iterator[Candidate]:
+def numbers(s: TextTokens, token_numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are numbers; `token_numbers` are those that begin at each token."""
     for i, number in enumerate(token_numbers):
         word = s.word(i)

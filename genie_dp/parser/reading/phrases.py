@@ -42,21 +42,16 @@ class Phrases:
             return list(candidates)
         starts = {start: i for i, start in enumerate(s.starts)}
         ends = {end: i for i, end in enumerate(s.ends)}
-        return [
-            c._replace(is_weak=True)
-            if c.is_soft and not c.is_weak and self._has(c, s, starts, ends)
-            else c
-            for c in candidates
-        ]
-
-    def _has(
-        self, c: Candidate, s: TextTokens, starts: dict[int, int], ends: dict[int, int]
-    ) -> bool:
-        if c.start not in starts or c.end not in ends:
-            return False
-        first, last = starts[c.start], ends[c.end]
-        words = " ".join(s.words[first : last + 1])
-        return (s.word(first - 1), words) in self.before or (words, s.word(last + 1)) in self.after
+        weakened = []
+        for c in candidates:
+            first, last = starts.get(c.start), ends.get(c.end)
+            if c.is_soft and not c.is_weak and first is not None and last is not None:
+                words = " ".join(s.words[first : last + 1])
+                before, after = (s.word(first - 1), words), (words, s.word(last + 1))
+                if before in self.before or after in self.after:
+                    c = c._replace(is_weak=True)
+            weakened.append(c)
+        return weakened
 
     def as_dict(self) -> dict[str, Any]:
         """Return the phrases as JSON has them, to be saved with a parser."""

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.parser.reading import dates
 from genie_dp.parser.reading.measures import amount_at, cents_at, money_at, stem_of
-from genie_dp.parser.reading.numbers import SCALES, Number, ordinal_at
+from genie_dp.parser.reading.numbers import SCALES, Number, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import MONTH_NAMES, TextTokens
 
@@ -17,7 +17,7 @@ _ANY = frozenset(("and", "or", "until", "till", *_BARE_LINKS))
 _OF_TIMES = (*_BARE_LINKS, "until", "till")
 
 
-def with_scales(s: TextTokens, numbers: tuple[Number | None, ...]) -> tuple[Number | None, ...]:
+def with_scales(s: TextTokens, numbers: Numbers) -> Numbers:
     """Return the numbers; the 1 of "1 to 2 million" is a million."""
     if SCALES.keys().isdisjoint(s.words):
         return numbers
@@ -33,7 +33,7 @@ def with_scales(s: TextTokens, numbers: tuple[Number | None, ...]) -> tuple[Numb
     return tuple(scaled)
 
 
-def ranges(s: TextTokens, numbers: tuple[Number | None, ...], today: date) -> Iterator[Candidate]:
+def ranges(s: TextTokens, numbers: Numbers, today: date) -> Iterator[Candidate]:
     """Yield candidates for the end of a range that borrows its unit from the other end."""
     if _ANY.isdisjoint(s.words):
         return
@@ -53,7 +53,7 @@ def ranges(s: TextTokens, numbers: tuple[Number | None, ...], today: date) -> It
 
 
 def _first(
-    s: TextTokens, at: int, number: Number, other: int, numbers: tuple[Number | None, ...]
+    s: TextTokens, at: int, number: Number, other: int, numbers: Numbers
 ) -> Iterator[Candidate]:
     """Yield what a bare number is, by what follows the link."""
     is_hour = number.value % 1 == 0 and 1 <= number.value <= 12
@@ -62,8 +62,13 @@ def _first(
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
         return
     second = numbers[other]
-    if second is not None and is_hour and s.word(at - 1) in _LINKS:
-        yield from _bare_hours(s, at, number, other, second)
+    is_range = is_hour and s.word(at - 1) in _LINKS
+    if second is not None and is_range and second.value % 1 == 0 and 1 <= second.value <= 12:
+        # "from 9 to 5": for callers who ask for other readings.
+        for place, hour in ((at, number), (other, second)):
+            guess = dates.guess_time(int(hour.value), 0, hour.end)
+            if guess is not None:
+                yield s.candidate(place, hour.end, "TIME", guess.value, weak=True)
     amount = amount_at(s, other, numbers)
     if amount is not None:
         value = f"{plain_digits(number.value)} unit:{amount.unit}"
@@ -77,7 +82,7 @@ def _first(
 
 
 def _also(
-    s: TextTokens, at: int, number: Number, other: int, numbers: tuple[Number | None, ...]
+    s: TextTokens, at: int, number: Number, other: int, numbers: Numbers
 ) -> Iterator[Candidate]:
     """Yield the 8 of "at 8 and 9 pm"."""
     time = dates.time_at(s, other, numbers) if other < len(s.words) else None
@@ -86,9 +91,7 @@ def _also(
         yield from _hour(s, at, number, time.hour * 60 + time.minute)
 
 
-def _last(
-    s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...]
-) -> Iterator[Candidate]:
+def _last(s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers) -> Iterator[Candidate]:
     """Yield the bare end of "from 11 am to 1", "between $5 and 10", "5 km - 10"."""
     time = dates.time_at(s, at, numbers)
     if time is not None and not time.is_part:
@@ -121,20 +124,8 @@ def _hour(s: TextTokens, at: int, number: Number, other: int) -> Iterator[Candid
     yield s.candidate(at, number.end, "TIME", f"time:{hour}:00:00")
 
 
-def _bare_hours(
-    s: TextTokens, at: int, number: Number, other: int, second: Number
-) -> Iterator[Candidate]:
-    """Yield both ends of "from 9 to 5" as times, for callers who ask for other readings."""
-    if second.value % 1 or not 1 <= second.value <= 12:
-        return
-    for place, hour in ((at, number), (other, second)):
-        time = dates.guess_time(int(hour.value), 0, hour.end)
-        if time is not None:
-            yield s.candidate(place, hour.end, "TIME", time.value, weak=True)
-
-
 def _second_day(
-    s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...], today: date
+    s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers, today: date
 ) -> Iterator[Candidate]:
     """Yield the 5 of "from march 3 to 5"."""
     try:
@@ -156,7 +147,7 @@ def _second_day(
 
 
 def _first_day(
-    s: TextTokens, at: int, links: tuple[str, ...], numbers: tuple[Number | None, ...], today: date
+    s: TextTokens, at: int, links: tuple[str, ...], numbers: Numbers, today: date
 ) -> Iterator[Candidate]:
     """Yield the 3rd of "from the 3rd to the 5th of may", the 3 of "3-5 may"."""
     the = s.word(at) == "the"
@@ -166,25 +157,14 @@ def _first_day(
     second = number[1] + 1
     try:
         last = dates.day_at(s, second, numbers, today)
-        first = _before(last.day, number[0]) if last is not None else None
+        if last is None:
+            return
+        # "from the 30th to the 2nd of january" begins in december.
+        is_same_month = number[0] <= last.day.day
+        month = last.day if is_same_month else last.day.replace(day=1) - timedelta(days=1)
+        first = month.replace(day=number[0])
     except (ValueError, OverflowError):
-        return
-    if last is None or first is None:
         return
     is_month = not MONTH_NAMES.isdisjoint(s.words[second + 1 : last.end])
     if is_month or (the and s.word(at - 1) in _LINKS):
         yield s.candidate(at, number[1], "DATE", f"date:{first.isoformat()}")
-
-
-def _before(last: date, number: int) -> date:
-    """Return the last such day of a month that is not after a date.
-
-    >>> _before(date(2027, 1, 2), 30)
-    datetime.date(2026, 12, 30)
-
-    Raises:
-        ValueError: the month before has no such day.
-    """
-    if number <= last.day:
-        return last.replace(day=number)
-    return (last.replace(day=1) - timedelta(days=1)).replace(day=number)
