@@ -128,7 +128,7 @@ class PrivateSource:
         if unit != "utterance" and (cap is None or cap < 1):
             hint = f"say how many rows of a {unit} are looked at, at most, such as 20"
             raise GenieError(Problem("Q006", f"expected a cap of at least 1, got {cap}", hint=hint))
-        fault = _read(reader)
+        fault = _read_file(reader)
         problems, groups = reader.problems, reader.groups
         del reader
         if fault or problems:
@@ -163,7 +163,7 @@ class _Reader:
 
     def read(self, lines: IO[bytes]) -> None:
         """Read all lines, or until there are too many mistakes."""
-        parse = self._tsv if is_table(self.file) else self._json
+        parse = self._read_tsv if is_table(self.file) else self._read_json
         for number, line in enumerate(lines, 1):
             if line.strip() and (fault := parse(line, number)):
                 code, message, hint = fault
@@ -172,7 +172,7 @@ class _Reader:
             if len(self.problems) >= MOST:
                 return
 
-    def _json(self, line: bytes, number: int) -> "_Fault | None":
+    def _read_json(self, line: bytes, number: int) -> "_Fault | None":
         try:
             row = json.loads(line.decode("utf-8-sig"))
         except (ValueError, RecursionError):
@@ -195,7 +195,7 @@ class _Reader:
         fields = {key: text for key in self.fields if (text := _name(row.get(key))) is not None}
         return self._keep(name, row["utterance"], row.get("program"), fields)
 
-    def _tsv(self, line: bytes, number: int) -> "_Fault | None":
+    def _read_tsv(self, line: bytes, number: int) -> "_Fault | None":
         try:
             columns = line.decode("utf-8-sig").rstrip("\r\n").split("\t")
         except ValueError:
@@ -229,7 +229,7 @@ class _Reader:
 _Fault = tuple[str, str, str | None]
 
 
-def _read(reader: _Reader) -> Problem | None:
+def _read_file(reader: _Reader) -> Problem | None:
     """Read a file into a reader; return what is wrong with the file as a whole."""
     import smart_open
 

@@ -253,7 +253,7 @@ class _EvolutionRun:
             self.votes.append((population.candidates, self.vote.noisy))
             self.counts.update(population.counts)
             self.counts.update(self.vote.counts)
-            yield self._line(number, population, self.vote)
+            yield self._describe_vote(number, population, self.vote)
 
     @contextmanager
     def _counting(self) -> Iterator[Counter[str]]:
@@ -296,7 +296,7 @@ class _EvolutionRun:
 
     def _vary_winners(self, before: Population, vote: Vote, number: int) -> Population:
         """Return the candidates after a vote: winners if they are kept, and variations."""
-        parents = self._winners(before, vote, number - 1)
+        parents = self._choose_winners(before, vote, number - 1)
         winners = self._drop_repeated(parents) if self.settings.keep else ()
         missing = self.settings.candidates - len(winners)
         to_vary = [parents[i % len(parents)] for i in range(missing)]
@@ -304,7 +304,9 @@ class _EvolutionRun:
         variations = self._variations(to_vary, strength, f"vary {number}")
         return Population(self._drop_repeated([*winners, *variations]), len(to_vary))
 
-    def _winners(self, population: Population, vote: Vote, number: int) -> list[VoteCandidate]:
+    def _choose_winners(
+        self, population: Population, vote: Vote, number: int
+    ) -> list[VoteCandidate]:
         sizes = voting.sizes_of(self.shares, self.settings.population)
         return self._choose(population, vote, sizes, f"select {number}")
 
@@ -371,7 +373,7 @@ class _EvolutionRun:
         population = self.population
         assert population is not None
         with self._counting() as counts:
-            places = self._places(population, number)
+            places = self._place_candidates(population, number)
         if self.voters is None:
             self.voters = self.electorate.voters(self.embedding)
         spent = spend([self.settings.mechanism], name)
@@ -386,7 +388,7 @@ class _EvolutionRun:
         noisy = voting.noisy_histogram(exact, self.settings.noise_multiplier, rng)
         return Vote(noisy, spent, counts)
 
-    def _places(self, population: Population, number: int) -> voting.Whole:
+    def _place_candidates(self, population: Population, number: int) -> voting.Whole:
         """Return where candidates lie: with lookahead, the mean of where their variations lie."""
         examples = [candidate.example for candidate in population.candidates]
         if not self.settings.lookahead:
@@ -404,7 +406,7 @@ class _EvolutionRun:
 
     # ---------------------------------------------------------------------------------- report
 
-    def _line(self, number: int, population: Population, vote: Vote) -> dict[str, Any]:
+    def _describe_vote(self, number: int, population: Population, vote: Vote) -> dict[str, Any]:
         settings = self.settings
         labels = self._labels(population)
         threshold = settings.threshold * settings.noise_multiplier
@@ -435,7 +437,7 @@ class _EvolutionRun:
         assert self.population is not None
         assert self.vote is not None
         with self._counting() as counts:
-            rows, calls = self._rows(self.population, self.vote)
+            rows, calls = self._make_rows(self.population, self.vote)
         report = {
             "generator": self.generator.name,
             "settings": self.settings.as_dict(),
@@ -453,13 +455,15 @@ class _EvolutionRun:
         )
         return Evolution(tuple(numbered), tuple(self.votes), self.vote.spent, report)
 
-    def _rows(self, population: Population, vote: Vote) -> tuple[tuple[VoteCandidate, ...], int]:
+    def _make_rows(
+        self, population: Population, vote: Vote
+    ) -> tuple[tuple[VoteCandidate, ...], int]:
         """Return the rows, and how many calls they took.
 
         Each winner is a row, and the further times that it won are variations of it. Those that are
         there already are tried again; in the end their weight goes to the winner.
         """
-        parents = self._parents(population, vote)
+        parents = self._choose_parents(population, vote)
         winners, weights = self._drop_repeated(parents), Counter(map(self._key, parents))
         to_vary: list[VoteCandidate] = []
         for row in winners:
@@ -485,12 +489,12 @@ class _EvolutionRun:
         )
         return tuple(weighted), calls
 
-    def _parents(self, population: Population, vote: Vote) -> list[VoteCandidate]:
+    def _choose_parents(self, population: Population, vote: Vote) -> list[VoteCandidate]:
         """Return the winners of the last vote, as often as there are to be rows of them."""
         sizes = voting.sizes_of(self.shares, self.settings.rows)
         if self.settings.selection == "resample":
             return self._choose(population, vote, sizes, "rows")
-        winners = self._winners(population, vote, self.settings.iterations)
+        winners = self._choose_winners(population, vote, self.settings.iterations)
         parents: list[VoteCandidate] = []
         for label, size in sizes.items():
             of_label = [winner for winner in winners if self._label(winner) == label]

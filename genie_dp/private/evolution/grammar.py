@@ -229,10 +229,10 @@ class DerivationDraws:
     def _with_others(self, function: str, rng: Random) -> Wish | None:
         """Return a wish of a program whose first function it is: alone, or as often with others."""
         alone = frozenset((function,))
-        is_alone = function not in self._leads or rng.random() < self._alone
+        is_alone = function not in self._leads or rng.random() < self._share_alone
         if not is_alone:
             for _ in range(_PARTNERS):
-                partner = self._seconds[int(rng.random() * len(self._seconds))]
+                partner = self._followers[int(rng.random() * len(self._followers))]
                 if self._is_possible(both := alone | {partner}):
                     return both
         if self._is_possible(alone):
@@ -287,14 +287,14 @@ class DerivationDraws:
         return frozenset(name for name, own in bags if any(len(bag) > 1 for bag in own))
 
     @cached_property
-    def _seconds(self) -> Sequence[str]:
+    def _followers(self) -> Sequence[str]:
         """Return what follows them, as often as it does."""
         pairs = self._pilot.pairs
         followers = [tuple(dict.fromkeys(p.functions))[1:2] for p in pairs]
         return [name for names in followers for name in names]
 
     @cached_property
-    def _alone(self) -> float:
+    def _share_alone(self) -> float:
         """Return in which part of programs nothing follows the function that could be followed."""
         sizes = [len(bag) for name in sorted(self._leads) for bag in self._bags_of[name]]
         return sizes.count(1) / max(1, len(sizes))
@@ -360,11 +360,15 @@ class Variations:
         """Yield variations of a derivation, none of which has its sentence, up to a bound."""
         for _ in range(_TRIES):
             is_gentle = rng.random() >= strength
-            variation = self._gentle(tree, rng) if is_gentle else self._anew(tree, strength, rng)
+            variation = (
+                self._change_part(tree, rng)
+                if is_gentle
+                else self._redraw_part(tree, strength, rng)
+            )
             if variation is not None and self._is_new(variation, tree):
                 yield self._new_draw(variation)
         for _ in range(_TRIES):
-            variation = self._gentle(tree, rng)
+            variation = self._change_part(tree, rng)
             if variation is not None and self._is_new(variation, tree):
                 yield self._new_draw(variation)
 
@@ -374,7 +378,7 @@ class Variations:
     def _new_draw(self, tree: trees.Tree) -> Draw:
         return Draw(tree, trees.pair_of(tree.piece, self._compiled))
 
-    def _gentle(self, tree: trees.Tree, rng: Random) -> trees.Tree | None:
+    def _change_part(self, tree: trees.Tree, rng: Random) -> trees.Tree | None:
         """Return the derivation with one part said otherwise, or with another value."""
         alternatives = self._alternatives
         moves: tuple[Move, ...] = (
@@ -391,7 +395,7 @@ class Variations:
                 return self._joiner.replace_part(tree, path, part)
         return None
 
-    def _anew(self, tree: trees.Tree, strength: float, rng: Random) -> trees.Tree | None:
+    def _redraw_part(self, tree: trees.Tree, strength: float, rng: Random) -> trees.Tree | None:
         """Return the derivation with a part drawn anew that has about a share of its words."""
         words = max(1, len(tree.piece.text.split()))
         paths, weights = [], []
@@ -456,7 +460,7 @@ class GrammarGenerator:
         for number, record in enumerate(metadata):
             rng.restart(f"{seed}:random:{number}".encode())
             requests = self._reader.read(record)
-            draw = self._best(self._draw_all(requests, rng), requests, sentences)
+            draw = self._choose_draw(self._draw_all(requests, rng), requests, sentences)
             candidates.append(self._candidate(draw, record))
         return candidates
 
@@ -507,7 +511,7 @@ class GrammarGenerator:
         message = f"the templates gave no sentence in {_MOST_DRAWS:,} draws"
         raise GenieError(Problem("U200", message, hint="see `genie-dp check`"))
 
-    def _best(
+    def _choose_draw(
         self, draws: Iterator[Draw], requests: Sequence[ColumnRequest], sentences: set[str]
     ) -> Draw:
         """Return the first draw that is new and as asked, or what comes nearest to that."""

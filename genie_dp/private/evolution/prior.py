@@ -87,7 +87,7 @@ def prior_of(
     own = make.made_shares(names, public.functions)
     target_shares = {n: strength * shares.get(n, 0.0) + (1 - strength) * own[n] for n in names}
     weights = make.multipliers(target_shares, own)
-    pairs = _certain(
+    pairs = _drop_uncertain(
         count_votes_by_name(evolution, noise, lambda row: pairs_of(row.example.functions))
     )
     in_all = count_votes_by_name(evolution, noise, lambda _: ("",))
@@ -107,7 +107,7 @@ def prior_of(
     )
 
 
-def _certain(pairs: NamedVotes) -> NamedVotes:
+def _drop_uncertain(pairs: NamedVotes) -> NamedVotes:
     """Return pairs of which noise alone makes one in two evolutions."""
     tail = min(0.4, 0.5 / max(1, len(pairs.votes)))
     least = NormalDist().inv_cdf(1 - tail)

@@ -123,11 +123,11 @@ def read_donated(path: Path) -> tuple[Donated, ...]:
         GenieError: rows that are none (U502), or that say they are private (U503).
     """
     text = read_text(path)
-    rows = _table(text) if path.name.endswith(".tsv") else _lines(text)
+    rows = _read_table(text) if path.name.endswith(".tsv") else _read_lines(text)
     examples: list[Donated] = []
     problems: list[Problem] = []
     for number, row in rows:
-        fault = _fault(row)
+        fault = _find_fault(row)
         if fault is None:
             texts = [" ".join(row.get(name, "").split()) for name in _TEXTS]
             examples.append(Donated(texts[0], dict(row["metadata"]), texts[1]))
@@ -141,7 +141,7 @@ def read_donated(path: Path) -> tuple[Donated, ...]:
     return tuple(examples)
 
 
-def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
@@ -155,7 +155,7 @@ def _lines(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         yield number, {"metadata": {}, **{k: v for k, v in row.items() if v is not None}}
 
 
-def _table(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _read_table(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     first, *rest = text.splitlines() or [""]
     names = first.split("\t")
     for number, line in enumerate(rest, 2):
@@ -165,7 +165,7 @@ def _table(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
             yield number, {**row, "metadata": metadata}
 
 
-def _fault(row: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def _find_fault(row: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """Return code, message and hint of what is wrong with a row."""
     hint = 'such as {"utterance": "wake me at seven", "metadata": {"intent": "alarm"}}'
     if not isinstance(row.get("utterance"), str) or not row["utterance"].strip():
@@ -359,7 +359,7 @@ class _Edits:
 
     def _replace_word(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
         place = rng.randrange(len(words))
-        before, after = _beside(words, place, place + 1)
+        before, after = _words_beside(words, place, place + 1)
         choices = [word for word in self.table.between(before, after) if word != words[place]]
         if not choices:
             return words, 0
@@ -367,7 +367,7 @@ class _Edits:
 
     def _add_word(self, words: Words, budget: int, rng: Random) -> tuple[Words, int]:
         place = rng.randrange(len(words) + 1)
-        choices = self.table.between(*_beside(words, place, place))
+        choices = self.table.between(*_words_beside(words, place, place))
         if not choices:
             return words, 0
         return (*words[:place], rng.choice(choices), *words[place:]), 1
@@ -379,9 +379,9 @@ class _Edits:
         if length > len(words) or donor_length > len(donor):
             return words, 0
         place = rng.randrange(len(words) - length + 1)
-        left, right = _beside(words, place, place + length)
+        left, right = _words_beside(words, place, place + length)
         donor_places = range(len(donor) - donor_length + 1)
-        neighbours = [_beside(donor, i, i + donor_length) for i in donor_places]
+        neighbours = [_words_beside(donor, i, i + donor_length) for i in donor_places]
         # The span has one of the two words at its side, best both.
         fits = [(before == left) + (after == right) for before, after in neighbours]
         best = max(fits)
@@ -401,6 +401,6 @@ def _drop_word(words: Words, budget: int, rng: Random) -> tuple[Words, int]:
     return (*words[:place], *words[place + 1 :]), 1
 
 
-def _beside(words: Words, start: int, end: int) -> tuple[str, str]:
+def _words_beside(words: Words, start: int, end: int) -> tuple[str, str]:
     """Return the words before and behind a span."""
     return (words[start - 1] if start else _EDGE, words[end] if end < len(words) else _EDGE)

@@ -89,7 +89,7 @@ class Folder:
 
     def population(self, iteration: int) -> Population | None:
         """Return the candidates of a vote; None where they were not made yet."""
-        path = self._population(iteration)
+        path = self._population_file(iteration)
         if not path.exists():
             return None
         first, *lines = path.read_text(encoding="utf-8").splitlines()
@@ -100,10 +100,10 @@ class Folder:
         """Write the candidates of a vote, and return them."""
         head = json.dumps({"calls": population.calls, "counts": dict(population.counts)})
         lines = [head, *map(_write_candidate, population.candidates)]
-        replace_durably(self._population(iteration), "".join(f"{line}\n" for line in lines))
+        replace_durably(self._population_file(iteration), "".join(f"{line}\n" for line in lines))
         return population
 
-    def _population(self, iteration: int) -> Path:
+    def _population_file(self, iteration: int) -> Path:
         return self.path / f"population-{iteration}.jsonl"
 
     # ----------------------------------------------------------------------------------- votes
@@ -114,14 +114,14 @@ class Folder:
         Raises:
             GenieError: U020, it was released and is missing; U022, it is of other candidates.
         """
-        path = self._vote(iteration)
+        path = self._vote_file(iteration)
         if not path.exists():
-            self._run.check_kept(iteration - 1, self._lost(iteration))
+            self._run.check_kept(iteration - 1, self._lost_vote(iteration))
             return None
         content = json.loads(path.read_text(encoding="utf-8"))
-        if content["candidates"] != self._digest(iteration):
+        if content["candidates"] != self._hash_candidates(iteration):
             message = f"the candidates of vote {iteration} in {self.path} are not those voted for"
-            hint = f"put {self._population(iteration).name} back"
+            hint = f"put {self._population_file(iteration).name} back"
             raise GenieError(Problem("U022", message, hint=hint))
         noisy = np.array(content["noisy"], np.float64)
         return Vote(noisy, spent_of(content["spent"]), content["counts"])
@@ -140,29 +140,29 @@ class Folder:
         def text() -> str:
             vote = make()
             content = {
-                "candidates": self._digest(iteration),
+                "candidates": self._hash_candidates(iteration),
                 "noisy": vote.noisy.tolist(),
                 "spent": asdict(vote.spent),
                 "counts": dict(vote.counts),
             }
             return json.dumps(content)
 
-        lost = self._lost(iteration)
-        self._run.release(self._vote(iteration).name, text, close, lost=lost, number=iteration)
+        lost = self._lost_vote(iteration)
+        self._run.release(self._vote_file(iteration).name, text, close, lost=lost, number=iteration)
         released = self.vote(iteration)
         assert released is not None
         return released
 
-    def _vote(self, iteration: int) -> Path:
+    def _vote_file(self, iteration: int) -> Path:
         return self.path / f"vote-{iteration}.json"
 
-    def _lost(self, iteration: int) -> Problem:
+    def _lost_vote(self, iteration: int) -> Problem:
         message = f"vote {iteration} of {self.path} is missing: it would be released twice"
         hint = "put vote and candidates back, or start again with --overwrite, which is paid again"
         return Problem("U020", message, hint=hint)
 
-    def _digest(self, iteration: int) -> str:
-        path = self._population(iteration)
+    def _hash_candidates(self, iteration: int) -> str:
+        path = self._population_file(iteration)
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
 

@@ -88,10 +88,10 @@ def _by_numpy(queries: Whole, rows: Whole, k: int) -> Places:
     turned = np.ascontiguousarray(rows.T, np.float32)
     size = max(1, _BLOCK // len(rows))
     blocks = (queries[i : i + size] for i in range(0, len(queries), size))
-    return np.concatenate([_best(block.astype(np.float32) @ turned, k) for block in blocks])
+    return np.concatenate([_find_largest(block.astype(np.float32) @ turned, k) for block in blocks])
 
 
-def _best(similar: npt.NDArray[np.float32], k: int) -> Places:
+def _find_largest(similar: npt.NDArray[np.float32], k: int) -> Places:
     """Return the places of the k largest of each row; of equal ones, the first."""
     if k == 1:
         best: Places = similar.argmax(axis=1).astype(np.int64)[:, None]
@@ -303,13 +303,11 @@ def select(
             places.sort(key=lambda place: (-noisy[place], place))
             winners.extend(places[i % len(places)] for i in range(size))
         elif places:
-            winners.extend(_systematic(places, weights[places].tolist(), size, rng))
+            winners.extend(_resample(places, weights[places].tolist(), size, rng))
     return winners
 
 
-def _systematic(
-    places: Sequence[int], weights: Sequence[float], size: int, rng: Random
-) -> list[int]:
+def _resample(places: Sequence[int], weights: Sequence[float], size: int, rng: Random) -> list[int]:
     """Return places as often as expected, up to less than one (systematic resampling).
 
     Each is drawn with the same chances as by independent draws, with less variance (Douc et al.,

@@ -113,31 +113,20 @@ def new_generator(
     tokenizer: Tokenizer
     if isinstance(settings, networks.HuggingFaceSettings):
         tokenizer = PretrainedTokenizer(settings.base)
-    else:
-        tokenizer = _new_tokenizer(kind, rows, functions, codes, words)
+    elif kind == "two-stage":
+        tokens = {*functions, *(token for row in rows for token in row.program)}
+        own = {token for token in tokens if not is_plain(token)}
+        texts = (text for row in rows for text in (row.utterance, row.program))
+        tokenizer = build_tokenizer(texts, extra={*own, *words})
+    else:  # no ids for programs, which the kind never writes or reads
+        parts = {part for name in (codes.all if codes else ()) for part in name.split()}
+        tokenizer = build_tokenizer((row.utterance for row in rows), extra={*parts, *words})
     models = {
         stage.name: build_model(settings, len(tokenizer.pieces), seed=seed, stage=stage.name)
         for stage in STAGES[kind]
     }
     public = public_of(rows, language, functions) if kind == "two-stage" else Public()
     return Generator(kind, language.name, tokenizer, models, settings, public, codes)
-
-
-def _new_tokenizer(
-    kind: Kind,
-    rows: Sequence[LabelledRow],
-    functions: Collection[str],
-    codes: Codes | None,
-    words: Collection[str],
-) -> Tokenizer:
-    """Return the tokenizer of public rows; it has no ids that the kind never writes or reads."""
-    if kind != "two-stage":
-        extra = {part for name in (codes.all if codes else ()) for part in name.split()}
-        return build_tokenizer((row.utterance for row in rows), extra={*extra, *words})
-    tokens = {*functions, *(token for row in rows for token in row.program)}
-    texts = (text for row in rows for text in (row.utterance, row.program))
-    own = {token for token in tokens if not is_plain(token)}
-    return build_tokenizer(texts, extra={*own, *words})
 
 
 def build_model(settings: Settings, tokens: int, *, seed: int, stage: str) -> Any:

@@ -4,7 +4,6 @@ Nothing here needs torch.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from genie_dp.errors import GenieError, Problem
 from genie_dp.private.generators.stages import STAGES, Kind, StageName
 from genie_dp.private.ledger.accounting import DEFAULT, Accountant, noise_multiplier_for
+from genie_dp.private.ledger.files import replace_durably
 from genie_dp.private.ledger.mechanisms import Gaussian, Mechanism, PoissonGaussian
 from genie_dp.private.training.settings import DPSettings, EngineName, rate_of, steps_of
 
@@ -170,12 +170,7 @@ class NoisySteps:
 
 def save_plan(plan: TrainingPlan, folder: Path) -> None:
     """Write a plan, synced, before it is paid."""
-    part = folder / f".{PLAN}.partial"
-    with part.open("w", encoding="utf-8") as out:
-        json.dump({**asdict(plan), "steps": dict(plan.steps)}, out)
-        out.flush()
-        os.fsync(out.fileno())
-    part.replace(folder / PLAN)
+    replace_durably(folder / PLAN, json.dumps({**asdict(plan), "steps": dict(plan.steps)}))
 
 
 def load_plan(folder: Path) -> TrainingPlan | None:

@@ -184,7 +184,7 @@ def run(
     read = [generator_rows.read_public_rows(source, spoken) for source in sources]
     rows = tuple(row for source in read for row in source)
     target, amount = Path(output.target), config.amount
-    named = _control_codes(config, codes, rows, library, spoken)
+    named = _choose_codes(config, codes, rows, library, spoken)
     job = _GeneratorRun(
         config, private, ledger, spoken, library, rows, named, parser, output.work, progress
     )
@@ -238,14 +238,14 @@ def run(
         work.keep()  # all was checked that can be before anything is learned
         if labelled and config.pretraining:
             _pretrain(job, generator, labelled, pretrained)
-        spent = _fit(job, generator, private_rows, plan, target)
+        spent = _fit_and_save(job, generator, private_rows, plan, target)
     write_over("", show=progress)
     doubts = config.doubts(has_parser=parser is not None)
     seconds = time.monotonic() - started
     return GeneratorResult(output.target, plan, spent, budget, doubts, seconds)
 
 
-def _control_codes(
+def _choose_codes(
     config: GeneratorConfig,
     file: Path | None,
     public: Sequence[Example],
@@ -326,7 +326,7 @@ def _pretrain(
             )
 
 
-def _fit(
+def _fit_and_save(
     job: _GeneratorRun,
     generator: Generator,
     rows: Units[tuple[LabelledRow, ...]],
@@ -411,7 +411,7 @@ def fit_privately(
     pay = paid_by(units, spend)
     spent = pay(plan.mechanisms)
     if generator.codes is not None:
-        weights = _weights(generator, units, plan, pay, folder)
+        weights = _release_weights(generator, units, plan, pay, folder)
         generator = generator.with_weights(weights)
 
     def check_recorded(mechanisms: Sequence[Mechanism]) -> Spent:
@@ -453,7 +453,7 @@ def check_engines(generator: Generator, engine: EngineName) -> None:
         check_engine(model, engine)
 
 
-def _weights(
+def _release_weights(
     generator: Generator,
     units: Sequence[Sequence[LabelledRow]],
     plan: TrainingPlan,

@@ -280,19 +280,19 @@ class _Sampler:
         random.manual_seed(child_seed(self.settings.seed, "sample", number) % 2**63)
         stages = {stage.name: stage for stage in STAGES[self.generator.kind]}
         if "program" in stages:
-            rows = self._with_programs(stages["program"], numbers, random)
+            rows = self._draw_programs(stages["program"], numbers, random)
         else:
-            rows = [_StartedRow(i, None, self._code(i)) for i in numbers]
+            rows = [_StartedRow(i, None, self._draw_code(i)) for i in numbers]
         yield from self._add_utterances(stages["utterance"], rows, random)
 
-    def _with_programs(
+    def _draw_programs(
         self, stage: Stage, numbers: range, random: torch.Generator
     ) -> list[_StartedRow]:
         paths = [self.spelling.begin() for _ in numbers] if self.spelling else None
         draws = self._draw(stage, [()] * len(numbers), self.settings.program, random, paths)
         started = []
         for number, each in zip(numbers, draws, strict=True):
-            tokens, fault = self._read(each)
+            tokens, fault = self._read_draw(each)
             program = None if fault else check_program(tokens, self.language, self.library)
             if program is None:
                 self.counts.dropped[fault or NO_PROGRAM] += 1
@@ -313,7 +313,7 @@ class _Sampler:
                 stage, [row.prompt for row in open_rows], self.settings.utterance, random
             )
             read = [
-                (row.number, *self._read(each, row.program))
+                (row.number, *self._read_draw(each, row.program))
                 for row, each in zip(open_rows, draws, strict=True)
             ]
             utterances |= {number: words for number, words, fault in read if not fault}
@@ -325,7 +325,7 @@ class _Sampler:
             yield from self._add_programs(finished, self.parser)
         else:
             for row, words in finished:
-                yield self._example(row.number, words, row.program)
+                yield self._make_example(row.number, words, row.program)
 
     def _add_programs(
         self, finished: Sequence[tuple[_StartedRow, tuple[str, ...]]], parser: ProgramSource
@@ -336,9 +336,9 @@ class _Sampler:
                 self.counts.dropped[NO_PARSE] += 1
                 continue
             functions = tuple(count_functions(program, self.language))
-            yield self._example(row.number, words, CheckedProgram(program, functions))
+            yield self._make_example(row.number, words, CheckedProgram(program, functions))
 
-    def _example(
+    def _make_example(
         self, number: int, words: Sequence[str], program: CheckedProgram | None
     ) -> Example:
         checked = program or CheckedProgram("", ())
@@ -365,7 +365,7 @@ class _Sampler:
         never = self._unsaid if stage.name == "utterance" else ()
         return draw(model, ids, tokenizer, settings, generator=random, paths=paths, never=never)
 
-    def _read(
+    def _read_draw(
         self, drawn: DrawnIds, program: CheckedProgram | None = None
     ) -> tuple[tuple[str, ...], str]:
         """Return the words of a draw, and why it is none; "" where it is one."""
@@ -380,7 +380,7 @@ class _Sampler:
         is_other = program is not None and not has_same_placeholders(words, program.program)
         return words, NO_PLACEHOLDER if is_other else ""
 
-    def _code(self, number: int) -> tuple[str, ...]:
+    def _draw_code(self, number: int) -> tuple[str, ...]:
         """Return the words of a row's control code, drawn as often as the release says."""
         generator = self.generator
         if generator.codes is None:

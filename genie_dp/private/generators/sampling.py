@@ -77,21 +77,20 @@ class GrammarSpelling:
         alone = [part for token in sorted(set(placeholders)) for part in (token, "")]
         self._sentence = (*alone, *[WILDCARD] * _WORDS)
         self._trees: dict[frozenset[str], tuple[SpellingNode, Mask]] = {}
-        self.plain_firsts, self.plain_inners = self._plain()
-
-    def _plain(self) -> tuple[Mask, Mask]:
-        firsts, inners = np.zeros(self.size, np.bool_), np.zeros(self.size, np.bool_)
-        for index, piece in enumerate(self.tokenizer.pieces):
+        # Ids that begin plain words, and those that go on with them.
+        self.plain_firsts = np.zeros(self.size, np.bool_)
+        self.plain_inners = np.zeros(self.size, np.bool_)
+        for index, piece in enumerate(tokenizer.pieces):
             if piece is None:
                 continue
             is_letters = _PLAIN_PIECE.fullmatch(piece.text) is not None
             if not piece.is_first:
-                inners[index] = is_letters
+                self.plain_inners[index] = is_letters
             elif is_letters:
-                firsts[index] = True
+                self.plain_firsts[index] = True
             elif piece.text:
-                firsts[index] = is_plain(piece.text.decode("utf-8", errors="replace"))
-        return firsts, inners
+                text = piece.text.decode("utf-8", errors="replace")
+                self.plain_firsts[index] = is_plain(text)
 
     def begin(self) -> "SpelledPrefix":
         """Return the empty prefix."""
@@ -145,7 +144,7 @@ class SpelledPrefix:
 
         Where the program may end while `closing`, it must, and no word is made longer.
         """
-        following = self._after() if self.count else self.prefix
+        following = self._finish_token() if self.count else self.prefix
         end = self.spelling.tokenizer.end
         if following is not None:
             row[end] = following.allowed.end
@@ -163,7 +162,7 @@ class SpelledPrefix:
         if self.text is not None and self.count < _PIECES and not closing:
             row |= self.spelling.plain_inners
 
-    def _after(self) -> Prefix | None:
+    def _finish_token(self) -> Prefix | None:
         """Return the prefix after the token that was begun, None where it is not whole."""
         word = next((node.token for node in self.nodes if node.token), "")
         if not word and self.text is None:
@@ -186,8 +185,8 @@ class SpelledPrefix:
             text = None
             if self.text is not None and self.spelling.plain_inners[index]:
                 text = self.text + piece.text
-            return self._with(self.prefix, nodes, text, self.count + 1)
-        before = self._after() if self.count else self.prefix
+            return self._extend(self.prefix, nodes, text, self.count + 1)
+        before = self._finish_token() if self.count else self.prefix
         if before is None:
             raise ValueError("expected the rest of a token, got the beginning of another")
         allowed = before.allowed
@@ -198,9 +197,9 @@ class SpelledPrefix:
             roots.append(self.spelling.tree(self.spelling.words)[0])
         nodes = [root.following[index] for root in roots if index in root.following]
         is_plain_word = is_free and self.spelling.plain_firsts[index]
-        return self._with(before, nodes, piece.text if is_plain_word else None, 1)
+        return self._extend(before, nodes, piece.text if is_plain_word else None, 1)
 
-    def _with(
+    def _extend(
         self, prefix: Prefix, nodes: Sequence[SpellingNode], text: bytes | None, count: int
     ) -> "SpelledPrefix":
         if not nodes and text is None:
@@ -322,7 +321,7 @@ def draw(
             padded[i, : len(prompt)] = torch.tensor(prompt)
         logits, state = model.start(padded.to(model.device), lengths.to(model.device))
         while True:
-            scores = _scores(logits, beams, is_forbidden, settings)
+            scores = _score_next(logits, beams, is_forbidden, settings)
             _advance(beams, scores, tokenizer.end, settings, generator)
             live = [each for beam in beams for each in beam.live]
             if not live:
@@ -331,7 +330,7 @@ def draw(
     return [beam.result() for beam in beams]
 
 
-def _scores(
+def _score_next(
     logits: torch.Tensor, beams: Sequence[_Beam], never: torch.Tensor, settings: SamplingSettings
 ) -> torch.Tensor:
     """Return (R, V) log-probabilities of what may come after each live hypothesis."""

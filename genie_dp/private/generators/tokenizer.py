@@ -281,10 +281,10 @@ class PretrainedTokenizer:
         special = set(self.tokenizer.all_special_ids)
         names: list[str] = self.tokenizer.convert_ids_to_tokens(range(len(self.tokenizer)))
         return tuple(
-            None if index in special else self._piece(name) for index, name in enumerate(names)
+            None if index in special else self._read_piece(name) for index, name in enumerate(names)
         )
 
-    def _piece(self, name: str) -> TokenPiece | None:
+    def _read_piece(self, name: str) -> TokenPiece | None:
         if self._is_byte_level:
             is_first = name.startswith(_BYTE_LEVEL)
             rest = name[1:] if is_first else name

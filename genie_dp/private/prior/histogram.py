@@ -131,14 +131,14 @@ def contribution(
         pairs.update(pairs_of(of_library))
         missing.update(name for name in distinct if name not in known)
     return Contribution(
-        _most(functions, limits.functions),
-        _most(pairs, limits.pairs),
-        _most(missing, limits.missing),
+        _take_most_frequent(functions, limits.functions),
+        _take_most_frequent(pairs, limits.pairs),
+        _take_most_frequent(missing, limits.missing),
         bool(missing),
     )
 
 
-def _most(counts: Counter[str], limit: int) -> tuple[str, ...]:
+def _take_most_frequent(counts: Counter[str], limit: int) -> tuple[str, ...]:
     """Return the most frequent names; of equally frequent ones, those met first."""
     return tuple(name for name, _ in counts.most_common(limit))
 

@@ -289,11 +289,13 @@ def frequency(count: float, units: tuple[float, float, float], width: float) -> 
     """
     about, fewest, highest = units
     return Frequency(
-        _share(count, about), _share(count - width, highest), _share(count + width, fewest)
+        _clip_share(count, about),
+        _clip_share(count - width, highest),
+        _clip_share(count + width, fewest),
     )
 
 
-def _share(count: float, units: float) -> float:
+def _clip_share(count: float, units: float) -> float:
     return round(min(1.0, max(0.0, count / units)), 6)
 
 
@@ -359,13 +361,15 @@ def describe_prior(prior: PrivatePrior, most: int = MOST_LINES) -> Iterator[str]
     if any_ is not None:
         yield ""
         many = f"{_in_1000(any_.share)} in 1,000 {unit}"
-        yield f"{many} ask for a function that the library lacks {_range(any_)}"
-    yield from _table("functions that it lacks", lacking, unit, most)
-    yield from _table("functions asked for most", prior.functions, unit, most)
-    yield from _table("functions asked for together", prior.pairs, unit, most)
+        yield f"{many} ask for a function that the library lacks {_describe_range(any_)}"
+    yield from _describe_frequencies("functions that it lacks", lacking, unit, most)
+    yield from _describe_frequencies("functions asked for most", prior.functions, unit, most)
+    yield from _describe_frequencies("functions asked for together", prior.pairs, unit, most)
 
 
-def _table(title: str, frequencies: Mapping[str, Frequency], unit: str, most: int) -> Iterator[str]:
+def _describe_frequencies(
+    title: str, frequencies: Mapping[str, Frequency], unit: str, most: int
+) -> Iterator[str]:
     # What may be nothing at all is no news.
     certain = [(name, f) for name, f in frequencies.items() if f.low > 0]
     certain.sort(key=lambda item: (-item[1].share, item[0]))
@@ -374,12 +378,12 @@ def _table(title: str, frequencies: Mapping[str, Frequency], unit: str, most: in
     yield ""
     yield f"{title}, in 1,000 {unit}:"
     for name, frequency in certain[:most]:
-        yield f"{_in_1000(frequency.share):>8}  {name}  {_range(frequency)}"
+        yield f"{_in_1000(frequency.share):>8}  {name}  {_describe_range(frequency)}"
     if len(certain) > most:
         yield f"          and {len(certain) - most:,} more"
 
 
-def _range(frequency: Frequency) -> str:
+def _describe_range(frequency: Frequency) -> str:
     return f"({_in_1000(frequency.low)} to {_in_1000(frequency.high)})"
 
 

@@ -79,26 +79,27 @@ class Renderer:
         if not first.complete:
             return f"no template says: {'; '.join(first.missing)}"
         rows = (
-            self._row(draft.describe())
+            self._make_row(draft.describe())
             for draft in vary_sentences(drafts)
             if self.explainer.meanings(draft.utterance) == {draft.program}
         )
         return tuple(islice(rows, self.sentences)) or "its sentences mean other programs, too"
 
-    def _row(self, one: Description) -> Example:
+    def _make_row(self, description: Description) -> Example:
         language, library = self.describer.compiled.language, self.describer.library
-        tree = language.from_tokens(one.program)
+        tree = language.from_tokens(description.program)
         fills = get_language(language.name).fills(tree, library)
-        assert one.derivation is not None  # the description is complete
+        derivation = description.derivation
+        assert derivation is not None  # the description is complete
         return Example(
             "",
-            one.utterance,
-            one.program,
+            description.utterance,
+            description.program,
             language.name,
             "private",
-            derivation=tuple(_templates(one.derivation)),
+            derivation=tuple(_templates(derivation)),
             functions=tuple(language.functions(tree).elements()),
-            depth=one.derivation.depth,
+            depth=derivation.depth,
             slots={token: Slot(type_, parameter) for token, type_, parameter in fills},
         )
 
@@ -120,7 +121,7 @@ def number_rows(
         said: returns what `Renderer.say` found for each of them, in order; asked for twice.
         sentences: of a program, at most.
     """
-    firsts = tuple(_firsts(said()))
+    firsts = tuple(_find_firsts(said()))
     draws = Counter[int]()
     for first, times_drawn in zip(firsts, times.values(), strict=True):
         draws[first] += times_drawn
@@ -135,7 +136,7 @@ def number_rows(
             yield from (replace(r, id=f"V{number}-{k}", weight=weight) for k, r in enumerate(rows))
 
 
-def _firsts(said: Iterable[tuple[Example, ...] | str]) -> Iterator[int]:
+def _find_firsts(said: Iterable[tuple[Example, ...] | str]) -> Iterator[int]:
     """Yield for each program the place of the first that is said alike: mostly its own."""
     first_places: dict[str, int] = {}
     for place, rows in enumerate(said):

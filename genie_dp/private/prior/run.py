@@ -102,7 +102,7 @@ def run(
         Sampled() if spent is None or sampled is None else _read_sampled(sampled, spent, ledger)
     )
     support = histogram.support_of(library, public_functions.functions, names, language)
-    plan = _plan(config, ledger, support, has_candidates=candidates is not None)
+    plan = _plan_counts(config, ledger, support, has_candidates=candidates is not None)
     settings = {
         "version": __version__,
         "private": str(private.resolve()),
@@ -175,7 +175,7 @@ def _read_sampled(rows: Path, spent: Path, ledger: Ledger) -> Sampled:
     return Sampled(programs, tuple(row.utterance for row in examples), guarantee)
 
 
-def _plan(
+def _plan_counts(
     config: PriorConfig, ledger: Ledger, support: histogram.CountedNames, *, has_candidates: bool
 ) -> histogram.CountPlan:
     """Return what is counted, with the noise that costs the config's epsilon by itself (F002)."""

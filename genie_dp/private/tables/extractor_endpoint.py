@@ -76,7 +76,7 @@ class TrustedModel:
         try:
             for _ in range(_TRIES):
                 answer = self.client.ask(messages)
-                if read := _read(answer.text):
+                if read := _read_answer(answer.text):
                     break
         except GenieError as error:
             # A service may say in its error what it was asked.
@@ -160,11 +160,13 @@ def _ask_all(
     return ""
 
 
-def _read(text: str) -> Mapping[str, str]:
+def _read_answer(text: str) -> Mapping[str, str]:
     r"""Return the texts of a JSON object; none where it is not one.
 
-    >>> _read('```json\n{"intent": "pay", "sure": 1}\n```'), _read("It is about paying.")
-    ({'intent': 'pay'}, {})
+    >>> _read_answer('```json\n{"intent": "pay", "sure": 1}\n```')
+    {'intent': 'pay'}
+    >>> _read_answer("It is about paying.")
+    {}
     """
     fenced = _FENCE.match(text)
     try:

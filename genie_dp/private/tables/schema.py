@@ -65,7 +65,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         """Refuse what is no table (T501, T503), all mistakes at once."""
-        problems = list(_faults(self.columns))
+        problems = list(_find_faults(self.columns))
         if problems:
             raise GenieError(problems)
 
@@ -116,17 +116,17 @@ class Schema:
         Raises:
             GenieError: it is none (T500), or a column is none (T501, T503).
         """
-        problems = [Problem(code, text) for code, text, _ in _misshapen(content)]
+        problems = [Problem(code, text) for code, text, _ in _find_misshapen(content)]
         if problems:
             raise GenieError(problems)
-        return cls(tuple(map(_column, content["columns"])))
+        return cls(tuple(map(_read_column, content["columns"])))
 
 
-def _column(content: Mapping[str, Any]) -> Column:
+def _read_column(content: Mapping[str, Any]) -> Column:
     return Column(content["name"], tuple(content["values"]), content.get("extract", ""))
 
 
-def _faults(columns: Sequence[Column]) -> Iterator[Problem]:
+def _find_faults(columns: Sequence[Column]) -> Iterator[Problem]:
     if not 1 <= len(columns) <= MOST_COLUMNS:
         message = f"expected 1 to {MOST_COLUMNS} columns, got {len(columns)}"
         yield Problem("T503", message, hint="leave out those that say least")
@@ -175,15 +175,15 @@ def load_schema(path: Path) -> Schema:
     except RecursionError:
         raise GenieError(Problem("T500", f"{path} is nested too deeply")) from None
     problems = [
-        Problem(code, message, _place(path, text, name))
-        for code, message, name in _misshapen(content)
+        Problem(code, message, _find_column(path, text, name))
+        for code, message, name in _find_misshapen(content)
     ]
     if problems:
         raise GenieError(problems, sources={str(path): text})
-    columns = tuple(map(_column, content["columns"]))
+    columns = tuple(map(_read_column, content["columns"]))
     problems = [
-        replace(problem, span=_place(path, text, match[1] if match else None))
-        for problem in _faults(columns)
+        replace(problem, span=_find_column(path, text, match[1] if match else None))
+        for problem in _find_faults(columns)
         for match in [re.search(r"column '(.*?)'", problem.message)]
     ]
     if problems:
@@ -191,7 +191,7 @@ def load_schema(path: Path) -> Schema:
     return Schema(columns)
 
 
-def _place(path: Path, text: str, name: str | None) -> Span | None:
+def _find_column(path: Path, text: str, name: str | None) -> Span | None:
     """Return where a file names a column."""
     if name is None:
         return None
@@ -203,7 +203,7 @@ def _place(path: Path, text: str, name: str | None) -> Span | None:
     return Span(str(path), line, column, line, column + len(match[0]))
 
 
-def _misshapen(content: Any) -> Iterator[tuple[str, str, str | None]]:
+def _find_misshapen(content: Any) -> Iterator[tuple[str, str, str | None]]:
     """Yield code, message and column of what is not as JSON of a schema is."""
     hint = "expected an object with 'columns', a list"
     if not isinstance(content, dict) or not isinstance(content.get("columns"), list):

@@ -116,7 +116,7 @@ def table_from(text: str, *, name: str = "<table>") -> SyntheticTable:
         if set(content) != _KEYS or (content["format"], content["version"]) != (FORMAT, VERSION):
             raise ValueError(f"expected {FORMAT!r} of version {VERSION}")
         schema = Schema.from_dict(content["schema"])
-        potentials = dict(_factor(schema, factor) for factor in content["factors"])
+        potentials = dict(_read_factor(schema, factor) for factor in content["factors"])
         spent = spent_of(content["spent"]) if content["spent"] is not None else None
         release = dict(content["release"])
     except (ValueError, TypeError, KeyError, AttributeError) as error:
@@ -125,7 +125,7 @@ def table_from(text: str, *, name: str = "<table>") -> SyntheticTable:
     return SyntheticTable(schema, Joint(schema.domain, potentials), spent, release)
 
 
-def _factor(schema: Schema, content: Mapping[str, Any]) -> tuple[Clique, F64]:
+def _read_factor(schema: Schema, content: Mapping[str, Any]) -> tuple[Clique, F64]:
     places = schema.places(content["columns"])
     if tuple(sorted(set(places))) != places:
         raise ValueError("columns of a factor do not rise")
@@ -168,7 +168,7 @@ def describe_table(table: SyntheticTable, *, values: int = MOST_VALUES) -> Itera
         if len(order) > values:
             rest = 100 * shares[order[values:]].sum()
             yield f"{rest:>6.1f} %  in {len(order) - values:,} more"
-    yield from _dependences(table)
+    yield from _describe_dependences(table)
 
 
 def dependence(joint: F64) -> float:
@@ -184,7 +184,7 @@ def dependence(joint: F64) -> float:
     return float(np.abs(joint - independent).sum() / 2)
 
 
-def _dependences(table: SyntheticTable) -> Iterator[str]:
+def _describe_dependences(table: SyntheticTable) -> Iterator[str]:
     names = table.schema.names
     if len(names) < 2:
         return
