@@ -1,6 +1,6 @@
 """What a parser accepts of sentences that it should refuse, beside what it gets right.
 
-    python benchmarks/refusal.py PARSER --near benchmarks/refusal/near-gmail.txt [--right EVAL]
+    python benchmarks/refusal.py PARSER --near benchmarks/refusal/near-gmail.txt [--skills DIR]
 
 The sets in benchmarks/refusal/ were written before any parser was asked: 200 sentences that mean
 no skill, and for each of three libraries 100 near misses, which want a function that it lacks.
@@ -20,7 +20,7 @@ def main() -> None:
     parse = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parse.add_argument("parser", type=Path, help="folder of genie-dp train")
     parse.add_argument("--near", type=Path, help="near misses, a sentence a line")
-    parse.add_argument("--right", type=Path, help="folder of skills with eval.tsv")
+    parse.add_argument("--skills", type=Path, help="folder of skills with eval.tsv")
     parse.add_argument("--worst", type=int, default=10, help="accepted sentences that are shown")
     given = parse.parse_args()
     parser = gd.Parser.from_pretrained(given.parser)
@@ -39,7 +39,7 @@ def main() -> None:
         for reply in accepted[: given.worst]:
             best = reply.answers[0]
             print(f"    {best.confidence:.2f}  {reply.sentence}\n          {best.code}")
-    for folder in [given.right] if given.right else parser.skills:
+    for folder in [given.skills] if given.skills else parser.skills:
         result = gd.evaluate(parser, folder)
         lines = [line for file in folder.rglob("eval.tsv") for line in file.open(encoding="utf-8")]
         asked = [line.partition("\t")[0] for line in lines if not line.startswith("utterance\t")]
