@@ -10,6 +10,7 @@ from typing import Any
 from genie_dp import __version__
 from genie_dp.dataset.scan import DatasetFile, as_row, scan
 from genie_dp.errors import GenieError, Problem
+from genie_dp.evaluate import rows as gold_rows
 from genie_dp.evaluate.config import EvaluationConfig
 from genie_dp.evaluate.counts import (
     EvaluationCounts,
@@ -27,16 +28,6 @@ from genie_dp.evaluate.result import (
     format_interval,
     format_points,
     page,
-)
-from genie_dp.evaluate.rows import (
-    GoldFile,
-    Predictions,
-    Predictor,
-    ask_predictor,
-    join_predictions,
-    open_gold,
-    skill_gold,
-    without_predictions,
 )
 from genie_dp.evaluate.views import viewer_of
 from genie_dp.languages.library import Library
@@ -155,7 +146,7 @@ def _place(name: str) -> str:
 def run(
     config: EvaluationConfig,
     gold: str,
-    predictions: str | Predictor,
+    predictions: str | gold_rows.Predictor,
     *,
     library_of: Callable[[str], Library],
     language: str | None = None,
@@ -188,20 +179,22 @@ def run(
         hashes = _training(training, file.language, progress)
         tally = EvaluationCounts(hashes, SampledRows(config.most_wrong))
         if isinstance(predictions, str):
-            rows = join_predictions(
-                without_predictions(file), Predictions(predictions), gold=file.name
+            rows = gold_rows.join_predictions(
+                gold_rows.without_predictions(file),
+                gold_rows.Predictions(predictions),
+                gold=file.name,
             )
         else:
             if writes and writes != file.language:
                 message = f"expected a parser that writes {file.language}, got one that writes "
                 hint = "name rows in the language of the parser; those of TSV are in that of "
                 raise GenieError(Problem("V022", message + writes, hint=hint + "--language"))
-            rows = ask_predictor(without_predictions(file), predictions)
+            rows = gold_rows.ask_predictor(gold_rows.without_predictions(file), predictions)
         comparison = None
         if compare:
             limit = config.most_wrong
             comparison = PairedCounts(gained=SampledRows(limit), lost=SampledRows(limit))
-            rows = join_predictions(rows, Predictions(compare), gold=file.name)
+            rows = gold_rows.join_predictions(rows, gold_rows.Predictions(compare), gold=file.name)
         rows = show_progress(rows, label="rows", show=progress)
         count_rows(rows, viewer, tally, comparison, file=file.name)
     bootstrap = Bootstrap(config.seed)
@@ -229,15 +222,15 @@ def run(
 @contextmanager
 def _open(
     gold: str, language: str | None, library_of: Callable[[str], Library]
-) -> Iterator[tuple[GoldFile, Any]]:
+) -> Iterator[tuple[gold_rows.GoldFile, Any]]:
     """Open the gold rows, and the library that they must fit."""
     if not Path(gold).is_dir():
-        file = open_gold(gold, language)
+        file = gold_rows.open_gold(gold, language)
         yield file, library_of(file.language)
         return
     library = library_of(SkillLibrary.language)
-    with skill_gold(Path(gold), SkillLibrary.language, library) as name:
-        yield open_gold(name, language), library
+    with gold_rows.skill_gold(Path(gold), SkillLibrary.language, library) as name:
+        yield gold_rows.open_gold(name, language), library
 
 
 def _training(names: Sequence[str], language: str, progress: bool | None) -> TrainingHashes | None:

@@ -401,7 +401,12 @@ def _check_marks(connection: sqlite3.Connection, path: Path) -> None:
 def _prepare(connection: sqlite3.Connection, path: Path, sizes: Sizes | None) -> None:
     """Make the tables of an empty file, or check those of another."""
     if _has_tables(connection):
-        _check_sizes(connection, path, sizes)
+        stored = dict(connection.execute("SELECT name, value FROM setting"))
+        there = Sizes(int(stored["sentences"]), int(stored["paraphrases"]))
+        if sizes is not None and sizes != there:
+            many = f"{there.sentences} sentences with {there.paraphrases} paraphrases"
+            hint = "leave --sentences and --paraphrases out, or name a new file"
+            raise GenieError(Problem("P203", f"{path} has tasks of {many}", hint=hint))
         return
     for statement in _SCHEMA.strip().split(";\n"):
         connection.execute(statement)
@@ -415,17 +420,6 @@ def _prepare(connection: sqlite3.Connection, path: Path, sizes: Sizes | None) ->
         "paraphrases": str(sizes_to_keep.paraphrases),
     }
     connection.executemany("INSERT INTO setting VALUES (?, ?)", settings.items())
-
-
-def _check_sizes(connection: sqlite3.Connection, path: Path, sizes: Sizes | None) -> None:
-    stored = dict(connection.execute("SELECT name, value FROM setting"))
-    there = Sizes(int(stored["sentences"]), int(stored["paraphrases"]))
-    if sizes is not None and sizes != there:
-        message = (
-            f"{path} has tasks of {there.sentences} sentences with {there.paraphrases} paraphrases"
-        )
-        hint = "leave --sentences and --paraphrases out, or name a new file"
-        raise GenieError(Problem("P203", message, hint=hint))
 
 
 def _add_sentences(connection: sqlite3.Connection, path: Path, asked: Sequence[Asked]) -> None:

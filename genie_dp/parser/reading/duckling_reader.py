@@ -56,8 +56,18 @@ class DucklingProcess:
         seconds = int(now.replace(tzinfo=UTC).timestamp())
         request = json.dumps({"texts": list(texts), "time": seconds}) + "\n"
         with self._lock:
-            process, seconds_left = self._running()
-            stdin, stdout = process.stdin, process.stdout
+            seconds_left = self.deadline
+            if self._process is None or self._process.poll() is not None:
+                self._stop()
+                seconds_left += _START
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "genie_dp.parser.reading.duckling_worker"],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                    encoding="utf-8",
+                )
+            stdin, stdout = self._process.stdin, self._process.stdout
             assert stdin is not None
             assert stdout is not None
             try:
@@ -82,19 +92,6 @@ class DucklingProcess:
         """End the process."""
         with self._lock:
             self._stop()
-
-    def _running(self) -> tuple[subprocess.Popen[str], float]:
-        if self._process is not None and self._process.poll() is None:
-            return self._process, self.deadline
-        self._stop()
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "genie_dp.parser.reading.duckling_worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            encoding="utf-8",
-        )
-        return self._process, self.deadline + _START
 
     def _stop(self) -> None:
         process, self._process = self._process, None

@@ -46,7 +46,14 @@ _NANP = frozenset(("US", "CA"))
 
 def marks(s: TextTokens) -> Iterator[Candidate]:
     """Yield the candidates that are told by their shape."""
-    yield from _quotes(s)
+    for match in _QUOTES.finditer(s.text):
+        text = " ".join(next(group for group in match.groups() if group is not None).split())
+        is_masked = any(
+            masked and match.start() <= start < match.end()
+            for start, masked in zip(s.starts, s.masked, strict=True)
+        )
+        if text and not is_masked:
+            yield Candidate(match.start(), match.end(), "QUOTED_STRING", quote_words(text))
     for i, word in enumerate(s.words):
         if s.masked[i] or (i and s.text[s.starts[i] - 1] in "@#/\\"):
             continue
@@ -61,18 +68,6 @@ def entity(text: str, kind: str) -> str:
     '" bob " ^^tt:username'
     """
     return f"{quote_words(text)} ^^{kind}"
-
-
-def _quotes(s: TextTokens) -> Iterator[Candidate]:
-    for match in _QUOTES.finditer(s.text):
-        text = " ".join(next(group for group in match.groups() if group is not None).split())
-        is_masked = any(
-            masked and match.start() <= start < match.end()
-            for start, masked in zip(s.starts, s.masked, strict=True)
-            if masked
-        )
-        if text and not is_masked:
-            yield Candidate(match.start(), match.end(), "QUOTED_STRING", quote_words(text))
 
 
 def _shapes_at(s: TextTokens, at: int, word: str) -> Iterator[Candidate]:
