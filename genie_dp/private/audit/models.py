@@ -19,8 +19,8 @@ from genie_dp.private.generators.sampling import draw
 from genie_dp.private.generators.stages import (
     STAGES,
     EncodedRow,
+    GeneratorStage,
     LabelledRow,
-    Stage,
     encode_prompt,
     encode_row,
 )
@@ -164,7 +164,7 @@ class GeneratorScorer:
         return tuple(rng.choices(generator.codes.all, generator.weights)[0].split())
 
     def _draw(
-        self, stage: Stage, prompts: Sequence[tuple[str, ...]], random: torch.Generator
+        self, stage: GeneratorStage, prompts: Sequence[tuple[str, ...]], random: torch.Generator
     ) -> list[tuple[str, ...]]:
         """Return what a stage writes behind the words of each prompt."""
         model, tokenizer = self.generator.models[stage.name], self.generator.tokenizer
@@ -186,7 +186,7 @@ class GeneratorScorer:
             code = codes.find_code(count_functions(program, get_language(self.generator.language)))
         return LabelledRow(tuple(row.utterance.split()), tuple(program.split()), code or "")
 
-    def _encode(self, stage: Stage, row: LabelledRow) -> EncodedRow:
+    def _encode(self, stage: GeneratorStage, row: LabelledRow) -> EncodedRow:
         longest = self.generator.models[stage.name].longest
         return encode_row(stage, row, self.generator.tokenizer, longest=longest)
 

@@ -41,8 +41,8 @@ from genie_dp.private.generators.rows import label_public_rows, read_public_rows
 from genie_dp.private.generators.stages import (
     RUN,
     STAGES,
+    GeneratorStage,
     LabelledRow,
-    Stage,
     StageName,
     encode_row,
 )
@@ -365,7 +365,7 @@ def _new_run(
     generator: Generator,
     rows: MethodRows,
     course: Course,
-    stage: Stage,
+    stage: GeneratorStage,
     number: int,
     listen: Listen | None,
 ) -> AlternatingRun:

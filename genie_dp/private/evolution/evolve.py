@@ -29,7 +29,7 @@ from genie_dp.private.evolution.generator import (
     counts_of,
 )
 from genie_dp.private.evolution.prompting import PromptedGenerator, TrainedCompleter
-from genie_dp.private.evolution.state import Folder, Population, Vote, enter_folder
+from genie_dp.private.evolution.state import EvolutionFolder, Population, Vote, enter_folder
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import Payer, Paying, Units, paid_by
 from genie_dp.private.prior.run import Spend
@@ -220,7 +220,7 @@ def label_fractions(
 
 @dataclass(slots=True)
 class _EvolutionRun:
-    folder: Folder
+    folder: EvolutionFolder
     electorate: Electorate
     generator: CandidateGenerator
     embedding: Embedding

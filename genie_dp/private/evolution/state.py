@@ -55,7 +55,7 @@ class Vote:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-class Folder:
+class EvolutionFolder:
     """The work folder of one evolution.
 
     `run.json` holds its name for the ledger, random and written before anything is paid; what the
@@ -167,7 +167,7 @@ class Folder:
 
 
 @contextmanager
-def enter_folder(path: Path, depends_on: str) -> Iterator[Folder]:
+def enter_folder(path: Path, depends_on: str) -> Iterator[EvolutionFolder]:
     """Enter a work folder, and keep other processes out: two would release twice what is paid once.
 
     Raises:
@@ -175,7 +175,7 @@ def enter_folder(path: Path, depends_on: str) -> Iterator[Folder]:
     """
     path.mkdir(parents=True, exist_ok=True)
     with hold_lock(path / ".evolve.lock", wait=1.0):
-        yield Folder(path, depends_on)
+        yield EvolutionFolder(path, depends_on)
 
 
 # ------------------------------------------------------------------------------------ as JSON

@@ -7,7 +7,7 @@ rows are in these weights, so a folder of them is nobody's secret.
 import hashlib
 import os
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -22,8 +22,8 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.models.loop import Listener, Run, TrainingProgress, TrainSettings
 from genie_dp.models.saved import put_all, weights, write_weights
 from genie_dp.private.generators.models import Sequences, collate
-from genie_dp.private.generators.stages import EncodedRow, LabelledRow, Stage, encode_row
-from genie_dp.private.generators.tokenizer import PublicTokenizer, Tokenizer, TokenPiece
+from genie_dp.private.generators.stages import EncodedRow, GeneratorStage, LabelledRow, encode_row
+from genie_dp.private.generators.tokenizer import PublicTokenizer, Tokenizer
 from genie_dp.rng import child_seed, stream
 
 
@@ -111,44 +111,24 @@ class EncodedBatches:
         return self._known[1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Spelled:
+class _PartlySpelled(PublicTokenizer):
     """A tokenizer that writes some of the known words in pieces.
 
     Private rows have words that the table lacks. Their pieces are learned from known words, for
     which the model has seen what stands around them.
     """
 
-    tokenizer: PublicTokenizer
-    rng: Random
-    share: float
-
-    @property
-    def begin(self) -> int:
-        return self.tokenizer.begin
-
-    @property
-    def separator(self) -> int:
-        return self.tokenizer.separator
-
-    @property
-    def end(self) -> int:
-        return self.tokenizer.end
-
-    @property
-    def pieces(self) -> Sequence[TokenPiece | None]:
-        return self.tokenizer.pieces
+    def __init__(self, tokenizer: PublicTokenizer, rng: Random, share: float):
+        super().__init__(tokenizer.words, tokenizer.starts, tokenizer.inners)
+        self.rng, self.share = rng, share
 
     def spell(self, word: str) -> tuple[int, ...]:
         is_spelled = word.isalpha() and self.rng.random() < self.share
-        return self.tokenizer.pieces_of(word) if is_spelled else self.tokenizer.spell(word)
-
-    def save(self, folder: Path) -> None:
-        self.tokenizer.save(folder)
+        return self.pieces_of(word) if is_spelled else super().spell(word)
 
 
 def public_sequences(
-    stage: Stage,
+    stage: GeneratorStage,
     rows: Sequence[LabelledRow],
     tokenizer: Tokenizer,
     *,
@@ -159,7 +139,7 @@ def public_sequences(
     """Return public rows as a stage learns them; `spelled` is the share of words in pieces."""
     if isinstance(tokenizer, PublicTokenizer) and spelled:
         rng = stream(seed, "spelled", stage.name)
-        tokenizer = _Spelled(tokenizer, rng, spelled)
+        tokenizer = _PartlySpelled(tokenizer, rng, spelled)
     needs_program = stage.name == "program" or stage.prompt != "nothing"
     usable = (row for row in rows if row.program or not needs_program)
     return [encode_row(stage, row, tokenizer, longest=longest) for row in usable]

@@ -29,7 +29,7 @@ from genie_dp.private.generators.rows import (
     has_same_placeholders,
 )
 from genie_dp.private.generators.sampling import DrawnIds, GrammarSpelling, draw
-from genie_dp.private.generators.stages import RUN, STAGES, Stage, encode_prompt
+from genie_dp.private.generators.stages import RUN, STAGES, GeneratorStage, encode_prompt
 from genie_dp.private.generators.tokenizer import decode
 from genie_dp.private.ledger.book import Ledger
 from genie_dp.private.ledger.guard import refuse_learned
@@ -286,7 +286,7 @@ class _Sampler:
         yield from self._add_utterances(stages["utterance"], rows, random)
 
     def _draw_programs(
-        self, stage: Stage, numbers: range, random: torch.Generator
+        self, stage: GeneratorStage, numbers: range, random: torch.Generator
     ) -> list[_StartedRow]:
         paths = [self.spelling.begin() for _ in numbers] if self.spelling else None
         draws = self._draw(stage, [()] * len(numbers), self.settings.program, random, paths)
@@ -301,7 +301,7 @@ class _Sampler:
         return started
 
     def _add_utterances(
-        self, stage: Stage, rows: Sequence[_StartedRow], random: torch.Generator
+        self, stage: GeneratorStage, rows: Sequence[_StartedRow], random: torch.Generator
     ) -> Iterator[Example]:
         """Yield rows with their utterances, in the order of their numbers."""
         utterances: dict[int, tuple[str, ...]] = {}
@@ -354,7 +354,7 @@ class _Sampler:
 
     def _draw(
         self,
-        stage: Stage,
+        stage: GeneratorStage,
         prompts: Sequence[Sequence[str]],
         settings: SamplingSettings,
         random: torch.Generator,

@@ -41,7 +41,7 @@ RUN = "run in the ledger"
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class GeneratorStage:
     """One language model: of programs or utterances, given a prompt.
 
     Attributes:
@@ -55,10 +55,10 @@ class Stage:
 
 # p(x); p(x | control code), after Yue et al. (2022); p(y) and p(x | y): "Privacy-Preserving Domain
 # Adaptation of Semantic Parsers", algorithms 1 and 2.
-STAGES: Mapping[Kind, tuple[Stage, ...]] = {
-    "one-stage": (Stage("utterance"),),
-    "control": (Stage("utterance", "code"),),
-    "two-stage": (Stage("program"), Stage("utterance", "program")),
+STAGES: Mapping[Kind, tuple[GeneratorStage, ...]] = {
+    "one-stage": (GeneratorStage("utterance"),),
+    "control": (GeneratorStage("utterance", "code"),),
+    "two-stage": (GeneratorStage("program"), GeneratorStage("utterance", "program")),
 }
 
 
@@ -82,7 +82,7 @@ def needs_programs(kind: Kind) -> bool:
     return kind != "one-stage"
 
 
-def prompt_of(stage: Stage, row: LabelledRow) -> tuple[str, ...]:
+def prompt_of(stage: GeneratorStage, row: LabelledRow) -> tuple[str, ...]:
     """Return the words that a stage is given."""
     match stage.prompt:
         case "nothing":
@@ -94,7 +94,7 @@ def prompt_of(stage: Stage, row: LabelledRow) -> tuple[str, ...]:
 
 
 def encode_prompt(
-    stage: Stage, words: Sequence[str], tokenizer: Tokenizer, *, longest: int
+    stage: GeneratorStage, words: Sequence[str], tokenizer: Tokenizer, *, longest: int
 ) -> tuple[int, ...]:
     """Return the ids before what a stage writes: BEGIN alone, or BEGIN, the prompt and SEPARATOR.
 
@@ -106,7 +106,9 @@ def encode_prompt(
     return (tokenizer.begin, *prompt, tokenizer.separator)
 
 
-def encode_row(stage: Stage, row: LabelledRow, tokenizer: Tokenizer, *, longest: int) -> EncodedRow:
+def encode_row(
+    stage: GeneratorStage, row: LabelledRow, tokenizer: Tokenizer, *, longest: int
+) -> EncodedRow:
     """Return a row as a stage learns it; what goes beyond `longest` is cut, and has no END then."""
     before = encode_prompt(stage, prompt_of(stage, row), tokenizer, longest=longest)
     words = row.program if stage.name == "program" else row.utterance

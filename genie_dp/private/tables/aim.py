@@ -39,7 +39,7 @@ Listen = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FittedJoint:
     """A distribution with the noisy marginals that it was made of.
 
     Attributes:
@@ -189,7 +189,7 @@ def aim(
     fit: FitDistribution,
     most_cells: int,
     listen: Listen,
-) -> Fitted:
+) -> FittedJoint:
     """Return a distribution of records under rho-zCDP.
 
     Args:
@@ -250,11 +250,11 @@ def fit_measurements(
     fit: FitDistribution,
     iterations: int,
     start: Potentials | None = None,
-) -> Fitted:
+) -> FittedJoint:
     """Return the distribution of noisy marginals, from other factors or the uniform one on."""
     total = total_of(measurements)
     joint = fit(domain, measurements, total=total, start=start or {}, iterations=iterations)
-    return Fitted(joint, tuple(measurements), total)
+    return FittedJoint(joint, tuple(measurements), total)
 
 
 def deviation_of(rho: float, columns: int) -> float:
@@ -266,7 +266,7 @@ def deviation_of(rho: float, columns: int) -> float:
     return measuring_noise(rho / columns)
 
 
-def independent(records: Records, rho: float, rng: Random, *, fit: FitDistribution) -> Fitted:
+def independent(records: Records, rho: float, rng: Random, *, fit: FitDistribution) -> FittedJoint:
     """Return the product of the columns' noisy marginals, under rho-zCDP."""
     domain = records.domain
     deviation = deviation_of(rho, len(domain))
@@ -275,6 +275,6 @@ def independent(records: Records, rho: float, rng: Random, *, fit: FitDistributi
     return replace(fitted, mechanisms=(Gaussian(deviation, len(domain)),))
 
 
-def uniform(domain: tuple[int, ...]) -> Fitted:
+def uniform(domain: tuple[int, ...]) -> FittedJoint:
     """Return the uniform distribution: it looks at no record, and costs nothing."""
-    return Fitted(Joint(domain, {}))
+    return FittedJoint(Joint(domain, {}))

@@ -100,7 +100,9 @@ def test_private_words_never_change_how_rare_words_are(tmp_path, monkeypatch):
     monkeypatch.setattr(HashedNgramEmbedding, "fit", spied)
     evolved(tmp_path)
     assert len(seen) == 1
-    first = state.Folder(tmp_path, json.loads((tmp_path / "run.json").read_text())["depends_on"])
+    first = state.EvolutionFolder(
+        tmp_path, json.loads((tmp_path / "run.json").read_text())["depends_on"]
+    )
     assert seen[0] == [one.example for one in first.population(1).candidates]
 
 
@@ -277,11 +279,11 @@ class Killed(Exception):
 
 
 WHERE = [
-    (state.Folder, "keep_population", 1),
-    (state.Folder, "keep_population", 3),
+    (state.EvolutionFolder, "keep_population", 1),
+    (state.EvolutionFolder, "keep_population", 3),
     (voting, "votes", 1),
     (voting, "noisy_histogram", 2),
-    (state.Folder, "keep_vote", 3),
+    (state.EvolutionFolder, "keep_vote", 3),
     (evolution_module._EvolutionRun, "result", 1),
 ]
 
@@ -396,10 +398,10 @@ def test_checkpoints_are_json_and_hold_nothing_exact(tmp_path):
 
 
 def test_states_of_bytes_are_kept(tmp_path):
-    folder = state.Folder(tmp_path, "x")
+    folder = state.EvolutionFolder(tmp_path, "x")
     one = VoteCandidate(example(("buy", "milk", "now")), {"a": "b"}, b"\x00\xff")
     kept = folder.keep_population(1, state.Population((one, replace(one, state="s")), 2))
-    assert state.Folder(tmp_path, "x").population(1) == kept
+    assert state.EvolutionFolder(tmp_path, "x").population(1) == kept
 
 
 # ------------------------------------------------------------------------------------ mistakes
