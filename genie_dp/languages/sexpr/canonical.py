@@ -8,18 +8,7 @@ from typing import assert_never
 
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages.base import ProgramView, list_counted
-from genie_dp.languages.sexpr.ast import (
-    CLOSING,
-    STEMS,
-    Atom,
-    Expression,
-    Node,
-    Text,
-    is_number,
-    label,
-    label_index,
-    placeholder_type,
-)
+from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
 from genie_dp.languages.sexpr.text import tokens
 
@@ -43,7 +32,7 @@ def sort_key(text: str) -> str:
 
 def _placeholder_key(match: re.Match[str]) -> str:
     number = int(match[2])
-    if match[1][:-1] not in STEMS or number > _HIGHEST:
+    if match[1][:-1] not in sx.STEMS or number > _HIGHEST:
         return match[0]
     return placeholder_key(match[1][:-1], chr(_PRIVATE + number))
 
@@ -53,7 +42,7 @@ def placeholder_key(stem: str, number: str) -> str:
     return f"{chr(_PRIVATE)}{stem}_{number}"
 
 
-def canonical(expression: Expression, declarations: Declarations = NONE) -> Expression:
+def canonical(expression: sx.Expression, declarations: Declarations = NONE) -> sx.Expression:
     """Return the expression with the items of unordered nodes sorted, and those of sets once each.
 
     >>> from genie_dp.languages.sexpr.declarations import read_declarations
@@ -62,12 +51,12 @@ def canonical(expression: Expression, declarations: Declarations = NONE) -> Expr
     >>> render(canonical(parse("(P (T HAM) (S BIG))"), read_declarations("unordered P;")))
     '(P (S BIG) (T HAM))'
     """
-    if not isinstance(expression, Node):
+    if not isinstance(expression, sx.Node):
         return expression
     items = [canonical(item, declarations) for item in expression.items]
-    order = declarations.order(label(expression))
+    order = declarations.order(sx.label(expression))
     if order != "ordered":
-        start = (label_index(expression) or 0) + 1
+        start = (sx.label_index(expression) or 0) + 1
         keyed = sorted((sort_key(tokens(item)), place) for place, item in enumerate(items[start:]))
         if order == "set":
             keyed = [row for k, row in enumerate(keyed) if not k or row[0] != keyed[k - 1][0]]
@@ -75,7 +64,7 @@ def canonical(expression: Expression, declarations: Declarations = NONE) -> Expr
     return replace(expression, items=tuple(items))
 
 
-def functions(expression: Expression, declarations: Declarations = NONE) -> Counter[str]:
+def functions(expression: sx.Expression, declarations: Declarations = NONE) -> Counter[str]:
     """Return how often each label is used, in the order of the text.
 
     Types `^(..)` and typed literals `#(..)` are no functions. Where a label is declared `apply`,
@@ -88,8 +77,8 @@ def functions(expression: Expression, declarations: Declarations = NONE) -> Coun
     return Counter(_functions(expression, declarations))
 
 
-def _functions(expression: Expression, declarations: Declarations) -> Iterator[str]:
-    if not isinstance(expression, Node) or expression.prefix:
+def _functions(expression: sx.Expression, declarations: Declarations) -> Iterator[str]:
+    if not isinstance(expression, sx.Node) or expression.prefix:
         return
     name = function_name(expression, declarations)
     if name:
@@ -98,17 +87,17 @@ def _functions(expression: Expression, declarations: Declarations) -> Iterator[s
         yield from _functions(item, declarations)
 
 
-def function_name(node: Node, declarations: Declarations) -> str:
+def function_name(node: sx.Node, declarations: Declarations) -> str:
     """Return the function that a node uses, or ""."""
-    name, place = label(node), label_index(node)
+    name, place = sx.label(node), sx.label_index(node)
     if place is None or name not in declarations.applied or place + 1 == len(node.items):
         return name
     operator = node.items[place + 1]
-    is_symbol = isinstance(operator, Atom) and sort_of(operator) == operator.text
+    is_symbol = isinstance(operator, sx.Atom) and sort_of(operator) == operator.text
     return tokens(operator) if is_symbol else name
 
 
-def anonymize(expression: Expression) -> Expression:
+def anonymize(expression: sx.Expression) -> sx.Expression:
     """Return the expression with strings and numbers replaced by placeholders.
 
     They are numbered in the order of the text; equal values share a placeholder. Labels stay.
@@ -122,17 +111,17 @@ def anonymize(expression: Expression) -> Expression:
 
 
 def _anonymize(
-    expression: Expression, seen: dict[str, dict[str, str]], *, is_label: bool
-) -> Expression:
+    expression: sx.Expression, seen: dict[str, dict[str, str]], *, is_label: bool
+) -> sx.Expression:
     match expression:
-        case Text(value):
-            return Atom(_number_name(seen, "QUOTED_STRING", value), expression.span)
-        case Atom(text):
-            if is_label or not is_number(text):
+        case sx.Text(value):
+            return sx.Atom(_number_name(seen, "QUOTED_STRING", value), expression.span)
+        case sx.Atom(text):
+            if is_label or not sx.is_number(text):
                 return expression
-            return Atom(_number_name(seen, "NUMBER", text), expression.span)
-        case Node(items):
-            place = label_index(expression)
+            return sx.Atom(_number_name(seen, "NUMBER", text), expression.span)
+        case sx.Node(items):
+            place = sx.label_index(expression)
             changed = (_anonymize(item, seen, is_label=k == place) for k, item in enumerate(items))
             return replace(expression, items=tuple(changed))
         case _:
@@ -144,7 +133,7 @@ def _number_name(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
     return numbers.setdefault(value, f"{stem}_{len(numbers)}")
 
 
-def sort_of(expression: Expression) -> str:
+def sort_of(expression: sx.Expression) -> str:
     """Return what a signature sees of an item: `(LABEL)`, String, Number, or the symbol.
 
     >>> from genie_dp.languages.sexpr.text import parse
@@ -152,21 +141,21 @@ def sort_of(expression: Expression) -> str:
     ['(SIZE)', 'String', 'Number', 'String', 'BIG']
     """
     match expression:
-        case Node(_, bracket):
-            return f"{bracket}{label(expression)}{CLOSING[bracket]}"
-        case Text():
+        case sx.Node(_, bracket):
+            return f"{bracket}{sx.label(expression)}{sx.CLOSING[bracket]}"
+        case sx.Text():
             return "String"
-        case Atom(text):
-            if is_number(text):
+        case sx.Atom(text):
+            if sx.is_number(text):
                 return "Number"
-            type_ = placeholder_type(text)
+            type_ = sx.placeholder_type(text)
             return type_.name if type_ else text
         case _:
             assert_never(expression)
 
 
 def check(
-    expression: Expression, declarations: Declarations = NONE, *, whole: bool = True
+    expression: sx.Expression, declarations: Declarations = NONE, *, whole: bool = True
 ) -> list[Problem]:
     """Return what does not fit the declarations, in text order.
 
@@ -189,16 +178,16 @@ def part_of_program(sorts: Sequence[str], declarations: Declarations) -> Problem
     return Problem("X033", message, hint=hint)
 
 
-def _check(expression: Expression, declarations: Declarations) -> Iterator[Problem]:
-    if not isinstance(expression, Node) or expression.prefix:
+def _check(expression: sx.Expression, declarations: Declarations) -> Iterator[Problem]:
+    if not isinstance(expression, sx.Node) or expression.prefix:
         return
-    name = label(expression)
+    name = sx.label(expression)
     signature = declarations.signatures.get(name)
     if signature is None:
         hint = did_you_mean(name, declarations.signatures) or f"declare it: node {name} = ..;"
         yield Problem("X031", f"unknown node {name!r}", expression.span, hint)
     else:
-        items = expression.items[(label_index(expression) or 0) + 1 :]
+        items = expression.items[(sx.label_index(expression) or 0) + 1 :]
         ordered = declarations.order(name) == "ordered"
         reason = misfit(signature, [sort_of(item) for item in items], ordered=ordered)
         if reason:
@@ -220,7 +209,7 @@ class SexprComparison:
 
     unordered: bool = False
 
-    def view(self, program: Expression, library: Declarations | None) -> ProgramView:
+    def view(self, program: sx.Expression, library: Declarations | None) -> ProgramView:
         """Return what is compared of a canonical expression."""
         declared = library or NONE
         used = list_counted(functions(program, declared))
@@ -234,7 +223,7 @@ class SexprComparison:
         )
 
 
-def unordered_key(expression: Expression, declared: Declarations = NONE) -> str:
+def unordered_key(expression: sx.Expression, declared: Declarations = NONE) -> str:
     """Return one text for all orders of the nodes in a node.
 
     >>> from genie_dp.languages.sexpr.text import parse
@@ -244,48 +233,48 @@ def unordered_key(expression: Expression, declared: Declarations = NONE) -> str:
     >>> unordered_key(parse("(minus 3 2)")) == unordered_key(parse("(minus 2 3)"))
     False
     """
-    if not isinstance(expression, Node):
+    if not isinstance(expression, sx.Node):
         return tokens(expression)
     words = [tokens(value) for value in _values(expression, declared)]
-    nodes = [item for item in expression.items if isinstance(item, Node)]
+    nodes = [item for item in expression.items if isinstance(item, sx.Node)]
     keys = sorted(unordered_key(node, declared) for node in nodes)
     return _join_parts(expression, declared, words, keys)
 
 
-def shape(expression: Expression, declared: Declarations, *, unordered: bool = False) -> str:
+def shape(expression: sx.Expression, declared: Declarations, *, unordered: bool = False) -> str:
     """Return an expression without its values: `_` stands for all words of a node, if any.
 
     >>> from genie_dp.languages.sexpr.text import parse
     >>> shape(parse("[IN:ALARM [SL:TIME for 8 am ] ]"), NONE)
     '[ IN:ALARM | | [ SL:TIME | _ | ] ]'
     """
-    if not isinstance(expression, Node):
+    if not isinstance(expression, sx.Node):
         return "_"
-    nodes = [item for item in expression.items if isinstance(item, Node)]
+    nodes = [item for item in expression.items if isinstance(item, sx.Node)]
     shapes = [shape(node, declared, unordered=unordered) for node in nodes]
-    if unordered or declared.order(label(expression)) != "ordered":
+    if unordered or declared.order(sx.label(expression)) != "ordered":
         shapes.sort()
     words = ["_"] if any(True for _ in _values(expression, declared)) else []
     return _join_parts(expression, declared, words, shapes)
 
 
-def _join_parts(node: Node, declared: Declarations, words: list[str], nodes: list[str]) -> str:
+def _join_parts(node: sx.Node, declared: Declarations, words: list[str], nodes: list[str]) -> str:
     opening, name = f"{node.prefix}{node.bracket}", _name(node, declared)
-    return " ".join([opening, name, "|", *words, "|", *nodes, CLOSING[node.bracket]])
+    return " ".join([opening, name, "|", *words, "|", *nodes, sx.CLOSING[node.bracket]])
 
 
-def _name(node: Node, declared: Declarations) -> str:
+def _name(node: sx.Node, declared: Declarations) -> str:
     """Return the label; of a node such as `(call f ..)`, the function as well."""
-    place = label_index(node)
-    if place is None or label(node) not in declared.applied:
-        return label(node)
+    place = sx.label_index(node)
+    if place is None or sx.label(node) not in declared.applied:
+        return sx.label(node)
     return " ".join(tokens(item) for item in node.items[place : place + 2])
 
 
-def _values(node: Node, declared: Declarations) -> Iterator[Atom | Text]:
+def _values(node: sx.Node, declared: Declarations) -> Iterator[sx.Atom | sx.Text]:
     """Yield the words that stand in a node, behind its name."""
-    place = label_index(node)
+    place = sx.label_index(node)
     skipped = 0 if place is None else place + 1
-    if place is not None and label(node) in declared.applied:
+    if place is not None and sx.label(node) in declared.applied:
         skipped += 1
-    yield from (item for item in node.items[skipped:] if isinstance(item, Atom | Text))
+    yield from (item for item in node.items[skipped:] if isinstance(item, sx.Atom | sx.Text))

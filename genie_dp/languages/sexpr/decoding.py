@@ -14,24 +14,8 @@ from genie_dp.languages.automaton import (
     Frame,
     Move,
 )
-from genie_dp.languages.sexpr.ast import (
-    TYPES,
-    Atom,
-    Expression,
-    Node,
-    Text,
-    is_number,
-    placeholder_type,
-)
-from genie_dp.languages.sexpr.declarations import (
-    NONE,
-    Declarations,
-    Element,
-    admits,
-    is_node,
-    misfit,
-    takes,
-)
+from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.sexpr import declarations as sd
 from genie_dp.languages.sexpr.text import from_tokens, tokens
 
 Key = tuple[str, ...]
@@ -63,7 +47,7 @@ class Item:
             case "text":
                 return "String"
             case "slot":
-                type_ = placeholder_type(f"{self.key[0]}_0")
+                type_ = sx.placeholder_type(f"{self.key[0]}_0")
                 return type_.name if type_ else "String"
             case _:
                 return self.key[0] if self.key else "word"
@@ -81,7 +65,7 @@ class Shape:
 
     places: list[set[Item]] = field(default_factory=list)
     counts: set[int] = field(default_factory=set)
-    elements: tuple[Element, ...] | None = None
+    elements: tuple[sd.Element, ...] | None = None
     is_ordered: bool = True
 
     @property
@@ -106,7 +90,7 @@ class Shapes:
         numbers: numbers that programs hold.
     """
 
-    declarations: Declarations
+    declarations: sd.Declarations
     tops: set[Item] = field(default_factory=set)
     shapes: dict[Key, Shape] = field(default_factory=dict)
     numbers: set[str] = field(default_factory=set)
@@ -131,7 +115,7 @@ class Shapes:
         """Tell whether a node may end after items of the given sorts."""
         shape = self.shapes[key]
         if shape.elements is not None:
-            return misfit(shape.elements, sorts, ordered=shape.is_ordered) is None
+            return sd.misfit(shape.elements, sorts, ordered=shape.is_ordered) is None
         return len(sorts) >= min(shape.counts)
 
 
@@ -145,7 +129,7 @@ def _missing(shape: Shape, sorts: tuple[str, ...]) -> int | None:
     current = 0
     for sort in sorts:
         start = current if shape.is_ordered else 0
-        takers = (i for i in range(start, len(elements)) if takes(elements[i], counts[i], sort))
+        takers = (i for i in range(start, len(elements)) if sd.takes(elements[i], counts[i], sort))
         index = next(takers, None)
         if index is None:
             return None
@@ -159,11 +143,11 @@ def _missing(shape: Shape, sorts: tuple[str, ...]) -> int | None:
 # ---------------------------------------------------------------------------------- reading
 
 
-def learn(programs: Iterable[str], declarations: Declarations) -> Shapes:
+def learn(programs: Iterable[str], declarations: sd.Declarations) -> Shapes:
     """Return the shapes of programs in token form; declared signatures say what nodes may hold.
 
-    >>> from genie_dp.languages.sexpr.declarations import NONE
-    >>> shapes = learn(["( P ( N 2 ) ( T HAM ) )", "( P ( T PLUM ) )"], NONE)
+    >>> from genie_dp.languages.sexpr.declarations import sd.NONE
+    >>> shapes = learn(["( P ( N 2 ) ( T HAM ) )", "( P ( T PLUM ) )"], sd.NONE)
     >>> sorted(shapes.shapes), shapes.shapes["(", "P"].counts, shapes.numbers
     ([('(', 'N'), ('(', 'P'), ('(', 'T')], {1, 2}, {'2'})
     """
@@ -184,7 +168,10 @@ def _declare(shapes: Shapes) -> None:
     """Add what is declared: nodes that no program has, and all that a signature admits."""
     declarations = shapes.declarations
     sorts = {s for elements in declarations.signatures.values() for e in elements for s in e.sorts}
-    nodes = {_declared_node(sort) for sort in filter(is_node, sorts | declarations.programs)}
+    nodes = {
+        Item("node", (sort[0], sort[1:-1]))
+        for sort in filter(sd.is_node, sorts | declarations.programs)
+    }
     for node in nodes:
         label = node.key[1]
         shape = shapes.shapes.setdefault(node.key, Shape())
@@ -192,30 +179,26 @@ def _declare(shapes: Shapes) -> None:
         shape.is_ordered = declarations.order(label) == "ordered"
     shapes.tops = {node for node in nodes if node.sort in declarations.programs}
     seen = {item for shape in shapes.shapes.values() for place in shape.places for item in place}
-    symbols = {Item("symbol", (s,)) for s in sorts if not is_node(s) and s not in _CLASSES}
-    slots = {Item("slot", (TYPES[sort].stem,)) for sort in sorts & TYPES.keys()}
+    symbols = {Item("symbol", (s,)) for s in sorts if not sd.is_node(s) and s not in _CLASSES}
+    slots = {Item("slot", (sx.TYPES[sort].stem,)) for sort in sorts & sx.TYPES.keys()}
     declared_items = seen | nodes | symbols | slots | {Item("text"), Item("number")}
     for key, shape in shapes.shapes.items():
         if shape.elements is not None:
             # Between square brackets every word is a word.
             items = nodes | {Item("word")} if key[0] == "[" else declared_items - {Item("word")}
-            shape.places = [{i for i in items if any(admits(e, i.sort) for e in shape.elements)}]
+            shape.places = [{i for i in items if any(sd.admits(e, i.sort) for e in shape.elements)}]
 
 
-_CLASSES = {"Atom", "Any", *TYPES}
+_CLASSES = {"Atom", "Any", *sx.TYPES}
 
 
-def _declared_node(sort: str) -> Item:
-    return Item("node", (sort[0], sort[1:-1]))
-
-
-def _seen(tree: Expression, shapes: Shapes, *, in_square: bool) -> Item:
+def _seen(tree: sx.Expression, shapes: Shapes, *, in_square: bool) -> Item:
     match tree:
-        case Text():
+        case sx.Text():
             return Item("text")
-        case Atom(text):
+        case sx.Atom(text):
             return _atom(text, shapes, in_square=in_square)
-        case Node(items):
+        case sx.Node(items):
             key = node_key(tree, shapes.declarations)
             shape = shapes.shapes.setdefault(key, Shape())
             rest = items[len([part for part in key[1:] if part]) :]
@@ -237,32 +220,32 @@ def _spans(items: list[Item]) -> list[Item]:
 def _atom(text: str, shapes: Shapes, *, in_square: bool) -> Item:
     if in_square:
         return Item("word")
-    if is_number(text):
+    if sx.is_number(text):
         shapes.numbers.add(text)
         return Item("number")
-    type_ = placeholder_type(text)
+    type_ = sx.placeholder_type(text)
     return Item("slot", (type_.stem,)) if type_ else Item("symbol", (text,))
 
 
-def node_key(node: Node, declarations: Declarations) -> Key:
+def node_key(node: sx.Node, declarations: sd.Declarations) -> Key:
     """Return what a node is known by.
 
-    >>> from genie_dp.languages.sexpr.declarations import NONE
-    >>> node_key(Node((Atom("f"), Atom("x"))), NONE)
+    >>> from genie_dp.languages.sexpr.declarations import sd.NONE
+    >>> node_key(sx.Node((sx.Atom("f"), sx.Atom("x"))), sd.NONE)
     ('(', 'f')
     """
     opener = node.prefix + node.bracket
     items = node.items
-    if not items or not isinstance(items[0], Atom) or _is_value(items[0].text, node.bracket):
+    if not items or not isinstance(items[0], sx.Atom) or _is_value(items[0].text, node.bracket):
         return (opener, "")
     first = items[0].text
-    if first in declarations.applied and len(items) > 1 and isinstance(items[1], Atom):
+    if first in declarations.applied and len(items) > 1 and isinstance(items[1], sx.Atom):
         return (opener, first, items[1].text)
     return (opener, first)
 
 
 def _is_value(text: str, bracket: str) -> bool:
-    return bracket == "(" and (is_number(text) or placeholder_type(text) is not None)
+    return bracket == "(" and (sx.is_number(text) or sx.placeholder_type(text) is not None)
 
 
 _CLOSERS = {"(": ")", "^(": ")", "#(": ")", "[": "]"}
@@ -294,7 +277,7 @@ class SexprGrammar:
 
     def __init__(
         self,
-        library: Declarations | None,
+        library: sd.Declarations | None,
         *,
         texts: Iterable[str] = (),
         limits: SexprLimits | None = None,
@@ -309,7 +292,7 @@ class SexprGrammar:
         Raises:
             GenieError: L011 without any program; X011 to X013 for one that cannot be read.
         """
-        shapes = learn(texts, library or NONE)
+        shapes = learn(texts, library or sd.NONE)
         if not shapes.tops:
             raise GenieError(_no_programs())
         self._shapes, self._limits = shapes, limits or SexprLimits()
@@ -354,10 +337,10 @@ def _there(sentence: Sequence[str], shapes: Shapes) -> frozenset[Item]:
     """Return the kinds of copied items that a sentence has; numbers that programs hold too."""
     kinds = {Item("number")} if shapes.numbers else set()
     for word in sentence:
-        type_ = placeholder_type(word)
+        type_ = sx.placeholder_type(word)
         if type_ is not None:
             kinds.add(Item("slot", (type_.stem,)))
-        if is_number(word):
+        if sx.is_number(word):
             kinds.add(Item("number"))
         if _is_word(word):
             kinds.add(Item("word"))
@@ -382,7 +365,10 @@ class _Language:
         self._there = there
         self.costs = dict.fromkeys(shapes.shapes, _NEVER)
         self._find_costs()
-        self.most_items = max(limits.items, _widest(shapes))
+        self.most_items = max(
+            limits.items,
+            max((count for s in shapes.shapes.values() for count in s.counts), default=0),
+        )
 
     def start(self) -> Frame:
         tops = tuple(i for i in sorted(self.shapes.tops) if self.cost(i) < _NEVER)
@@ -424,10 +410,6 @@ class _Language:
         return total
 
 
-def _widest(shapes: Shapes) -> int:
-    return max((count for s in shapes.shapes.values() for count in s.counts), default=0)
-
-
 class _Choice(Frame):
     """One of some items, or the end of the node that they stand in."""
 
@@ -467,10 +449,10 @@ class _Choice(Frame):
 
     def _item(self, word: str) -> Item | None:
         """Return the item that a copied word would be."""
-        type_ = placeholder_type(word)
+        type_ = sx.placeholder_type(word)
         slot = Item("slot", (type_.stem,)) if type_ else None
         for item in self.items:
-            is_number_item = item.kind == "number" and is_number(word)
+            is_number_item = item.kind == "number" and sx.is_number(word)
             is_word = item.kind == "word" and _is_word(word)
             if item == slot or is_number_item or is_word:
                 return item
@@ -605,15 +587,12 @@ class _Words(Frame):
         """Go on with those spans that have the word."""
         ends = sentence.go_on(self.ends, token)
         if not ends:
-            return self._after(token, sentence)
+            return self.following.take(token, sentence)
         return (sentence.make(_Words, self.following, ends),), None
-
-    def _after(self, token: str, sentence: CopySentence) -> Move:
-        return self.following.take(token, sentence)
 
 
 def _is_in_text(word: str) -> bool:
-    return tokens(Text(word)).split(" ")[1] == word
+    return tokens(sx.Text(word)).split(" ")[1] == word
 
 
 class _TextStart(Frame):

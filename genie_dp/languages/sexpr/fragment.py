@@ -344,7 +344,7 @@ def _node(
     def make(items: Sequence[Item]) -> Sequence[Item] | None:
         if order != "ordered" and len(items) > 1:
             items = sorted(items)
-            if order == "set" and _twice(items):
+            if order == "set" and any(a[0] == b[0] for a, b in zip(items, items[1:], strict=False)):
                 return None
         if signature is not None:
             sorts = [item[3] for item in items]
@@ -364,10 +364,6 @@ def _node(
         return ((key, text, functions, sort),)
 
     return make
-
-
-def _twice(items: Sequence[Item]) -> bool:
-    return any(a[0] == b[0] for a, b in zip(items, items[1:], strict=False))
 
 
 def _find_function(items: Sequence[Item], name: str) -> str:

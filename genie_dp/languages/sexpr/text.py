@@ -9,16 +9,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
-from genie_dp.languages.sexpr.ast import (
-    CLOSING,
-    Atom,
-    Bracket,
-    Expression,
-    Layout,
-    Node,
-    Prefix,
-    Text,
-)
+from genie_dp.languages.sexpr import ast as sx
 
 # The functions over trees call themselves once a level; Python stops at 1,000 calls.
 DEEPEST = 200
@@ -44,14 +35,14 @@ class _Open:
     opener: str
     start: int
     end: int
-    items: list[Expression] = field(default_factory=list)
+    items: list[sx.Expression] = field(default_factory=list)
 
     @property
-    def bracket(self) -> Bracket:
+    def bracket(self) -> sx.Bracket:
         return "[" if self.opener == "[" else "("
 
 
-def parse(text: str, *, file: str = "<program>") -> Expression:
+def parse(text: str, *, file: str = "<program>") -> sx.Expression:
     """Return the one expression of a text, or raise GenieError (X001 to X008).
 
     >>> parse('(Yield (toMinutes 15))').items[1]
@@ -76,10 +67,10 @@ def parse(text: str, *, file: str = "<program>") -> Expression:
     return expressions[0]
 
 
-def parse_all(text: str, *, file: str = "<program>") -> list[Expression]:
+def parse_all(text: str, *, file: str = "<program>") -> list[sx.Expression]:
     """Return all expressions of a text, one after the other."""
     places = _Places(text, file)
-    top: list[Expression] = []
+    top: list[sx.Expression] = []
     stack: list[_Open] = []
     position = 0
     while position < len(text):
@@ -89,9 +80,9 @@ def parse_all(text: str, *, file: str = "<program>") -> list[Expression]:
         kind, position = match.lastgroup, match.end()
         items = stack[-1].items if stack else top
         if kind == "atom":
-            items.append(Atom(match[0], places.span(match.start(), position)))
+            items.append(sx.Atom(match[0], places.span(match.start(), position)))
         elif kind == "text":
-            items.append(Text(_unescape(match, places), places.span(match.start(), position)))
+            items.append(sx.Text(_unescape(match, places), places.span(match.start(), position)))
         elif kind == "open":
             if len(stack) == DEEPEST:
                 message = f"expected at most {DEEPEST} brackets in each other, got more"
@@ -105,24 +96,24 @@ def parse_all(text: str, *, file: str = "<program>") -> list[Expression]:
             raise places.error("X005", "this string has no end", match.start(), position, hint)
     if stack:
         last = stack[-1]
-        closing = CLOSING[last.bracket]
+        closing = sx.CLOSING[last.bracket]
         message = f"expected {closing!r} to close this bracket, got the end of the text"
         raise places.error("X004", message, last.start, last.end, f"add {closing!r}")
     return top
 
 
-def _close(opened: _Open | None, match: re.Match[str], places: "_Places") -> Node:
+def _close(opened: _Open | None, match: re.Match[str], places: "_Places") -> sx.Node:
     if opened is None:
         hint = f"remove it, or open a bracket before it: {match[0]!r} closes nothing"
         message = f"expected an expression, got {match[0]!r}"
         raise places.error("X002", message, match.start(), match.end(), hint)
-    if CLOSING[opened.bracket] != match[0]:
+    if sx.CLOSING[opened.bracket] != match[0]:
         line, column = places.line_column(opened.start)
-        closer = CLOSING[opened.bracket]
+        closer = sx.CLOSING[opened.bracket]
         message = f"expected {closer!r} to close {opened.opener!r} of {line}:{column}"
         raise places.error("X003", f"{message}, got {match[0]!r}", match.start(), match.end())
     prefix = opened.opener[:-1]
-    return Node(
+    return sx.Node(
         tuple(opened.items),
         opened.bracket,
         "^" if prefix == "^" else "#" if prefix == "#" else "",
@@ -131,7 +122,7 @@ def _close(opened: _Open | None, match: re.Match[str], places: "_Places") -> Nod
     )
 
 
-def _layout(text: str, start: int, end: int) -> Layout:
+def _layout(text: str, start: int, end: int) -> sx.Layout:
     """Return the layout of a bracket whose inside is text[start:end]."""
     if start == end or not text[end - 1].isspace():
         return "compact"
@@ -195,7 +186,7 @@ _OTHER_SPACE = re.compile(r"\s")  # such as U+00A0: what splits tokens at white 
 _EMPTY = "\\e"  # a word of no letters: two spaces side by side, or one at an end
 
 
-def render(expression: Expression, layout: Layout | None = None) -> str:
+def render(expression: sx.Expression, layout: sx.Layout | None = None) -> str:
     """Return the text of an expression, in the layout that it was read in or in the given one.
 
     One space stands between two items; everything else is as it was read.
@@ -207,22 +198,22 @@ def render(expression: Expression, layout: Layout | None = None) -> str:
     '(NOT (TOPPING HAM))'
     """
     match expression:
-        case Atom(text):
+        case sx.Atom(text):
             return text
-        case Text(value):
+        case sx.Text(value):
             return f'"{_escape(value)}"'
-        case Node(items, bracket, prefix, own):
+        case sx.Node(items, bracket, prefix, own):
             inside = " ".join([render(item, layout) for item in items])
             form = layout or own
             before = " " if form == "spaced" else ""
             after = "" if form == "compact" else " "
             if not items:
                 before = ""
-            return f"{prefix}{bracket}{before}{inside}{after}{CLOSING[bracket]}"
+            return f"{prefix}{bracket}{before}{inside}{after}{sx.CLOSING[bracket]}"
     assert_never(expression)
 
 
-def tokens(expression: Expression) -> str:
+def tokens(expression: sx.Expression) -> str:
     """Return brackets, symbols and words separated by one space; strings as words in quotes.
 
     >>> from genie_dp.languages.sexpr.text import parse
@@ -234,25 +225,25 @@ def tokens(expression: Expression) -> str:
     return " ".join(_tokens(expression))
 
 
-def _tokens(expression: Expression) -> Iterator[str]:
+def _tokens(expression: sx.Expression) -> Iterator[str]:
     match expression:
-        case Atom(text):
+        case sx.Atom(text):
             yield text
-        case Text(value):
+        case sx.Text(value):
             yield '"'
             if value:
                 yield from (_escape_word(word) for word in value.split(" "))
             yield '"'
-        case Node(items, bracket, prefix):
+        case sx.Node(items, bracket, prefix):
             yield f"{prefix}{bracket}"
             for item in items:
                 yield from _tokens(item)
-            yield CLOSING[bracket]
+            yield sx.CLOSING[bracket]
         case _:
             assert_never(expression)
 
 
-def from_tokens(text: str, *, places: bool = False) -> Expression:
+def from_tokens(text: str, *, places: bool = False) -> sx.Expression:
     """Return the expression of a token form, or raise GenieError (X011 to X013).
 
     Its nodes carry spans only with `places`.
@@ -263,7 +254,7 @@ def from_tokens(text: str, *, places: bool = False) -> Expression:
     True
     """
     span = _span if places else _no_span
-    levels: list[list[Expression]] = [[]]
+    levels: list[list[sx.Expression]] = [[]]
     opened: list[str] = []
     begun: list[int] = []
     words: list[str] | None = None
@@ -272,7 +263,7 @@ def from_tokens(text: str, *, places: bool = False) -> Expression:
         in_square = bool(opened) and opened[-1] == "["
         if words is not None:
             if token == '"':
-                levels[-1].append(Text(" ".join(words), span(start, column + 1)))
+                levels[-1].append(sx.Text(" ".join(words), span(start, column + 1)))
                 words = None
             else:
                 words.append("" if token == _EMPTY else _unescape_word(token))
@@ -283,7 +274,7 @@ def from_tokens(text: str, *, places: bool = False) -> Expression:
             begun.append(column)
             levels.append([])
         elif token == "]" or (token == ")" and not in_square):
-            if not opened or CLOSING["[" if opened[-1] == "[" else "("] != token:
+            if not opened or sx.CLOSING["[" if opened[-1] == "[" else "("] != token:
                 raise _token_error("expected an expression", text, column, token)
             node = _node(opened.pop(), levels.pop(), span(begun.pop(), column + 1))
             levels[-1].append(node)
@@ -291,7 +282,7 @@ def from_tokens(text: str, *, places: bool = False) -> Expression:
             words, start = [], column
         else:
             atom = _checked_atom(token, in_square, text, column)
-            levels[-1].append(Atom(atom, span(column, column + len(token))))
+            levels[-1].append(sx.Atom(atom, span(column, column + len(token))))
         column += len(token) + 1
     if words is not None or opened or len(levels[0]) != 1:
         raise _end_error(text, opened, words is not None, len(levels[0]))
@@ -306,11 +297,11 @@ def _span(begin: int, end: int) -> Span:
     return Span("<tokens>", 1, begin, 1, end)
 
 
-def _node(opener: str, items: list[Expression], span: Span | None) -> Node:
+def _node(opener: str, items: list[sx.Expression], span: Span | None) -> sx.Node:
     if opener == "[":
-        return Node(tuple(items), "[", "", "closing", span)
-    prefix: Prefix = "^" if opener == "^(" else "#" if opener == "#(" else ""
-    return Node(tuple(items), "(", prefix, span=span)
+        return sx.Node(tuple(items), "[", "", "closing", span)
+    prefix: sx.Prefix = "^" if opener == "^(" else "#" if opener == "#(" else ""
+    return sx.Node(tuple(items), "(", prefix, span=span)
 
 
 def _checked_atom(token: str, in_square: bool, text: str, column: int) -> str:
@@ -340,7 +331,9 @@ def _token_error(message: str, text: str, column: int, token: str) -> GenieError
 
 def _end_error(text: str, opened: list[str], in_text: bool, count: int) -> GenieError:
     span = Span("<tokens>", 1, len(text) + 1, 1, len(text) + 2)
-    expected = "'\"'" if in_text else repr(CLOSING[opened[-1][-1]]) if opened else "one expression"
+    expected = (
+        "'\"'" if in_text else repr(sx.CLOSING[opened[-1][-1]]) if opened else "one expression"
+    )
     got = "the end" if in_text or opened else f"{count}"
     problem = Problem("X012", f"expected {expected}, got {got}", span, stage="syntax")
     return GenieError(problem, sources={"<tokens>": text})

@@ -22,16 +22,6 @@ from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.placeholders import fills as found_fills
 from genie_dp.languages.thingtalk.traverse import children, rewrite
 from genie_dp.languages.thingtalk.typecheck import check
-from genie_dp.languages.thingtalk.values import (
-    ActionValue,
-    ConstantValue,
-    GapValue,
-    ParameterValue,
-    PredicateValue,
-    QueryValue,
-    SourceValue,
-    StreamValue,
-)
 from genie_dp.languages.types import Basic, Entity, Measure, Type, slot_stem
 
 Children = Mapping[str, Any]
@@ -209,12 +199,15 @@ class _BodyCompiler:
 
     def _lift_tree(self, node: Any, names: tuple[str, ...], pieces: Children, owner: str) -> Any:
         """Return the piece of a tree with these children, or the type mistake that it would be."""
-        opened = {name: pieces[name].gap for name in names if isinstance(pieces[name], GapValue)}
+        opened = {
+            name: pieces[name].gap for name in names if isinstance(pieces[name], values.GapValue)
+        }
         named = {name: pieces[name] for name in names if name not in opened}
         owner = next(
-            (p.state.function for p in named.values() if isinstance(p, ParameterValue)), owner
+            (p.state.function for p in named.values() if isinstance(p, values.ParameterValue)),
+            owner,
         )
-        if isinstance(node, ast.VarRef) and isinstance(named.get(node.name), ConstantValue):
+        if isinstance(node, ast.VarRef) and isinstance(named.get(node.name), values.ConstantValue):
             return named[node.name]  # with its type, which a placeholder alone does not tell
         if self.children and (mistake := self._mistake(node, named, owner)):
             return mistake
@@ -227,7 +220,7 @@ class _BodyCompiler:
 
     def _mistake(self, node: Any, named: Children, owner: str) -> Problem | None:
         """Return the first type mistake of a tree with these children."""
-        speakers = [name for name, p in named.items() if isinstance(p, ParameterValue)]
+        speakers = [name for name, p in named.items() if isinstance(p, values.ParameterValue)]
         for name, piece in named.items():
             function = getattr(piece.state, "function", owner)
             if function != owner:
@@ -264,16 +257,16 @@ class _BodyCompiler:
 
             def child(pieces: Children) -> Any:
                 value = pieces[name]
-                return value.query if isinstance(value, SourceValue) else value
+                return value.query if isinstance(value, values.SourceValue) else value
 
             return child
         build = self.compile(node)
 
-        def query(pieces: Children) -> QueryValue | None:
+        def query(pieces: Children) -> values.QueryValue | None:
             value = build(pieces)
-            if isinstance(value, SourceValue):
+            if isinstance(value, values.SourceValue):
                 return value.query
-            query_value: QueryValue | None = value
+            query_value: values.QueryValue | None = value
             return query_value
 
         return query
@@ -282,7 +275,7 @@ class _BodyCompiler:
         inner = self._query(query)
         condition = self._condition(predicate, lambda pieces: _owner(inner(pieces)))
 
-        def build(pieces: Children) -> QueryValue | None:
+        def build(pieces: Children) -> values.QueryValue | None:
             value, test = inner(pieces), condition(pieces)
             if value is None or test is None:
                 return None
@@ -308,7 +301,7 @@ class _BodyCompiler:
         hole, right, argument = node.right, node.right.name, node.right.argument
         left_name = _hole_name(node.left)
 
-        def build(pieces: Children) -> QueryValue | None:
+        def build(pieces: Children) -> values.QueryValue | None:
             a, b = left(pieces), pieces[right]
             if a is None:
                 return None
@@ -348,7 +341,7 @@ class _BodyCompiler:
         inner, operator, name = self._query(node.query), node.operator, node.field
         typed_names: dict[tuple[str, ...], str | Problem] = {}
 
-        def build(pieces: Children) -> QueryValue | None:
+        def build(pieces: Children) -> values.QueryValue | None:
             value = inner(pieces)
             if value is None or (name and not value.state.function):
                 return None
@@ -409,7 +402,7 @@ class _BodyCompiler:
     def _projection(self, node: ast.Projection) -> Build:
         inner, output = self._query(node.query), node.output
 
-        def build(pieces: Children) -> SourceValue | None:
+        def build(pieces: Children) -> values.SourceValue | None:
             value = inner(pieces)
             if value is None:
                 return None
@@ -435,7 +428,7 @@ class _BodyCompiler:
         inner, on_new = self._query(node.query), node.on_new
         typed_names: dict[tuple[str, ...], str | Problem] = {}
 
-        def build(pieces: Children) -> StreamValue | None:
+        def build(pieces: Children) -> values.StreamValue | None:
             value = inner(pieces)
             if value is None:
                 return None
@@ -463,7 +456,7 @@ class _BodyCompiler:
         inner = self.compile(stream)
         condition = self._condition(predicate, lambda pieces: _owner(inner(pieces)))
 
-        def build(pieces: Children) -> StreamValue | None:
+        def build(pieces: Children) -> values.StreamValue | None:
             value = inner(pieces)
             if value is not None and value.state.is_timer:
                 message = "expected a stream of results after 'edge', got a timer"
@@ -484,7 +477,7 @@ class _BodyCompiler:
     def _fold(self, operands: tuple[Any, ...], operation: Callable[[Any, Any], Any]) -> Build:
         builds = [self.compile(operand) for operand in operands]
 
-        def build(pieces: Children) -> PredicateValue | None:
+        def build(pieces: Children) -> values.PredicateValue | None:
             value = builds[0](pieces)
             for build_operand in builds[1:]:
                 if value is None:
@@ -495,7 +488,7 @@ class _BodyCompiler:
                 left, value = value, operation(value, right)
                 if value is None and "" != right.state.function != left.state.function != "":
                     self._refuse(self._foreign_condition(operands[-1], right, left, operands[0]))
-            negated: PredicateValue | None = value
+            negated: values.PredicateValue | None = value
             return negated
 
         return build
@@ -547,7 +540,7 @@ class _BodyCompiler:
             ):
                 return None
             output, key = _output(passed_value)
-            if isinstance(value, ActionValue):
+            if isinstance(value, values.ActionValue):
                 filled: Any = values.passed_to_action(value, output, key)
             else:
                 filled = values.passed_to_query(value, output, key)
@@ -604,25 +597,23 @@ class _BodyCompiler:
 
         def build(pieces: Children) -> Any:
             value = pieces[name]
-            if isinstance(value, SourceValue):
+            if isinstance(value, values.SourceValue):
                 value = value.query
-            if value.gap or (isinstance(value, QueryValue) and (value.left or _is_closed(value))):
+            if value.gap or (
+                isinstance(value, values.QueryValue) and (value.left or value.state.is_aggregate)
+            ):
                 return None
-            call = value.call if isinstance(value, QueryValue) else value.text
-            clauses = value.clauses if isinstance(value, QueryValue) else ()
+            call = value.call if isinstance(value, values.QueryValue) else value.text
+            clauses = value.clauses if isinstance(value, values.QueryValue) else ()
             policy_function = values.as_policy_function(call, clauses)
             return None if policy_function is None else (policy_function, value.functions)
 
         return build
 
 
-def _is_closed(query: QueryValue) -> bool:
-    return query.state.is_aggregate
-
-
 def _name_of(piece: Any) -> str:
     """Return what tells a constant or parameter from all others."""
-    if isinstance(piece, SourceValue):
+    if isinstance(piece, values.SourceValue):
         return f"{piece.state.function}:{piece.state.name}"
     text: str = piece.text + piece.gap
     return text
@@ -642,13 +633,13 @@ def _owner(value: Any) -> str:
 
 def _sort_of(piece: Any, fields: Mapping[str, Type]) -> tuple[Any, ...]:
     """Return what the type checker sees of a constant or an output."""
-    if isinstance(piece, ConstantValue):
+    if isinstance(piece, values.ConstantValue):
         is_slot = isinstance(piece.node, ast.SlotValue)
         return piece.state.type, "" if is_slot else piece.text
     return (fields.get(piece.state.name),)
 
 
-def _as_token(piece: ConstantValue) -> ast.Value:
+def _as_token(piece: values.ConstantValue) -> ast.Value:
     """Return a constant for the type checker: synthesis writes placeholders otherwise."""
     if not isinstance(piece.node, ast.SlotValue):
         return piece.node
@@ -719,21 +710,25 @@ def _unfit_gap(node: ast.Hole, value: Any, given: Any) -> Problem:
 
 def _output(value: Any) -> tuple[str, str]:
     """Return (typed name, passing key) of an output that is passed."""
-    if isinstance(value, SourceValue):
+    if isinstance(value, values.SourceValue):
         return value.output, value.state.key
     return value.typed, value.state.key
 
 
 def _substitute(
-    node: Any, pieces: Children, constant: Callable[[ConstantValue], ast.Value] = lambda c: c.node
+    node: Any,
+    pieces: Children,
+    constant: Callable[[values.ConstantValue], ast.Value] = lambda c: c.node,
 ) -> Any:
     match node:
         case ast.VarRef(name) if name in pieces:
             piece = pieces[name]
-            if isinstance(piece, ConstantValue):
+            if isinstance(piece, values.ConstantValue):
                 return constant(piece)
             return ast.VarRef(piece.state.name)
-        case ast.Atom(name) if isinstance(pieces.get(name), ParameterValue | SourceValue):
+        case ast.Atom(name) if isinstance(
+            pieces.get(name), values.ParameterValue | values.SourceValue
+        ):
             return replace(node, name=pieces[name].state.name)
         case _:
             return node

@@ -21,6 +21,7 @@ from typing import assert_never
 
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk import predicates as cnf
 from genie_dp.languages.thingtalk.joins import (
     canonical_query,
     flatten,
@@ -29,29 +30,6 @@ from genie_dp.languages.thingtalk.joins import (
     resolve,
     settle,
 )
-from genie_dp.languages.thingtalk.predicates import (
-    Clause,
-    Key,
-    canonical_call,
-    canonical_predicate,
-    canonical_value,
-    clauses,
-    compared_names,
-    conjunction,
-    is_stable,
-    listed_once,
-    passed_names,
-    simplify,
-)
-
-__all__ = [
-    "RULES",
-    "canonical",
-    "canonical_call",
-    "canonical_predicate",
-    "canonical_query",
-    "canonical_stream",
-]
 
 RulePass = Callable[[tt.Rule, Signatures | None], tt.Rule]
 
@@ -91,22 +69,24 @@ def canonical_stream(stream: tt.Stream, signatures: Signatures | None = None) ->
         case tt.StreamFilter(inner, predicate):
             if isinstance(inner, tt.StreamJoin | tt.StreamFilter):
                 return _stream_of_join(stream, signatures)
-            conditions = clauses(predicate, signatures)
+            conditions = cnf.clauses(predicate, signatures)
             return _filter_stream(canonical_stream(inner, signatures), conditions, signatures)
         case tt.Edge(inner, predicate):
             return _edge(
-                canonical_stream(inner, signatures), clauses(predicate, signatures), signatures
+                canonical_stream(inner, signatures), cnf.clauses(predicate, signatures), signatures
             )
         case tt.StreamJoin():
             return _stream_of_join(stream, signatures)
         case tt.AtTimer(time):
-            time = canonical_value(time)
+            time = cnf.canonical_value(time)
             if isinstance(time, tt.ArrayValue) and time.items:
-                times = listed_once(time.items)
+                times = cnf.listed_once(time.items)
                 time = tt.ArrayValue(times, span=time.span) if len(times) > 1 else times[0]
             return tt.AtTimer(time, span=stream.span)
         case tt.Timer(base, interval):
-            return tt.Timer(canonical_value(base), canonical_value(interval), span=stream.span)
+            return tt.Timer(
+                cnf.canonical_value(base), cnf.canonical_value(interval), span=stream.span
+            )
         case tt.Hole():
             return stream
         case _:
@@ -170,16 +150,18 @@ def free_filters_to_query(rule: tt.Rule, signatures: Signatures | None) -> tt.Ru
     stream, query = rule.stream, rule.query
     if query is None or not isinstance(stream, tt.StreamFilter):
         return rule
-    stream_clauses = clauses(stream.predicate, signatures)
+    stream_clauses = cnf.clauses(stream.predicate, signatures)
     free = [c for c in stream_clauses if not _names(c, signatures)]
     if not free:
         return rule
     kept_clauses = [c for c in stream_clauses if c not in free]
     inner = (
-        tt.StreamFilter(stream.stream, conjunction(kept_clauses)) if kept_clauses else stream.stream
+        tt.StreamFilter(stream.stream, cnf.conjunction(kept_clauses))
+        if kept_clauses
+        else stream.stream
     )
     # Filtered first, so that a clause of no name stands on the left-most function.
-    return tt.Rule(inner, tt.Filter(query, conjunction(free)), rule.action, span=rule.span)
+    return tt.Rule(inner, tt.Filter(query, cnf.conjunction(free)), rule.action, span=rule.span)
 
 
 def query_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
@@ -194,7 +176,7 @@ def action_in_one_form(rule: tt.Rule, signatures: Signatures | None) -> tt.Rule:
     """Return the rule with its action's arguments in order."""
     if not isinstance(rule.action, tt.Call):
         return rule
-    action = canonical_call(rule.action, signatures)
+    action = cnf.canonical_call(rule.action, signatures)
     return tt.Rule(rule.stream, rule.query, action, span=rule.span)
 
 
@@ -208,14 +190,14 @@ RULES: tuple[RulePass, ...] = (
 )
 
 
-def _without(query: tt.Query, moved: list[Clause], signatures: Signatures | None) -> tt.Query:
+def _without(query: tt.Query, moved: list[cnf.Clause], signatures: Signatures | None) -> tt.Query:
     """Return the query without those clauses of its filters."""
     match query:
         case tt.Filter(inner, predicate):
-            kept_clauses = [c for c in clauses(predicate, signatures) if c not in moved]
+            kept_clauses = [c for c in cnf.clauses(predicate, signatures) if c not in moved]
             form = _without(inner, moved, signatures)
             return (
-                tt.Filter(form, conjunction(kept_clauses), span=query.span)
+                tt.Filter(form, cnf.conjunction(kept_clauses), span=query.span)
                 if kept_clauses
                 else form
             )
@@ -258,9 +240,9 @@ def _split_filter(
     """Return both with the filter's clauses: those that compare outputs of one of them."""
     outputs = outputs_of(query, signatures)
     on_stream, on_query, on_both = [], [], []
-    for clause in simplify(clauses(stream.predicate, signatures)):
+    for clause in cnf.simplify(cnf.clauses(stream.predicate, signatures)):
         names = _names(clause, signatures)
-        compared = {n for _, node in clause for n in compared_names(node)}
+        compared = {n for _, node in clause for n in cnf.compared_names(node)}
         if not names or (outputs is not None and compared <= outputs):
             on_query.append(clause)
         elif outputs is None or outputs & names:
@@ -268,17 +250,19 @@ def _split_filter(
         else:
             on_stream.append(clause)
     if on_stream:
-        first = tt.StreamFilter(first, conjunction(on_stream))
+        first = tt.StreamFilter(first, cnf.conjunction(on_stream))
     if on_query:
-        query = tt.Filter(query, conjunction(on_query), span=query.span)
+        query = tt.Filter(query, cnf.conjunction(on_query), span=query.span)
     if on_both:
-        return tt.StreamFilter(tt.StreamJoin(first, query), conjunction(on_both)), None
+        return tt.StreamFilter(tt.StreamJoin(first, query), cnf.conjunction(on_both)), None
     return first, query
 
 
-def _names(clause: Clause, signatures: Signatures | None) -> frozenset[str]:
+def _names(clause: cnf.Clause, signatures: Signatures | None) -> frozenset[str]:
     return frozenset(
-        n for _, node in clause for n in (*compared_names(node), *passed_names(node, signatures))
+        n
+        for _, node in clause
+        for n in (*cnf.compared_names(node), *cnf.passed_names(node, signatures))
     )
 
 
@@ -298,7 +282,7 @@ def _stream_of_join(
             return tt.StreamJoin(left, right, passing, span=stream.span)
         case tt.StreamFilter(left, predicate):
             left = canonical_stream(left, signatures)
-            return _filter_stream(left, clauses(predicate, signatures), signatures)
+            return _filter_stream(left, cnf.clauses(predicate, signatures), signatures)
         case _:
             return canonical_stream(inner, signatures)
 
@@ -315,62 +299,66 @@ def _watched_names(
 
 
 def _filter_stream(
-    stream: tt.Stream, conditions: list[Clause], signatures: Signatures | None
+    stream: tt.Stream, conditions: list[cnf.Clause], signatures: Signatures | None
 ) -> tt.Stream:
     """Return a canonical stream with clauses that are moved inside as far as they may be."""
-    conditions = _not_implied(simplify(conditions), stream, signatures)
+    conditions = _not_implied(cnf.simplify(conditions), stream, signatures)
     if not conditions:
         return stream
     match stream:
         case tt.Edge(inner) if conditions == [()]:
             return _filter_stream(inner, conditions, signatures)
         case tt.StreamFilter(inner, predicate):
-            return _filter_stream(inner, [*clauses(predicate, signatures), *conditions], signatures)
+            return _filter_stream(
+                inner, [*cnf.clauses(predicate, signatures), *conditions], signatures
+            )
         case tt.Monitor(query, on_new):
             inside = [c for c in conditions if _may_move_into(stream, c, signatures)]
             if inside:
-                query = canonical_query(tt.Filter(query, conjunction(inside)), signatures)
+                query = canonical_query(tt.Filter(query, cnf.conjunction(inside)), signatures)
                 stream = tt.Monitor(query, on_new, span=stream.span)
                 # The monitor may ensure more now, such as false.
                 conditions = [c for c in conditions if c not in inside]
                 return _filter_stream(stream, conditions, signatures)
         case _:
             pass
-    return tt.StreamFilter(stream, conjunction(conditions)) if conditions else stream
+    return tt.StreamFilter(stream, cnf.conjunction(conditions)) if conditions else stream
 
 
-def _may_move_into(monitor: tt.Monitor, clause: Clause, signatures: Signatures | None) -> bool:
-    if not all(is_stable(node) for _, node in clause):
+def _may_move_into(monitor: tt.Monitor, clause: cnf.Clause, signatures: Signatures | None) -> bool:
+    if not all(cnf.is_stable(node) for _, node in clause):
         return False
     return not monitor.on_new or _names(clause, signatures) <= set(monitor.on_new)
 
 
-def _edge(stream: tt.Stream, conditions: list[Clause], signatures: Signatures | None) -> tt.Stream:
-    conditions = simplify(conditions)
+def _edge(
+    stream: tt.Stream, conditions: list[cnf.Clause], signatures: Signatures | None
+) -> tt.Stream:
+    conditions = cnf.simplify(conditions)
     if conditions == [()]:
         return _filter_stream(stream, conditions, signatures)
     conditions = _not_implied(conditions, stream, signatures)
     if not conditions and isinstance(stream, tt.Edge) and isinstance(stream.predicate, tt.TrueP):
         return stream
-    return tt.Edge(stream, conjunction(conditions), span=stream.span)
+    return tt.Edge(stream, cnf.conjunction(conditions), span=stream.span)
 
 
 def _not_implied(
-    found: list[Clause], stream: tt.Stream, signatures: Signatures | None
-) -> list[Clause]:
+    found: list[cnf.Clause], stream: tt.Stream, signatures: Signatures | None
+) -> list[cnf.Clause]:
     facts = _facts(stream, signatures)
     if not facts:
         return found
     return [c for c in found if not c or not any(k <= {key for key, _ in c} for k in facts)]
 
 
-def _facts(stream: tt.Stream, signatures: Signatures | None) -> set[frozenset[Key]]:
+def _facts(stream: tt.Stream, signatures: Signatures | None) -> set[frozenset[cnf.Key]]:
     """Return clauses that hold of every event of a stream at its moment."""
     match stream:
         case tt.Monitor(query):
             return lasting_facts(query, signatures)
         case tt.StreamFilter(inner, predicate) | tt.Edge(inner, predicate):
-            own = {frozenset(k for k, _ in c) for c in clauses(predicate, signatures)}
+            own = {frozenset(k for k, _ in c) for c in cnf.clauses(predicate, signatures)}
             return _facts(inner, signatures) | own
         case tt.AtTimer() | tt.Timer() | tt.StreamJoin() | tt.Hole():
             return set()
@@ -383,7 +371,7 @@ def _facts(stream: tt.Stream, signatures: Signatures | None) -> set[frozenset[Ke
 
 def _policy(policy: tt.Policy, signatures: Signatures | None) -> tt.Policy:
     return tt.Policy(
-        canonical_predicate(_about_people(policy.source), signatures),
+        cnf.canonical_predicate(_about_people(policy.source), signatures),
         _policy_function(policy.query, signatures),
         _policy_function(policy.action, signatures),
         span=policy.span,
@@ -395,7 +383,7 @@ def _policy_function(
 ) -> tt.PolicyFunction | tt.Hole | None:
     if not isinstance(function, tt.PolicyFunction) or isinstance(function.predicate, tt.TrueP):
         return function
-    predicate = canonical_predicate(function.predicate, signatures)
+    predicate = cnf.canonical_predicate(function.predicate, signatures)
     return tt.PolicyFunction(function.class_name, function.function, predicate, span=function.span)
 
 

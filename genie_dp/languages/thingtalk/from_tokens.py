@@ -21,17 +21,8 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk import tokens
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
-from genie_dp.languages.thingtalk.tokens import (
-    EARTH,
-    MOST_DIGITS,
-    PLACES,
-    STYLE,
-    TokenStyle,
-    is_on_earth,
-    unescape_word,
-    unquote_words,
-)
 from genie_dp.languages.thingtalk.unread import UNREAD
 from genie_dp.languages.types import BASICS, NUMBER, UNIT_ALIASES, is_slot, slot_type
 
@@ -117,7 +108,7 @@ _WORDS: dict[str, tt.Value] = {
 
 # What begins a value of one token -> what makes it one.
 _HINTS = {
-    "location": f"write location:37.4:-122.1; {EARTH}",
+    "location": f"write location:37.4:-122.1; {tokens.EARTH}",
     "date": "write a date of the calendar, such as date:2026-11-20 or date:2026-11-20T18:00:00",
     "time": "write a time of the clock, such as time:18:30:00",
 }
@@ -129,21 +120,21 @@ def is_number_token(token: str) -> bool:
     >>> is_number_token("-2.5"), is_number_token("2,5")
     (True, False)
     """
-    return len(token) <= MOST_DIGITS and _IS_NUMBER.fullmatch(token) is not None
+    return len(token) <= tokens.MOST_DIGITS and _IS_NUMBER.fullmatch(token) is not None
 
 
 def _read_prefixed(prefix: str, rest: str) -> tt.Value | None:
     match prefix:
         case "enum":
             return tt.EnumValue(rest) if _PLAIN_NAME.fullmatch(rest) else None
-        case "location" if rest in PLACES:
+        case "location" if rest in tokens.PLACES:
             return tt.ContextValue(("location", rest))
         case "location":
             return _location(rest, None)
         case "context":
             return tt.ContextValue(tuple(rest.split("."))) if rest else None
         case "date":
-            return _date(unescape_word(rest))
+            return _date(tokens.unescape_word(rest))
         case "device":
             return tt.EntityValue(rest, "tt:device") if _CLASS.fullmatch(rest) else None
         case "time":
@@ -169,7 +160,7 @@ def _location(place: str, display: str | None) -> tt.LocationValue | None:
     if match is None:
         return None
     latitude, longitude = Decimal(match[1]), Decimal(match[2])
-    is_place = is_on_earth(latitude, longitude)
+    is_place = tokens.is_on_earth(latitude, longitude)
     return tt.LocationValue(latitude, longitude, display) if is_place else None
 
 
@@ -182,7 +173,7 @@ class TokenReader:
 
     __slots__ = ("at", "signatures", "style", "text", "word", "words")
 
-    def __init__(self, text: str, style: TokenStyle, signatures: Signatures | None):
+    def __init__(self, text: str, style: tokens.TokenStyle, signatures: Signatures | None):
         """Start at the first token."""
         self.text = text
         self.words = text.split()
@@ -410,7 +401,7 @@ class TokenReader:
         if word.startswith("at:"):
             place = _location(word[3:], text)
             if place is None:
-                raise self.error("a place such as at:37.4:-122.1", EARTH)
+                raise self.error("a place such as at:37.4:-122.1", tokens.EARTH)
             self.advance()
             return place
         return tt.StringValue(text or "")
@@ -427,7 +418,7 @@ class TokenReader:
         except ValueError:
             hint = "write a space before the closing quote"
             raise self.error("a text with a closing quote", hint) from None
-        text = unquote_words(self.words[self.at + 1 : end])
+        text = tokens.unquote_words(self.words[self.at + 1 : end])
         self.at = end
         self.advance()
         return text
@@ -441,7 +432,7 @@ class TokenReader:
         if not is_known:
             return tt.EntityValue(None, match[1], text)
         if self.word.startswith("id:"):
-            identifier = unescape_word(self.word[3:])
+            identifier = tokens.unescape_word(self.word[3:])
             self.advance()
             return tt.EntityValue(identifier, match[1], text)
         return tt.EntityValue(text, match[1])
@@ -455,7 +446,7 @@ _TRUE, _FALSE, _NOTIFY = tt.TrueP(), tt.FalseP(), tt.Notify()
 def from_tokens(
     text: str,
     *,
-    style: TokenStyle = STYLE,
+    style: tokens.TokenStyle = tokens.STYLE,
     signatures: Signatures | None = None,
     places: bool = False,
 ) -> tt.Program | tt.Policy:
@@ -478,7 +469,11 @@ def from_tokens(
 
 
 def piece_from_tokens(
-    text: str, kind: str, *, style: TokenStyle = STYLE, signatures: Signatures | None = None
+    text: str,
+    kind: str,
+    *,
+    style: tokens.TokenStyle = tokens.STYLE,
+    signatures: Signatures | None = None,
 ) -> tt.Program | tt.Policy | tt.Query | tt.Stream | tt.Action | tt.Predicate | tt.Value:
     """Return a piece of a program; `kind` says what it is, such as "query" or "value".
 
@@ -764,7 +759,7 @@ class _PlacedReader(_ProgramTokenReader):
 
     __slots__ = ("starts",)
 
-    def __init__(self, text: str, style: TokenStyle, signatures: Signatures | None):
+    def __init__(self, text: str, style: tokens.TokenStyle, signatures: Signatures | None):
         super().__init__(text, style, signatures)
         self.starts = [match.start() for match in re.finditer(r"\S+", text)]
 

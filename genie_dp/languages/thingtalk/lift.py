@@ -8,32 +8,14 @@ from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast, values
-from genie_dp.languages.thingtalk.canonical import canonical, canonical_predicate
+from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT
 from genie_dp.languages.thingtalk.placeholders import fills, qualify
+from genie_dp.languages.thingtalk.predicates import canonical_predicate
 from genie_dp.languages.thingtalk.scope import EMPTY, Scope, scope_of
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenWriter, tokens
 from genie_dp.languages.thingtalk.traverse import functions_used, source_calls
-from genie_dp.languages.thingtalk.values import (
-    POLICY,
-    PROGRAM,
-    ActionState,
-    ActionValue,
-    Clause,
-    ConstantState,
-    ConstantValue,
-    Operand,
-    PredicateValue,
-    ProgramValue,
-    QueryValue,
-    SourceValue,
-    StreamValue,
-    predicate_state,
-    query_state,
-    source_state,
-    stream_state,
-)
 
 SEVERAL = ""
 """The name of what is said of several outputs at once, as PredicateState has it."""
@@ -119,11 +101,13 @@ class Lifter:
             raise GenieError(Problem("T001", f"unknown function {qualified}", span, hint))
         return signature
 
-    def may_commute(self, left: QueryValue, right: QueryValue) -> bool:
+    def may_commute(self, left: values.QueryValue, right: values.QueryValue) -> bool:
         """Tell whether two queries share no output name."""
         return not self._outputs_of(left.functions) & self._outputs_of(right.functions)
 
-    def inner(self, left: QueryValue, right: QueryValue, *, passes: bool = True) -> tuple[str, ...]:
+    def inner(
+        self, left: values.QueryValue, right: values.QueryValue, *, passes: bool = True
+    ) -> tuple[str, ...]:
         """Return the outputs of a join of two queries that may be said of both (inner.py).
 
         Empty if left is no list: what there is one of, no condition picks. All of both sides if
@@ -139,7 +123,7 @@ class Lifter:
             self._inner[key] = said_of_both(self.signature(right.state.function), inner)
         return self._inner[key]
 
-    def monitor(self, query: QueryValue, on_new: Iterable[str]) -> StreamValue | None:
+    def monitor(self, query: values.QueryValue, on_new: Iterable[str]) -> values.StreamValue | None:
         """Return `monitor (query) on new [names]`; all outputs of one function are no restriction.
 
         `on_new` holds typed names, in any order.
@@ -167,7 +151,7 @@ class Lifter:
         """Tell whether a function has an output of that name."""
         return name in self._outputs_of((function,))
 
-    def owner(self, value: QueryValue | StreamValue, name: str) -> str:
+    def owner(self, value: values.QueryValue | values.StreamValue, name: str) -> str:
         """Return the function whose output a name means after a query or a stream, "" if none.
 
         Of those with an output of that name it is the right-most one.
@@ -242,7 +226,9 @@ class Lifter:
             case _:
                 return self._constant(node)
 
-    def source(self, query: QueryValue, output: str, node: Any = None) -> SourceValue | None:
+    def source(
+        self, query: values.QueryValue, output: str, node: Any = None
+    ) -> values.SourceValue | None:
         """Return an output of a query, or None where it cannot be passed on."""
         function = query.state.function
         if query.gap or not function:
@@ -251,7 +237,7 @@ class Lifter:
         parameter = self.signature(function).parameter(output)
         type_ = ty.STRING if parameter is None else parameter.type
         is_numeric = ty.is_number(type_)
-        state = source_state(
+        state = values.source_state(
             function,
             output,
             typed.split(":", 2)[2],
@@ -265,26 +251,26 @@ class Lifter:
             isinstance(type_, ty.Enum),
             query.state.filters,
         )
-        return SourceValue(query, typed, state, slots=query.slots)
+        return values.SourceValue(query, typed, state, slots=query.slots)
 
-    def _constant(self, node: ast.Value) -> ConstantValue:
+    def _constant(self, node: ast.Value) -> values.ConstantValue:
         type_ = _type_of(node)
-        state = ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
+        state = values.ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
         writer = TokenWriter(self.library, STYLE)
-        return ConstantValue(writer.value(node, EMPTY), state, node)
+        return values.ConstantValue(writer.value(node, EMPTY), state, node)
 
     def _canonical_action(self, call: ast.Call) -> ast.Call:
         action = _only_rule(canonical(_as_program(action=call), self.library)).action
         return action if isinstance(action, ast.Call) else call
 
-    def _program(self, node: ast.Program | ast.Policy) -> ProgramValue:
+    def _program(self, node: ast.Program | ast.Policy) -> values.ProgramValue:
         form = canonical(node, self.library)
         functions = tuple(qualify(f) for f in functions_used(form))
-        state = POLICY if isinstance(form, ast.Policy) else PROGRAM
+        state = values.POLICY if isinstance(form, ast.Policy) else values.PROGRAM
         text = tokens(form, self.library)
-        return ProgramValue(text, functions, state, slots=tuple(fills(self.library, form)))
+        return values.ProgramValue(text, functions, state, slots=tuple(fills(self.library, form)))
 
-    def query(self, node: ast.Query, opened: Open) -> QueryValue | None:
+    def query(self, node: ast.Query, opened: Open) -> values.QueryValue | None:
         """Return the piece of a canonical query."""
         match node:
             case ast.Call():
@@ -294,8 +280,8 @@ class Lifter:
                 if value is None:
                     return None
                 condition = self._clauses(predicate, value.state.function)
-                predicate_value = PredicateValue(
-                    condition, (), predicate_state(value.state.function)
+                predicate_value = values.PredicateValue(
+                    condition, (), values.predicate_state(value.state.function)
                 )
                 predicate_value.functions = tuple(qualify(f) for f in functions_used(predicate))
                 return values.filter_query(value, predicate_value)
@@ -314,7 +300,7 @@ class Lifter:
 
     def _join(
         self, left: ast.Query, right: ast.Query, passing: tuple[ast.Arg, ...], opened: Open
-    ) -> QueryValue | None:
+    ) -> values.QueryValue | None:
         a, b = self.query(left, opened), self.query(right, opened)
         if a is None or b is None:
             return None
@@ -330,24 +316,24 @@ class Lifter:
             )
         return value
 
-    def _call(self, call: ast.Call, opened: Open) -> QueryValue:
+    def _call(self, call: ast.Call, opened: Open) -> values.QueryValue:
         signature = self.signature(qualify(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
-        state = query_state(
+        state = values.query_state(
             signature.qualified, signature.class_name, signature.is_list, signature.is_monitorable,
             is_dated=any(p.type == ty.DATE and "date" in p.name for p in signature.outputs),
         )  # fmt: skip
         slots = tuple(fills(self.library, call))
-        return QueryValue(
+        return values.QueryValue(
             text, (signature.qualified,), state, gap=gap, gap_text=gap_text, slots=slots
         )
 
-    def _action(self, call: ast.Call, opened: Open) -> ActionValue:
+    def _action(self, call: ast.Call, opened: Open) -> values.ActionValue:
         signature = self.signature(qualify(call), call)
         text, gap, gap_text = self._call_text(call, signature, opened)
-        state = ActionState(signature.qualified, signature.class_name)
+        state = values.ActionState(signature.qualified, signature.class_name)
         slots = tuple(fills(self.library, call))
-        return ActionValue(text, (signature.qualified,), state, gap, gap_text, slots)
+        return values.ActionValue(text, (signature.qualified,), state, gap, gap_text, slots)
 
     def _call_text(
         self, call: ast.Call, signature: Signature, opened: Open
@@ -366,15 +352,15 @@ class Lifter:
         )
         return " ".join(writer.out), gap, gap_text
 
-    def stream(self, node: ast.Stream) -> StreamValue | None:
+    def stream(self, node: ast.Stream) -> values.StreamValue | None:
         """Return the piece of a canonical stream."""
         match node:
             case ast.AtTimer() | ast.Timer():
                 writer = TokenWriter(self.library, STYLE)
                 writer.stream(node)
                 slots = tuple(fills(self.library, node))
-                return StreamValue(
-                    " ".join(writer.out), (), stream_state("", is_timer=True), slots=slots
+                return values.StreamValue(
+                    " ".join(writer.out), (), values.stream_state("", is_timer=True), slots=slots
                 )
             case ast.Monitor(query, on_new):
                 value = self.query(query, {})
@@ -392,16 +378,16 @@ class Lifter:
                 message = "this stream cannot stand in a template: filter inside of the monitor"
                 raise GenieError(Problem("G030", message, node.span))
 
-    def predicate(self, node: ast.Predicate, function: str) -> PredicateValue | None:
+    def predicate(self, node: ast.Predicate, function: str) -> values.PredicateValue | None:
         """Return the piece of a predicate on the outputs of a function; None if it is constant."""
         form = canonical_predicate(node)
         if isinstance(form, ast.TrueP | ast.FalseP):
             return None
         functions = tuple(qualify(f) for f in functions_used(form))
-        state = predicate_state(function)
+        state = values.predicate_state(function)
         if isinstance(form, ast.Atom):
-            state = predicate_state(function, form.name, form.operator)
-        return PredicateValue(self._clauses(form, function), functions, state)
+            state = values.predicate_state(function, form.name, form.operator)
+        return values.PredicateValue(self._clauses(form, function), functions, state)
 
     def source_predicate(self, node: ast.Predicate) -> str:
         """Return the text of a policy's condition on the person."""
@@ -412,7 +398,7 @@ class Lifter:
         writer.predicate(policy.source, Scope({"source": CONTACT}), EMPTY)
         return " ".join(writer.out)
 
-    def _clauses(self, node: ast.Predicate, function: str) -> tuple[Clause, ...]:
+    def _clauses(self, node: ast.Predicate, function: str) -> tuple[values.Clause, ...]:
         fields = EMPTY
         if function:
             fields = scope_of(self.signature(function).parameters)
@@ -425,7 +411,7 @@ class Lifter:
             for clause in clauses
         )
 
-    def _operand(self, node: ast.Predicate, fields: Scope) -> Operand:
+    def _operand(self, node: ast.Predicate, fields: Scope) -> values.Operand:
         writer = TokenWriter(self.library, STYLE)
         writer.atom(node, fields, fields)
         text = " ".join(writer.out)

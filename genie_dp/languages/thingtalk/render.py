@@ -6,15 +6,7 @@ from decimal import Decimal
 from typing import assert_never, get_args
 
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.declarations import (
-    Annotation,
-    ClassDef,
-    Dataset,
-    DatasetExample,
-    EntityDecl,
-    FunctionDecl,
-    ImportDecl,
-)
+from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.tokens import number_token
 from genie_dp.languages.types import Array, Basic, Entity, Enum, Measure, Type
 
@@ -32,9 +24,9 @@ Node = (
     | ast.Selector
     | ast.Projection
     | ast.Lambda
-    | ClassDef
-    | Dataset
-    | DatasetExample
+    | decl.ClassDef
+    | decl.Dataset
+    | decl.DatasetExample
 )
 _VALUES = get_args(ast.Value)
 _TYPES = (Basic, Enum, Measure, Entity, Array)
@@ -64,7 +56,7 @@ def render(node: Node) -> str:
             return _projection(node)
         case ast.Lambda():
             return _lambda(node)
-        case ClassDef() | Dataset() | DatasetExample():
+        case decl.ClassDef() | decl.Dataset() | decl.DatasetExample():
             return _definition(node)
         case ast.Notify():
             return _action(node)
@@ -366,7 +358,7 @@ def _date(
 # -------------------------------------------------------------------- classes and datasets
 
 
-def render_class(definition: ClassDef) -> str:
+def render_class(definition: decl.ClassDef) -> str:
     """Return a class as a skill file holds it: imports, entities, functions, one under another.
 
     >>> from genie_dp.languages.thingtalk.parser import parse_classes
@@ -386,13 +378,13 @@ def render_class(definition: ClassDef) -> str:
     return "\n".join([head, *(f"  {member}" for member in members), "}"])
 
 
-def _definition(definition: ClassDef | Dataset | DatasetExample) -> str:
+def _definition(definition: decl.ClassDef | decl.Dataset | decl.DatasetExample) -> str:
     match definition:
-        case ClassDef():
+        case decl.ClassDef():
             return render_class(definition)
-        case Dataset():
+        case decl.Dataset():
             return _dataset(definition)
-        case DatasetExample():
+        case decl.DatasetExample():
             return _example(definition)
         case _:
             assert_never(definition)
@@ -403,17 +395,17 @@ def _extends(parents: Iterable[str]) -> str:
     return f" extends {names}" if names else ""
 
 
-def _import(item: ImportDecl) -> str:
+def _import(item: decl.ImportDecl) -> str:
     args = ", ".join(f"{name}={_data(value)}" for name, value in item.args)
     return f"import {', '.join(item.facets)} from @{item.module}({args});"
 
 
-def _entity(item: EntityDecl) -> str:
+def _entity(item: decl.EntityDecl) -> str:
     parents = _extends(f"^^{p}" if ":" in p else p for p in item.extends)
     return f"entity {item.name}{parents}{_inline(item.annotations)};"
 
 
-def _function(item: FunctionDecl) -> str:
+def _function(item: decl.FunctionDecl) -> str:
     modifiers = "monitorable " * item.is_monitorable + "list " * item.is_list
     head = f"{modifiers}{item.kind} {item.name}{_extends(item.extends)}("
     margin = ",\n" + " " * (len(head) + 2)
@@ -424,15 +416,15 @@ def _function(item: FunctionDecl) -> str:
     return f"{head}{params}){_below(item.annotations)};"
 
 
-def _inline(annotations: Iterable[Annotation]) -> str:
+def _inline(annotations: Iterable[decl.Annotation]) -> str:
     return "".join(f" {_annotation(a)}" for a in annotations)
 
 
-def _below(annotations: Iterable[Annotation]) -> str:
+def _below(annotations: Iterable[decl.Annotation]) -> str:
     return "".join(f"\n  {_annotation(a)}" for a in annotations)
 
 
-def _annotation(annotation: Annotation) -> str:
+def _annotation(annotation: decl.Annotation) -> str:
     marker = "#_[" if annotation.natural else "#["
     return f"{marker}{annotation.name}={_data(annotation.value)}]"
 
@@ -463,13 +455,13 @@ def _parameters(parameters: Iterable[tuple[str, Type]]) -> str:
     return "(" + ", ".join(f"{name} : {render_type(type_)}" for name, type_ in parameters) + ")"
 
 
-def _dataset(dataset: Dataset) -> str:
+def _dataset(dataset: decl.Dataset) -> str:
     language = "" if dataset.language is None else f" language {quote(dataset.language)}"
     examples = (f"  {_example(example)}" for example in dataset.examples)
     return "\n".join([f"dataset @{dataset.name}{language} {{", *examples, "}"])
 
 
-def _example(example: DatasetExample) -> str:
+def _example(example: decl.DatasetExample) -> str:
     parameters = f" {_parameters(example.parameters)}" if example.parameters else ""
     body = render(example.body)
     utterances = ""

@@ -26,18 +26,7 @@ from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.operators import (
-    Moment,
-    as_date,
-    as_duration,
-    as_time,
-    comparable,
-    compare,
-    equal,
-    evaluate,
-    lookup,
-    utc,
-)
+from genie_dp.languages.thingtalk import operators
 from genie_dp.languages.thingtalk.tokens import value_tokens
 
 Row = Mapping[str, tt.Value]
@@ -80,7 +69,7 @@ class World:
     """The tables by function ("@c.f"), and the moments at which the program may act."""
 
     tables: Mapping[str, Table]
-    moments: tuple[Moment, ...] = field(default=())
+    moments: tuple[operators.Moment, ...] = field(default=())
 
 
 def simulate(
@@ -115,7 +104,7 @@ def simulate(
     ...     print(effect.step, effect.function, effect.arguments)
     0 @com.twitter.post (('status', StringValue(text='lunch')),)
     """
-    moments = tuple(Moment(now, context or {}, slots or {}) for now in steps)
+    moments = tuple(operators.Moment(now, context or {}, slots or {}) for now in steps)
     world = World(tables, moments)
     effects = [effect for rule in program.rules for effect in _run(rule, world)]
     return tuple(sorted(effects, key=lambda effect: effect.step))
@@ -151,9 +140,11 @@ def _sort_row(values: Row) -> tuple[tuple[str, tt.Value], ...]:
     return tuple(sorted(values.items(), key=lambda item: item[0]))
 
 
-def _evaluate_args(args: tuple[tt.Arg, ...], scope: Row, moment: Moment) -> dict[str, tt.Value]:
+def _evaluate_args(
+    args: tuple[tt.Arg, ...], scope: Row, moment: operators.Moment
+) -> dict[str, tt.Value]:
     return {
-        arg.name: evaluate(arg.value, scope, moment)
+        arg.name: operators.evaluate(arg.value, scope, moment)
         for arg in args
         if not isinstance(arg.value, tt.Undefined)
     }
@@ -183,7 +174,7 @@ def _rows(query: tt.Query, world: World, step: int, scope: Row, passed: Row) -> 
             return _join(query, world, step, scope, passed)
         case tt.Aggregate(operator, name, inner):
             rows = _rows(inner, world, step, scope, passed)
-            values = [] if name is None else [lookup(name, row, query) for row in rows]
+            values = [] if name is None else [operators.lookup(name, row, query) for row in rows]
             return _aggregate(operator, values, len(rows))
         case tt.Hole():
             raise _no_hole(query)
@@ -205,7 +196,10 @@ def _answer(call: tt.Call, world: World, step: int, scope: Row, passed: Row) -> 
     return [
         {name: value for name, value in row.items() if name not in table.inputs}
         for row in snapshot
-        if all(equal(lookup(name, row, call), value) for name, value in asked_inputs.items())
+        if all(
+            operators.equal(operators.lookup(name, row, call), value)
+            for name, value in asked_inputs.items()
+        )
     ]
 
 
@@ -245,7 +239,7 @@ def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
         return [{operator: tt.NumberValue(Decimal(count))}]
     if not values:
         return []
-    amounts = [comparable(value)[1] for value in values]
+    amounts = [operators.comparable(value)[1] for value in values]
     if operator in ("max", "min"):
         number = max(amounts) if operator == "max" else min(amounts)
     else:
@@ -255,7 +249,7 @@ def _aggregate(operator: str, values: list[tt.Value], count: int) -> Rows:
 
 def _amount(number: Decimal, values: list[tt.Value]) -> tt.Value:
     """Return a number in the unit that all values have; measures in their base unit."""
-    kinds = {comparable(value)[0] for value in values}
+    kinds = {operators.comparable(value)[0] for value in values}
     kind, *others = sorted(kinds)
     match values[0]:
         case tt.NumberValue() if not others:
@@ -283,8 +277,8 @@ def holds(predicate: tt.Predicate, scope: Row, world: World, step: int) -> bool:
         case tt.Or(operands):
             return any(holds(p, scope, world, step) for p in operands)
         case tt.Atom(name, operator, value):
-            right = evaluate(value, scope, world.moments[step])
-            return compare(lookup(name, scope, predicate), operator, right)
+            right = operators.evaluate(value, scope, world.moments[step])
+            return operators.compare(operators.lookup(name, scope, predicate), operator, right)
         case tt.GetPredicate(call, inner):
             rows = _answer(call, world, step, scope, {})
             return any(holds(inner, {**scope, **row}, world, step) for row in rows)
@@ -352,7 +346,7 @@ def _changes(stream: tt.Monitor, world: World) -> list[Rows]:
 
 
 def _watched_values(row: Row, stream: tt.Monitor) -> Row:
-    return {n: lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
+    return {n: operators.lookup(n, row, stream) for n in stream.on_new} if stream.on_new else row
 
 
 def _edges(steps: list[Rows], predicate: tt.Predicate, world: World) -> list[Rows]:
@@ -370,19 +364,19 @@ def _fires(timer: tt.AtTimer | tt.Timer, world: World, step: int) -> bool:
     last = world.moments[step - 1].now if step else now - timedelta.resolution
     match timer:
         case tt.AtTimer(time):
-            value = evaluate(time, {}, world.moments[step])
+            value = operators.evaluate(time, {}, world.moments[step])
             times = value.items if isinstance(value, tt.ArrayValue) else (value,)
             return any(_is_past(each, last, now, timer) for each in times)
         case tt.Timer(base, interval):
-            start = as_date(evaluate(base, {}, world.moments[0]))
-            value = evaluate(interval, {}, world.moments[0])
+            start = operators.as_date(operators.evaluate(base, {}, world.moments[0]))
+            value = operators.evaluate(interval, {}, world.moments[0])
             # A clock has no less than its resolution.
-            length = max(as_duration(value), timedelta.resolution)
-            if comparable(value)[1] <= 0:
+            length = max(operators.as_duration(value), timedelta.resolution)
+            if operators.comparable(value)[1] <= 0:
                 message = f"expected an interval of more than nothing, got {value}"
                 hint = "write how long it takes from one time to the next, such as 1h"
                 raise GenieError(Problem("C004", message, timer.span, hint))
-            now, last = utc(now), utc(last)
+            now, last = operators.utc(now), operators.utc(last)
             latest = start + (now - start) // length * length
             return start <= now and last < latest
         case _:
@@ -391,7 +385,7 @@ def _fires(timer: tt.AtTimer | tt.Timer, world: World, step: int) -> bool:
 
 def _is_past(value: tt.Value, last: datetime, now: datetime, timer: tt.AtTimer) -> bool:
     """Tell whether a time of day lies after the last moment and not after this one."""
-    moment = as_time(value)
+    moment = operators.as_time(value)
     if moment is None:
         raise GenieError(Problem("C004", f"expected a time, got {value}", timer.span))
     today = now.replace(hour=moment.hour, minute=moment.minute, second=moment.second, microsecond=0)

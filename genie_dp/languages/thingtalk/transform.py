@@ -13,16 +13,7 @@ from lark.tree import Meta
 from genie_dp.errors import Problem, Span, did_you_mean, with_article
 from genie_dp.languages import types as ty
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.declarations import (
-    Annotation,
-    ClassDef,
-    Dataset,
-    DatasetExample,
-    EntityDecl,
-    FunctionDecl,
-    ImportDecl,
-    ParamDecl,
-)
+from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.tokens import EARTH, MOST_DIGITS, is_on_earth
 from genie_dp.languages.thingtalk.unread import UNREAD
 
@@ -395,7 +386,9 @@ class ValueReader(Transformer[Token, Any]):
                 return ty.Entity(str(kind))
             case TypeName("Measure", (TypeName(unit, ()),)):
                 return ty.Measure(self._unit(unit, tuple(ty.UNITS), written.span))
-            case TypeName("Enum", (_, *_)) if all(_is_bare(arg) for arg in written.args):
+            case TypeName("Enum", (_, *_)) if all(
+                isinstance(arg, TypeName) and not arg.args for arg in written.args
+            ):
                 return ty.Enum(tuple(arg.name for arg in written.args if isinstance(arg, TypeName)))
             case TypeName(name, ()) if name in ty.BASICS:
                 return ty.BASICS[name]
@@ -431,10 +424,6 @@ def _part_hint(name: str, args: list[ast.Value]) -> str | None:
             return UNREAD["part"]
         case _:
             return None
-
-
-def _is_bare(arg: TypeName | str) -> bool:
-    return isinstance(arg, TypeName) and not arg.args
 
 
 def _integers(args: list[ast.Value]) -> list[int] | None:
@@ -732,20 +721,20 @@ _BODIES: dict[str, tuple[type, ...]] = {
 class LibraryReader(ProgramReader):
     """Turns the trees of classes and datasets into nodes."""
 
-    def library(self, _meta: Meta, children: list[Any]) -> tuple[ClassDef | Dataset, ...]:
+    def library(self, _meta: Meta, children: list[Any]) -> tuple[decl.ClassDef | decl.Dataset, ...]:
         return tuple(children)
 
     # ------------------------------------------------------------------------------ classes
 
-    def klass(self, meta: Meta, children: list[Any]) -> ClassDef:
+    def klass(self, meta: Meta, children: list[Any]) -> decl.ClassDef:
         name = next(c for c in children if isinstance(c, Token) and c.type == "ATNAME")
-        return ClassDef(
+        return decl.ClassDef(
             name=name[1:],
             extends=next((c for c in children if isinstance(c, tuple)), ()),
             is_abstract=isinstance(children[0], Token) and children[0].type == "ABSTRACT",
-            imports=tuple(c for c in children if isinstance(c, ImportDecl)),
-            entities=tuple(c for c in children if isinstance(c, EntityDecl)),
-            functions=tuple(c for c in children if isinstance(c, FunctionDecl)),
+            imports=tuple(c for c in children if isinstance(c, decl.ImportDecl)),
+            entities=tuple(c for c in children if isinstance(c, decl.EntityDecl)),
+            functions=tuple(c for c in children if isinstance(c, decl.FunctionDecl)),
             annotations=_annotations(children),
             span=self.span(meta),
         )
@@ -753,9 +742,9 @@ class LibraryReader(ProgramReader):
     def class_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(child[1:] for child in children)
 
-    def import_decl(self, meta: Meta, children: list[Any]) -> ImportDecl:
+    def import_decl(self, meta: Meta, children: list[Any]) -> decl.ImportDecl:
         names = [c for c in children if isinstance(c, Token)]
-        return ImportDecl(
+        return decl.ImportDecl(
             facets=tuple(str(name) for name in names[:-1]),
             module=names[-1][1:],
             args=tuple(c for c in children if isinstance(c, tuple)),
@@ -765,18 +754,18 @@ class LibraryReader(ProgramReader):
     def import_arg(self, _meta: Meta, children: list[Any]) -> tuple[str, object]:
         return str(children[0]), children[1]
 
-    def entity_decl(self, meta: Meta, children: list[Any]) -> EntityDecl:
+    def entity_decl(self, meta: Meta, children: list[Any]) -> decl.EntityDecl:
         extends = next((c for c in children if isinstance(c, tuple)), ())
         annotations = _annotations(children)
-        return EntityDecl(str(children[0]), extends, annotations, span=self.span(meta))
+        return decl.EntityDecl(str(children[0]), extends, annotations, span=self.span(meta))
 
     def entity_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(child.removeprefix("^^") for child in children)
 
-    def function_decl(self, meta: Meta, children: list[Any]) -> FunctionDecl:
+    def function_decl(self, meta: Meta, children: list[Any]) -> decl.FunctionDecl:
         words = [c for c in children if isinstance(c, Token)]
         *modifiers, kind, name = (str(word) for word in words)
-        return FunctionDecl(
+        return decl.FunctionDecl(
             kind=kind,
             name=name,
             params=tuple(next(c for c in children if isinstance(c, list))),
@@ -790,12 +779,12 @@ class LibraryReader(ProgramReader):
     def function_parents(self, _meta: Meta, children: list[Token]) -> tuple[str, ...]:
         return tuple(str(child) for child in children)
 
-    def params(self, _meta: Meta, children: list[ParamDecl]) -> list[ParamDecl]:
+    def params(self, _meta: Meta, children: list[decl.ParamDecl]) -> list[decl.ParamDecl]:
         return children
 
-    def param(self, meta: Meta, children: list[Any]) -> ParamDecl:
+    def param(self, meta: Meta, children: list[Any]) -> decl.ParamDecl:
         direction, name, written, *annotations = children
-        return ParamDecl(
+        return decl.ParamDecl(
             name=str(name),
             direction=" ".join(direction.split()),
             type=self.resolve(written),
@@ -805,9 +794,9 @@ class LibraryReader(ProgramReader):
 
     # -------------------------------------------------------------------------- annotations
 
-    def annotation(self, meta: Meta, children: list[Any]) -> Annotation:
+    def annotation(self, meta: Meta, children: list[Any]) -> decl.Annotation:
         *marker, name, value = children
-        return Annotation(str(name), value, natural=bool(marker), span=self.span(meta))
+        return decl.Annotation(str(name), value, natural=bool(marker), span=self.span(meta))
 
     def text(self, _meta: Meta, children: list[Token]) -> str:
         return unquote(children[0])
@@ -838,22 +827,26 @@ class LibraryReader(ProgramReader):
 
     # ----------------------------------------------------------------------------- datasets
 
-    def dataset(self, meta: Meta, children: list[Any]) -> Dataset:
+    def dataset(self, meta: Meta, children: list[Any]) -> decl.Dataset:
         language = next((c for c in children[1:] if isinstance(c, str)), None)
-        examples = tuple(c for c in children if isinstance(c, DatasetExample))
+        examples = tuple(c for c in children if isinstance(c, decl.DatasetExample))
         name = children[0].removeprefix("@")
-        return Dataset(name, language, examples, span=self.span(meta))
+        return decl.Dataset(name, language, examples, span=self.span(meta))
 
     def language(self, _meta: Meta, children: list[Token]) -> str:
         return unquote(children[0])
 
-    def example(self, meta: Meta, children: list[Any]) -> DatasetExample:
+    def example(self, meta: Meta, children: list[Any]) -> decl.DatasetExample:
         kind = str(children[0])
         annotations = _annotations(children)
         parts = children[1 : len(children) - len(annotations)]
-        body = as_action(parts[-1]) if isinstance(parts[-1], Passed) else parts[-1]
-        self._check_body(kind, body)
-        return DatasetExample(
+        body: Any = as_action(parts[-1]) if isinstance(parts[-1], Passed) else parts[-1]
+        if not isinstance(body, _BODIES[kind]):
+            got = next(k for k, nodes in _BODIES.items() if isinstance(body, nodes))
+            expected_kind, actual_kind = with_article(kind), with_article(got)
+            message = f"expected {expected_kind} after '{kind} :=', got {actual_kind}"
+            self.problem("S006", message, body.span, f"write {got} := ..")
+        return decl.DatasetExample(
             kind=kind,
             parameters=parts[0] if len(parts) > 1 else (),
             body=body,
@@ -862,14 +855,7 @@ class LibraryReader(ProgramReader):
             span=self.span(meta),
         )
 
-    def _check_body(self, kind: str, body: Any) -> None:
-        if not isinstance(body, _BODIES[kind]):
-            got = next(k for k, nodes in _BODIES.items() if isinstance(body, nodes))
-            expected_kind, actual_kind = with_article(kind), with_article(got)
-            message = f"expected {expected_kind} after '{kind} :=', got {actual_kind}"
-            self.problem("S006", message, body.span, f"write {got} := ..")
-
-    def _utterances(self, annotations: tuple[Annotation, ...], span: Span) -> tuple[str, ...]:
+    def _utterances(self, annotations: tuple[decl.Annotation, ...], span: Span) -> tuple[str, ...]:
         utterances = [a for a in annotations if a.name == "utterances"]
         if not utterances:
             return ()
@@ -882,5 +868,5 @@ class LibraryReader(ProgramReader):
         return ()
 
 
-def _annotations(children: list[Any]) -> tuple[Annotation, ...]:
-    return tuple(c for c in children if isinstance(c, Annotation))
+def _annotations(children: list[Any]) -> tuple[decl.Annotation, ...]:
+    return tuple(c for c in children if isinstance(c, decl.Annotation))

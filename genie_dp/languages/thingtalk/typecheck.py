@@ -38,26 +38,8 @@ from genie_dp.errors import Problem, Span, did_you_mean, nearest, with_article
 from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk.declarations import (
-    Annotation,
-    ClassDef,
-    EntityDecl,
-    FunctionDecl,
-    ImportDecl,
-    ParamDecl,
-)
-from genie_dp.languages.thingtalk.operators import (
-    ATTRIBUTES,
-    CONTACT,
-    FACTORS,
-    enum_extras,
-    is_assignable,
-    is_identifier,
-    is_numeric,
-    operand_type,
-    operators_of,
-    same_base,
-)
+from genie_dp.languages.thingtalk import declarations as decl
+from genie_dp.languages.thingtalk import operators
 from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
 from genie_dp.languages.thingtalk.tokens import number_token
 from genie_dp.languages.thingtalk.transform import named_value
@@ -222,7 +204,10 @@ def expect(
         is_compared: whether a time may stand for a date, which is compared by its time of day.
     """
     fits = partial(
-        is_assignable, signatures=report.signatures, lenient=lenient, is_compared=is_compared
+        operators.is_assignable,
+        signatures=report.signatures,
+        lenient=lenient,
+        is_compared=is_compared,
     )
     if isinstance(value, tt.ArrayValue) and isinstance(expected, ty.Array):
         before = len(report.problems)
@@ -259,7 +244,7 @@ def expect_interval(value: tt.Value, scope: Scope, report: Report) -> None:
     expect(value, DURATION, "interval", scope, report)
     if len(report.problems) > before or not isinstance(value, tt.MeasureValue):
         return
-    if sum(number * FACTORS[unit] for number, unit in value.parts) <= 0:
+    if sum(number * operators.FACTORS[unit] for number, unit in value.parts) <= 0:
         report.add(
             "T045",
             "expected an interval of more than nothing, "
@@ -339,7 +324,7 @@ def _bare_enum(value: tt.VarRef, scope: Scope, expected: ty.Enum) -> str | None:
     suggestion = nearest(value.name, [*values, *scope.types])
     if suggestion and suggestion[0] not in values:
         return None
-    if not enum_extras(ty.Enum((value.name,)), expected):
+    if not operators.enum_extras(ty.Enum((value.name,)), expected):
         return f"write enum({value.name})"
     if suggestion:
         return f"did you mean enum({suggestion[0]})?"
@@ -353,7 +338,7 @@ def _measure(value: tt.MeasureValue, report: Report) -> ty.Type:
         unknown_unit(unit, value, report)
     if unknown or not units:
         return ty.ANY
-    foreign_unit = next((unit for unit in units if not same_base(unit, units[0])), None)
+    foreign_unit = next((unit for unit in units if not operators.same_base(unit, units[0])), None)
     if foreign_unit is not None:
         report.add(
             "T023",
@@ -374,7 +359,7 @@ def unknown_unit(unit: str, node: tt.MeasureValue | tt.DateEdge, report: Report)
 def _date_edge(value: tt.DateEdge, report: Report) -> ty.Type:
     if value.unit not in ty.UNITS:
         unknown_unit(value.unit, value, report)
-    elif not same_base(value.unit, "ms"):
+    elif not operators.same_base(value.unit, "ms"):
         message = f"expected a unit of time for '{value.edge}', got '{value.unit}'"
         report.add("T024", message, value.span, f"units of time: {_units_like('ms')}")
     return ty.DATE
@@ -416,9 +401,9 @@ def unite_types(element: ty.Type, other: ty.Type, signatures: Signatures) -> ty.
     """Return the type that takes the values of both, or None."""
     if isinstance(element, ty.Enum) and isinstance(other, ty.Enum):
         return ty.Enum((*element.values, *other.values))
-    if element == ty.ANY or is_assignable(element, other, signatures):
+    if element == ty.ANY or operators.is_assignable(element, other, signatures):
         return other
-    return element if is_assignable(other, element, signatures) else None
+    return element if operators.is_assignable(other, element, signatures) else None
 
 
 def _slot(value: tt.SlotValue, report: Report) -> ty.Type:
@@ -446,7 +431,9 @@ def _wrong_variable(
     report: Report,
 ) -> None:
     hint = f"outputs of that type: {list_names(sorted(fitting))}"
-    if isinstance(expected, ty.Enum) and not enum_extras(ty.Enum((value.name,)), expected):
+    if isinstance(expected, ty.Enum) and not operators.enum_extras(
+        ty.Enum((value.name,)), expected
+    ):
         hint = f"write enum({value.name}) for the value; {hint}"
     report.add(
         "T010",
@@ -482,7 +469,7 @@ def _value_hint(value: tt.Value, actual: ty.Type, expected: ty.Type, what: str) 
                 return f"add a unit: {value.value}{unit}"
             return f"units that fit: {_units_like(unit)}"
         case ty.Enum(values):
-            if isinstance(value, tt.StringValue) and not enum_extras(
+            if isinstance(value, tt.StringValue) and not operators.enum_extras(
                 ty.Enum((value.text,)), expected
             ):
                 return f"write {start} enum({value.text})"
@@ -530,7 +517,7 @@ def _is_number(text: str) -> bool:
 
 
 def _units_like(unit: str) -> str:
-    return ", ".join(candidate for candidate in ty.UNITS if same_base(candidate, unit))
+    return ", ".join(candidate for candidate in ty.UNITS if operators.same_base(candidate, unit))
 
 
 def check_call(call: tt.Call, kind: str, scope: Scope, report: Report) -> Scope:
@@ -569,12 +556,12 @@ def _attributes(attributes: tuple[tt.Arg, ...], scope: Scope, report: Report) ->
         if arg.name in given_names:
             _given_twice(arg, report)
         given_names.add(arg.name)
-        if arg.name in ATTRIBUTES:
-            expect(arg.value, ATTRIBUTES[arg.name], arg.name, scope, report)
+        if arg.name in operators.ATTRIBUTES:
+            expect(arg.value, operators.ATTRIBUTES[arg.name], arg.name, scope, report)
             _known_beforehand(arg, scope, report)
         else:
             type_of(arg.value, scope, report)
-            hint = name_hint(arg.name, list(ATTRIBUTES), "attributes")
+            hint = name_hint(arg.name, list(operators.ATTRIBUTES), "attributes")
             message = f"expected an attribute of a device, got '{arg.name}'"
             report.add("T043", message, arg.span, hint)
 
@@ -707,9 +694,9 @@ def _atom(atom: tt.Atom, fields: Scope, scope: Scope, report: Report, text: str)
         )
         type_of(atom.value, scope, report)
         return
-    right = operand_type(atom.operator, left_type)
+    right = operators.operand_type(atom.operator, left_type)
     if right is not None:
-        lenient = not is_identifier(atom.name, left_type, atom.operator)
+        lenient = not operators.is_identifier(atom.name, left_type, atom.operator)
         text = f"{atom.name} {atom.operator}"
         expect(atom.value, right, text, scope, report, lenient=lenient, is_compared=True)
         return
@@ -719,7 +706,7 @@ def _atom(atom: tt.Atom, fields: Scope, scope: Scope, report: Report, text: str)
     elif atom.operator == "contains" and left_type == ty.STRING:
         hint = f"text holds text: {atom.name} =~ .."
     else:
-        hint = f"operators on {left_type}: {list_names(operators_of(left_type))}"
+        hint = f"operators on {left_type}: {list_names(operators.operators_of(left_type))}"
     report.add(
         "T012",
         f"expected an operator on {left_type} for '{atom.name}', got '{atom.operator}'",
@@ -823,7 +810,9 @@ def _piece(
 ) -> None:
     match node:
         case tt.Call():
-            _alone(node, outer, report)
+            selector = node.selector
+            signature = report.signatures.function(selector.class_name, node.function)
+            check_call(node, signature.kind if signature else "query", outer, report)
         case tt.Filter() | tt.Join() | tt.Aggregate():
             _query(node, outer, report)
         case (
@@ -853,13 +842,6 @@ def _projection(node: tt.Projection, outer: Scope, report: Report) -> None:
         message = f"expected an output of the query after '.', got '{node.output}'"
         hint = name_hint(node.output, sorted(scope.types), "outputs")
         report.add("T011", message, node.output_span or node.span, hint)
-
-
-def _alone(call: tt.Call, outer: Scope, report: Report) -> None:
-    """Check a call that may be a query or an action."""
-    selector = call.selector
-    signature = report.signatures.function(selector.class_name, call.function)
-    check_call(call, signature.kind if signature else "query", outer, report)
 
 
 # --------------------------------------------------------------------------- rules and policies
@@ -920,7 +902,7 @@ def _source_atom(atom: tt.Atom, outer: Scope, report: Report) -> None:
         type_of(atom.value, outer, report)
         return
     before = len(report.problems)
-    check_predicate(atom, Scope({"source": CONTACT}), outer, report)
+    check_predicate(atom, Scope({"source": operators.CONTACT}), outer, report)
     for index, problem in enumerate(report.problems[before:], before):
         if problem.code in ("T002", "T010"):
             changed = Problem("T021", problem.message, problem.span, hint)
@@ -1108,14 +1090,14 @@ def _aggregate(query: tt.Aggregate, outer: Scope, report: Report) -> Scope:
         message = f"expected an output of the query after '{query.operator}', got '{query.field}'"
         hint = name_hint(query.field, sorted(scope.types), "outputs")
         report.add("T016", message, query.field_span or query.span, hint)
-    elif not is_numeric(field):
+    elif not operators.is_numeric(field):
         message = f"expected a number for '{query.operator}', got '{query.field}' of type {field}"
         report.add("T017", message, query.field_span or query.span, _numeric_outputs(scope))
     return aggregate_scope(query.operator, field)
 
 
 def _numeric_outputs(scope: Scope) -> str:
-    numeric = sorted(name for name, type_ in scope.types.items() if is_numeric(type_))
+    numeric = sorted(name for name, type_ in scope.types.items() if operators.is_numeric(type_))
     return f"outputs with numbers: {list_names(numeric)}"
 
 
@@ -1127,17 +1109,17 @@ _BOOLEANS = frozenset({"additive", "unique", "easily_understood", "hard_understa
 _FACETS = ("loader", "config")
 
 
-def check_class(definition: ClassDef) -> list[Problem]:
+def check_class(definition: decl.ClassDef) -> list[Problem]:
     """Return the mistakes of a class, in the order of the text; some are warnings.
 
-    >>> beep = FunctionDecl("action", "beep", (ParamDecl("sound", "out", ty.STRING),))
-    >>> [p.code for p in check_class(ClassDef("org.bell", functions=(beep, beep)))]
+    >>> beep = decl.FunctionDecl("action", "beep", (decl.ParamDecl("sound", "out", ty.STRING),))
+    >>> [p.code for p in check_class(decl.ClassDef("org.bell", functions=(beep, beep)))]
     ['T032', 'T030', 'T032']
     """
     return list(_class(definition))
 
 
-def _class(definition: ClassDef) -> Iterator[Problem]:
+def _class(definition: decl.ClassDef) -> Iterator[Problem]:
     if definition.name in definition.extends:
         yield _problem(
             "T038",
@@ -1154,7 +1136,7 @@ def _problem(code: str, message: str, span: Span | None, hint: str | None = None
     return Problem(code, message, span, hint)
 
 
-def _entities(entities: Iterable[EntityDecl]) -> Iterator[Problem]:
+def _entities(entities: Iterable[decl.EntityDecl]) -> Iterator[Problem]:
     seen: set[str] = set()
     for declaration in entities:
         if declaration.name in seen:
@@ -1170,7 +1152,7 @@ def _again(code: str, what: str, name: str, span: Span | None) -> Problem:
 # ------------------------------------------------------------------------------------ imports
 
 
-def _imports(definition: ClassDef) -> Iterator[Problem]:
+def _imports(definition: decl.ClassDef) -> Iterator[Problem]:
     seen: set[str] = set()
     for declaration in definition.imports:
         for facet in declaration.facets:
@@ -1181,7 +1163,7 @@ def _imports(definition: ClassDef) -> Iterator[Problem]:
                 yield _abstract_import(declaration, facet)
 
 
-def _abstract_import(declaration: ImportDecl, facet: str) -> Problem:
+def _abstract_import(declaration: decl.ImportDecl, facet: str) -> Problem:
     return _problem(
         "T037",
         f"expected no {facet} in an abstract class, got '{facet}' from '@{declaration.module}'",
@@ -1193,7 +1175,7 @@ def _abstract_import(declaration: ImportDecl, facet: str) -> Problem:
 # ---------------------------------------------------------------------------------- functions
 
 
-def _functions(functions: tuple[FunctionDecl, ...]) -> Iterator[Problem]:
+def _functions(functions: tuple[decl.FunctionDecl, ...]) -> Iterator[Problem]:
     seen: set[str] = set()
     for function in functions:
         if function.name in seen:
@@ -1202,7 +1184,7 @@ def _functions(functions: tuple[FunctionDecl, ...]) -> Iterator[Problem]:
         yield from _function(function)
 
 
-def _function(function: FunctionDecl) -> Iterator[Problem]:
+def _function(function: decl.FunctionDecl) -> Iterator[Problem]:
     if function.name in function.extends:
         message = f"expected another function after 'extends', got '{function.name}' itself"
         yield _problem("T038", message, function.span)
@@ -1220,7 +1202,7 @@ def _function(function: FunctionDecl) -> Iterator[Problem]:
     yield from _poll_interval(function)
 
 
-def _action(function: FunctionDecl) -> Iterator[Problem]:
+def _action(function: decl.FunctionDecl) -> Iterator[Problem]:
     for word, is_set in (
         ("monitorable", function.is_monitorable),
         ("list", function.is_list),
@@ -1244,7 +1226,7 @@ def _action(function: FunctionDecl) -> Iterator[Problem]:
             )
 
 
-def _name(param: ParamDecl) -> Iterator[Problem]:
+def _name(param: decl.ParamDecl) -> Iterator[Problem]:
     """Report a name that programs cannot say: it would be read as another thing."""
     is_value = param.name in _NEVER_PASSED or named_value(param.name) is not None
     if param.name in _NEVER_COMPARED or (param.direction == "out" and is_value):
@@ -1256,7 +1238,7 @@ def _name(param: ParamDecl) -> Iterator[Problem]:
         )
 
 
-def _type(type_: ty.Type, param: ParamDecl) -> Iterator[Problem]:
+def _type(type_: ty.Type, param: decl.ParamDecl) -> Iterator[Problem]:
     match type_:
         case ty.Array(element):
             yield from _type(element, param)
@@ -1273,7 +1255,7 @@ def _type(type_: ty.Type, param: ParamDecl) -> Iterator[Problem]:
 # -------------------------------------------------------------------------------- annotations
 
 
-def _poll_interval(function: FunctionDecl) -> Iterator[Problem]:
+def _poll_interval(function: decl.FunctionDecl) -> Iterator[Problem]:
     for annotation in function.annotations:
         if annotation.name != "poll_interval":
             continue
@@ -1288,7 +1270,9 @@ def _poll_interval(function: FunctionDecl) -> Iterator[Problem]:
                 "declare it 'monitorable query', or drop the annotation",
             )
         value = annotation.value
-        if not isinstance(value, tt.MeasureValue) or not _is_duration(value):
+        if not isinstance(value, tt.MeasureValue) or not all(
+            operators.same_base(unit, "ms") for _, unit in value.parts
+        ):
             yield _problem(
                 "T035",
                 f"expected a duration for 'poll_interval', got {_show_value(value)}",
@@ -1297,11 +1281,7 @@ def _poll_interval(function: FunctionDecl) -> Iterator[Problem]:
             )
 
 
-def _is_duration(value: tt.MeasureValue) -> bool:
-    return all(same_base(unit, "ms") for _, unit in value.parts)
-
-
-def _annotations(annotations: tuple[Annotation, ...]) -> Iterator[Problem]:
+def _annotations(annotations: tuple[decl.Annotation, ...]) -> Iterator[Problem]:
     seen: set[str] = set()
     for annotation in annotations:
         if annotation.name in seen:
@@ -1318,7 +1298,9 @@ def _annotations(annotations: tuple[Annotation, ...]) -> Iterator[Problem]:
             )
 
 
-def _expect_annotation(annotation: Annotation) -> tuple[str, Callable[[object], bool], str] | None:
+def _expect_annotation(
+    annotation: decl.Annotation,
+) -> tuple[str, Callable[[object], bool], str] | None:
     """Return what the value of a known annotation must be: in words, as a test, an example."""
     if annotation.name in _TEXTS:
         return "a text", _is_text, '".."'

@@ -6,28 +6,7 @@ They are written without looking at canonical form, so that it can be tested aga
 from random import Random
 from typing import Any
 
-from genie_dp.languages.thingtalk.ast import (
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    BooleanValue,
-    Call,
-    DateValue,
-    FalseP,
-    Filter,
-    Join,
-    MeasureValue,
-    Monitor,
-    Not,
-    Or,
-    Program,
-    Selector,
-    StreamFilter,
-    TrueP,
-    Undefined,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.traverse import rewrite, source_calls
 from tests.languages.thingtalk.strategies import TestLibrary
 
@@ -35,8 +14,8 @@ _OTHERWISE = {">": "<=", "<=": ">", "<": ">=", ">=": "<"}
 
 
 def respelled(
-    program: Program, library: TestLibrary, rng: Random
-) -> tuple[Program, frozenset[str]]:
+    program: tt.Program, library: TestLibrary, rng: Random
+) -> tuple[tt.Program, frozenset[str]]:
     """Return the program in another spelling, and which changes were made."""
     changes: set[str] = set()
 
@@ -53,68 +32,72 @@ def respelled(
 
 def _respell(node: Any, library: TestLibrary, rng: Random) -> tuple[Any, str]:
     match node:
-        case Call(Selector(class_name, attributes) as selector, function, args):
+        case tt.Call(tt.Selector(class_name, attributes) as selector, function, args):
             args = _shuffled((*args, *_undefined(node, library)), rng)
-            selector = Selector(class_name, _shuffled(attributes, rng))
-            return Call(selector, function, args), "arguments shuffled"
-        case And(operands):
-            return _connective(And, Or, operands, rng)
-        case Or(operands):
-            return _connective(Or, And, operands, rng)
-        case Filter(query, predicate):
-            return _filter(Filter, query, predicate, rng)
-        case StreamFilter(stream, predicate):
-            return _filter(StreamFilter, stream, predicate, rng)
-        case Monitor(query, on_new):
-            return Monitor(query, _shuffled(on_new, rng)), "on new shuffled"
-        case Join(left, right, ()) if _commutes(left, right, library):
-            return Join(right, left), "join swapped"
-        case Join(Join(a, b, passing), c, ()):
-            return Join(a, Join(b, c), passing), "join nested" if not passing else ""
-        case Not():
-            return Not(Not(node)), "negated twice"
-        case Atom():
+            selector = tt.Selector(class_name, _shuffled(attributes, rng))
+            return tt.Call(selector, function, args), "arguments shuffled"
+        case tt.And(operands):
+            return _connective(tt.And, tt.Or, operands, rng)
+        case tt.Or(operands):
+            return _connective(tt.Or, tt.And, operands, rng)
+        case tt.Filter(query, predicate):
+            return _filter(tt.Filter, query, predicate, rng)
+        case tt.StreamFilter(stream, predicate):
+            return _filter(tt.StreamFilter, stream, predicate, rng)
+        case tt.Monitor(query, on_new):
+            return tt.Monitor(query, _shuffled(on_new, rng)), "on new shuffled"
+        case tt.Join(left, right, ()) if _commutes(left, right, library):
+            return tt.Join(right, left), "join swapped"
+        case tt.Join(tt.Join(a, b, passing), c, ()):
+            return tt.Join(a, tt.Join(b, c), passing), "join nested" if not passing else ""
+        case tt.Not():
+            return tt.Not(tt.Not(node)), "negated twice"
+        case tt.Atom():
             return _atom(node, rng)
-        case MeasureValue() | DateValue():
+        case tt.MeasureValue() | tt.DateValue():
             return _value(node)
         case _:
             return node, ""
 
 
-def _value(node: MeasureValue | DateValue) -> tuple[Any, str]:
+def _value(node: tt.MeasureValue | tt.DateValue) -> tuple[Any, str]:
     match node:
-        case MeasureValue(parts):
+        case tt.MeasureValue(parts):
             other = {"byte": "bytes", "bytes": "byte"}
             named = tuple((number, other.get(unit, unit)) for number, unit in parts)
-            return MeasureValue(named), "unit named otherwise"
-        case DateValue(iso):
+            return tt.MeasureValue(named), "unit named otherwise"
+        case tt.DateValue(iso):
             plain = iso.replace("-", "").replace(":", "")
-            return DateValue(plain if "T" in iso else f"{iso}T00:00"), "date spelled otherwise"
+            return tt.DateValue(plain if "T" in iso else f"{iso}T00:00"), "date spelled otherwise"
 
 
-def _atom(node: Atom, rng: Random) -> tuple[Any, str]:
+def _atom(node: tt.Atom, rng: Random) -> tuple[Any, str]:
     match node:
-        case Atom(name, "in_array", ArrayValue(items)) if items:
-            listed = ArrayValue(_shuffled((*items, rng.choice(items)), rng))
-            return Atom(name, "in_array", listed), "list shuffled, one of it twice"
-        case Atom(name, "==", BooleanValue(truth)):
-            return Not(Atom(name, "==", BooleanValue(not truth))), "the other truth negated"
-        case Atom(name, ">" | "<" | ">=" | "<=" as operator, value):
-            return Not(Atom(name, _OTHERWISE[operator], value)), "the other comparison negated"
-        case Atom(name, "==", value):
-            return Atom(name, "in_array", ArrayValue((value,))), "list of one"
+        case tt.Atom(name, "in_array", tt.ArrayValue(items)) if items:
+            listed = tt.ArrayValue(_shuffled((*items, rng.choice(items)), rng))
+            return tt.Atom(name, "in_array", listed), "list shuffled, one of it twice"
+        case tt.Atom(name, "==", tt.BooleanValue(truth)):
+            return tt.Not(
+                tt.Atom(name, "==", tt.BooleanValue(not truth))
+            ), "the other truth negated"
+        case tt.Atom(name, ">" | "<" | ">=" | "<=" as operator, value):
+            return tt.Not(
+                tt.Atom(name, _OTHERWISE[operator], value)
+            ), "the other comparison negated"
+        case tt.Atom(name, "==", value):
+            return tt.Atom(name, "in_array", tt.ArrayValue((value,))), "list of one"
         case _:
             return node, ""
 
 
-def _undefined(call: Call, library: TestLibrary) -> tuple[Arg, ...]:
+def _undefined(call: tt.Call, library: TestLibrary) -> tuple[tt.Arg, ...]:
     """Return `$?` for required inputs that are left out."""
     signature = library.function(call.selector.class_name, call.function)
     given = {a.name for a in call.args}
     if signature is None:
         return ()
     required = [p.name for p in signature.inputs if p.is_required and p.name not in given]
-    return tuple(Arg(name, Undefined()) for name in required)
+    return tuple(tt.Arg(name, tt.Undefined()) for name in required)
 
 
 def _connective(
@@ -123,21 +106,21 @@ def _connective(
     operands = _shuffled(operands, rng)
     choice = rng.randrange(4)
     if choice == 0:
-        return Not(dual(tuple(Not(p) for p in operands))), "De Morgan"
+        return tt.Not(dual(tuple(tt.Not(p) for p in operands))), "De Morgan"
     if choice == 1:
         return kind((*operands, rng.choice(operands))), "operand twice"
     if choice == 2:
-        unit = TrueP() if kind is And else FalseP()
+        unit = tt.TrueP() if kind is tt.And else tt.FalseP()
         return kind((unit, *operands)), "constant operand"
     absorbed = dual((operands[0], rng.choice(operands)))
     return kind((absorbed, *operands)), "absorbed operand"
 
 
 def _filter(kind: type[Any], inner: Any, predicate: Any, rng: Random) -> tuple[Any, str]:
-    if isinstance(predicate, And):
+    if isinstance(predicate, tt.And):
         first, *others = _shuffled(predicate.operands, rng)
-        return kind(kind(inner, first), And((TrueP(), *others))), "filter split"
-    return kind(kind(inner, predicate), rng.choice((predicate, TrueP()))), "filter twice"
+        return kind(kind(inner, first), tt.And((tt.TrueP(), *others))), "filter split"
+    return kind(kind(inner, predicate), rng.choice((predicate, tt.TrueP()))), "filter twice"
 
 
 def _commutes(left: Any, right: Any, library: TestLibrary) -> bool:
@@ -148,7 +131,7 @@ def _commutes(left: Any, right: Any, library: TestLibrary) -> bool:
     calls = [*source_calls(left), *source_calls(right)]
     found = [library.function(c.selector.class_name, c.function) for c in calls]
     names = [p.name for s in found if s for p in s.parameters]
-    plain = all(isinstance(side, Call | Filter) for side in (left, right)) and len(calls) == 2
+    plain = all(isinstance(side, tt.Call | tt.Filter) for side in (left, right)) and len(calls) == 2
     return plain and len(names) == len(set(names)) and not _references(left, right)
 
 
@@ -157,7 +140,7 @@ def _references(*nodes: Any) -> bool:
 
     def look(node: Any) -> Any:
         nonlocal found
-        found = found or isinstance(node, VarRef)
+        found = found or isinstance(node, tt.VarRef)
         return node
 
     for node in nodes:

@@ -13,99 +13,43 @@ from random import Random
 
 from hypothesis import strategies as st
 
+from genie_dp.languages import types as ty
 from genie_dp.languages.library import Parameter, Signature
-from genie_dp.languages.thingtalk.ast import (
-    Aggregate,
-    And,
-    Arg,
-    ArrayValue,
-    Atom,
-    AtTimer,
-    BooleanValue,
-    Call,
-    ContextValue,
-    CurrencyValue,
-    DateEdge,
-    DateNow,
-    DateOffset,
-    DateValue,
-    Edge,
-    EntityValue,
-    EnumValue,
-    EventValue,
-    FalseP,
-    Filter,
-    GetPredicate,
-    Join,
-    LocationValue,
-    MeasureValue,
-    Monitor,
-    Not,
-    Notify,
-    NumberValue,
-    Or,
-    Policy,
-    PolicyFunction,
-    Predicate,
-    Program,
-    Query,
-    Rule,
-    Selector,
-    Stream,
-    StreamFilter,
-    StreamJoin,
-    StringValue,
-    Timer,
-    TimeValue,
-    TrueP,
-    Undefined,
-    Value,
-    VarRef,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import operators_of
 from genie_dp.languages.thingtalk.simulate import Table
-from genie_dp.languages.types import (
-    BOOLEAN,
-    CURRENCY,
-    DATE,
-    LOCATION,
-    NUMBER,
-    STRING,
-    TIME,
-    UNITS,
-    Array,
-    Entity,
-    Enum,
-    Measure,
-    Type,
-)
 
 # One type for each name, so that a shadowed name is still well-typed.
-OUTPUTS: dict[str, Type] = {
-    "alpha": NUMBER,
-    "beta": NUMBER,
-    "colour": Enum(("red", "blue")),
-    "day": DATE,
-    "file": Measure("byte"),
-    "id": Entity("tt:contact"),
-    "label": Array(STRING),
-    "mark": BOOLEAN,
-    "owner": Entity("tt:contact"),
-    "text": STRING,
-    "url": STRING,
+OUTPUTS: dict[str, ty.Type] = {
+    "alpha": ty.NUMBER,
+    "beta": ty.NUMBER,
+    "colour": ty.Enum(("red", "blue")),
+    "day": ty.DATE,
+    "file": ty.Measure("byte"),
+    "id": ty.Entity("tt:contact"),
+    "label": ty.Array(ty.STRING),
+    "mark": ty.BOOLEAN,
+    "owner": ty.Entity("tt:contact"),
+    "text": ty.STRING,
+    "url": ty.STRING,
 }
-INPUTS: dict[str, Type] = {"many": NUMBER, "near": NUMBER, "said": STRING, "word": STRING}
+INPUTS: dict[str, ty.Type] = {
+    "many": ty.NUMBER,
+    "near": ty.NUMBER,
+    "said": ty.STRING,
+    "word": ty.STRING,
+}
 CLASS = "com.test"
 STEPS = tuple(datetime(2026, 11, 20, 22) + timedelta(hours=h) for h in (0, 1, 26))
 
 EVENT = "$event"  # in scope where something has happened
 _ORDERED = ("==", ">=", "<=", ">", "<", "in_array")
 _TEXT = ("==", "=~", "~=", "starts_with", "ends_with", "prefix_of", "suffix_of", "in_array")
-_OPERATORS: dict[Type, tuple[str, ...]] = {
-    NUMBER: _ORDERED,
-    STRING: _TEXT,
-    DATE: _ORDERED,
-    BOOLEAN: ("==", "==", "in_array"),
+_OPERATORS: dict[ty.Type, tuple[str, ...]] = {
+    ty.NUMBER: _ORDERED,
+    ty.STRING: _TEXT,
+    ty.DATE: _ORDERED,
+    ty.BOOLEAN: ("==", "==", "in_array"),
     OUTPUTS["colour"]: ("==", "in_array"),
     OUTPUTS["file"]: _ORDERED,
     OUTPUTS["label"]: ("contains", "contains", "=="),
@@ -141,7 +85,7 @@ class TestLibrary:
         return [s for s in self.signatures.values() if s.kind == "action"]
 
 
-Scope = Mapping[str, Type]
+Scope = Mapping[str, ty.Type]
 
 
 def library(rng: Random) -> TestLibrary:
@@ -172,62 +116,62 @@ def _signature(rng: Random, name: str, kind: str, most: int = 10) -> Signature:
 # ----------------------------------------------------------------------------------- values
 
 
-def constant(rng: Random, type_: Type) -> Value:
+def constant(rng: Random, type_: ty.Type) -> tt.Value:
     """Return a constant as tables hold it: few different ones, so that comparisons hold."""
     match type_:
-        case Measure(unit) if UNITS.get(unit) != "byte":
-            return MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
-        case Measure():
+        case ty.Measure(unit) if ty.UNITS.get(unit) != "byte":
+            return tt.MeasureValue(((Decimal(rng.choice((-2, 1, 30))), unit),))
+        case ty.Measure():
             amounts = ((1, "KB"), (1000, "byte"), (1000, "bytes"), (2, "KB"))
             number, unit = rng.choice(amounts)
-            return MeasureValue(((Decimal(number), unit),))
-        case Enum(values):
-            return EnumValue(rng.choice(values or ("blue",)))
-        case Entity(kind):
-            return EntityValue(*rng.choice((("a1", kind, "Ann"), ("b2", kind, "Bob"))))
-        case Array(element):
-            return ArrayValue(tuple(constant(rng, element) for _ in range(rng.randint(0, 2))))
-        case _ if type_ == NUMBER:
-            return NumberValue(Decimal(rng.choice(("0", "-0", "1", "1.0", "2"))))
-        case _ if type_ == BOOLEAN:
-            return BooleanValue(rng.random() < 0.5)
-        case _ if type_ == DATE:
+            return tt.MeasureValue(((Decimal(number), unit),))
+        case ty.Enum(values):
+            return tt.EnumValue(rng.choice(values or ("blue",)))
+        case ty.Entity(kind):
+            return tt.EntityValue(*rng.choice((("a1", kind, "Ann"), ("b2", kind, "Bob"))))
+        case ty.Array(element):
+            return tt.ArrayValue(tuple(constant(rng, element) for _ in range(rng.randint(0, 2))))
+        case _ if type_ == ty.NUMBER:
+            return tt.NumberValue(Decimal(rng.choice(("0", "-0", "1", "1.0", "2"))))
+        case _ if type_ == ty.BOOLEAN:
+            return tt.BooleanValue(rng.random() < 0.5)
+        case _ if type_ == ty.DATE:
             return date(rng, STEPS[0] + timedelta(hours=rng.choice((-30, 0, 2, 20))))
-        case _ if type_ == TIME:
-            return TimeValue(rng.choice((0, 9, 21)), rng.choice((0, 30)))
-        case _ if type_ == CURRENCY:
-            return CurrencyValue(Decimal(rng.choice((5, 20))), rng.choice(("usd", "chf")))
-        case _ if type_ == LOCATION:
-            home, paris = ContextValue(("location", "home")), (Decimal("48.85"), Decimal("2.35"))
-            return rng.choice((home, LocationValue(*paris, "paris"), LocationValue(*paris)))
+        case _ if type_ == ty.TIME:
+            return tt.TimeValue(rng.choice((0, 9, 21)), rng.choice((0, 30)))
+        case _ if type_ == ty.CURRENCY:
+            return tt.CurrencyValue(Decimal(rng.choice((5, 20))), rng.choice(("usd", "chf")))
+        case _ if type_ == ty.LOCATION:
+            home, paris = tt.ContextValue(("location", "home")), (Decimal("48.85"), Decimal("2.35"))
+            return rng.choice((home, tt.LocationValue(*paris, "paris"), tt.LocationValue(*paris)))
         case _:
-            return StringValue(rng.choice(("a", "a", "A", "ab")))
+            return tt.StringValue(rng.choice(("a", "a", "A", "ab")))
 
 
-def date(rng: Random, moment: datetime) -> DateValue:
+def date(rng: Random, moment: datetime) -> tt.DateValue:
     """Return a point in time in one of its spellings."""
     text = moment.isoformat()
     plain = text.replace("-", "").replace(":", "")
     spellings = [text, text, plain, f"{text}.000", f"{text}Z", f"{text}+00:00"]
     if moment.hour == 0:
         spellings.append(text[:10])
-    return DateValue(rng.choice(spellings))
+    return tt.DateValue(rng.choice(spellings))
 
 
-def value(rng: Random, type_: Type, scope: Scope) -> Value:
+def value(rng: Random, type_: ty.Type, scope: Scope) -> tt.Value:
     """Return a value of a type in a program: a constant, a date of its own time, or a name."""
     names = sorted(name for name, other in scope.items() if other == type_)
     if names and rng.random() < 0.3:
         name = rng.choice(names)
-        return EventValue() if name == EVENT else VarRef(name)
-    if type_ == DATE and rng.random() < 0.5:
-        edge = DateEdge(rng.choice(("start_of", "end_of")), "day")
-        hour = MeasureValue(((Decimal(1), "h"),))
-        week = MeasureValue(((Decimal(rng.choice((-1, 1))), "week"),))
-        ago = DateOffset(DateNow(), "-", week)
-        return rng.choice((DateNow(), edge, DateOffset(edge, "+", hour), ago))
-    if isinstance(type_, Entity) and rng.random() < 0.5:
-        return EntityValue(None, type_.kind, rng.choice(("ann", "Bob")))
+        return tt.EventValue() if name == EVENT else tt.VarRef(name)
+    if type_ == ty.DATE and rng.random() < 0.5:
+        edge = tt.DateEdge(rng.choice(("start_of", "end_of")), "day")
+        hour = tt.MeasureValue(((Decimal(1), "h"),))
+        week = tt.MeasureValue(((Decimal(rng.choice((-1, 1))), "week"),))
+        ago = tt.DateOffset(tt.DateNow(), "-", week)
+        return rng.choice((tt.DateNow(), edge, tt.DateOffset(edge, "+", hour), ago))
+    if isinstance(type_, ty.Entity) and rng.random() < 0.5:
+        return tt.EntityValue(None, type_.kind, rng.choice(("ann", "Bob")))
     return constant(rng, type_)
 
 
@@ -236,22 +180,22 @@ def value(rng: Random, type_: Type, scope: Scope) -> Value:
 
 def predicate(
     rng: Random, lib: TestLibrary, fields: Scope, outer: Scope, depth: int = 2
-) -> Predicate:
+) -> tt.Predicate:
     """Return a condition on the fields; values may also be names of the outer scope."""
     kind = rng.choice(("atom", "atom", "atom", "and", "or", "not", "rare"))
     if depth == 0 or kind == "atom":
-        return atom(rng, fields, outer) if fields else TrueP()
+        return atom(rng, fields, outer) if fields else tt.TrueP()
     if kind == "rare":
-        return rng.choice((TrueP, FalseP, lambda: get_predicate(rng, lib, fields, outer)))()
+        return rng.choice((tt.TrueP, tt.FalseP, lambda: get_predicate(rng, lib, fields, outer)))()
     if kind == "not":
-        return Not(predicate(rng, lib, fields, outer, depth - 1))
+        return tt.Not(predicate(rng, lib, fields, outer, depth - 1))
     parts = [predicate(rng, lib, fields, outer, depth - 1) for _ in range(rng.randint(2, 3))]
     if rng.random() < 0.3:
-        parts[-1] = rng.choice((parts[0], Not(parts[0])))
-    return (And if kind == "and" else Or)(tuple(parts))
+        parts[-1] = rng.choice((parts[0], tt.Not(parts[0])))
+    return (tt.And if kind == "and" else tt.Or)(tuple(parts))
 
 
-def atom(rng: Random, fields: Scope, outer: Scope) -> Predicate:
+def atom(rng: Random, fields: Scope, outer: Scope) -> tt.Predicate:
     """Return a comparison of a field."""
     name = rng.choice(sorted(fields))
     type_ = fields[name]
@@ -260,19 +204,21 @@ def atom(rng: Random, fields: Scope, outer: Scope) -> Predicate:
     if operator == "in_array":
         some = scope if rng.random() < 0.3 else {}
         items = [value(rng, type_, some) for _ in range(rng.randint(0, 3))]
-        return Atom(name, operator, ArrayValue(tuple(items)))
-    wanted = type_.element if isinstance(type_, Array) and operator == "contains" else type_
-    if type_ == DATE and rng.random() < 0.2:
-        return Atom(name, operator, TimeValue(rng.choice((0, 18, 22)), 0))
-    return Atom(name, operator, value(rng, wanted, scope))
+        return tt.Atom(name, operator, tt.ArrayValue(tuple(items)))
+    wanted = type_.element if isinstance(type_, ty.Array) and operator == "contains" else type_
+    if type_ == ty.DATE and rng.random() < 0.2:
+        return tt.Atom(name, operator, tt.TimeValue(rng.choice((0, 18, 22)), 0))
+    return tt.Atom(name, operator, value(rng, wanted, scope))
 
 
-def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) -> Predicate:
+def get_predicate(rng: Random, lib: TestLibrary, fields: Scope, outer: Scope) -> tt.Predicate:
     """Return a condition on the results of another query."""
     signature = rng.choice(lib.queries)
     scope = {**outer, **fields}
-    call = Call(Selector(signature.class_name), signature.name, arguments(rng, signature, scope))
-    return GetPredicate(call, predicate(rng, lib, outputs(signature), scope, 1))
+    call = tt.Call(
+        tt.Selector(signature.class_name), signature.name, arguments(rng, signature, scope)
+    )
+    return tt.GetPredicate(call, predicate(rng, lib, outputs(signature), scope, 1))
 
 
 # ----------------------------------------------------------------------- queries and streams
@@ -283,55 +229,55 @@ def outputs(signature: Signature) -> Scope:
     return {p.name: p.type for p in signature.outputs}
 
 
-def arguments(rng: Random, signature: Signature, scope: Scope) -> tuple[Arg, ...]:
+def arguments(rng: Random, signature: Signature, scope: Scope) -> tuple[tt.Arg, ...]:
     """Return some inputs of a function, in any order."""
     found = []
     for parameter in signature.inputs:
         if rng.random() < 0.3 and parameter.is_required:
-            found.append(Arg(parameter.name, Undefined()))
+            found.append(tt.Arg(parameter.name, tt.Undefined()))
         elif rng.random() < 0.7:
-            found.append(Arg(parameter.name, value(rng, parameter.type, scope)))
+            found.append(tt.Arg(parameter.name, value(rng, parameter.type, scope)))
     rng.shuffle(found)
     return tuple(found)
 
 
-def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[Query, Scope]:
+def query(rng: Random, lib: TestLibrary, outer: Scope, depth: int) -> tuple[tt.Query, Scope]:
     """Return a query and the names that it adds to the scope."""
     kind = rng.choice(("call", "filter", "filter", "join", "join", "aggregate"))
     if depth == 0 or kind == "call":
         signature = rng.choice(lib.queries)
-        attributes = (Arg("name", StringValue("x")), Arg("id", StringValue("y")))
-        selector = Selector(signature.class_name, attributes if rng.random() < 0.1 else ())
-        call = Call(selector, signature.name, arguments(rng, signature, outer))
+        attributes = (tt.Arg("name", tt.StringValue("x")), tt.Arg("id", tt.StringValue("y")))
+        selector = tt.Selector(signature.class_name, attributes if rng.random() < 0.1 else ())
+        call = tt.Call(selector, signature.name, arguments(rng, signature, outer))
         return call, outputs(signature)
     inner, scope = query(rng, lib, outer, depth - 1)
     if kind == "filter":
-        return Filter(inner, predicate(rng, lib, scope, outer)), scope
+        return tt.Filter(inner, predicate(rng, lib, scope, outer)), scope
     if kind == "aggregate":
         return aggregate(rng, inner, scope)
     return join(rng, lib, inner, scope, outer, depth - 1)
 
 
-def aggregate(rng: Random, inner: Query, scope: Scope) -> tuple[Query, Scope]:
+def aggregate(rng: Random, inner: tt.Query, scope: Scope) -> tuple[tt.Query, Scope]:
     """Return an aggregation of a query."""
-    numeric = sorted(n for n, t in scope.items() if t == NUMBER or isinstance(t, Measure))
+    numeric = sorted(n for n, t in scope.items() if t == ty.NUMBER or isinstance(t, ty.Measure))
     if not numeric or rng.random() < 0.4:
-        return Aggregate("count", None, inner), {"count": NUMBER}
+        return tt.Aggregate("count", None, inner), {"count": ty.NUMBER}
     name, operator = rng.choice(numeric), rng.choice(("max", "min", "sum", "avg"))
-    return Aggregate(operator, name, inner), {operator: scope[name]}
+    return tt.Aggregate(operator, name, inner), {operator: scope[name]}
 
 
 def join(
-    rng: Random, lib: TestLibrary, left: Query, scope: Scope, outer: Scope, depth: int
-) -> tuple[Query, Scope]:
+    rng: Random, lib: TestLibrary, left: tt.Query, scope: Scope, outer: Scope, depth: int
+) -> tuple[tt.Query, Scope]:
     """Return a join; parameters pass as `on`, or as arguments on the right."""
     right_sees = {**outer, **scope} if rng.random() < 0.5 else outer
     right, added = query(rng, lib, right_sees, depth)
     passing = passed(rng, lib, right, scope) if rng.random() < 0.5 else ()
-    return Join(left, right, passing), {**scope, **added}
+    return tt.Join(left, right, passing), {**scope, **added}
 
 
-def chain(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[Query, Scope]:
+def chain(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[tt.Query, Scope]:
     """Return three or four calls joined from left to right, some filtered on the way.
 
     Here names are hidden between the place of a filter and the next function.
@@ -340,13 +286,13 @@ def chain(rng: Random, lib: TestLibrary, outer: Scope) -> tuple[Query, Scope]:
     for _ in range(rng.randint(2, 3)):
         result, scope = join(rng, lib, result, scope, outer, 0)
         if rng.random() < 0.5:
-            either = Or((atom(rng, scope, outer), atom(rng, scope, outer)))
+            either = tt.Or((atom(rng, scope, outer), atom(rng, scope, outer)))
             condition = rng.choice((either, predicate(rng, lib, scope, outer, 1)))
-            result = Filter(result, condition)
+            result = tt.Filter(result, condition)
     return result, scope
 
 
-def passed(rng: Random, lib: TestLibrary, right: Query, scope: Scope) -> tuple[Arg, ...]:
+def passed(rng: Random, lib: TestLibrary, right: tt.Query, scope: Scope) -> tuple[tt.Arg, ...]:
     """Return an input on the right that has no value yet, with an output of the left."""
     open_inputs = [
         (p.name, p.type)
@@ -355,7 +301,7 @@ def passed(rng: Random, lib: TestLibrary, right: Query, scope: Scope) -> tuple[A
         if p.name not in given
     ]
     pairs = [
-        Arg(name, VarRef(output))
+        tt.Arg(name, tt.VarRef(output))
         for name, type_ in open_inputs
         for output in sorted(scope)
         if scope[output] == type_
@@ -363,126 +309,134 @@ def passed(rng: Random, lib: TestLibrary, right: Query, scope: Scope) -> tuple[A
     return (rng.choice(pairs),) if pairs else ()
 
 
-def calls(found: Query, given: frozenset[str] = frozenset()) -> list[tuple[Call, frozenset[str]]]:
+def calls(
+    found: tt.Query, given: frozenset[str] = frozenset()
+) -> list[tuple[tt.Call, frozenset[str]]]:
     """Return the calls of a query, with the inputs that each already has."""
     match found:
-        case Call(args=args):
+        case tt.Call(args=args):
             return [(found, given | {a.name for a in args})]
-        case Filter(inner) | Aggregate(query=inner):
+        case tt.Filter(inner) | tt.Aggregate(query=inner):
             return calls(inner, given)
-        case Join(left, right, passing):
+        case tt.Join(left, right, passing):
             names = frozenset(a.name for a in passing)
             return [*calls(left, given), *calls(right, given | names)]
         case _:
             raise AssertionError(found)
 
 
-def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[Stream, Scope]:
+def stream(rng: Random, lib: TestLibrary, depth: int = 2) -> tuple[tt.Stream, Scope]:
     """Return a stream and the names that it brings into scope."""
     kind = rng.choice(("monitor", "monitor", "timer", "edge", "filter", "filter", "join"))
     if depth == 0 or kind == "monitor":
         inner, scope = query(rng, lib, {}, rng.choice((0, 1, 2)))
         names = sorted(scope)
         on_new = rng.sample(names, rng.randint(1, len(names))) if rng.random() < 0.4 else []
-        return Monitor(inner, tuple(on_new)), scope
+        return tt.Monitor(inner, tuple(on_new)), scope
     if kind == "timer":
-        hour = MeasureValue(((Decimal(1), "h"),))
-        times = ArrayValue((TimeValue(23, 0), TimeValue(0, 30), TimeValue(23, 0)))
-        timers = AtTimer(TimeValue(23, 0)), AtTimer(times), Timer(DateNow(), hour)
+        hour = tt.MeasureValue(((Decimal(1), "h"),))
+        times = tt.ArrayValue((tt.TimeValue(23, 0), tt.TimeValue(0, 30), tt.TimeValue(23, 0)))
+        timers = tt.AtTimer(tt.TimeValue(23, 0)), tt.AtTimer(times), tt.Timer(tt.DateNow(), hour)
         return rng.choice(timers), {}
     below, scope = stream(rng, lib, depth - 1)
-    happened = {EVENT: STRING}
+    happened = {EVENT: ty.STRING}
     if kind == "edge" and scope:
-        return Edge(below, predicate(rng, lib, scope, happened)), scope
+        return tt.Edge(below, predicate(rng, lib, scope, happened)), scope
     if kind == "join":
         right, added = query(rng, lib, {**scope, **happened}, 1)
         passing = passed(rng, lib, right, scope) if rng.random() < 0.5 else ()
-        return StreamJoin(below, right, passing), {**scope, **added}
-    return StreamFilter(below, predicate(rng, lib, scope, happened)), scope
+        return tt.StreamJoin(below, right, passing), {**scope, **added}
+    return tt.StreamFilter(below, predicate(rng, lib, scope, happened)), scope
 
 
-def program(rng: Random, lib: TestLibrary) -> Program:
+def program(rng: Random, lib: TestLibrary) -> tt.Program:
     """Return a program of one rule."""
-    begin: Stream | None = None
+    begin: tt.Stream | None = None
     scope: Scope = {}
     if rng.random() < 0.6:
         begin, scope = stream(rng, lib)
-        scope = {**scope, EVENT: STRING}
-    body: Query | None = None
+        scope = {**scope, EVENT: ty.STRING}
+    body: tt.Query | None = None
     if begin is None or rng.random() < 0.5:
         if rng.random() < 0.3:
             body, added = chain(rng, lib, scope)
         else:
             body, added = query(rng, lib, scope, rng.choice((1, 2, 3)))
-        scope = {**scope, **added, EVENT: STRING}
+        scope = {**scope, **added, EVENT: ty.STRING}
     if rng.random() < 0.5:
-        return Program((Rule(begin, body, Notify()),))
+        return tt.Program((tt.Rule(begin, body, tt.Notify()),))
     signature = rng.choice(lib.actions)
-    action = Call(Selector(signature.class_name), signature.name, arguments(rng, signature, scope))
-    return Program((Rule(begin, body, action),))
+    action = tt.Call(
+        tt.Selector(signature.class_name), signature.name, arguments(rng, signature, scope)
+    )
+    return tt.Program((tt.Rule(begin, body, action),))
 
 
-def primitive(rng: Random, lib: TestLibrary) -> Program:
+def primitive(rng: Random, lib: TestLibrary) -> tt.Program:
     """Return a program of one query, one action, or one of each, as policies speak of them."""
     found, scope = query(rng, lib, {}, 0)
     signature = rng.choice(lib.actions)
     if rng.random() < 0.3:
-        found = Filter(found, predicate(rng, lib, scope, {}))
-    done = Call(Selector(signature.class_name), signature.name, arguments(rng, signature, scope))
+        found = tt.Filter(found, predicate(rng, lib, scope, {}))
+    done = tt.Call(
+        tt.Selector(signature.class_name), signature.name, arguments(rng, signature, scope)
+    )
     match rng.randrange(4):
         case 0:
-            alone = Call(
-                Selector(signature.class_name), signature.name, arguments(rng, signature, {})
+            alone = tt.Call(
+                tt.Selector(signature.class_name), signature.name, arguments(rng, signature, {})
             )
-            return Program((Rule(None, None, alone),))
+            return tt.Program((tt.Rule(None, None, alone),))
         case 1:
-            return Program((Rule(None, found, Notify()),))
+            return tt.Program((tt.Rule(None, found, tt.Notify()),))
         case 2:
-            return Program((Rule(Monitor(found), None, done),))
+            return tt.Program((tt.Rule(tt.Monitor(found), None, done),))
         case _:
-            return Program((Rule(None, found, done),))
+            return tt.Program((tt.Rule(None, found, done),))
 
 
-def policy(rng: Random, lib: TestLibrary) -> Policy:
+def policy(rng: Random, lib: TestLibrary) -> tt.Policy:
     """Return a policy."""
     return policy_about(rng, lib, primitive(rng, lib))
 
 
-def policy_about(rng: Random, lib: TestLibrary, asked: Program) -> Policy:
+def policy_about(rng: Random, lib: TestLibrary, asked: tt.Program) -> tt.Policy:
     """Return a policy that mostly speaks of what a primitive program does."""
     names = ("ann", "Bob")
 
-    def person() -> Predicate:
-        text = StringValue(rng.choice(names))
-        known = EntityValue(None, "tt:contact", rng.choice(names))
-        return Atom("source", "==", rng.choice((text, known)))
+    def person() -> tt.Predicate:
+        text = tt.StringValue(rng.choice(names))
+        known = tt.EntityValue(None, "tt:contact", rng.choice(names))
+        return tt.Atom("source", "==", rng.choice((text, known)))
 
-    source = rng.choice((TrueP(), person(), Or((person(), person())), Not(Not(person()))))
+    source = rng.choice(
+        (tt.TrueP(), person(), tt.Or((person(), person())), tt.Not(tt.Not(person())))
+    )
     rule = asked.rules[0]
     gets = rule.query is not None or rule.stream is not None
-    does = isinstance(rule.action, Call)
+    does = isinstance(rule.action, tt.Call)
     if rng.random() < 0.1:
         gets, does = rng.choice(((True, True), (True, False), (False, True)))
     used = [lib.signatures[n] for n in _functions(rule)]
     queries = [s for s in used if s.kind == "query"] or lib.queries
     got = _policy_function(rng, lib, queries) if gets else None
-    return Policy(source, got, _policy_function(rng, lib, lib.actions) if does else None)
+    return tt.Policy(source, got, _policy_function(rng, lib, lib.actions) if does else None)
 
 
-def _functions(rule: Rule) -> list[str]:
-    source = rule.stream.query if isinstance(rule.stream, Monitor) else rule.query
+def _functions(rule: tt.Rule) -> list[str]:
+    source = rule.stream.query if isinstance(rule.stream, tt.Monitor) else rule.query
     return [call.function for call, _ in calls(source)] if source is not None else []
 
 
 def _policy_function(
     rng: Random, lib: TestLibrary, functions: Sequence[Signature]
-) -> PolicyFunction:
+) -> tt.PolicyFunction:
     if rng.random() < 0.2:
-        return PolicyFunction(rng.choice((None, functions[0].class_name)), None, TrueP())
+        return tt.PolicyFunction(rng.choice((None, functions[0].class_name)), None, tt.TrueP())
     signature = rng.choice(functions)
     fields = {p.name: p.type for p in signature.parameters}
-    condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else TrueP()
-    return PolicyFunction(signature.class_name, signature.name, condition)
+    condition = predicate(rng, lib, fields, {}) if rng.random() < 0.8 else tt.TrueP()
+    return tt.PolicyFunction(signature.class_name, signature.name, condition)
 
 
 # ----------------------------------------------------------------------------------- tables
@@ -505,7 +459,7 @@ class Sample:
     """A library, a program and tables."""
 
     library: TestLibrary
-    program: Program
+    program: tt.Program
     tables: Mapping[str, Table]
 
 
@@ -519,7 +473,9 @@ def chain_sample(rng: Random) -> Sample:
     """Return a program of one chain of joins, each filter about what is there so far."""
     names = rng.sample("abcdefgh", 5)
     lib = TestLibrary({name: _signature(rng, name, "query", 5) for name in names})
-    return Sample(lib, Program((Rule(None, chain(rng, lib, {})[0], Notify()),)), tables(rng, lib))
+    return Sample(
+        lib, tt.Program((tt.Rule(None, chain(rng, lib, {})[0], tt.Notify()),)), tables(rng, lib)
+    )
 
 
 def chains() -> st.SearchStrategy[Sample]:

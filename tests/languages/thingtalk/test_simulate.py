@@ -6,26 +6,7 @@ from decimal import Decimal
 import pytest
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.thingtalk.ast import (
-    Arg,
-    Atom,
-    Call,
-    ContextValue,
-    DateNow,
-    DateOffset,
-    DateValue,
-    EventValue,
-    Filter,
-    MeasureValue,
-    NumberValue,
-    Program,
-    Rule,
-    Selector,
-    SlotValue,
-    StringValue,
-    Undefined,
-    Value,
-)
+from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.operators import Moment, compare, evaluate
 from genie_dp.languages.thingtalk.parser import parse
 from genie_dp.languages.thingtalk.render import render
@@ -35,19 +16,19 @@ START = datetime(2026, 11, 20, 8)
 HOURLY = [START + timedelta(hours=h) for h in range(4)]
 
 
-def text(value: str) -> StringValue:
-    return StringValue(value)
+def text(value: str) -> tt.StringValue:
+    return tt.StringValue(value)
 
 
-def number(value: int | str) -> NumberValue:
-    return NumberValue(Decimal(value))
+def number(value: int | str) -> tt.NumberValue:
+    return tt.NumberValue(Decimal(value))
 
 
-def row(**values: str | int) -> dict[str, Value]:
+def row(**values: str | int) -> dict[str, tt.Value]:
     return {n: text(v) if isinstance(v, str) else number(v) for n, v in values.items()}
 
 
-def table(*snapshots: list[dict[str, Value]], inputs: tuple[str, ...] = ()) -> Table:
+def table(*snapshots: list[dict[str, tt.Value]], inputs: tuple[str, ...] = ()) -> Table:
     return Table(tuple(map(tuple, snapshots)), inputs)
 
 
@@ -76,14 +57,14 @@ TABLES = {
 def run(program: str, **options: object) -> list[str]:
     """Return the effects as lines `step function name=value ..`, sorted."""
     parsed = parse(program)
-    assert isinstance(parsed, Program)
+    assert isinstance(parsed, tt.Program)
     effects = simulate(parsed, TABLES, steps=HOURLY, **options)  # type: ignore[arg-type]
     return sorted(map(line, effects))
 
 
 def line(effect: Effect) -> str:
     shown = [
-        f"{n}={v.text if isinstance(v, StringValue) else render(v)}" for n, v in effect.arguments
+        f"{n}={v.text if isinstance(v, tt.StringValue) else render(v)}" for n, v in effect.arguments
     ]
     return " ".join([str(effect.step), effect.function, *shown])
 
@@ -185,11 +166,11 @@ def test_of_no_results_only_the_count_is_known() -> None:
 
 
 def test_measures_are_summed_across_units() -> None:
-    sizes = [{"size": MeasureValue(((Decimal(n), u),))} for n, u in ((1, "KB"), (24, "byte"))]
+    sizes = [{"size": tt.MeasureValue(((Decimal(n), u),))} for n, u in ((1, "KB"), (24, "byte"))]
     program = parse("now => agg sum size of (@mail.inbox()) => notify")
-    assert isinstance(program, Program)
+    assert isinstance(program, tt.Program)
     (effect,) = simulate(program, {"@mail.inbox": table(sizes)}, steps=HOURLY)
-    assert effect.arguments == (("sum", MeasureValue(((Decimal(1024), "byte"),))),)
+    assert effect.arguments == (("sum", tt.MeasureValue(((Decimal(1024), "byte"),))),)
 
 
 # --------------------------------------------------------------------------------- streams
@@ -225,11 +206,11 @@ def test_a_filter_inside_and_outside_of_on_new_differ() -> None:
 
 
 def test_a_filter_on_the_time_inside_and_outside_of_a_monitor_differ() -> None:
-    rows = [{"title": text("late"), "date": DateValue("2026-11-20T09:30:00")}]
+    rows = [{"title": text("late"), "date": tt.DateValue("2026-11-20T09:30:00")}]
     inside = parse("monitor (@news.front() filter date < now) => @mail.send(to=title)")
     outside = parse("monitor (@news.front()) filter date < now => @mail.send(to=title)")
-    assert isinstance(inside, Program)
-    assert isinstance(outside, Program)
+    assert isinstance(inside, tt.Program)
+    assert isinstance(outside, tt.Program)
     tables = {"@news.front": table(rows)}
     assert [e.step for e in simulate(inside, tables, steps=HOURLY)] == [2]
     assert list(simulate(outside, tables, steps=HOURLY)) == []
@@ -259,7 +240,7 @@ def test_a_daily_timer_fires_at_its_time() -> None:
 
 def test_a_daily_timer_is_not_missed_when_steps_are_days_apart() -> None:
     program = parse("attimer(time=makeTime(23,0)) => @light.set(level=1)")
-    assert isinstance(program, Program)
+    assert isinstance(program, tt.Program)
     steps = [START, START + timedelta(days=1), START + timedelta(days=3)]
     assert [e.step for e in simulate(program, TABLES, steps=steps)] == [1, 2]
 
@@ -315,7 +296,7 @@ def test_an_interval_shorter_than_any_clock_shows_still_ends() -> None:
 
 def test_the_device_of_an_action_is_part_of_its_effect() -> None:
     program = parse('now => @light(name="bed").set(level=1)')
-    assert isinstance(program, Program)
+    assert isinstance(program, tt.Program)
     (effect,) = simulate(program, TABLES, steps=HOURLY)
     assert effect.device == (("name", text("bed")),)
 
@@ -327,19 +308,19 @@ def test_every_rule_of_a_program_runs() -> None:
 
 def test_without_steps_nothing_happens() -> None:
     program = parse("now => @shop.list() => notify")
-    assert isinstance(program, Program)
+    assert isinstance(program, tt.Program)
     assert simulate(program, TABLES, steps=[]) == ()
 
 
 # ---------------------------------------------------------------------- values, comparisons
 
 
-def constant(written: str) -> Value:
+def constant(written: str) -> tt.Value:
     """Return the constant of a value as programs write it."""
     program = parse(f"now => @a.b(x = {written})")
-    assert isinstance(program, Program)
+    assert isinstance(program, tt.Program)
     action = program.rules[0].action
-    assert isinstance(action, Call)
+    assert isinstance(action, tt.Call)
     return evaluate(action.args[0].value, {}, Moment(datetime(2026, 11, 20, 9, 30, 15)))
 
 
@@ -431,10 +412,12 @@ def test_values_of_different_kinds_are_not_compared(left: str, operator: str, ri
 
 
 def test_placeholders_and_context_stand_for_what_is_given() -> None:
-    wanted = Atom("level", ">", SlotValue("NUMBER_0"))
-    home = Arg("to", ContextValue(("user", "mail")))
-    send = Call(Selector("mail"), "send", (home,))
-    program = Program((Rule(None, Filter(Call(Selector("shop"), "list"), wanted), send),))
+    wanted = tt.Atom("level", ">", tt.SlotValue("NUMBER_0"))
+    home = tt.Arg("to", tt.ContextValue(("user", "mail")))
+    send = tt.Call(tt.Selector("mail"), "send", (home,))
+    program = tt.Program(
+        (tt.Rule(None, tt.Filter(tt.Call(tt.Selector("shop"), "list"), wanted), send),)
+    )
     options = {"slots": {"NUMBER_0": number(1)}, "context": {("user", "mail"): text("me")}}
     effects = simulate(program, TABLES, steps=HOURLY, **options)  # type: ignore[arg-type]
     assert list(map(line, effects)) == ["0 @mail.send to=me"]
@@ -443,17 +426,17 @@ def test_placeholders_and_context_stand_for_what_is_given() -> None:
 def test_a_number_of_the_sentence_gets_the_unit_of_the_program() -> None:
     slots = {"NUMBER_0": number(90), "NUMBER_1": text("many")}
     moment = Moment(START, slots=slots)
-    minutes = MeasureValue(((Decimal(90), "min"),))
-    assert evaluate(SlotValue("NUMBER_0", "min"), {}, moment) == minutes
-    later = DateOffset(DateNow(), "+", SlotValue("NUMBER_0", "min"))
-    assert evaluate(later, {}, moment) == DateValue("2026-11-20T09:30:00")
+    minutes = tt.MeasureValue(((Decimal(90), "min"),))
+    assert evaluate(tt.SlotValue("NUMBER_0", "min"), {}, moment) == minutes
+    later = tt.DateOffset(tt.DateNow(), "+", tt.SlotValue("NUMBER_0", "min"))
+    assert evaluate(later, {}, moment) == tt.DateValue("2026-11-20T09:30:00")
     with pytest.raises(GenieError, match="C004"):
-        compare(minutes, "==", evaluate(SlotValue("NUMBER_1", "min"), {}, moment))
+        compare(minutes, "==", evaluate(tt.SlotValue("NUMBER_1", "min"), {}, moment))
 
 
 def test_a_date_moves_by_a_duration() -> None:
-    value = DateOffset(DateNow(), "-", MeasureValue(((Decimal(90), "min"),)))
-    assert evaluate(value, {}, Moment(START)) == DateValue("2026-11-20T06:30:00")
+    value = tt.DateOffset(tt.DateNow(), "-", tt.MeasureValue(((Decimal(90), "min"),)))
+    assert evaluate(value, {}, Moment(START)) == tt.DateValue("2026-11-20T06:30:00")
 
 
 # ----------------------------------------------------------------------------------- errors
@@ -489,7 +472,7 @@ def test_a_mistake_is_named_with_its_place(program: str, code: str) -> None:
 )
 def test_a_time_beyond_the_calendar_is_a_mistake(value: str) -> None:
     program = parse(f"now => (@shop.list()) filter day > {value} => notify")
-    tables = {"@shop.list": Table((({"day": DateValue("2026-11-20")},),))}
+    tables = {"@shop.list": Table((({"day": tt.DateValue("2026-11-20")},),))}
     with pytest.raises(GenieError) as caught:
         simulate(program, tables, steps=[START])
     assert [problem.code for problem in caught.value.problems] == ["C004"]
@@ -497,11 +480,13 @@ def test_a_time_beyond_the_calendar_is_a_mistake(value: str) -> None:
 
 def test_a_date_that_no_calendar_has_is_a_mistake() -> None:
     with pytest.raises(GenieError, match="a date of the calendar"):
-        compare(DateValue("2026-02-30"), "==", DateValue("2026-11-20"))
+        compare(tt.DateValue("2026-02-30"), "==", tt.DateValue("2026-11-20"))
 
 
-@pytest.mark.parametrize("value", [Undefined(), SlotValue("NUMBER_0"), ContextValue(("x",))])
-def test_a_value_that_nobody_gave_is_a_mistake(value: Value) -> None:
+@pytest.mark.parametrize(
+    "value", [tt.Undefined(), tt.SlotValue("NUMBER_0"), tt.ContextValue(("x",))]
+)
+def test_a_value_that_nobody_gave_is_a_mistake(value: tt.Value) -> None:
     with pytest.raises(GenieError) as caught:
         evaluate(value, {}, Moment(START))
     assert caught.value.problems[0].code == "C005"
@@ -514,4 +499,4 @@ def test_a_missing_table_offers_the_nearest() -> None:
 
 def test_the_event_of_a_program_is_in_scope() -> None:
     scope = {"$event": text("rain")}
-    assert evaluate(EventValue(), scope, Moment(START)) == text("rain")
+    assert evaluate(tt.EventValue(), scope, Moment(START)) == text("rain")

@@ -14,16 +14,7 @@ from lark import Lark
 
 from genie_dp.errors import GenieError, Span
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk.declarations import (
-    Annotation,
-    ClassDef,
-    Dataset,
-    DatasetExample,
-    EntityDecl,
-    FunctionDecl,
-    ImportDecl,
-    ParamDecl,
-)
+from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk.parser import (
     parse,
     parse_fragment,
@@ -184,14 +175,16 @@ DATA = st.recursive(
     ),
     max_leaves=3,
 )
-ANNOTATIONS = st.lists(st.builds(Annotation, NAMES, DATA, st.booleans()), max_size=2).map(tuple)
+ANNOTATIONS = st.lists(st.builds(decl.Annotation, NAMES, DATA, st.booleans()), max_size=2).map(
+    tuple
+)
 FUNCTIONS = st.builds(
-    FunctionDecl,
+    decl.FunctionDecl,
     kind=st.sampled_from(["query", "action"]),
     name=NAMES,
     params=st.lists(
         st.builds(
-            ParamDecl,
+            decl.ParamDecl,
             NAMES,
             st.sampled_from(["in req", "in opt", "out"]),
             TYPES,
@@ -205,13 +198,13 @@ FUNCTIONS = st.builds(
     annotations=ANNOTATIONS,
 )
 CLASS_DEFS = st.builds(
-    ClassDef,
+    decl.ClassDef,
     name=CLASSES,
     extends=st.lists(CLASSES, max_size=2).map(tuple),
     is_abstract=st.booleans(),
     imports=st.lists(
         st.builds(
-            ImportDecl,
+            decl.ImportDecl,
             st.lists(NAMES, min_size=1, max_size=2).map(tuple),
             CLASSES,
             st.lists(st.tuples(NAMES, DATA), max_size=1).map(tuple),
@@ -220,7 +213,7 @@ CLASS_DEFS = st.builds(
     ).map(tuple),
     entities=st.lists(
         st.builds(
-            EntityDecl,
+            decl.EntityDecl,
             NAMES,
             st.lists(NAMES | KINDS, max_size=2).map(tuple),
             ANNOTATIONS,
@@ -237,14 +230,16 @@ BODIES = st.one_of(
     st.tuples(st.just("program"), PROGRAMS),
 )
 EXAMPLES = st.builds(
-    lambda body, parameters, utterances: DatasetExample(
+    lambda body, parameters, utterances: decl.DatasetExample(
         *(body[0], parameters, body[1], utterances)
     ),
     BODIES,
     PARAMETERS,
     st.lists(TEXTS, max_size=2).map(tuple),
 )
-DATASETS = st.builds(Dataset, CLASSES, st.none() | TEXTS, st.lists(EXAMPLES, max_size=2).map(tuple))
+DATASETS = st.builds(
+    decl.Dataset, CLASSES, st.none() | TEXTS, st.lists(EXAMPLES, max_size=2).map(tuple)
+)
 FRAGMENTS = st.builds(
     ast.Lambda,
     PARAMETERS,
@@ -275,7 +270,7 @@ def test_reading_a_printed_body_gives_the_body(fragment: ast.Lambda) -> None:
 
 @given(st.lists(CLASS_DEFS | DATASETS, max_size=2))
 def test_reading_a_printed_skill_gives_the_skill(
-    library: list[ClassDef | Dataset],
+    library: list[decl.ClassDef | decl.Dataset],
 ) -> None:
     text = "\n".join(render(item) for item in library)
     assert parse_library(text, file="skill.tt") == tuple(library)
@@ -330,7 +325,7 @@ def _ends(span: Span) -> tuple[int, int]:
 
 @given(st.data(), st.lists(CLASS_DEFS | DATASETS, min_size=1, max_size=2))
 def test_a_damaged_skill_is_read_or_its_mistakes_lie_in_it(
-    data: st.DataObject, library: list[ClassDef | Dataset]
+    data: st.DataObject, library: list[decl.ClassDef | decl.Dataset]
 ) -> None:
     text = "\n".join(render(item) for item in library)
     at = data.draw(st.integers(0, len(text)))

@@ -8,21 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.thingtalk import ast
+from genie_dp.languages.thingtalk import ast, tokens
 from genie_dp.languages.thingtalk.canonical import canonical
 from genie_dp.languages.thingtalk.from_tokens import from_tokens, piece_from_tokens
 from genie_dp.languages.thingtalk.parser import parse, parse_fragment
 from genie_dp.languages.thingtalk.render import render
-from genie_dp.languages.thingtalk.tokens import (
-    STYLE,
-    TokenStyle,
-    escape_word,
-    literal_tokens,
-    number_token,
-    tokens,
-    unescape_word,
-    value_tokens,
-)
 from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.languages.thingtalk.typecheck import check
 from tests.golden import cases
@@ -31,7 +21,7 @@ from tests.languages.thingtalk.thingtalk_library import example_library
 
 CASES = cases("tokens/programs.txt")
 STYLES = [
-    TokenStyle(types=types, keywords=keywords, canonical=order)
+    tokens.TokenStyle(types=types, keywords=keywords, canonical=order)
     for types in (True, False)
     for keywords in (True, False)
     for order in (True, False)
@@ -47,22 +37,22 @@ def example(text):
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_token_form_of_canonical_programs(case, golden):
-    golden(case, tokens(example(case.input), example_library()))
+    golden(case, tokens.tokens(example(case.input), example_library()))
 
 
 @pytest.mark.parametrize("style", STYLES, ids=str)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_every_style_reads_back_to_the_same_program(case, style):
     program = example(case.input)
-    text = tokens(program, example_library(), style)
+    text = tokens.tokens(program, example_library(), style)
     back = from_tokens(text, style=style, signatures=example_library())
     assert canonical(back, example_library()) == program
-    assert tokens(back, example_library(), style) == text
+    assert tokens.tokens(back, example_library(), style) == text
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_tokens_are_separated_by_one_space(case):
-    text = tokens(example(case.input), example_library())
+    text = tokens.tokens(example(case.input), example_library())
     assert text == " ".join(text.split())
     assert all(token.isprintable() for token in text.split(" "))
 
@@ -71,7 +61,7 @@ def test_tokens_are_separated_by_one_space(case):
 def test_what_older_rows_say_in_other_words_is_read_and_written_in_one_form(case, golden):
     program = canonical(from_tokens(case.input), example_library())
     assert not check(program, example_library())
-    text = tokens(program, example_library())
+    text = tokens.tokens(program, example_library())
     golden(case, text)
     assert canonical(from_tokens(text), example_library()) == program
 
@@ -86,20 +76,20 @@ SEND = (
     ("style", "action"),
     [
         (
-            TokenStyle(types=False),
+            tokens.TokenStyle(types=False),
             '@com.example.mail.send param:priority = enum:low param:to = " x "'
             " on param:subject = param:subject",
         ),
         (
-            TokenStyle(keywords=False),
+            tokens.TokenStyle(keywords=False),
             '@com.example.mail.send " x " param:subject:String _ enum:low',
         ),
         (
-            TokenStyle(types=False, keywords=False),
+            tokens.TokenStyle(types=False, keywords=False),
             '@com.example.mail.send " x " param:subject _ enum:low',
         ),
         (
-            TokenStyle(types=False, canonical=False),
+            tokens.TokenStyle(types=False, canonical=False),
             '@com.example.mail.send param:to = " x " on param:subject = param:subject'
             " param:priority = enum:low",
         ),
@@ -107,21 +97,21 @@ SEND = (
     ids=str,
 )
 def test_styles_of_the_ablations(style, action):
-    text = tokens(parse(SEND), example_library(), style)
+    text = tokens.tokens(parse(SEND), example_library(), style)
     assert text.endswith(f"=> {action}")
 
 
 def test_without_canonical_order_the_program_keeps_its_own():
-    style = TokenStyle(canonical=False)
+    style = tokens.TokenStyle(canonical=False)
     program = parse(SEND)
-    assert from_tokens(tokens(program, example_library(), style), style=style) == program
-    assert from_tokens(tokens(program, example_library())) != program
+    assert from_tokens(tokens.tokens(program, example_library(), style), style=style) == program
+    assert from_tokens(tokens.tokens(program, example_library())) != program
 
 
 def test_parts_of_a_measure_stay_together_among_positions():
-    style = TokenStyle(types=False, keywords=False)
+    style = tokens.TokenStyle(types=False, keywords=False)
     program = parse("now => @com.example.home.weather(height=6ft + 3in) => notify")
-    text = tokens(program, example_library(), style)
+    text = tokens.tokens(program, example_library(), style)
     assert text == "now => @com.example.home.weather _ 6 unit:ft plus 3 unit:in => notify"
 
 
@@ -149,15 +139,15 @@ def test_pieces_are_read_by_kind_and_to_their_end(kind, text):
 @pytest.mark.parametrize(
     ("style", "message"),
     [
-        (STYLE, "expected a skill library to print the types"),
-        (TokenStyle(types=False, keywords=False), "to print the positions"),
+        (tokens.STYLE, "expected a skill library to print the types"),
+        (tokens.TokenStyle(types=False, keywords=False), "to print the positions"),
     ],
     ids=str,
 )
 def test_without_a_library_only_plain_names_can_be_written(style, message):
     with pytest.raises(GenieError, match=message):
-        tokens(parse(SEND), style=style)
-    assert tokens(parse(SEND), style=TokenStyle(types=False))
+        tokens.tokens(parse(SEND), style=style)
+    assert tokens.tokens(parse(SEND), style=tokens.TokenStyle(types=False))
 
 
 @pytest.mark.parametrize(
@@ -171,9 +161,9 @@ def test_without_a_library_only_plain_names_can_be_written(style, message):
     ],
 )
 def test_what_cannot_be_written_is_an_error_with_a_place(program, code):
-    style = TokenStyle(types=code != "T042")
+    style = tokens.TokenStyle(types=code != "T042")
     with pytest.raises(GenieError) as error:
-        tokens(parse(program), example_library(), style)
+        tokens.tokens(parse(program), example_library(), style)
     (problem,) = error.value.problems
     assert problem.code == code
     assert problem.hint
@@ -182,7 +172,7 @@ def test_what_cannot_be_written_is_an_error_with_a_place(program, code):
 def test_a_hole_cannot_be_written():
     body = parse_fragment("now => q => notify", {"q": "query"}).body
     with pytest.raises(GenieError, match="got the hole 'q'"):
-        tokens(body, example_library())
+        tokens.tokens(body, example_library())
 
 
 @pytest.mark.parametrize("case", cases("tokens/errors.txt"), ids=str)
@@ -195,7 +185,7 @@ def test_mistakes_in_the_token_form(case, golden):
 
 
 def test_positions_are_read_with_the_signatures():
-    style = TokenStyle(keywords=False)
+    style = tokens.TokenStyle(keywords=False)
     text = "now => @com.example.mail.inbox _ 5 => notify"
     program = from_tokens(text, style=style, signatures=example_library())
     assert program.rules[0].query.args == (ast.Arg("most", ast.NumberValue(Decimal(5))),)
@@ -210,19 +200,19 @@ def test_positions_are_read_with_the_signatures():
 @given(strategies.samples())
 def test_canonical_programs_read_back_and_are_canonical(sample):
     program = canonical(sample.program, sample.library)
-    text = tokens(program, sample.library)
+    text = tokens.tokens(program, sample.library)
     back = from_tokens(text)
-    assert tokens(back, sample.library) == text
-    assert tokens(canonical(back, sample.library), sample.library) == text
+    assert tokens.tokens(back, sample.library) == text
+    assert tokens.tokens(canonical(back, sample.library), sample.library) == text
 
 
 @settings(max_examples=100, deadline=None)
 @given(strategies.samples(), st.sampled_from(STYLES))
 def test_every_style_reads_back(sample, style):
     program = canonical(sample.program, sample.library)
-    text = tokens(program, sample.library, style)
+    text = tokens.tokens(program, sample.library, style)
     back = from_tokens(text, style=style, signatures=sample.library)
-    assert tokens(back, sample.library, style) == text
+    assert tokens.tokens(back, sample.library, style) == text
 
 
 @settings(max_examples=100, deadline=None)
@@ -231,7 +221,7 @@ def test_what_is_read_with_places_is_the_same_and_points_at_its_tokens(rng: Rand
     library = strategies.library(rng)
     made = strategies.policy(rng, library) if rng.random() < 0.2 else None
     program = canonical(made or strategies.program(rng, library), library)
-    text = tokens(program, library, style)
+    text = tokens.tokens(program, library, style)
     plain, placed = (
         from_tokens(text, style=style, signatures=library, places=places)
         for places in (False, True)
@@ -268,7 +258,7 @@ def said(span, text):
 def test_policies_read_back_equal(rng: Random):
     library = strategies.library(rng)
     policy = canonical(strategies.policy(rng, library), library)
-    assert from_tokens(tokens(policy, library)) == policy
+    assert from_tokens(tokens.tokens(policy, library)) == policy
 
 
 WORDS = r"""
@@ -282,7 +272,7 @@ true false not and or filter join monitor edge aggregate sum count of policy not
 
 def damaged(rng: Random) -> str:
     """Return the token form of an example in which some tokens are other ones."""
-    words = tokens(example(rng.choice(CASES).input), example_library()).split(" ")
+    words = tokens.tokens(example(rng.choice(CASES).input), example_library()).split(" ")
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(len(words))
         words[at : at + rng.randint(0, 1)] = [rng.choice(WORDS.split())] * rng.randint(0, 1)
@@ -302,27 +292,27 @@ def test_what_is_read_and_well_typed_can_be_written_as_people_do(text):
 
 @given(st.text())
 def test_any_word_is_one_token_and_comes_back(word):
-    token = escape_word(word)
+    token = tokens.escape_word(word)
     assert token.split() == [token]
     assert token != '"'
-    assert unescape_word(token) == word
+    assert tokens.unescape_word(token) == word
 
 
 @given(st.text(st.sampled_from('\\ud8ace0019fr" ')))
 def test_every_word_stands_for_a_text_that_can_be_written_to_a_file(token):
-    text = unescape_word(token)
+    text = tokens.unescape_word(token)
     assert text.encode("utf-8").decode("utf-8") == text
 
 
 def test_half_a_character_is_no_escape():
-    assert unescape_word("\\ud83d") == "\\ud83d"
-    assert unescape_word("\\u00a0") == "\xa0"
+    assert tokens.unescape_word("\\ud83d") == "\\ud83d"
+    assert tokens.unescape_word("\\u00a0") == "\xa0"
 
 
 @given(st.text())
 def test_any_text_comes_back(text):
     value = ast.StringValue(text)
-    assert piece_from_tokens(literal_tokens(value), "value") == value
+    assert piece_from_tokens(tokens.literal_tokens(value), "value") == value
 
 
 @given(
@@ -332,7 +322,7 @@ def test_any_text_comes_back(text):
 )
 def test_any_entity_comes_back(kind, identifier, display):
     value = ast.EntityValue(identifier, kind, display)
-    assert piece_from_tokens(literal_tokens(value), "value") == value
+    assert piece_from_tokens(tokens.literal_tokens(value), "value") == value
 
 
 finite = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30), max_value=10**30)
@@ -340,16 +330,18 @@ finite = st.decimals(allow_nan=False, allow_infinity=False, min_value=-(10**30),
 
 @given(finite)
 def test_equal_numbers_are_equal_tokens(number):
-    token = number_token(number)
+    token = tokens.number_token(number)
     assert Decimal(token) == number
-    assert token == number_token(Decimal(f"{number:f}" + ("0" if "." in f"{number:f}" else ".0")))
+    assert token == tokens.number_token(
+        Decimal(f"{number:f}" + ("0" if "." in f"{number:f}" else ".0"))
+    )
     assert "E" not in token
 
 
 @given(st.decimals(-90, 90), st.decimals(-180, 180), st.none() | st.text())
 def test_any_place_comes_back(latitude, longitude, display):
     value = ast.LocationValue(latitude, longitude, display)
-    assert piece_from_tokens(literal_tokens(value), "value") == value
+    assert piece_from_tokens(tokens.literal_tokens(value), "value") == value
 
 
 @given(
@@ -367,5 +359,5 @@ def test_any_place_comes_back(latitude, longitude, display):
     )
 )
 def test_any_value_comes_back(value):
-    text = value_tokens(value, "param:{}:Any".format)
+    text = tokens.value_tokens(value, "param:{}:Any".format)
     assert piece_from_tokens(text, "value") == value

@@ -1,6 +1,5 @@
 """Calls, predicates, queries and streams, each with the outputs that it has."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -664,7 +663,7 @@ def _fields(place: QueryPlace, operator: str) -> dict[str, Need]:
 
 def _found_fields(place: QueryPlace, operator: str) -> dict[str, Need]:
     catalogue = place.catalogue
-    pairs = _outputs(place.functions)
+    pairs = {pair for f in place.functions for pair in f.outputs.types.items()}
     if place.nesting + 1 < catalogue.limits.nesting and place.functions:
         numeric = {type_ for _, type_ in pairs if is_numeric(type_)}
         pairs |= {(op, type_) for op in _OF_FIELDS for type_ in numeric} | {("count", NUMBER)}
@@ -682,10 +681,6 @@ def _found_fields(place: QueryPlace, operator: str) -> dict[str, Need]:
 def totals_of(type_: Type) -> tuple[str, ...]:
     """Return the names of aggregations' outputs of a type."""
     return _OF_FIELDS if is_numeric(type_) else ()
-
-
-def _outputs(functions: Iterable[Function]) -> set[tuple[str, Type]]:
-    return {pair for f in functions for pair in f.outputs.types.items()}
 
 
 @dataclass(frozen=True, slots=True)
