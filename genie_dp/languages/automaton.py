@@ -44,16 +44,12 @@ def text_tree(texts: Iterable[str]) -> TextNode:
         for word in text.split(" "):
             node = node.following.setdefault(word, TextNode())
         node.is_end = True
-    _freeze(root)
-    return root
-
-
-def _freeze(root: TextNode) -> None:
-    rest = [root]
-    while rest:
-        node = rest.pop()
+    unfrozen_nodes = [root]
+    while unfrozen_nodes:
+        node = unfrozen_nodes.pop()
         node.words = frozenset(node.following)
-        rest.extend(node.following.values())
+        unfrozen_nodes.extend(node.following.values())
+    return root
 
 
 class CopySentence:
@@ -404,15 +400,13 @@ class AutomatonState:
         key = id(plain), copiers, self.is_closing
         allowed_tokens: Allowed | None = self._sentence.allowed.get(key)
         if allowed_tokens is None:
-            allowed_tokens = self._sentence.allowed[key] = self._add_copies(plain, copiers)
+            copied = NOTHING
+            for frame in copiers:
+                words = frame.find_copies(self._sentence, is_closing=self.is_closing)
+                copied = copied | words if copied else words
+            allowed_tokens = Allowed(plain.fixed, copied, plain.end) if copied else plain
+            self._sentence.allowed[key] = allowed_tokens
         return allowed_tokens
-
-    def _add_copies(self, plain: Allowed, copiers: Sequence[Frame]) -> Allowed:
-        copied = NOTHING
-        for frame in copiers:
-            words = frame.find_copies(self._sentence, is_closing=self.is_closing)
-            copied = copied | words if copied else words
-        return Allowed(plain.fixed, copied, plain.end) if copied else plain
 
     def then(self, token: str) -> "AutomatonState":
         """Return the prefix with one more token, or raise ValueError if it is not allowed."""

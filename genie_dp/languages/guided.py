@@ -97,15 +97,12 @@ class Subwords:
         """Return (size,): the first pieces of some tokens; kept for each set, do not write."""
         entry = self._masks.get(id(tokens))
         if entry is None:
+            mask = np.zeros(self.size, np.bool_)
+            for token in tokens:
+                mask[list(self.firsts(token))] = True
             # The set is kept beside its mask, so that no other gets its identity.
-            entry = self._masks[id(tokens)] = tokens, self._fresh(tokens)
+            entry = self._masks[id(tokens)] = tokens, mask
         return entry[1]
-
-    def _fresh(self, tokens: Iterable[str]) -> Mask:
-        mask = np.zeros(self.size, np.bool_)
-        for token in tokens:
-            mask[list(self.firsts(token))] = True
-        return mask
 
     @property
     def ids(self) -> Collection[int]:
@@ -300,18 +297,15 @@ class Guide:
         if place is None:
             if self.made >= KEPT:
                 self._places, self.made = {}, 0
-            place = self._places[tokens] = SpellingPlace(self, self._compile(tokens), "")
+            # A space goes before each token.
+            spelled = " | ".join(
+                json.dumps(f" {token}", ensure_ascii=False) for token in sorted(tokens)
+            )
+            matcher = self.matcher(self.tokenizer, self.matcher.grammar_from_lark(_HEAD + spelled))
+            if matcher.is_error():
+                raise RuntimeError(matcher.get_error())
+            place = self._places[tokens] = SpellingPlace(self, matcher, "")
         return place
-
-    def _compile(self, tokens: Iterable[str]) -> Any:
-        # A space goes before each token.
-        spelled = " | ".join(
-            json.dumps(f" {token}", ensure_ascii=False) for token in sorted(tokens)
-        )
-        matcher = self.matcher(self.tokenizer, self.matcher.grammar_from_lark(_HEAD + spelled))
-        if matcher.is_error():
-            raise RuntimeError(matcher.get_error())
-        return matcher
 
 
 class _Pieces:

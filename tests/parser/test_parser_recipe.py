@@ -173,4 +173,4 @@ def test_the_recipe_among_the_examples_is_one_and_begins_with_its_command():
 def test_the_tables_among_the_examples_fit_the_shipped_skills():
     library = load_library([data_folder("thingpedia")])
     tables = read_tables(EXAMPLES / "tables.json", library)
-    assert len(tables.found) == 3
+    assert len(tables.by_function) == 3

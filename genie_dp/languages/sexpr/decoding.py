@@ -146,7 +146,6 @@ def _missing(shape: Shape, sorts: tuple[str, ...]) -> int | None:
 def learn(programs: Iterable[str], declarations: sd.Declarations) -> Shapes:
     """Return the shapes of programs in token form; declared signatures say what nodes may hold.
 
-    >>> from genie_dp.languages.sexpr.declarations import sd.NONE
     >>> shapes = learn(["( P ( N 2 ) ( T HAM ) )", "( P ( T PLUM ) )"], sd.NONE)
     >>> sorted(shapes.shapes), shapes.shapes["(", "P"].counts, shapes.numbers
     ([('(', 'N'), ('(', 'P'), ('(', 'T')], {1, 2}, {'2'})
@@ -230,22 +229,19 @@ def _atom(text: str, shapes: Shapes, *, in_square: bool) -> Item:
 def node_key(node: sx.Node, declarations: sd.Declarations) -> Key:
     """Return what a node is known by.
 
-    >>> from genie_dp.languages.sexpr.declarations import sd.NONE
     >>> node_key(sx.Node((sx.Atom("f"), sx.Atom("x"))), sd.NONE)
     ('(', 'f')
     """
     opener = node.prefix + node.bracket
     items = node.items
-    if not items or not isinstance(items[0], sx.Atom) or _is_value(items[0].text, node.bracket):
+    if not items or not isinstance(items[0], sx.Atom):
         return (opener, "")
     first = items[0].text
+    if node.bracket == "(" and (sx.is_number(first) or sx.placeholder_type(first) is not None):
+        return (opener, "")
     if first in declarations.applied and len(items) > 1 and isinstance(items[1], sx.Atom):
         return (opener, first, items[1].text)
     return (opener, first)
-
-
-def _is_value(text: str, bracket: str) -> bool:
-    return bracket == "(" and (sx.is_number(text) or sx.placeholder_type(text) is not None)
 
 
 _CLOSERS = {"(": ")", "^(": ")", "#(": ")", "[": "]"}
@@ -294,10 +290,14 @@ class SexprGrammar:
         """
         shapes = learn(texts, library or sd.NONE)
         if not shapes.tops:
-            raise GenieError(_no_programs())
+            message = "expected programs to learn the shapes of S-expressions from, got none"
+            hint = "give the programs of the training set as texts"
+            raise GenieError(Problem("L011", message, hint=hint))
         self._shapes, self._limits = shapes, limits or SexprLimits()
         self._languages: dict[frozenset[Item], _Language] = {}
-        everything = frozenset((Item("number"), Item("word"), *_slots(shapes)))
+        places = (place for shape in shapes.shapes.values() for place in shape.places)
+        slots = {item for place in places for item in place if item.kind == "slot"}
+        everything = frozenset((Item("number"), Item("word"), *slots))
         probe = _Language(shapes, self._limits, Automaton(1, 1), everything)
         dearest = max(cost for cost in probe.costs.values() if cost < _NEVER)
         reserve = (self._limits.nesting + 2) * (dearest + 2)
@@ -326,11 +326,6 @@ class SexprGrammar:
             language = _Language(self._shapes, self._limits, self._automaton, there)
             self._languages[there] = language
         return self._automaton.begin((language.start(),), CopySentence(sentence, bool))
-
-
-def _slots(shapes: Shapes) -> set[Item]:
-    places = (place for shape in shapes.shapes.values() for place in shape.places)
-    return {item for place in places for item in place if item.kind == "slot"}
 
 
 def _there(sentence: Sequence[str], shapes: Shapes) -> frozenset[Item]:
@@ -373,7 +368,9 @@ class _Language:
     def start(self) -> Frame:
         tops = tuple(i for i in sorted(self.shapes.tops) if self.cost(i) < _NEVER)
         if not tops:
-            raise GenieError(_nothing_to_copy())
+            message = "expected a sentence with words or numbers that programs copy, got none"
+            hint = "every known program holds some; is the sentence empty?"
+            raise GenieError(Problem("L012", message, hint=hint))
         return self.automaton.make(_Choice, self, tops, None, 0)
 
     def cost(self, item: Item) -> int:
@@ -424,7 +421,10 @@ class _Choice(Frame):
     ):
         self.language, self.sorts_of, self.nesting = language, node, nesting
         is_deep = nesting >= language.limits.nesting
-        self.cheap = cheap = _cheapest(language, items, node)
+        # Those that lead to the end of a node soonest.
+        next_items = items if node is None else tuple(language.shapes.find_wanted(*node))
+        least = min((language.cost(item) for item in next_items), default=0)
+        self.cheap = cheap = tuple(i for i in next_items if language.cost(i) == least)
         self.items = cheap if is_deep else items
         end = NOTHING
         if node is not None and language.shapes.may_end(*node):
@@ -485,15 +485,6 @@ class _Choice(Frame):
         return (body(self.language, key, (*sorts, item.sort), self.nesting),)
 
 
-def _cheapest(
-    language: _Language, items: tuple[Item, ...], node: tuple[Key, tuple[str, ...]] | None
-) -> tuple[Item, ...]:
-    """Return the items that lead to the end of a node soonest."""
-    next_items = items if node is None else tuple(language.shapes.find_wanted(*node))
-    least = min((language.cost(item) for item in next_items), default=0)
-    return tuple(item for item in next_items if language.cost(item) == least)
-
-
 def body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) -> _Choice:
     """Return the frame of what may follow the items of a node."""
     shapes = language.shapes
@@ -532,7 +523,10 @@ class _Label(Frame):
             self.unlabelled = body(around.language, bare.key, (), around.nesting + 1)
         labels = {n.key[depth] for n in nodes if len(n.key) > depth and n.key[depth]}
         fixed = frozenset(labels) | (self.unlabelled.fixed if self.unlabelled else NOTHING)
-        soon = _soonest(around, nodes)
+        # The nodes that lead to the end of what is around them soonest.
+        least = min(around.language.cost(n) for n in nodes)
+        cheap = tuple(n for n in nodes if n in around.cheap)
+        soon = cheap or tuple(n for n in nodes if around.language.cost(n) == least)
         closing = {n.key[depth] for n in soon if len(n.key) > depth and n.key[depth]}
         if bare in soon and self.unlabelled is not None:
             closing |= self.unlabelled.closing
@@ -558,13 +552,6 @@ class _Label(Frame):
             return (make(_Label, around, named, self.depth + 1),), None
         inside = body(around.language, named[0].key, (), around.nesting + 1)
         return (inside, *around.after(named[0])), None
-
-
-def _soonest(around: _Choice, nodes: tuple[Item, ...]) -> tuple[Item, ...]:
-    """Return the nodes that lead to the end of what is around them soonest."""
-    cheap = tuple(n for n in nodes if n in around.cheap)
-    least = min(around.language.cost(n) for n in nodes)
-    return cheap or tuple(n for n in nodes if around.language.cost(n) == least)
 
 
 class _Words(Frame):
@@ -636,19 +623,3 @@ class _TextMore(Frame):
         if token == '"':
             return (), None
         return (sentence.make(_TextMore, sentence.go_on(self.ends, token)),), None
-
-
-def _nothing_to_copy() -> Problem:
-    return Problem(
-        "L012",
-        "expected a sentence with words or numbers that programs copy, got none",
-        hint="every known program holds some; is the sentence empty?",
-    )
-
-
-def _no_programs() -> Problem:
-    return Problem(
-        "L011",
-        "expected programs to learn the shapes of S-expressions from, got none",
-        hint="give the programs of the training set as texts",
-    )

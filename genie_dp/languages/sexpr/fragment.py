@@ -280,7 +280,8 @@ class _FragmentCompiler:
             return _hole(expression.text)
         if not isinstance(expression, Node):
             text = tokens(expression)
-            return _fixed([(sort_key(text), text, (), sort_of(expression))])
+            items = ((sort_key(text), text, (), sort_of(expression)),)
+            return lambda children: items
         return self.node(expression)
 
     def node(self, node: Node) -> Plan:
@@ -305,10 +306,6 @@ def _hole(name: str) -> Plan:
         return value.items
 
     return plan
-
-
-def _fixed(items: Sequence[Item]) -> Plan:
-    return lambda children: items
 
 
 def _together(plans: Sequence[Plan]) -> Plan:
@@ -357,17 +354,12 @@ def _node(
         key = " ".join([key_opening, *[item[0] for item in items], closing])
         if node.prefix:
             return ((key, text, (), sort),)
-        own = _find_function(items, name) if is_applied else name
+        own = name
+        if is_applied and items and items[0][3] == items[0][1]:
+            own = items[0][1]  # an applied node uses the function that its first item names
         functions: tuple[str, ...] = (own,) if own else ()
         for item in items:
             functions += item[2]
         return ((key, text, functions, sort),)
 
     return make
-
-
-def _find_function(items: Sequence[Item], name: str) -> str:
-    """Return the function that an `apply` node uses: its first item, where that is a symbol."""
-    if items and items[0][3] == items[0][1]:
-        return items[0][1]
-    return name

@@ -54,8 +54,13 @@ def canonical(
     match program:
         case tt.Program(rules):
             return tt.Program(tuple(_rule(r, signatures) for r in rules), span=program.span)
-        case tt.Policy():
-            return _policy(program, signatures)
+        case tt.Policy(source, query, action):
+            return tt.Policy(
+                cnf.canonical_predicate(_about_people(source), signatures),
+                _policy_function(query, signatures),
+                _policy_function(action, signatures),
+                span=program.span,
+            )
         case _:
             assert_never(program)
 
@@ -367,15 +372,6 @@ def _facts(stream: tt.Stream, signatures: Signatures | None) -> set[frozenset[cn
 
 
 # --------------------------------------------------------------------------------- policies
-
-
-def _policy(policy: tt.Policy, signatures: Signatures | None) -> tt.Policy:
-    return tt.Policy(
-        cnf.canonical_predicate(_about_people(policy.source), signatures),
-        _policy_function(policy.query, signatures),
-        _policy_function(policy.action, signatures),
-        span=policy.span,
-    )
 
 
 def _policy_function(

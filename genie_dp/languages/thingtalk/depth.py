@@ -1,6 +1,6 @@
 """How deep programs may go: the functions over trees call themselves once a level."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from lark import Token, Tree
 
@@ -36,21 +36,14 @@ def too_deep_word(words: Sequence[str]) -> int | None:
     >>> too_deep_word(["("] * 3 + ["@a.b"]), too_deep_word(["("] * 200)
     (None, 100)
     """
-    depth = 0
-    for index, word in _outside_of_texts(words):
-        if word in ("(", "[", "{"):
+    depth, is_text = 0, False
+    for index, word in enumerate(words):
+        if word == '"':
+            is_text = not is_text
+        elif not is_text and word in ("(", "[", "{"):
             depth += 1
-        elif word in (")", "]", "}"):
+        elif not is_text and word in (")", "]", "}"):
             depth -= 1
         if depth > DEEPEST:
             return index
     return None
-
-
-def _outside_of_texts(words: Sequence[str]) -> Iterator[tuple[int, str]]:
-    is_text = False
-    for index, word in enumerate(words):
-        if word == '"':
-            is_text = not is_text
-        elif not is_text:
-            yield index, word

@@ -16,6 +16,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
@@ -164,10 +165,6 @@ def _location(place: str, display: str | None) -> tt.LocationValue | None:
     return tt.LocationValue(latitude, longitude, display) if is_place else None
 
 
-def _arg_name(arg: tt.Arg) -> str:
-    return arg.name
-
-
 class TokenReader:
     """A place in a text of tokens. `word` is the next token, "" at the end."""
 
@@ -219,16 +216,12 @@ class TokenReader:
         """Read `param:name:Type`, or `param:name` in the style without types."""
         name = typed_name(self.word, prefix, self.style.types)
         if name is None:
-            raise self.error(
-                f"'{prefix}:name{':Type' if self.style.types else ''}'", self._type_hint()
-            )
+            types = not self.style.types
+            is_of_other_style = typed_name(self.word, "param", types) is not None
+            hint = f"read it with TokenStyle(types={types})" if is_of_other_style else None
+            raise self.error(f"'{prefix}:name{':Type' if self.style.types else ''}'", hint)
         self.advance()
         return name
-
-    def _type_hint(self) -> str | None:
-        if typed_name(self.word, "param", not self.style.types) is None:
-            return None
-        return f"read it with TokenStyle(types={not self.style.types})"
 
     def function(self) -> tuple[str, str]:
         """Read `@c.f`."""
@@ -283,7 +276,7 @@ class TokenReader:
     def arrange(self, args: list[tt.Arg]) -> tuple[tt.Arg, ...]:
         """Return the arguments, by name in the canonical style."""
         if len(args) > 1 and self.style.canonical:
-            args.sort(key=_arg_name)
+            args.sort(key=attrgetter("name"))
         return tuple(args)
 
     def positions(self, class_name: str, function: str, start: int) -> tuple[tt.Arg, ...]:

@@ -345,7 +345,10 @@ def _order(
     signatures: Signatures | None,
 ) -> list[int]:
     """Return the smallest order by function names that keeps every name's meaning."""
-    names = [tuple(map(_function_name, source_calls(link.query))) for link in links]
+    names = [
+        tuple(f"@{c.selector.class_name}.{c.function}" for c in source_calls(link.query))
+        for link in links
+    ]
     if all(a < b for a, b in zip(names, names[1:], strict=False)):
         return list(range(len(links)))
     # Calls of one function share their outputs; only aggregations of it are left to the text.
@@ -358,10 +361,6 @@ def _order(
         waiting.remove(ready)
         order.append(ready)
     return order
-
-
-def _function_name(call: tt.Call) -> str:
-    return f"@{call.selector.class_name}.{call.function}"
 
 
 def _must_precede(

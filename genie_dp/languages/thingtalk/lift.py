@@ -169,18 +169,16 @@ class Lifter:
     def gap_keys(self, parameter: Parameter) -> Iterator[str]:
         """Yield the keys under which a parameter may be passed into."""
         if self._text_lists is None:
-            self._text_lists = tuple(sorted(self._find_text_lists()))
+            text_lists = {
+                parameter.value_list
+                for class_name in self.library.class_names()
+                for name in self.library.function_names(class_name)
+                if (signature := self.library.function(class_name, name)) is not None
+                for parameter in signature.outputs
+                if parameter.value_list and parameter.type == ty.STRING
+            }
+            self._text_lists = tuple(sorted(text_lists))
         return gap_keys(parameter, self._text_lists)
-
-    def _find_text_lists(self) -> set[str]:
-        return {
-            parameter.value_list
-            for class_name in self.library.class_names()
-            for name in self.library.function_names(class_name)
-            if (signature := self.library.function(class_name, name)) is not None
-            for parameter in signature.outputs
-            if parameter.value_list and parameter.type == ty.STRING
-        }
 
     # -------------------------------------------------------------------------------- pieces
 
@@ -196,7 +194,8 @@ class Lifter:
             case ast.Rule():
                 return self._program(ast.Program((node,)))
             case ast.Call() if self.signature(qualify(node), node).kind == "action":
-                return self._action(self._canonical_action(node), opened)
+                action = _only_rule(canonical(_as_program(action=node), self.library)).action
+                return self._action(action if isinstance(action, ast.Call) else node, opened)
             case ast.Call() | ast.Filter() | ast.Join() | ast.Aggregate():
                 rule = _only_rule(canonical(_as_program(query=node), self.library))
                 return None if rule.query is None else self.query(rule.query, opened)
@@ -258,10 +257,6 @@ class Lifter:
         state = values.ConstantState(str(type_), passing_key(Parameter("", "out", type_)))
         writer = TokenWriter(self.library, STYLE)
         return values.ConstantValue(writer.value(node, EMPTY), state, node)
-
-    def _canonical_action(self, call: ast.Call) -> ast.Call:
-        action = _only_rule(canonical(_as_program(action=call), self.library)).action
-        return action if isinstance(action, ast.Call) else call
 
     def _program(self, node: ast.Program | ast.Policy) -> values.ProgramValue:
         form = canonical(node, self.library)

@@ -192,7 +192,10 @@ def unexpected_token(failure: Failure) -> Problem:
         return misspelt
     expected = _list(describe(failure.accepted, failure.terminals))
     if not failure.word:
-        span, got, code = _end_span(failure.text, failure.file), "the end", "S003"
+        rows = failure.text.rstrip().split("\n")
+        column = len(rows[-1]) + 1
+        span = Span(failure.file, len(rows), column, len(rows), column)
+        got, code = "the end", "S003"
     else:
         span, got, code = token_span(failure.token, failure.file), _got(failure), "S001"
     hint = next(filter(None, (find(failure) for find in _HINTS)), None)
@@ -274,12 +277,6 @@ def token_span(token: Token | Meta, file: str) -> Span:
     return Span(file, line, column, token.end_line or line, token.end_column or column + 1)
 
 
-def _end_span(text: str, file: str) -> Span:
-    rows = text.rstrip().split("\n")
-    column = len(rows[-1]) + 1
-    return Span(file, len(rows), column, len(rows), column)
-
-
 # ------------------------------------------------------------------------------------- hints
 
 
@@ -288,20 +285,18 @@ def _misspelt_before(failure: Failure) -> Problem | None:
     previous = failure.previous
     if previous is None or previous.type != "NAME" or "OPERATOR" not in failure.accepted:
         return None
-    hint = _unread_word(str(previous)) or did_you_mean(str(previous), _STATEMENTS)
-    if hint is None or str(previous) in _STATEMENTS:
+    word = str(previous)
+    unread_hint = UNREAD[word] if word in ("group_member", "let", "ontimer") else None
+    hint = unread_hint or did_you_mean(word, _STATEMENTS)
+    if hint is None or word in _STATEMENTS:
         return None
     span = token_span(previous, failure.file)
-    message = f"expected an operator such as == after the name {str(previous)!r}"
+    message = f"expected an operator such as == after the name {word!r}"
     return Problem("S001", f"{message}, got {_got(failure)}", span, hint, stage="syntax")
 
 
 def _sign(failure: Failure) -> str | None:
     return _SIGNS.get(failure.word)
-
-
-def _unread_word(word: str) -> str | None:
-    return UNREAD[word] if word in ("group_member", "let", "ontimer") else None
 
 
 def _unread(failure: Failure) -> str | None:

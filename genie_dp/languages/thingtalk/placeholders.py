@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast
-from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
 from genie_dp.languages.thingtalk.operators import CONTACT, attach_unit
 from genie_dp.languages.thingtalk.traverse import children, rewrite
@@ -118,7 +117,7 @@ def _last_function(node: Any) -> str:
             return ""
 
 
-P = TypeVar("P", bound=tt.Program | tt.Policy)
+P = TypeVar("P", bound=ast.Program | ast.Policy)
 _LIKE_ONE = re.compile(r"(?<!\S)[A-Z][^ ]*_[0-9]+(?!\S)")
 
 
@@ -145,12 +144,12 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
 
     def fill_node(node: Any) -> Any:
         match node:
-            case tt.SlotValue(token, unit) if token in values:
+            case ast.SlotValue(token, unit) if token in values:
                 constant_value = constant(values[token][0])
                 return attach_unit(constant_value, unit) if unit else constant_value
-            case tt.StringValue(text) if _LIKE_ONE.search(text):
+            case ast.StringValue(text) if _LIKE_ONE.search(text):
                 return replace(node, text=words(text))
-            case tt.EntityValue(value, _, display):
+            case ast.EntityValue(value, _, display):
                 display_words = None if display is None else words(display)
                 return replace(
                     node, value=None if value is None else words(value), display=display_words
@@ -162,7 +161,7 @@ def fill(program: P, values: Mapping[str, tuple[str, str]]) -> P:
     return filled
 
 
-def constant(text: str) -> tt.Value:
+def constant(text: str) -> ast.Value:
     """Return the constant of a token form.
 
     >>> constant("6 unit:ft 3 unit:in")
@@ -183,11 +182,11 @@ def placeholders(program: Any) -> tuple[str, ...]:
 
     def seen(node: Any) -> Any:
         match node:
-            case tt.SlotValue(token):
+            case ast.SlotValue(token):
                 names[token] = None
-            case tt.StringValue(text):
+            case ast.StringValue(text):
                 names.update(dict.fromkeys(t for t in _LIKE_ONE.findall(text) if is_slot(t)))
-            case tt.EntityValue(value, _, display):
+            case ast.EntityValue(value, _, display):
                 text = f"{value or ''} {display or ''}"
                 names.update(dict.fromkeys(t for t in _LIKE_ONE.findall(text) if is_slot(t)))
             case _:

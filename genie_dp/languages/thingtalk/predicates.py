@@ -10,7 +10,7 @@ an opposite is never negated.
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from decimal import Decimal
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import Any, assert_never
 
 from genie_dp.errors import GenieError, Problem
@@ -72,7 +72,9 @@ def canonical_call(call: tt.Call, signatures: Signatures | None = None) -> tt.Ca
     """
     args = _canonical_values(call.args)
     if signatures is not None and any(isinstance(a.value, tt.Undefined) for a in args):
-        required = _required_names(call, signatures)
+        signature = signatures.function(call.selector.class_name, call.function)
+        parameters = signature.parameters if signature is not None else ()
+        required = {p.name for p in parameters if p.is_required}
         args = tuple(
             a for a in args if not (isinstance(a.value, tt.Undefined) and a.name in required)
         )
@@ -145,18 +147,7 @@ def sorted_args(args: tuple[tt.Arg, ...]) -> tuple[tt.Arg, ...]:
     """Return the arguments in alphabetical order; the same tuple if they are."""
     if len(args) < 2 or all(a.name <= b.name for a, b in zip(args, args[1:], strict=False)):
         return args
-    return tuple(sorted(args, key=_arg_name))
-
-
-def _arg_name(arg: tt.Arg) -> str:
-    return arg.name
-
-
-def _required_names(call: tt.Call, signatures: Signatures) -> frozenset[str]:
-    signature = signatures.function(call.selector.class_name, call.function)
-    if signature is None:
-        return frozenset()
-    return frozenset(p.name for p in signature.parameters if p.is_required)
+    return tuple(sorted(args, key=attrgetter("name")))
 
 
 # -------------------------------------------------------------------------- normal form
@@ -341,19 +332,14 @@ def simplify(found: list[Clause]) -> list[Clause]:
     literals = dict(literal for clause in reversed(found) for literal in clause)
     keys = {frozenset(map(_key, clause)) for clause in found}
     if any(complement(key) in literals for key in literals):
-        keys = _without_refuted(keys)
+        while (refuted := _find_refuted(keys)) is not None:
+            clause, key = refuted
+            keys = (keys - {clause}) | {clause - {key}}
     kept_clauses: list[frozenset[Key]] = []
     for mine in sorted(keys, key=len):
         if not any(smaller <= mine for smaller in kept_clauses):
             kept_clauses.append(mine)
     return [tuple((k, literals[k]) for k in mine) for mine in sorted(map(sorted, kept_clauses))]
-
-
-def _without_refuted(keys: set[frozenset[Key]]) -> set[frozenset[Key]]:
-    while (refuted := _find_refuted(keys)) is not None:
-        clause, key = refuted
-        keys = (keys - {clause}) | {clause - {key}}
-    return keys
 
 
 def _find_refuted(keys: set[frozenset[Key]]) -> tuple[frozenset[Key], Key] | None:

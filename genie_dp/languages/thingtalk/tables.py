@@ -13,6 +13,7 @@ from genie_dp.languages.base import Language
 from genie_dp.languages.library import Signature
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.from_tokens import piece_from_tokens
+from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.simulate import Effect, Table, simulate
 from genie_dp.languages.thingtalk.tokens import value_tokens
 from genie_dp.languages.types import BOOLEAN, NUMBER, STRING, Array, Entity, Enum, Type
@@ -26,7 +27,7 @@ _HINT = '{"@com.gmail.inbox": [{"sender": "bob", "subject": "lunch", "is_importa
 class Tables:
     """What queries answer, by function."""
 
-    found: Mapping[str, Table]
+    by_function: Mapping[str, Table]
 
 
 def read_tables(path: Path, library: Any) -> Tables:
@@ -123,31 +124,27 @@ def effects(code: str, language: Language, tables: Tables, *, now: datetime) -> 
     if isinstance(program, tt.Policy):
         yield "a policy does nothing by itself"
         return
-    missing = sorted(set(language.functions(program)) - set(tables.found) - _actions(program))
+    calls = (rule.action for rule in program.rules)
+    actions = {qualify(call) for call in calls if isinstance(call, tt.Call)}
+    missing = sorted(set(language.functions(program)) - set(tables.by_function) - actions)
     if missing:
         yield f"no data for {', '.join(missing)}"
         return
     try:
-        done = simulate(program, tables.found, steps=[now])
+        done = simulate(program, tables.by_function, steps=[now])
     except GenieError as error:
-        yield _why_not(error.problems[0])
+        problem = error.problems[0]
+        if problem.code == "C003":  # well-typed: so the name is an output, which a row lacks
+            name = problem.message.rpartition(" ")[2]
+            yield f"no data for {name}: a row of the tables lacks it"
+        else:
+            yield f"cannot be shown: {problem.message}"
         return
     yield from map(_effect_text, done[:_MOST])
     if len(done) > _MOST:
         yield f"and {len(done) - _MOST:,} more"
     if not done:
         yield "nothing happens now"
-
-
-def _why_not(problem: Problem) -> str:
-    if problem.code == "C003":  # well-typed: so the name is an output, which a row lacks
-        return f"no data for {problem.message.rpartition(' ')[2]}: a row of the tables lacks it"
-    return f"cannot be shown: {problem.message}"
-
-
-def _actions(program: tt.Program) -> set[str]:
-    calls = (rule.action for rule in program.rules)
-    return {f"@{c.selector.class_name}.{c.function}" for c in calls if isinstance(c, tt.Call)}
 
 
 def _effect_text(effect: Effect) -> str:

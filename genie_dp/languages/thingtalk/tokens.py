@@ -37,6 +37,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
+from operator import attrgetter
 from typing import assert_never
 
 from genie_dp.errors import GenieError, Problem, Span
@@ -279,23 +280,17 @@ def tokens(
     'now => @com.gmail.inbox => notify'
     """
     if signatures is None and (style.types or not style.keywords):
-        raise GenieError(_style_problem(style))
+        needed = "types" if style.types else "positions"
+        option = "types=False" if style.types else "keywords=True"
+        message = f"expected a skill library to print the {needed} of parameters, got none"
+        hint = f"give the library, or the style TokenStyle({option})"
+        raise GenieError(Problem("T040", message, hint=hint))
     writer = TokenWriter(signatures, style)
     if isinstance(program, tt.Policy):
         writer.policy(program)
     else:
         writer.program(program)
     return " ".join(writer.out)
-
-
-def _style_problem(style: TokenStyle) -> Problem:
-    style_name = "types" if style.types else "positions"
-    option = "types=False" if style.types else "keywords=True"
-    return Problem(
-        "T040",
-        f"expected a skill library to print the {style_name} of parameters, got none",
-        hint=f"give the library, or the style TokenStyle({option})",
-    )
 
 
 @lru_cache(maxsize=65536)
@@ -543,7 +538,9 @@ class TokenWriter:
 
     def sort_args(self, args: tuple[tt.Arg, ...]) -> Iterable[tt.Arg]:
         """Return arguments in the order of the style."""
-        return sorted(args, key=_name) if self.style.canonical and len(args) > 1 else args
+        return (
+            sorted(args, key=attrgetter("name")) if self.style.canonical and len(args) > 1 else args
+        )
 
     # ---------------------------------------------------------------------------- predicates
 
@@ -611,10 +608,6 @@ class TokenWriter:
 
 
 _CHECK_FIRST = "check the program first: genie-dp program check"
-
-
-def _name(arg: tt.Arg) -> str:
-    return arg.name
 
 
 def _constants_first(arg: tt.Arg) -> tuple[bool, str]:

@@ -569,9 +569,9 @@ class ProgramReader(ValueReader):
             case [head, CallInputs(args)]:
                 return self._plain_call(meta, head, args)
             case [head, CallInputs() as attributes, function, *inputs]:
-                selector = ast.Selector(
-                    head[1:], attributes.args, span=_from_to(self.span(head), attributes.span)
-                )
+                first, last = self.span(head), attributes.span
+                span = Span(first.file, first.line, first.column, last.end_line, last.end_column)
+                selector = ast.Selector(head[1:], attributes.args, span=span)
             case [head, function, *inputs]:
                 selector = ast.Selector(head[1:], span=self.span(head))
             case _:
@@ -691,10 +691,6 @@ def _join_stream(stream: ast.Stream, thens: Iterable[Then], span: Span) -> ast.S
     for query, passing in thens:
         stream = ast.StreamJoin(stream, query, passing, span=span)
     return stream
-
-
-def _from_to(first: Span, last: Span) -> Span:
-    return Span(first.file, first.line, first.column, last.end_line, last.end_column)
 
 
 def _concatenate(passings: Iterable[tuple[ast.Arg, ...]]) -> tuple[ast.Arg, ...]:

@@ -794,8 +794,13 @@ def _any(node: Checkable, outer: Scope, report: Report) -> None:
                 _rule(rule, outer, report)
         case tt.Rule():
             _rule(node, outer, report)
-        case tt.Policy():
-            _policy(node, outer, report)
+        case tt.Policy(source, query, action):
+            report.has_event = False
+            _source(source, outer, report)
+            if query is not None:
+                _policy_function(query, "query", outer, report)
+            if action is not None:
+                _policy_function(action, "action", outer, report)
         case tt.Lambda(parameters, body):
             report.parameters.update(name for name, _ in parameters)
             _any(body, outer.under(Scope(dict(parameters))), report)
@@ -825,7 +830,11 @@ def _piece(
         ):
             _stream(node, outer, report)
         case tt.Projection():
-            _projection(node, outer, report)
+            scope = _query(node.query, outer, report)
+            if scope.get(node.output) is None:
+                message = f"expected an output of the query after '.', got '{node.output}'"
+                hint = name_hint(node.output, sorted(scope.types), "outputs")
+                report.add("T011", message, node.output_span or node.span, hint)
         case tt.Notify() | tt.Hole():
             return
         case (
@@ -834,14 +843,6 @@ def _piece(
             check_predicate(node, OPEN, outer, report)
         case _:
             type_of(node, outer, report)
-
-
-def _projection(node: tt.Projection, outer: Scope, report: Report) -> None:
-    scope = _query(node.query, outer, report)
-    if scope.get(node.output) is None:
-        message = f"expected an output of the query after '.', got '{node.output}'"
-        hint = name_hint(node.output, sorted(scope.types), "outputs")
-        report.add("T011", message, node.output_span or node.span, hint)
 
 
 # --------------------------------------------------------------------------- rules and policies
@@ -867,15 +868,6 @@ def _rule(rule: tt.Rule, outer: Scope, report: Report) -> None:
             return
         case _:
             assert_never(rule.action)
-
-
-def _policy(policy: tt.Policy, outer: Scope, report: Report) -> None:
-    report.has_event = False
-    _source(policy.source, outer, report)
-    if policy.query is not None:
-        _policy_function(policy.query, "query", outer, report)
-    if policy.action is not None:
-        _policy_function(policy.action, "action", outer, report)
 
 
 def _source(predicate: tt.Predicate, outer: Scope, report: Report) -> None:
@@ -1128,20 +1120,21 @@ def _class(definition: decl.ClassDef) -> Iterator[Problem]:
         )
     yield from _annotations(definition.annotations)
     yield from _imports(definition)
-    yield from _entities(definition.entities)
-    yield from _functions(definition.functions)
+    entity_names: set[str] = set()
+    for entity in definition.entities:
+        if entity.name in entity_names:
+            yield _again("T030", "entity type", entity.name, entity.span)
+        entity_names.add(entity.name)
+    function_names: set[str] = set()
+    for function in definition.functions:
+        if function.name in function_names:
+            yield _again("T030", "function", function.name, function.span)
+        function_names.add(function.name)
+        yield from _function(function)
 
 
 def _problem(code: str, message: str, span: Span | None, hint: str | None = None) -> Problem:
     return Problem(code, message, span, hint)
-
-
-def _entities(entities: Iterable[decl.EntityDecl]) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for declaration in entities:
-        if declaration.name in seen:
-            yield _again("T030", "entity type", declaration.name, declaration.span)
-        seen.add(declaration.name)
 
 
 def _again(code: str, what: str, name: str, span: Span | None) -> Problem:
@@ -1160,28 +1153,16 @@ def _imports(definition: decl.ClassDef) -> Iterator[Problem]:
                 yield _again("T037", "facet", facet, declaration.span)
             seen.add(facet)
             if definition.is_abstract and facet in _FACETS:
-                yield _abstract_import(declaration, facet)
-
-
-def _abstract_import(declaration: decl.ImportDecl, facet: str) -> Problem:
-    return _problem(
-        "T037",
-        f"expected no {facet} in an abstract class, got '{facet}' from '@{declaration.module}'",
-        declaration.span,
-        f"import the {facet} in the classes that extend this one",
-    )
+                yield _problem(
+                    "T037",
+                    f"expected no {facet} in an abstract class, got '{facet}' from"
+                    f" '@{declaration.module}'",
+                    declaration.span,
+                    f"import the {facet} in the classes that extend this one",
+                )
 
 
 # ---------------------------------------------------------------------------------- functions
-
-
-def _functions(functions: tuple[decl.FunctionDecl, ...]) -> Iterator[Problem]:
-    seen: set[str] = set()
-    for function in functions:
-        if function.name in seen:
-            yield _again("T030", "function", function.name, function.span)
-        seen.add(function.name)
-        yield from _function(function)
 
 
 def _function(function: decl.FunctionDecl) -> Iterator[Problem]:

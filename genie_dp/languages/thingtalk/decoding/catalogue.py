@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 from genie_dp.languages.automaton import Automaton, TextNode, text_tree
@@ -343,7 +344,7 @@ class Catalogue:
 
     def scope(self, types: Mapping[str, Type]) -> ScopeNames:
         """Return the names of those types."""
-        key = tuple(sorted(types.items(), key=_first))
+        key = tuple(sorted(types.items(), key=itemgetter(0)))
         names: ScopeNames | None = self._once.get((ScopeNames, key))
         if names is None:
             tokens = {name: self.token("param", name, type_) for name, type_ in key}
@@ -411,10 +412,6 @@ class Catalogue:
         if item is None:
             item = self._once[(kind, *parts)] = kind(*parts)
         return item
-
-
-def _first(item: tuple[str, Type]) -> str:
-    return item[0]
 
 
 def _signatures(library: Signatures) -> Iterable[Signature]:

@@ -12,7 +12,7 @@ from genie_dp.languages.thingtalk.decoding.catalogue import Catalogue, GrammarLi
 from genie_dp.languages.thingtalk.decoding.rules import Start
 from genie_dp.languages.thingtalk.operators import ATTRIBUTES, CONTACT
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle, escape_word
-from genie_dp.languages.types import NUMBER, UNITS, Enum, Type
+from genie_dp.languages.types import NUMBER, UNITS, Enum
 
 _WORDS = frozenset((
     "now", "=>", "notify", ";", "policy", ":", "*", "monitor", "edge", "attimer", "timer", "time",
@@ -77,7 +77,10 @@ class ThingTalkGrammar:
         # A number is there even if no function has any: how many there are.
         for type_ in {NUMBER, *catalogue.types()}:
             yield from (catalogue.token("param", op, type_) for op in statements.totals_of(type_))
-            yield from _enum_tokens(type_)
+            while hasattr(type_, "element"):
+                type_ = type_.element
+            if isinstance(type_, Enum):
+                yield from (f"enum:{value}" for value in type_.values if value != "*")
         for tokens in catalogue.constants.tokens.values():
             yield from tokens
         yield from _text_words(catalogue.constants.texts)
@@ -93,13 +96,6 @@ class ThingTalkGrammar:
 
 def _is_plain(word: str) -> bool:
     return escape_word(word) == word
-
-
-def _enum_tokens(type_: Type) -> Iterator[str]:
-    while hasattr(type_, "element"):
-        type_ = type_.element
-    if isinstance(type_, Enum):
-        yield from (f"enum:{value}" for value in type_.values if value != "*")
 
 
 def _text_words(root: TextNode) -> Iterator[str]:
