@@ -6,22 +6,12 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from genie_dp.errors import GenieError, Problem, Span, did_you_mean
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import base
-from genie_dp.languages.sexpr.ast import (
-    CLOSING,
-    Atom,
-    Expression,
-    Node,
-    SlotType,
-    label,
-    label_index,
-    parse_type,
-    placeholder_type,
-)
+from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr.canonical import part_of_program, placeholder_key, sort_key, sort_of
 from genie_dp.languages.sexpr.declarations import Declarations, misfit
-from genie_dp.languages.sexpr.text import parse_all, tokens
+from genie_dp.languages.sexpr.text import Places, parse_all, tokens
 
 Item = tuple[str, str, tuple[str, ...], str]
 """One expression: sort key, token text, functions, and what signatures see of it."""
@@ -94,13 +84,13 @@ class FragmentValue:
 
 def placeholder_value(token: str) -> FragmentValue:
     """Return the value of a constant said as a placeholder, such as NUMBER_0."""
-    type_ = placeholder_type(token)
+    type_ = sx.placeholder_type(token)
     if type_ is None:
         raise ValueError(f"{token!r} is no placeholder")
     return _placeholder(token, type_)
 
 
-def _placeholder(token: str, type_: SlotType) -> FragmentValue:
+def _placeholder(token: str, type_: sx.SlotType) -> FragmentValue:
     def remake(names: Names) -> FragmentValue:
         return _placeholder(rename(token, names), type_)
 
@@ -138,7 +128,7 @@ Plan = Callable[[Children], "Sequence[Item] | None"]
 class SexprFragment:
     """A compiled body (languages/base.py, Fragment); all bodies are of kind "program"."""
 
-    parameters: tuple[tuple[str, SlotType], ...]
+    parameters: tuple[tuple[str, sx.SlotType], ...]
     fills: Mapping[str, str]
     plan: Plan = field(repr=False)
     kind: str = "program"
@@ -178,7 +168,8 @@ def compile_body(
     except GenieError as error:
         raise GenieError(error.problems, sources={BODY: text}) from None
     if not expressions:
-        raise _error("X043", "expected an expression, got an empty body", text, 0, len(text) or 1)
+        message = "expected an expression, got an empty body"
+        raise Places(text, BODY).error("X043", message, 0, len(text) or 1)
     _check_labels(expressions, declarations, text)
     compiler = _FragmentCompiler(frozenset(holes) | {name for name, _ in parameters}, declarations)
     plans = [compiler.plan(expression, "") for expression in expressions]
@@ -204,13 +195,14 @@ def _whole(plan: Plan, declarations: Declarations, refused: Counter[Problem]) ->
     return whole
 
 
-def _split_lambda(text: str) -> tuple[tuple[tuple[str, SlotType], ...], str]:
+def _split_lambda(text: str) -> tuple[tuple[tuple[str, sx.SlotType], ...], str]:
     """Return the parameters of a lambda, and the body with spaces in place of the lambda."""
+    places = Places(text, BODY)
     lambda_match = _LAMBDA.match(text)
     if lambda_match is None:
         if re.match(r"\s*[\\λ]", text):
             hint = r"write \(x : String, y : Number) -> (LABEL x y)"
-            raise _error("X041", "expected a lambda", text, 0, len(text), hint)
+            raise places.error("X041", "expected a lambda", 0, len(text), hint)
         return (), text
     parameters = []
     start = lambda_match.start("parameters")
@@ -219,40 +211,31 @@ def _split_lambda(text: str) -> tuple[tuple[tuple[str, SlotType], ...], str]:
         if match is None:
             hint = "write a name, a colon and a type: x : String"
             message = f"expected a parameter, got {part.strip()!r}"
-            raise _error("X041", message, text, start, start + max(1, len(part)), hint)
+            raise places.error("X041", message, start, start + max(1, len(part)), hint)
         try:
-            parameters.append((match["name"], parse_type(match["type"])))
+            parameters.append((match["name"], sx.parse_type(match["type"])))
         except GenieError as error:
             place = start + match.start("type")
             [problem] = error.problems
-            raise _error(
-                problem.code, problem.message, text, place, start + match.end("type"), problem.hint
+            raise places.error(
+                problem.code, problem.message, place, start + match.end("type"), problem.hint
             ) from None
         start += len(part) + 1
     blank = re.sub(r"[^\n]", " ", lambda_match[0])
     return tuple(parameters), blank + text[lambda_match.end() :]
 
 
-def _error(
-    code: str, message: str, text: str, start: int, end: int, hint: str | None = None
-) -> GenieError:
-    def line_column(offset: int) -> tuple[int, int]:
-        before = text[:offset]
-        return before.count("\n") + 1, offset - before.rfind("\n")
-
-    span = Span(BODY, *line_column(start), *line_column(end))
-    return GenieError(Problem(code, message, span, hint, stage="syntax"), sources={BODY: text})
-
-
-def _check_labels(expressions: Sequence[Expression], declarations: Declarations, text: str) -> None:
+def _check_labels(
+    expressions: Sequence[sx.Expression], declarations: Declarations, text: str
+) -> None:
     problems = []
     stack = list(reversed(expressions))
     while stack:
         node = stack.pop()
-        if not isinstance(node, Node):
+        if not isinstance(node, sx.Node):
             continue
         stack.extend(reversed(node.items))
-        name = label(node)
+        name = sx.label(node)
         if declarations.signatures and not node.prefix and name not in declarations.signatures:
             hint = did_you_mean(name, declarations.signatures)
             problems.append(Problem("X031", f"unknown node {name!r}", node.span, hint))
@@ -274,18 +257,18 @@ class _FragmentCompiler:
     fills: dict[str, str] = field(default_factory=dict)
     refused: Counter[Problem] = field(default_factory=Counter)
 
-    def plan(self, expression: Expression, inside: str) -> Plan:
-        if isinstance(expression, Atom) and expression.text in self.holes:
+    def plan(self, expression: sx.Expression, inside: str) -> Plan:
+        if isinstance(expression, sx.Atom) and expression.text in self.holes:
             self.fills.setdefault(expression.text, inside)
             return _hole(expression.text)
-        if not isinstance(expression, Node):
+        if not isinstance(expression, sx.Node):
             text = tokens(expression)
             items = ((sort_key(text), text, (), sort_of(expression)),)
             return lambda children: items
         return self.node(expression)
 
-    def node(self, node: Node) -> Plan:
-        name, place = label(node), label_index(node)
+    def node(self, node: sx.Node) -> Plan:
+        name, place = sx.label(node), sx.label_index(node)
         start = 0 if place is None else place + 1
         head = _FragmentCompiler(frozenset(), self.declarations)
         before = [head.plan(item, name) for item in node.items[:start]]
@@ -325,14 +308,14 @@ def _together(plans: Sequence[Plan]) -> Plan:
 
 
 def _node(
-    node: Node, declarations: Declarations, before: Plan, refused: Counter[Problem]
+    node: sx.Node, declarations: Declarations, before: Plan, refused: Counter[Problem]
 ) -> Callable[[Sequence[Item]], "Sequence[Item] | None"]:
     """Return the function that makes a node of its items (those after the label)."""
-    name = label(node)
+    name = sx.label(node)
     first = before({}) or ()
     opening = " ".join([node.prefix + node.bracket, *[item[1] for item in first]])
     key_opening = " ".join([node.prefix + node.bracket, *[item[0] for item in first]])
-    closing = CLOSING[node.bracket]
+    closing = sx.CLOSING[node.bracket]
     sort = f"{node.bracket}{name}{closing}"
     order = declarations.order(name)
     signature = None if node.prefix else declarations.signatures.get(name)

@@ -50,7 +50,7 @@ def parse(text: str, *, file: str = "<program>") -> sx.Expression:
     """
     expressions = parse_all(text, file=file)
     if not expressions:
-        raise _Places(text, file).error(
+        raise Places(text, file).error(
             "X001",
             "expected a program, got an empty text",
             0,
@@ -69,7 +69,7 @@ def parse(text: str, *, file: str = "<program>") -> sx.Expression:
 
 def parse_all(text: str, *, file: str = "<program>") -> list[sx.Expression]:
     """Return all expressions of a text, one after the other."""
-    places = _Places(text, file)
+    places = Places(text, file)
     top: list[sx.Expression] = []
     stack: list[_Open] = []
     position = 0
@@ -102,7 +102,7 @@ def parse_all(text: str, *, file: str = "<program>") -> list[sx.Expression]:
     return top
 
 
-def _close(opened: _Open | None, match: re.Match[str], places: "_Places") -> sx.Node:
+def _close(opened: _Open | None, match: re.Match[str], places: "Places") -> sx.Node:
     if opened is None:
         hint = f"remove it, or open a bracket before it: {match[0]!r} closes nothing"
         message = f"expected an expression, got {match[0]!r}"
@@ -129,7 +129,7 @@ def _layout(text: str, start: int, end: int) -> sx.Layout:
     return "spaced" if text[start].isspace() else "closing"
 
 
-def _unescape(match: re.Match[str], places: "_Places") -> str:
+def _unescape(match: re.Match[str], places: "Places") -> str:
     raw = match[0][1:-1]
     if "\\" not in raw:
         return raw
@@ -154,26 +154,30 @@ def _unescape(match: re.Match[str], places: "_Places") -> str:
         raise places.error("X006", message, match.start(), match.end(), hint) from None
 
 
-class _Places:
+class Places:
     """Turns offsets of one text into spans; most programs have a single line."""
 
     __slots__ = ("file", "one_line", "text")
 
     def __init__(self, text: str, file: str):
+        """Keep the text."""
         self.text, self.file, self.one_line = text, file, "\n" not in text
 
     def line_column(self, offset: int) -> tuple[int, int]:
+        """Return the line and column of an offset, from 1."""
         if self.one_line:
             return 1, offset + 1
         before = self.text[:offset]
         return before.count("\n") + 1, offset - before.rfind("\n")
 
     def span(self, start: int, end: int) -> Span:
+        """Return the place of text[start:end]."""
         return Span(self.file, *self.line_column(start), *self.line_column(end))
 
     def error(
         self, code: str, message: str, start: int, end: int, hint: str | None = None
     ) -> GenieError:
+        """Return the error of a mistake in text[start:end]."""
         problem = Problem(code, message, self.span(start, end), hint, stage="syntax")
         return GenieError(problem, sources={self.file: self.text})
 

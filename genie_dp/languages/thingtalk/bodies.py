@@ -20,6 +20,7 @@ from genie_dp.languages.thingtalk import ast, values
 from genie_dp.languages.thingtalk.lift import Lifter
 from genie_dp.languages.thingtalk.operators import is_numeric
 from genie_dp.languages.thingtalk.placeholders import fills as found_fills
+from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.traverse import children, rewrite
 from genie_dp.languages.thingtalk.typecheck import check
 from genie_dp.languages.types import Basic, Entity, Measure, Type, slot_stem
@@ -92,8 +93,7 @@ def _kind(node: Any, lifter: Lifter) -> str:
         case ast.Hole(_, kind):
             return kind
         case ast.Call():
-            name = f"@{node.selector.class_name}.{node.function}"
-            return lifter.signature(name, node).kind
+            return lifter.signature(qualify(node), node).kind
         case ast.Filter() | ast.Join() | ast.Aggregate():
             return "query"
         case ast.Projection():
@@ -440,17 +440,14 @@ class _BodyCompiler:
             typed = [name for name in names if name is not None]
             stream_value = self.lifter.monitor(value, typed) if len(typed) == len(names) else None
             if stream_value is None and not value.state.is_monitorable:
-                self._refuse(self._not_monitorable(value, node))
+                calls = [f for f in value.functions if not self.lifter.signature(f).is_monitorable]
+                message = f"expected a query that can be monitored, got '{', '.join(calls)}'"
+                name = _hole_name(node.query)
+                hint = f"a guard leaves them out: if {name}.is_monitorable" if name else None
+                self._refuse(Problem("T014", message, node.span, hint))
             return stream_value
 
         return build
-
-    def _not_monitorable(self, value: Any, node: ast.Monitor) -> Problem:
-        calls = [f for f in value.functions if not self.lifter.signature(f).is_monitorable]
-        message = f"expected a query that can be monitored, got '{', '.join(calls)}'"
-        name = _hole_name(node.query)
-        hint = f"a guard leaves them out: if {name}.is_monitorable" if name else None
-        return Problem("T014", message, node.span, hint)
 
     def _edge(self, stream: Any, predicate: Any) -> Build:
         inner = self.compile(stream)

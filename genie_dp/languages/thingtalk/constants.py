@@ -9,6 +9,7 @@ from genie_dp.languages.library import Parameter, Signature
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.bodies import Body
 from genie_dp.languages.thingtalk.lift import Lifter, passing_key
+from genie_dp.languages.thingtalk.placeholders import qualify
 from genie_dp.languages.thingtalk.traverse import children
 from genie_dp.languages.thingtalk.values import (
     ConstantState,
@@ -91,7 +92,7 @@ def gaps(body: Body, name: str, lifter: Lifter) -> Iterator[GapValue]:
     if not isinstance(body.node, ast.Call | ast.Filter):
         return
     call, arg = places[0]
-    signature = lifter.signature(f"@{call.selector.class_name}.{call.function}", call)
+    signature = lifter.signature(qualify(call), call)
     parameter = signature.parameter(arg.name)
     if parameter is not None:
         yield from (GapValue(key) for key in lifter.gap_keys(parameter))

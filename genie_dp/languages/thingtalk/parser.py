@@ -207,24 +207,21 @@ def unexpected_character(error: UnexpectedCharacters, text: str, file: str) -> P
     start = error.pos_in_stream or 0
     line, column = error.line or 1, error.column or 1
     span = Span(file, line, column, line, column + 1)
-    message, hint = _bad_character(text[start], text[start : start + 2])
-    return Problem("S002", message, span, hint, stage="syntax")
-
-
-def _bad_character(character: str, pair: str) -> tuple[str, str | None]:
+    character = text[start]
+    message, hint = f"unexpected character {character!r}", _SIGNS.get(character)
     match character:
         case '"' | "'":
-            return "this text is never closed", f"end it with {character}"
-        case "/" if pair == "/*":
-            return "this comment is never closed", "end it with */"
+            message, hint = "this text is never closed", f"end it with {character}"
+        case "/" if text.startswith("/*", start):
+            message, hint = "this comment is never closed", "end it with */"
         case "$":
-            return "'$' begins no known value", "write $? for a value to be asked for"
+            message = "'$' begins no known value"
+            hint = "write $? for a value to be asked for"
         case "&" | "|":
-            return f"unexpected character {character!r}", f"write {character * 2}"
+            hint = f"write {character * 2}"
         case "“" | "”" | "‘" | "’":
-            return f"unexpected character {character!r}", 'write straight quotes: ".."'
-        case _:
-            return f"unexpected character {character!r}", _SIGNS.get(character)
+            hint = 'write straight quotes: ".."'
+    return Problem("S002", message, span, hint, stage="syntax")
 
 
 def describe(names: Iterable[str], terminals: Mapping[str, TerminalDef]) -> list[str]:
@@ -631,7 +628,10 @@ def _tree_by_tokens(text: str, start: str, file: str, holes: Mapping[str, str]) 
             if token.type.startswith("HOLE_"):
                 token.type = _HOLES.get(holes.get(str(token), ""), "NAME")
             elif token.type == "STRING" and has_half_character(token):
-                raise _half_character(token, file)
+                message = "this text holds half of a character"
+                hint = "write both halves, such as \\ud83d\\ude00, or the character itself"
+                problem = Problem("S002", message, token_span(token, file), hint, stage="syntax")
+                raise _SyntaxProblem(problem, token.start_pos or 0)
             parser.feed_token(token)
             tokens.append(token)
         last = tokens[-1] if tokens else None
@@ -656,13 +656,6 @@ def _tree_by_tokens(text: str, start: str, file: str, holes: Mapping[str, str]) 
         problem = Problem("S007", TOO_DEEP, token_span(deep.meta, file), HINT, stage="syntax")
         raise _SyntaxProblem(problem, deep.meta.start_pos)
     return tree
-
-
-def _half_character(token: Token, file: str) -> _SyntaxProblem:
-    message = "this text holds half of a character"
-    hint = "write both halves, such as \\ud83d\\ude00, or the character itself"
-    problem = Problem("S002", message, token_span(token, file), hint, stage="syntax")
-    return _SyntaxProblem(problem, token.start_pos or 0)
 
 
 def _find_accepted(tokens: list[Token], start: str) -> frozenset[str]:

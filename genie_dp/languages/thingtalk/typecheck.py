@@ -533,21 +533,17 @@ def check_call(call: tt.Call, kind: str, scope: Scope, report: Report) -> Scope:
         return OPEN
     arguments(call.args, [signature], scope, report)
     if signature.kind != kind:
-        _wrong_kind(call, signature, kind, report)
+        is_query = signature.kind == "query"
+        report.add(
+            "T004",
+            f"expected {with_article(kind)}, got the {signature.kind} '{signature.qualified}'",
+            call.span,
+            f"show its results: => {signature.qualified}(..) => notify"
+            if is_query
+            else f"actions stand last: => {signature.qualified}(..)",
+        )
         return OPEN
     return scope_of(signature.outputs)
-
-
-def _wrong_kind(call: tt.Call, signature: Signature, kind: str, report: Report) -> None:
-    is_query = signature.kind == "query"
-    report.add(
-        "T004",
-        f"expected {with_article(kind)}, got the {signature.kind} '{signature.qualified}'",
-        call.span,
-        f"show its results: => {signature.qualified}(..) => notify"
-        if is_query
-        else f"actions stand last: => {signature.qualified}(..)",
-    )
 
 
 def _attributes(attributes: tuple[tt.Arg, ...], scope: Scope, report: Report) -> None:

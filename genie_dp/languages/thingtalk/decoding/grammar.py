@@ -50,7 +50,11 @@ class ThingTalkGrammar:
             GenieError: L010 for a style with inputs by position.
         """
         if not style.keywords:
-            raise GenieError(_positions_problem())
+            message = (
+                "expected inputs by name to decode under the grammar, got a style with positions"
+            )
+            hint = "decode unconstrained, or train on programs with keywords=True"
+            raise GenieError(Problem("L010", message, hint=hint))
         constants = read_constants(texts)
         self._catalogue = Catalogue(library, style, limits or GrammarLimits(), constants)
         self._start = self._catalogue.automaton.make(Start, self._catalogue, 1)
@@ -104,11 +108,3 @@ def _text_words(root: TextNode) -> Iterator[str]:
         node = rest.pop()
         yield from node.words
         rest.extend(node.following.values())
-
-
-def _positions_problem() -> Problem:
-    return Problem(
-        "L010",
-        "expected inputs by name to decode under the grammar, got a style with positions",
-        hint="decode unconstrained, or train on programs with keywords=True",
-    )

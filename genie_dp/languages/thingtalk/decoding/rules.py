@@ -34,7 +34,10 @@ class Start(Frame):
         catalogue = self.catalogue
         automaton = catalogue.automaton
         if token == "policy":
-            return _policy(catalogue), None
+            person = catalogue.scope({"source": CONTACT})
+            source = ConditionScope(catalogue, person, person, catalogue.empty, False, 0)
+            about = automaton.make(PolicyStart, catalogue)
+            return (*predicate(source), automaton.token(":"), about), None
         end = automaton.make(RuleEnd, catalogue, self.count)
         if token == "now":
             body = automaton.make(RuleBody, catalogue, catalogue.empty, False)
@@ -141,14 +144,6 @@ class Action(Frame):
 
 
 # ------------------------------------------------------------------------------- policies
-
-
-def _policy(catalogue: Catalogue) -> tuple[Frame, ...]:
-    person = catalogue.scope({"source": CONTACT})
-    source = ConditionScope(catalogue, person, person, catalogue.empty, False, 0)
-    automaton = catalogue.automaton
-    about = automaton.make(PolicyStart, catalogue)
-    return (*predicate(source), automaton.token(":"), about)
 
 
 class PolicyStart(Frame):
