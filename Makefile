@@ -57,7 +57,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.quick: $(VENV)/.made setup.cfg constraints.txt
-	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train,read]'
+	$(BIN)/python -m pip install -q -c constraints.txt -e '.[train]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.made setup.cfg constraints.txt

@@ -26,11 +26,12 @@ import torch
 from measure import machine, table
 
 from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar
+from genie_dp.models.arrays import SteppedNetwork
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.loop import Run, TrainingBudget, TrainSettings
 from genie_dp.models.mixture import PairBatches, Part
 from genie_dp.models.search import SearchSettings, search
-from genie_dp.models.seq2seq import build
+from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import Pair, Vocabulary, build_vocabulary
 from genie_dp.parser.decode import search_settings
 from genie_dp.resources import data_folder
@@ -109,7 +110,9 @@ def training(pairs: list[Pair], vocabulary: Vocabulary, options: dict[str, Any])
     return models[0]
 
 
-def searching(model: Any, constraint: Constraint, sentences: list[tuple[str, ...]]) -> None:
+def searching(
+    network: SteppedNetwork, constraint: Constraint, sentences: list[tuple[str, ...]]
+) -> None:
     """Print CPU milliseconds a sentence, free and constrained, and the ratio of those a token.
 
     Once for all sentences, and once for those of which both find the same program: where a grammar
@@ -119,9 +122,9 @@ def searching(model: Any, constraint: Constraint, sentences: list[tuple[str, ...
     for beam in (1, 4):
         settings = search_settings(beam=beam)
         for size in (1, 32):
-            same = [s for s in sentences if _is_same(model, constraint, s, settings)]
-            every = compared(model, constraint, sentences, size, settings)
-            alike = compared(model, constraint, same, size, settings)
+            same = [s for s in sentences if _is_same(network, constraint, s, settings)]
+            every = compared(network, constraint, sentences, size, settings)
+            alike = compared(network, constraint, same, size, settings)
             cells = [f"{median(costs):.1f} / {late(costs):.1f}" for costs, _ in every]
             name = "greedy" if beam == 1 else f"beam {beam}"
             shares = f"{ratio(alike, size):.2f} ({len(same)} of {len(sentences)})"
@@ -131,17 +134,20 @@ def searching(model: Any, constraint: Constraint, sentences: list[tuple[str, ...
 
 
 def _is_same(
-    model: Any, constraint: Constraint, sentence: tuple[str, ...], settings: SearchSettings
+    network: SteppedNetwork,
+    constraint: Constraint,
+    sentence: tuple[str, ...],
+    settings: SearchSettings,
 ) -> bool:
     found = [
-        search(model, [sentence], constraint.vocabulary, constraint=bound, settings=settings)[0]
+        search(network, [sentence], constraint.vocabulary, constraint=bound, settings=settings)[0]
         for bound in (None, constraint)
     ]
     return found[0][0].tokens == found[1][0].tokens
 
 
 def compared(
-    model: Any,
+    network: SteppedNetwork,
     constraint: Constraint,
     sentences: list[tuple[str, ...]],
     size: int,
@@ -156,7 +162,7 @@ def compared(
         for start in range(0, len(sentences), size):
             group = sentences[start : start + size]
             for i, bound in enumerate((None, constraint)):
-                costs, tokens = timed(model, constraint, bound, group, size, settings)
+                costs, tokens = timed(network, constraint, bound, group, size, settings)
                 if turn:
                     both[i] = both[i][0] + costs, both[i][1] + tokens
     return both
@@ -171,7 +177,7 @@ def ratio(both: list[tuple[list[float], int]], size: int) -> float:
 
 
 def timed(
-    model: Any,
+    network: SteppedNetwork,
     known: Constraint,
     constraint: Constraint | None,
     sentences: list[tuple[str, ...]],
@@ -182,7 +188,7 @@ def timed(
     costs, tokens = [], 0
     for start in range(0, len(sentences), size):
         group, found = sentences[start : start + size], []
-        call = partial(search, model, group, known.vocabulary)
+        call = partial(search, network, group, known.vocabulary)
         seconds = cpu_seconds(
             lambda c=call, f=found: f.extend(c(constraint=constraint, settings=settings))
         )
@@ -212,11 +218,11 @@ def main(rows: Path, **options: Any) -> None:
     vocabulary = build_vocabulary(pairs, extra=grammar.vocabulary)
     click.echo(machine())
     click.echo(f"{len(pairs):,} rows, {vocabulary.generated} tokens to generate")
-    model = training(pairs, vocabulary, options)
+    network = training(pairs, vocabulary, options)
     sentences = [pair.sentence for pair in pairs[-options["sentences"] :]]
     gc.collect()
     gc.freeze()  # as parse and serve do: else 20,000 rows are looked at again and again
-    searching(model, Constraint(grammar, vocabulary), sentences)
+    searching(SteppedTorch(network), Constraint(grammar, vocabulary), sentences)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     click.echo(f"peak memory of the process: {peak:.0f} MB")
 

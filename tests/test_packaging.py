@@ -79,7 +79,7 @@ def test_what_the_core_imports_and_what_it_requires_are_the_same(setup):
 # Imported inside functions, for users who installed the extra.
 OPTIONAL = {
     "pyarrow", "distributed", "py3langid", "nltk", "torch", "transformers", "peft",
-    "safetensors", "tensorboard", "phonenumbers", "tzdata", "pyduckling", "fastapi", "itsdangerous",
+    "tensorboard", "tzdata", "pyduckling", "fastapi", "itsdangerous",
     "starlette", "pydantic", "uvicorn", "opacus", "dp_accounting", "mauve", "llguidance",
     "rensa", "spacy", "presidio_analyzer", "tldextract",
 }  # fmt: skip

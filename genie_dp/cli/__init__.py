@@ -183,7 +183,7 @@ def _file_trouble(error: OSError) -> int:
 def _library_missing(error: ModuleNotFoundError) -> int:
     if error.name not in _TRAINING:
         raise error
-    hint = "pip install 'genie_dp[train,read]'"
+    hint = "pip install 'genie_dp[train]'"
     problem = Problem("R005", f"this needs {error.name}, which is not installed", hint=hint)
     click.echo(str(GenieError(problem)), err=True)
     return 1

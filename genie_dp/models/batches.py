@@ -2,19 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
-from itertools import chain
 from typing import Generic, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 import torch
 
-from genie_dp.models.vocabulary import BEGIN, END, PAD, Pair, Vocabulary, ngrams
+from genie_dp.models.sentences import (
+    Encoded,
+    Rows,
+    Sentences,
+    encode_sentences,
+    join_sentences,
+    pad_rows,
+)
+from genie_dp.models.vocabulary import BEGIN, END, PAD, Vocabulary
 from genie_dp.rng import child_seed
 
-Ids = npt.NDArray[np.int32]
-Rows = npt.NDArray[np.int64]
 Self = TypeVar("Self", "Source", "Batch")
 Row = TypeVar("Row")
 
@@ -51,42 +54,8 @@ class PermutedRows(Generic[Row]):
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
-    """One row as ids.
-
-    Attributes:
-        sentence: its words, for n-grams and to name what is copied.
-        words: (S,) ids of the words.
-        copies: (S,) extended id of each place.
-        targets: (T,) extended ids of the program, END last.
-        weight: factor of its loss.
-    """
-
-    sentence: tuple[str, ...]
-    words: Ids
-    copies: Ids
-    targets: Ids
-    weight: float = 1.0
-
-    @property
-    def length(self) -> int:
-        """Return words and tokens together, which is what a row costs."""
-        return len(self.words) + len(self.targets)
-
-
-@dataclass(frozen=True, slots=True)
 class Source:
-    """Sentences as tensors. B rows, S words in the longest, U distinct words, G their n-grams.
-
-    Attributes:
-        sentences: the words themselves.
-        words: (B, S) ids, PAD behind the end.
-        surfaces: (B, S) place of each word among the distinct ones.
-        grams: (G,) buckets of all distinct words' n-grams, one word after another.
-        offsets: (U,) where each distinct word's n-grams begin.
-        copies: (B, S) extended ids, PAD behind the end.
-        lengths: (B,) words of each row, at least 1.
-    """
+    """What `Sentences` holds, as tensors."""
 
     sentences: tuple[tuple[str, ...], ...]
     words: torch.Tensor
@@ -95,6 +64,12 @@ class Source:
     offsets: torch.Tensor
     copies: torch.Tensor
     lengths: torch.Tensor
+
+    @classmethod
+    def from_arrays(cls, arrays: Sentences) -> "Source":
+        """Return sentences as tensors, which share the memory of the arrays."""
+        tensors = [torch.from_numpy(getattr(arrays, field.name)) for field in fields(cls)[1:]]
+        return cls(arrays.sentences, *tensors)
 
     @property
     def padding(self) -> torch.Tensor:
@@ -134,76 +109,20 @@ def _move_tensors(value: Self, device: torch.device | str) -> Self:
     return replace(value, **tensors)
 
 
-def encode(pair: Pair, vocabulary: Vocabulary) -> Encoded:
-    """Return a row as ids.
-
-    >>> from genie_dp.models.vocabulary import SPECIAL
-    >>> v = Vocabulary((*SPECIAL, "@post", "tweet"), generated=5)
-    >>> encode(Pair.from_text("tweet hello", "@post hello"), v).targets.tolist()
-    [4, 6, 3]
-    """
-    return Encoded(
-        pair.sentence,
-        np.array(vocabulary.read(pair.sentence), np.int32),
-        np.array(vocabulary.copies(pair.sentence), np.int32),
-        np.array((*vocabulary.write(pair.program, pair.sentence), END), np.int32),
-        pair.weight,
-    )
-
-
 def collate(rows: Sequence[Encoded], vocabulary: Vocabulary) -> Batch:
     """Return rows as one padded batch."""
-    targets = _pad_rows([row.targets for row in rows])
+    targets = pad_rows([row.targets for row in rows])
     inputs = np.full_like(targets, PAD)
     inputs[:, 0] = BEGIN
     inputs[:, 1:] = np.where(targets[:, :-1] == END, PAD, targets[:, :-1])
     weights = torch.tensor([row.weight for row in rows], dtype=torch.float32)
-    source = _source(rows, vocabulary)
+    source = Source.from_arrays(join_sentences(rows, vocabulary))
     return Batch(source, torch.from_numpy(inputs), torch.from_numpy(targets), weights)
 
 
 def collate_sentences(sentences: Sequence[tuple[str, ...]], vocabulary: Vocabulary) -> Source:
     """Return sentences alone as one padded batch."""
-    rows = [encode(Pair(sentence, ()), vocabulary) for sentence in sentences]
-    return _source(rows, vocabulary)
-
-
-def _source(rows: Sequence[Encoded], vocabulary: Vocabulary) -> Source:
-    flat = list(chain.from_iterable(row.sentence for row in rows))
-    # The place behind a sentence's end is the empty word's.
-    distinct = {word: i for i, word in enumerate(dict.fromkeys(("", *flat)))}
-    surfaces = np.fromiter(map(distinct.__getitem__, flat), np.int64, len(flat))
-    grams = [_grams(word, vocabulary.buckets) for word in distinct]
-    ends = np.cumsum([0, *map(len, grams)])
-    lengths = np.array([len(row.sentence) for row in rows], np.int64)
-    return Source(
-        tuple(row.sentence for row in rows),
-        torch.from_numpy(_pad_rows([row.words for row in rows])),
-        torch.from_numpy(_spread(surfaces, lengths)),
-        torch.from_numpy(np.concatenate(grams)),
-        torch.from_numpy(ends[:-1].astype(np.int64)),
-        torch.from_numpy(_pad_rows([row.copies for row in rows])),
-        torch.from_numpy(lengths.clip(min=1)),
-    )
-
-
-@lru_cache(maxsize=200_000)
-def _grams(word: str, buckets: int) -> Rows:
-    """Return the n-grams of a word as an array, which is joined twice as fast as tuples."""
-    return np.array(ngrams(word, buckets), np.int64)
-
-
-def _pad_rows(rows: Sequence[Ids]) -> Rows:
-    """Return rows of ids as (B, longest), filled up with PAD; at least one column."""
-    return _spread(np.concatenate(rows), np.array([len(row) for row in rows], np.int64))
-
-
-def _spread(flat: npt.NDArray[np.integer], lengths: Rows) -> Rows:
-    """Return the numbers of all rows as (B, longest); at least one column."""
-    wide = max(1, int(lengths.max()))
-    out = np.full((len(lengths), wide), PAD, np.int64)
-    out[np.arange(wide) < lengths[:, None]] = flat
-    return out
+    return Source.from_arrays(encode_sentences(sentences, vocabulary))
 
 
 def by_length(rows: Rows, lengths: Rows, batches: int) -> list[Rows]:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import nn
 
+from genie_dp.models.arrays import TINY
 from genie_dp.models.batches import Source
 from genie_dp.models.vocabulary import PAD, SPECIAL, UNK, Vocabulary, ngrams, words_of_name
 
@@ -163,10 +164,6 @@ def positions(start: int, size: int, width: int, device: torch.device) -> torch.
     steps = torch.arange(0, width, 2, device=device, dtype=torch.float32)
     angles = places[:, None] * torch.exp(steps * (-math.log(10000.0) / width))
     return torch.cat([angles.sin(), angles.cos()], 1)[:, :width]
-
-
-# Below the smallest probability that matters, and above float32's smallest number.
-TINY = 1e-20
 
 
 class Mixture(NamedTuple):

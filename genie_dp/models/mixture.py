@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.batches import Batch, by_length, collate, encode
+from genie_dp.models.batches import Batch, by_length, collate
+from genie_dp.models.sentences import encode
 from genie_dp.models.vocabulary import UNK, Pair, Vocabulary
 from genie_dp.rng import child_seed
 

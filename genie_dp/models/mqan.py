@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from genie_dp.models import layers
+from genie_dp.models.arrays import TINY
 from genie_dp.models.batches import Source, collate_sentences
 from genie_dp.models.language_model import ProgramFeed
 from genie_dp.models.recurrent import BiLSTM
@@ -229,4 +230,4 @@ class Switches(layers.Module):
             2, words, (1 - generate) * (1 - choose) * question_attention
         )
         share = 1 - (1 - generate) * choose
-        return layers.Mixture((mixed / share + layers.TINY).log(), attention, share[:, :, 0])
+        return layers.Mixture((mixed / share + TINY).log(), attention, share[:, :, 0])

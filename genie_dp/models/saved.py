@@ -11,12 +11,10 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.models.arrays import CONFIG, TOKENIZER, WEIGHTS, no_model
 from genie_dp.models.layers import WordEmbedding
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import Vocabulary
-
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +84,7 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
             raise ValueError(f"{CONFIG}: expected architecture and settings")
         tensors = load_file(str(folder / WEIGHTS))
     except (OSError, ValueError, KeyError, SafetensorError) as problem:
-        raise _broken(folder, str(problem)) from problem
+        raise no_model(folder, str(problem)) from problem
     if architecture == "pretrained":
         settings = {**settings, "base": str(folder / "base"), "fresh": False}
     model, settings = build(architecture, vocabulary, settings)
@@ -103,7 +101,7 @@ def put_all(model: Any, tensors: Mapping[str, torch.Tensor], folder: Path) -> No
     """
     own = dict(model.named_parameters())
     if own.keys() != tensors.keys() or any(own[n].shape != x.shape for n, x in tensors.items()):
-        raise _broken(folder, "weights of another network")
+        raise no_model(folder, "weights of another network")
     with torch.no_grad():
         for name, x in tensors.items():
             own[name].copy_(x)
@@ -135,8 +133,3 @@ def continue_from(start: SavedModel, vocabulary: Vocabulary) -> SavedModel:
         if isinstance(part, WordEmbedding):
             part.start_tokens(vocabulary, new)
     return replace(start, model=model, vocabulary=vocabulary, settings=settings)
-
-
-def _broken(folder: Path, what: str) -> GenieError:
-    hint = "name a folder that training wrote"
-    return GenieError(Problem("M001", f"expected a model in {folder}, got: {what}", hint=hint))

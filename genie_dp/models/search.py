@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from heapq import merge
 from itertools import compress, repeat
 from operator import neg
-from typing import Any
 
-import torch
+import numpy as np
 
-from genie_dp.models.batches import Source, collate_sentences
+from genie_dp.models.arrays import F32, SteppedNetwork
 from genie_dp.models.constraint import Constraint, Path, allowed_ids
-from genie_dp.models.seq2seq import take
+from genie_dp.models.sentences import Rows, Sentences, encode_sentences
 from genie_dp.models.vocabulary import BEGIN, END, Vocabulary
 
 
@@ -79,9 +78,7 @@ def onward(path: Path, length: int, score: float, settings: SearchSettings) -> P
     return path.closing() if is_lost else path
 
 
-def best_allowed(
-    scores: torch.Tensor, paths: Sequence[Path], number: int
-) -> tuple[torch.Tensor, torch.Tensor]:
+def best_allowed(scores: F32, paths: Sequence[Path], number: int) -> tuple[F32, Rows]:
     """Return the best of what may be written next: log-probabilities, best first, and extended ids.
 
     Under a grammar only what it allows is looked at, which is a small part of all ids.
@@ -91,20 +88,28 @@ def best_allowed(
         paths: one for each row; none where there is no grammar.
         number: how many are wanted; where fewer may be written, the rest have minus infinity.
     """
-    scores[:, :_SPECIAL] = -torch.inf
+    scores[:, :_SPECIAL] = -np.inf
     if not paths:
         return _best(scores, number)
-    ids = torch.from_numpy(allowed_ids(paths)).to(scores.device)
-    values, places = _best(scores.gather(1, ids), number)
-    return values, ids.gather(1, places)
+    ids = allowed_ids(paths)
+    values, places = _best(np.take_along_axis(scores, ids, 1), number)
+    return values, np.take_along_axis(ids, places, 1)
 
 
-def _best(scores: torch.Tensor, number: int) -> tuple[torch.Tensor, torch.Tensor]:
-    if number == 1:  # the same as below, and sooner
-        values, places = scores.max(dim=1, keepdim=True)
+def _best(scores: F32, number: int) -> tuple[F32, Rows]:
+    """Return the highest scores of each row, best first, and their places; of equal ones the first.
+
+    Only the best are put in order, not all that there are.
+    """
+    if number >= scores.shape[1]:
+        places = np.argsort(-scores, axis=1, kind="stable")
+    elif number == 1:
+        places = scores.argmax(1)[:, None]
     else:
-        values, places = scores.topk(min(number, scores.shape[1]), dim=1)
-    return values, places
+        places = np.sort(np.argpartition(-scores, number - 1, axis=1)[:, :number], axis=1)
+        order = np.argsort(-np.take_along_axis(scores, places, 1), axis=1, kind="stable")
+        places = np.take_along_axis(places, order, 1)
+    return np.take_along_axis(scores, places, 1), places
 
 
 def hypothesis(
@@ -213,23 +218,23 @@ def penalized_score(score: float, length: int, settings: SearchSettings) -> floa
 
 
 def beam(
-    model: Any,
-    source: Source,
+    network: SteppedNetwork,
+    source: Sentences,
     vocabulary: Vocabulary,
     paths: Sequence[Path] | None,
     settings: SearchSettings,
 ) -> list[tuple[Hypothesis, ...]]:
     """Return the best hypotheses of each sentence."""
-    everything = memory = model.encode(source)
-    state = model.begin(memory)
+    everything = memory = network.encode(source)
+    state = network.begin(memory)
     beams = [
         Beam(sentence, [Live((), 0.0, paths[row] if paths else None, row)])
         for row, sentence in enumerate(source.sentences)
     ]
     owners = list(range(len(beams)))
-    tokens = torch.full((len(beams),), BEGIN, device=source.words.device)
+    tokens = np.full(len(beams), BEGIN)
     for _ in steps(settings, paths):
-        scored, state = model.step(memory, state, tokens)
+        scored, state = network.step(memory, state, tokens)
         _advance(beams, scored, settings)
         flat = [
             (place, live)
@@ -238,17 +243,16 @@ def beam(
         ]
         if not flat:
             break
-        rows = torch.tensor([live.row for _, live in flat], device=tokens.device)
-        tokens = torch.tensor([live.ids[-1] for _, live in flat], device=tokens.device)
-        state = take(state, rows)
+        tokens = np.array([live.ids[-1] for _, live in flat])
+        state = network.take(state, np.array([live.row for _, live in flat]))
         if owners != (now := [place for place, _ in flat]):
-            owners, memory = now, take(everything, torch.tensor(now, device=tokens.device))
+            owners, memory = now, network.take(everything, np.array(now))
         for row, (_, live) in enumerate(flat):
             live.row = row
     return [sentence_beam.best(vocabulary, settings) for sentence_beam in beams]
 
 
-def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettings) -> None:
+def _advance(beams: Sequence[Beam], scored: F32, settings: SearchSettings) -> None:
     """Take one step of all beams; rows of `scored` are their live hypotheses in order."""
     paths = [
         live.path for sentence_beam in beams for live in sentence_beam.live if live.path is not None
@@ -256,8 +260,8 @@ def _advance(beams: Sequence[Beam], scored: torch.Tensor, settings: SearchSettin
     own = [live.score for sentence_beam in beams for live in sentence_beam.live]
     # One more than the beam, for an end is no hypothesis that goes on.
     values, ids = best_allowed(scored, paths, settings.beam + 1)
-    values = values.double() + torch.tensor(own, dtype=torch.float64, device=values.device)[:, None]
-    scores, names, first = values.tolist(), ids.tolist(), 0
+    totals = values.astype(np.float64) + np.array(own)[:, None]
+    scores, names, first = totals.tolist(), ids.tolist(), 0
     for sentence_beam in beams:
         if sentence_beam.live:
             last = first + len(sentence_beam.live)
@@ -270,7 +274,7 @@ __all__ = ["Hypothesis", "SearchSettings", "greedy", "search"]
 
 
 def search(
-    model: Any,
+    network: SteppedNetwork,
     sentences: Sequence[tuple[str, ...]],
     vocabulary: Vocabulary,
     *,
@@ -282,22 +286,20 @@ def search(
     All sentences go through the network as one batch: sort and cut long lists first.
 
     Args:
-        model: a Seq2Seq in evaluation mode.
+        network: a trained one.
         sentences: words of each sentence.
-        vocabulary: the model's.
+        vocabulary: the network's.
         constraint: what may be written; None for anything.
         settings: how to search.
     """
     chosen = settings or SearchSettings()
     if not sentences:
         return []
-    device = next(model.parameters()).device
-    source = collate_sentences(sentences, vocabulary).to(device)
+    source = encode_sentences(sentences, vocabulary)
     paths = constraint.begin(sentences) if constraint else None
-    with torch.inference_mode():
-        if chosen.beam > 1:
-            return beam(model, source, vocabulary, paths, chosen)
-        return [(best,) for best in greedy(model, source, vocabulary, paths, chosen)]
+    if chosen.beam > 1:
+        return beam(network, source, vocabulary, paths, chosen)
+    return [(best,) for best in greedy(network, source, vocabulary, paths, chosen)]
 
 
 @dataclass(slots=True)
@@ -322,21 +324,21 @@ class Written:
 
 
 def greedy(
-    model: Any,
-    source: Source,
+    network: SteppedNetwork,
+    source: Sentences,
     vocabulary: Vocabulary,
     paths: Sequence[Path] | None,
     settings: SearchSettings,
 ) -> list[Hypothesis]:
     """Return the hypothesis of each sentence that takes the best token at each step."""
-    memory = model.encode(source)
-    state = model.begin(memory)
+    memory = network.encode(source)
+    state = network.begin(memory)
     live = written_programs = [
         Written(path) for path in paths or repeat(None, len(source.sentences))
     ]
-    tokens = torch.full((len(live),), BEGIN, device=source.words.device)
+    tokens = np.full(len(live), BEGIN)
     for _ in steps(settings, paths):
-        scored, state = model.step(memory, state, tokens)
+        scored, state = network.step(memory, state, tokens)
         best, ids = best_allowed(scored, [program.path for program in live if program.path], 1)
         tokens = ids[:, 0]
         taken = zip(live, tokens.tolist(), best[:, 0].tolist(), strict=True)
@@ -345,8 +347,9 @@ def greedy(
             break
         if not all(goes_on):
             live = list(compress(live, goes_on))
-            where = torch.tensor(goes_on, device=tokens.device).nonzero()[:, 0]
-            memory, state, tokens = take(memory, where), take(state, where), tokens[where]
+            where = np.flatnonzero(goes_on)
+            memory, state = network.take(memory, where), network.take(state, where)
+            tokens = tokens[where]
     return [
         hypothesis(program.ids, program.score, program.ended, vocabulary, sentence)
         for program, sentence in zip(written_programs, source.sentences, strict=True)

@@ -7,8 +7,10 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import torch
 
+from genie_dp.models.arrays import F32
 from genie_dp.models.batches import Batch, Source
 from genie_dp.models.layers import Mixture, Module, all_log_probabilities, target_log_probabilities
+from genie_dp.models.sentences import Rows, Sentences
 from genie_dp.models.sizes import settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
 
@@ -55,6 +57,43 @@ def take(values: Tensors, rows: torch.Tensor) -> Tensors:
     (tensor([3, 3, 1]),)
     """
     return tuple(value.index_select(0, rows) for value in values)
+
+
+class SteppedTorch:
+    """A torch network as search uses it: arrays go in and come out (`arrays.SteppedNetwork`)."""
+
+    def __init__(self, model: Any):
+        """Take a Seq2Seq in evaluation mode; its device is where it is asked."""
+        self._model = model
+
+    def encode(self, sentences: Sentences) -> Tensors:
+        """Return the memory of sentences."""
+        with torch.inference_mode():
+            memory: Tensors = self._model.encode(Source.from_arrays(sentences).to(self._device))
+            return memory
+
+    def begin(self, memory: Tensors) -> Tensors:
+        """Return the state before the first token."""
+        with torch.inference_mode():
+            state: Tensors = self._model.begin(memory)
+            return state
+
+    def step(self, memory: Tensors, state: Tensors, tokens: Rows) -> tuple[F32, Tensors]:
+        """Return (B, P + S) log-probabilities of the next extended ids, and the state after."""
+        with torch.inference_mode():
+            scores, after = self._model.step(
+                memory, state, torch.from_numpy(tokens).to(self._device)
+            )
+            return scores.float().cpu().numpy(), after
+
+    def take(self, values: Tensors, rows: Rows) -> Tensors:
+        """Return some rows of a memory or a state, in an order."""
+        with torch.inference_mode():
+            return take(values, torch.from_numpy(rows).to(self._device))
+
+    @property
+    def _device(self) -> torch.device:
+        return next(self._model.parameters()).device
 
 
 class PointerNetwork(Module):

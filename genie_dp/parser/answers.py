@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+from genie_dp.models.device import prepare_device
+
 if TYPE_CHECKING:
     from genie_dp.parser.parser import Parser
 
@@ -94,11 +96,9 @@ def open_parser(
     folder: Path, *, beam: int | None = None, is_constrained: bool | None = None
 ) -> "Parser":
     """Return the parser of a folder, on one thread; None leaves what the folder says."""
-    import torch
-
     from genie_dp.parser.parser import Parser
 
-    torch.set_num_threads(1)
+    prepare_device(folder, "cpu")
     return Parser.from_pretrained(folder, beam=beam, is_constrained=is_constrained)
 
 

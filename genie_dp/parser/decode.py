@@ -3,8 +3,8 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from genie_dp.models.arrays import SteppedNetwork
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
 from genie_dp.models.vocabulary import Vocabulary
@@ -41,7 +41,7 @@ class Decoder:
 
     def __init__(
         self,
-        model: Any,
+        network: SteppedNetwork,
         vocabulary: Vocabulary,
         target: Target,
         *,
@@ -53,7 +53,7 @@ class Decoder:
         """Make the grammar.
 
         Args:
-            model: a Seq2Seq in evaluation mode.
+            network: a trained one.
             texts: constants that programs hold without a sentence saying them.
             is_constrained: whether only what the grammar allows is written.
             beam: programs that search keeps.
@@ -62,7 +62,7 @@ class Decoder:
         Raises:
             GenieError: M006, the model cannot write tokens of the library.
         """
-        self.model, self.vocabulary, self.target = model, vocabulary, target
+        self.network, self.vocabulary, self.target = network, vocabulary, target
         self.settings = search_settings(beam=beam, longest=longest)
         self.constraint = None
         if is_constrained:
@@ -80,7 +80,7 @@ class Decoder:
         for start in range(0, len(fit), _BATCH):
             places = fit[start : start + _BATCH]
             hypotheses = search(
-                self.model,
+                self.network,
                 [sentences[i] for i in places],
                 self.vocabulary,
                 constraint=self.constraint,

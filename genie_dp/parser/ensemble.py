@@ -11,10 +11,12 @@ from typing import Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.arrays import TOKENIZER
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import prepare_torch
 from genie_dp.models.ensemble import EnsembleNetwork
-from genie_dp.models.saved import TOKENIZER, SavedModel, load_model, save_model
+from genie_dp.models.saved import SavedModel, load_model, save_model
+from genie_dp.models.seq2seq import SteppedTorch
 from genie_dp.models.sizes import EnsembleSettings
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File
@@ -251,7 +253,7 @@ def _measure(network: SavedModel, first: Member, validation: str, device: str) -
     )
     rows = validation_rows(config, target, reading, Rows())
     decoder = Decoder(
-        network.model.to(device),
+        SteppedTorch(network.model.to(device)),
         network.vocabulary,
         target,
         texts=files.read_texts(first.folder),

@@ -13,8 +13,9 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.types import is_slot
+from genie_dp.models.arrays import SteppedNetwork, open_arrays
 from genie_dp.models.calibration import Calibration
-from genie_dp.models.saved import load_model
+from genie_dp.models.vocabulary import Vocabulary
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import Answer, Guess, Reply
 from genie_dp.parser.decode import Decoded, Decoder, log_sum
@@ -132,7 +133,7 @@ class Parser:
 
         Raises:
             GenieError: N010, it is no such folder, or N011, its skills were changed; M001, its
-                network cannot be read; I001, the library that reads values is not installed.
+                network cannot be read; I003, a library of its reader is not installed.
         """
         path = Path(folder)
         facts = files.facts_of(path)
@@ -361,12 +362,27 @@ def _check_arguments(sentences: Sequence[str], count: int) -> None:
         raise ValueError(f"count: expected a whole number above 0, got {count!r}")
 
 
+def open_network(folder: Path, device: str) -> tuple[SteppedNetwork, Vocabulary]:
+    """Return the network of a folder and its vocabulary: without torch, where that is possible.
+
+    Raises:
+        GenieError: M001, a file is missing or is not what it should be.
+    """
+    if device == "cpu" and (found := open_arrays(folder)) is not None:
+        return found
+    from genie_dp.models.saved import load_model
+    from genie_dp.models.seq2seq import SteppedTorch
+
+    saved = load_model(folder, device=device)
+    return SteppedTorch(saved.model), saved.vocabulary
+
+
 def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
     """Return the network of a folder with its grammar."""
-    saved = load_model(path, device=device)
+    network, vocabulary = open_network(path, device)
     return Decoder(
-        saved.model,
-        saved.vocabulary,
+        network,
+        vocabulary,
         target,
         texts=files.read_texts(path),
         is_constrained=use.is_constrained,

@@ -7,8 +7,9 @@ from pathlib import Path
 import torch
 
 from genie_dp.errors import GenieError
-from genie_dp.models.batches import collate, encode
+from genie_dp.models.batches import collate
 from genie_dp.models.saved import load_model
+from genie_dp.models.sentences import encode
 from genie_dp.models.vocabulary import UNK, Pair
 from genie_dp.parser import folder as files
 from genie_dp.parser.parser import library_of

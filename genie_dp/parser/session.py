@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
-from genie_dp.models.device import prepare_torch
+from genie_dp.models.device import prepare_device
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import Answer, Reply
 from genie_dp.parser.config import ParseConfig
@@ -49,13 +49,13 @@ class ParseSession:
         tables: Path | None = None,
         device: str = "cpu",
     ) -> Self:
-        """Read the parser of a folder, on one thread of torch: it is as fast.
+        """Read the parser of a folder, on one thread: it is as fast.
 
         Raises:
             GenieError: no such device (N008), no parser (N010, N011); tables that cannot be read
                 (N040, N041), or whose language runs no programs (N042).
         """
-        prepare_torch(device)
+        prepare_device(folder, device)
         beam = config.beam
         if beam is None and config.count > 1:
             # Wide enough for the programs that are to be shown.

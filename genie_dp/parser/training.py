@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
-from genie_dp.models.batches import Batch, collate, encode
+from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import bf16_helps
 from genie_dp.models.language_model import ProgramBatches, ProgramLSTM
@@ -25,7 +25,8 @@ from genie_dp.models.mixture import Chunks, Part, Strategy
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
 from genie_dp.models.saved import SavedModel, continue_from
-from genie_dp.models.seq2seq import build
+from genie_dp.models.sentences import encode
+from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
@@ -272,7 +273,7 @@ def decoder_of(
 ) -> Decoder:
     """Return the decoder of a network."""
     return Decoder(
-        model,
+        SteppedTorch(model),
         vocabulary,
         material.target,
         texts=material.texts,

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from genie_dp.errors import GenieError
-from genie_dp.models.device import prepare_torch
+from genie_dp.models.device import prepare_device
 from genie_dp.recipe import check_settings, setting
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
@@ -158,7 +158,7 @@ def run(
         from genie_dp.parser.parser import Parser
 
         try:
-            prepare_torch(device, threads)
+            prepare_device(folder, device, threads)
         except GenieError as error:
             raise GenieError(replace(error.problems[0], code="W020")) from None
         parser = Parser.from_pretrained(

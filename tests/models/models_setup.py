@@ -7,11 +7,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from genie_dp.languages.base import Allowed  # noqa: E402
-from genie_dp.models.batches import collate, encode  # noqa: E402
+from genie_dp.models.batches import collate  # noqa: E402
 from genie_dp.models.mixture import (  # noqa: E402
     PairBatches,  # noqa: E402
     Part,  # noqa: E402
 )
+from genie_dp.models.sentences import encode  # noqa: E402
 from genie_dp.models.seq2seq import build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     Pair,  # noqa: E402

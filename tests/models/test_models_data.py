@@ -9,8 +9,9 @@ from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
-from genie_dp.models.batches import collate, encode  # noqa: E402
+from genie_dp.models.batches import collate  # noqa: E402
 from genie_dp.models.mixture import Chunks, Order, PairBatches, Part, Strategy, strata  # noqa: E402  # noqa: E402
+from genie_dp.models.sentences import encode  # noqa: E402
 from genie_dp.models.seq2seq import build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     END,

@@ -31,6 +31,7 @@ from genie_dp.models.mixture import (  # noqa: E402
 from genie_dp.models.processes import Group  # noqa: E402
 from genie_dp.models.saved import weights  # noqa: E402
 from genie_dp.models.search import search  # noqa: E402
+from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
 from tests.models.models_setup import PAIRS, VOCABULARY, batches, network  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
@@ -63,7 +64,9 @@ def test_a_network_learns_to_copy_a_word_it_has_never_seen():
     settings = replace(SETTINGS, budget=TrainingBudget(steps=250))
     model, _ = trained(settings, options={"size": 32})
     found = search(
-        model, [("buy", "quinoa"), ("when", "soap", "is", "here", "buy", "soap")], VOCABULARY
+        SteppedTorch(model),
+        [("buy", "quinoa"), ("when", "soap", "is", "here", "buy", "soap")],
+        VOCABULARY,
     )
     assert [" ".join(best.tokens) for (best,) in found] == [
         'now => @shop.buy " quinoa "',

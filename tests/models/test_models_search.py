@@ -11,9 +11,11 @@ from hypothesis import strategies as st  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.models import constraint as constraint_module  # noqa: E402
-from genie_dp.models.batches import collate, collate_sentences, encode  # noqa: E402
+from genie_dp.models.batches import collate  # noqa: E402
 from genie_dp.models.constraint import Constraint, allowed_ids  # noqa: E402
 from genie_dp.models.search import Beam, Live, SearchSettings, beam, penalized_score, search  # noqa: E402  # noqa: E402
+from genie_dp.models.sentences import encode, encode_sentences  # noqa: E402
+from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     PAD,  # noqa: E402
     Pair,  # noqa: E402
@@ -29,7 +31,8 @@ NETWORKS = {kind: network(kind, vocabulary=BRACKETS) for kind in KINDS}
 def found(model, sentences=SENTENCES, *, vocabulary=BRACKETS, grammar=True, **options):
     constraint = Constraint(Brackets(), vocabulary) if grammar else None
     chosen = SearchSettings(**{"longest": 12, **options})
-    return search(model, sentences, vocabulary, constraint=constraint, settings=chosen)
+    network = SteppedTorch(model)
+    return search(network, sentences, vocabulary, constraint=constraint, settings=chosen)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -78,9 +81,8 @@ def test_a_beam_of_one_is_greedy_search(kind, grammar):
     model = NETWORKS[kind]
     constraint = Constraint(Brackets(), BRACKETS)
     paths = constraint.begin(SENTENCES) if grammar else None
-    with torch.inference_mode():
-        source = collate_sentences(SENTENCES, BRACKETS)
-        beams = beam(model, source, BRACKETS, paths, SearchSettings(longest=12))
+    source = encode_sentences(SENTENCES, BRACKETS)
+    beams = beam(SteppedTorch(model), source, BRACKETS, paths, SearchSettings(longest=12))
     for (left,), (right,) in zip(beams, found(model, grammar=grammar), strict=True):
         assert left.tokens == right.tokens
         assert left.log_probability == pytest.approx(right.log_probability, abs=1e-4)
@@ -132,7 +134,7 @@ def test_a_sentence_alone_has_the_program_that_it_has_in_a_batch(beam):
 
 
 def test_no_sentence_has_no_program():
-    assert search(NETWORKS["rnn"], [], BRACKETS) == []
+    assert search(SteppedTorch(NETWORKS["rnn"]), [], BRACKETS) == []
 
 
 def test_an_empty_sentence_has_a_program():

@@ -8,6 +8,7 @@ from genie_dp.languages.thingtalk.decoding.grammar import ThingTalkGrammar  # no
 from genie_dp.languages.thingtalk.language import ThingTalk  # noqa: E402
 from genie_dp.models.constraint import Constraint  # noqa: E402
 from genie_dp.models.search import SearchSettings, search  # noqa: E402
+from genie_dp.models.seq2seq import SteppedTorch  # noqa: E402
 from genie_dp.models.vocabulary import build_vocabulary  # noqa: E402
 from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
 from tests.models.models_setup import PAIRS, accepted, network  # noqa: E402
@@ -23,7 +24,7 @@ def test_an_untrained_network_writes_well_typed_programs(kind, beam, longest):
     vocabulary = build_vocabulary(PAIRS, extra=grammar.vocabulary)
     model = network(kind, vocabulary=vocabulary)
     found = search(
-        model,
+        SteppedTorch(model),
         SENTENCES,
         vocabulary,
         constraint=Constraint(grammar, vocabulary),

@@ -8,7 +8,7 @@ pytest.importorskip("phonenumbers")
 from genie_dp.cli import run  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.models.search import search  # noqa: E402
-from genie_dp.models.seq2seq import build  # noqa: E402
+from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
 from genie_dp.parser import scoring  # noqa: E402
 from genie_dp.parser.parser import Parser  # noqa: E402
 from tests.dataset.dataset_rows import row, write  # noqa: E402
@@ -51,7 +51,7 @@ def test_equal_networks_together_find_what_one_finds(models, beam):
     sentences = [tuple(words) for words in (("tea",), ("some", "tea", "please"))]
     settings = SearchSettings(beam=beam, longest=12)
     alone, both = (
-        search(model, sentences, VOCABULARY, settings=settings)
+        search(SteppedTorch(model), sentences, VOCABULARY, settings=settings)
         for model in (models[0], together([models[0]] * 2))
     )
     assert [[h.tokens for h in found] for found in alone] == [

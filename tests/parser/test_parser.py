@@ -15,7 +15,7 @@ torch = pytest.importorskip("torch")
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
 from genie_dp.models.calibration import Calibration  # noqa: E402
-from genie_dp.models.seq2seq import build  # noqa: E402
+from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     Pair,  # noqa: E402
     build_vocabulary,  # noqa: E402
@@ -242,7 +242,7 @@ def untrained():
     grammar = target.language.decoding_grammar(target.library)
     vocabulary = build_vocabulary([Pair.from_text("show mail", "now")], extra=grammar.vocabulary)
     model = build("rnn", vocabulary, {"size": 16})[0].eval()
-    decoder = Decoder(model, vocabulary, target, beam=2, longest=25)
+    decoder = Decoder(SteppedTorch(model), vocabulary, target, beam=2, longest=25)
     return Parser(
         decoder, reader=load_reader(), calibration=Calibration(), use=Use(), clock=lambda: NOW
     )

@@ -141,7 +141,7 @@ class DucklingReader:
             deadline: seconds for an answer of Duckling; a later one is not waited for.
 
         Raises:
-            GenieError: I001, the extra `read` is not installed; I003, Duckling is not.
+            GenieError: I003, Duckling is not installed.
         """
         self._grammar = GrammarReader(phrases)
         self.process = DucklingProcess(deadline=deadline)

@@ -1,6 +1,5 @@
 """The reader in pure Python: one grammar for each sort of value, over the tokens of a sentence."""
 
-import importlib.util
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations, product
@@ -121,17 +120,7 @@ class GrammarReader:
     """Reads by rules alone: no process, no network, the same everywhere."""
 
     def __init__(self, phrases: Phrases = NO_PHRASES) -> None:
-        """Look that the library of phone numbers is there.
-
-        Args:
-            phrases: what the skills say with words that are values elsewhere.
-
-        Raises:
-            GenieError: I001, the extra `read` is not installed.
-        """
-        if importlib.util.find_spec("phonenumbers") is None:
-            message = "reading phone numbers needs phonenumberslite, which is not installed"
-            raise GenieError(Problem("I001", message, hint="pip install 'genie_dp[read]'"))
+        """Keep the phrases: what the skills say with words that are values elsewhere."""
         self.phrases = phrases
 
     def read(self, text: str, *, now: datetime, locale: Locale = LOCALE) -> Reading:

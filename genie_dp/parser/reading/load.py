@@ -15,7 +15,7 @@ def load_reader(name: str = "grammar", *, phrases: Phrases = NO_PHRASES) -> Read
         phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
 
     Raises:
-        GenieError: I004, no such reader; I001 or I003, a library of it is not installed.
+        GenieError: I004, no such reader; I003, a library of it is not installed.
     """
     if name == "grammar":
         from genie_dp.parser.reading.grammar_reader import GrammarReader

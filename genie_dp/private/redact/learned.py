@@ -12,9 +12,10 @@ from safetensors.torch import load_file
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.arrays import CONFIG, TOKENIZER, WEIGHTS
 from genie_dp.models.device import prepare_torch
 from genie_dp.models.loop import Listener, Run, TrainingBudget, TrainSettings
-from genie_dp.models.saved import CONFIG, TOKENIZER, WEIGHTS, put_all, write_weights
+from genie_dp.models.saved import put_all, write_weights
 from genie_dp.models.tagger import (
     OUTSIDE,
     TagBatches,

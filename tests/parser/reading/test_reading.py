@@ -377,12 +377,6 @@ def test_an_unknown_reader_is_an_error_with_the_nearest_name():
         load_reader("gramar")
 
 
-def test_a_missing_library_is_an_error_that_names_the_extra(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(GenieError, match=r"I001(.|\n)*genie_dp\[read\]"):
-        load_reader("grammar")
-
-
 def test_missing_duckling_is_an_error_that_names_it(monkeypatch: pytest.MonkeyPatch):
     real = importlib.util.find_spec
     monkeypatch.setattr(

@@ -1,0 +1,310 @@
+"""The recurrent network in numpy: a trained parser answers with it, without torch.
+
+It says what `recurrent.RecurrentNetwork` says, in the same order of operations, and on one core a
+single sentence takes half as long: numpy's calls cost less than torch's (November 2026).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from genie_dp.errors import GenieError, Problem
+from genie_dp.models.sentences import Rows, Sentences
+from genie_dp.models.sizes import RecurrentSettings, settings_of
+from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
+
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+# Below the smallest probability that matters, and above float32's smallest number.
+TINY = 1e-20
+
+F32 = npt.NDArray[np.float32]
+Arrays = tuple[npt.NDArray[Any], ...]
+Weights = Mapping[str, F32]
+
+
+class SteppedNetwork(Protocol):
+    """A trained network as search uses it. B rows, S words, P tokens that can be generated.
+
+    Memory and state are whatever the network makes of them; their first dimension is the row.
+    """
+
+    def encode(self, sentences: Sentences) -> Any:
+        """Return the memory of sentences."""
+
+    def begin(self, memory: Any) -> Any:
+        """Return the state before the first token."""
+
+    def step(self, memory: Any, state: Any, tokens: Rows) -> tuple[F32, Any]:
+        """Return (B, P + S) log-probabilities of the next extended ids, and the state after.
+
+        Args:
+            memory: what `encode` gave.
+            state: what `begin` or the last step gave.
+            tokens: (B,) extended ids, BEGIN at first.
+        """
+
+    def take(self, values: Any, rows: Rows) -> Any:
+        """Return some rows of a memory or a state, in an order."""
+
+
+class ArrayNetwork:
+    """A recurrent network in evaluation mode."""
+
+    def __init__(self, weights: Weights, vocabulary: Vocabulary, settings: RecurrentSettings):
+        """Lay the weights out for use.
+
+        Args:
+            weights: as `RecurrentNetwork.named_parameters` names them.
+            vocabulary: the network's.
+            settings: its sizes.
+
+        Raises:
+            KeyError: a weight is missing.
+            ValueError: one has another shape.
+        """
+        self._generated = vocabulary.generated
+        self._words = weights["embedding.words.weight"]
+        self._grams = weights["embedding.grams.weight"]
+        expected = (len(vocabulary.words), settings.size), (vocabulary.buckets, settings.size)
+        if (self._words.shape, self._grams.shape) != expected:
+            raise ValueError("weights of another network")
+        self._table = np.ascontiguousarray(self._words[: self._generated].T)
+        self._encoder = [
+            [_LSTM(weights, f"encoder.{layer}.{way}") for way in ("forwards", "backwards")]
+            for layer in range(settings.layers)
+        ]
+        self._start, self._query = _Linear(weights, "start"), _Linear(weights, "query")
+        self._first, self._second = _LSTM(weights, "first"), _LSTM(weights, "second")
+        self._place = _Linear(weights, "pointer.query")
+        self._output = _Linear(weights, "pointer.output")
+        self._switch = _Linear(weights, "pointer.switch")
+        self._bias = weights["pointer.bias"]
+        self._feed = _Feed(weights) if settings.language_model else None
+
+    def encode(self, sentences: Sentences) -> Arrays:
+        """Return places, padding, embedded words (B, S, d), states (B, S, d), their mean (B, d)."""
+        sizes = np.diff(np.append(sentences.offsets, len(sentences.grams)))
+        grams = np.add.reduceat(self._grams[sentences.grams], sentences.offsets, axis=0)
+        grams /= sizes[:, None].astype(np.float32)
+        embedded = self._words[sentences.words] + grams[sentences.surfaces]
+        places = np.arange(sentences.words.shape[1])
+        lengths = sentences.lengths[:, None]
+        # The backward direction reads each row turned around within its length.
+        turned = np.maximum(lengths - 1 - places, 0)
+        rows = np.arange(len(lengths))[:, None]
+        states = embedded
+        for forwards, backwards in self._encoder:
+            back = backwards.read(states[rows, turned])[rows, turned]
+            states = states + np.concatenate([forwards.read(states), back], 2)
+        padding = places >= lengths
+        real = np.where(padding, np.float32(0), np.float32(1))
+        mean = (states * real[:, :, None]).sum(1) / real.sum(1)[:, None]
+        return sentences.copies, padding, embedded, states, mean
+
+    def begin(self, memory: Arrays) -> Arrays:
+        """Return (B, d) four times, hidden and cell of both LSTMs; two more of what feeds them."""
+        first, second = np.split(np.tanh(self._start(memory[4])), 2, 1)
+        empty = np.zeros_like(first)
+        fed = (empty, empty) if self._feed else ()
+        return first, empty, second, empty, *fed
+
+    def step(self, memory: Arrays, state: Arrays, tokens: Rows) -> tuple[F32, Arrays]:
+        """Return (B, P + S) log-probabilities of the next extended ids, and the state after."""
+        copies, padding, embedded, states, _ = memory
+        rows, is_copy = np.arange(len(tokens)), tokens >= self._generated
+        x = self._words[np.where(is_copy, PAD, tokens)]
+        if is_copy.any():
+            spoken = embedded[rows, np.maximum(tokens - self._generated, 0)]
+            x = np.where(is_copy[:, None], spoken, x)
+        fed: Arrays = ()
+        if self._feed:
+            more, fed = self._feed.step(np.where(is_copy, UNK, tokens), state[4:])
+            x = x + more
+        lower, cell = self._first.step(x, state[0], state[1])
+        _, context = _attend(self._query(lower), states, padding)
+        upper, other_cell = self._second.step(
+            np.concatenate([lower, context], 1), state[2], state[3]
+        )
+        hidden = np.concatenate([upper, context], 1)
+        copied, seen = _attend(self._place(hidden), states, padding)
+        generated = _softmax(self._output(hidden) @ self._table + self._bias)
+        share = _sigmoid(self._switch(np.concatenate([hidden, seen], 1)))
+        full = np.zeros((len(tokens), self._generated + copies.shape[1]), np.float32)
+        np.multiply(generated, share, out=full[:, : self._generated])
+        np.add.at(full, (rows[:, None], copies), (1 - share) * copied)
+        full += TINY
+        return np.log(full, out=full), (lower, cell, upper, other_cell, *fed)
+
+    def take(self, values: Arrays, rows: Rows) -> Arrays:
+        """Return some rows of a memory or a state, in an order."""
+        return tuple(value[rows] for value in values)
+
+
+class ArrayEnsemble:
+    """Networks whose probabilities are averaged, token by token."""
+
+    def __init__(self, members: Sequence[ArrayNetwork]):
+        """Take the networks, which have one vocabulary."""
+        self._members = members
+
+    def encode(self, sentences: Sentences) -> list[Arrays]:
+        """Return the memories of all members."""
+        return [member.encode(sentences) for member in self._members]
+
+    def begin(self, memory: list[Arrays]) -> list[Arrays]:
+        """Return the states of all members before the first token."""
+        return [member.begin(own) for member, own in zip(self._members, memory, strict=True)]
+
+    def step(
+        self, memory: list[Arrays], state: list[Arrays], tokens: Rows
+    ) -> tuple[F32, list[Arrays]]:
+        """Return (B, P + S) log-probabilities of the next extended ids, and the states after."""
+        parts = zip(self._members, memory, state, strict=True)
+        results = [member.step(own, before, tokens) for member, own, before in parts]
+        mean = np.mean([np.exp(scores) for scores, _ in results], 0)
+        return np.log(mean), [after for _, after in results]
+
+    def take(self, values: list[Arrays], rows: Rows) -> list[Arrays]:
+        """Return some rows of memories or states, in an order."""
+        return [member.take(own, rows) for member, own in zip(self._members, values, strict=True)]
+
+
+class _Linear:
+    """A layer: x W' + b."""
+
+    def __init__(self, weights: Weights, name: str):
+        self.weight = np.ascontiguousarray(weights[f"{name}.weight"].T)
+        self.bias = weights[f"{name}.bias"]
+
+    def __call__(self, x: F32) -> F32:
+        out: F32 = x @ self.weight + self.bias
+        return out
+
+
+class _LSTM:
+    """One layer in one direction; torch's gates are input, forget, cell, output."""
+
+    def __init__(self, weights: Weights, name: str):
+        self._inputs = np.ascontiguousarray(weights[f"{name}.weight_ih_l0"].T)
+        self._states = np.ascontiguousarray(weights[f"{name}.weight_hh_l0"].T)
+        self._bias = weights[f"{name}.bias_ih_l0"] + weights[f"{name}.bias_hh_l0"]
+        self._size = len(self._states)
+
+    def read(self, x: F32) -> F32:
+        """Return (B, S, d) hidden states for (B, S, inputs)."""
+        gates = x @ self._inputs + self._bias
+        hidden = cell = np.zeros((len(x), self._size), np.float32)
+        out = np.empty((*x.shape[:2], self._size), np.float32)
+        for place in range(x.shape[1]):
+            hidden, cell = self._turn(gates[:, place], hidden, cell)
+            out[:, place] = hidden
+        return out
+
+    def step(self, x: F32, hidden: F32, cell: F32) -> tuple[F32, F32]:
+        """Return hidden and cell (B, d) after (B, inputs)."""
+        return self._turn(x @ self._inputs + self._bias, hidden, cell)
+
+    def _turn(self, gates: F32, hidden: F32, cell: F32) -> tuple[F32, F32]:
+        size, gates = self._size, gates + hidden @ self._states
+        shares = _sigmoid(gates[:, : 2 * size])
+        cell = shares[:, size:] * cell + shares[:, :size] * np.tanh(gates[:, 2 * size : 3 * size])
+        return _sigmoid(gates[:, 3 * size :]) * np.tanh(cell), cell
+
+
+class _Feed:
+    """A language model that reads the program beside the decoder."""
+
+    def __init__(self, weights: Weights):
+        self._words = weights["feed.model.words.weight"]
+        self._first = _LSTM(weights, "feed.model.first")
+        self._layer = _Linear(weights, "feed.layer")
+
+    def step(self, tokens: Rows, state: Arrays) -> tuple[F32, Arrays]:
+        """Return (B, d) to add to what the decoder reads, and hidden and cell after."""
+        hidden, cell = self._first.step(self._words[tokens], state[0], state[1])
+        return self._layer(hidden), (hidden, cell)
+
+
+def _attend(query: F32, states: F32, padding: npt.NDArray[np.bool_]) -> tuple[F32, F32]:
+    """Return (B, S) shares of the places, 0 at padding, and (B, d) what is seen with them."""
+    scores = (states @ query[:, :, None])[:, :, 0] * np.float32(states.shape[2] ** -0.5)
+    shares = _softmax(np.where(padding, np.float32(-np.inf), scores))
+    return shares, (shares[:, None] @ states)[:, 0]
+
+
+def _softmax(scores: F32) -> F32:
+    """Return (B, N) shares that add up to 1; the scores are changed."""
+    scores -= scores.max(1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(1, keepdims=True)
+    return scores
+
+
+def _sigmoid(x: F32) -> F32:
+    out: F32 = 0.5 * (np.tanh(0.5 * x) + 1)
+    return out
+
+
+def needs_torch(folder: Path) -> bool:
+    """Tell whether the network of a folder is none that `open_arrays` opens.
+
+    Raises:
+        GenieError: M001 or M002, its config.json is missing or is not what it should be.
+    """
+    return _members(folder) is None
+
+
+def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
+    """Return the network of a folder that `saved.save_model` wrote, and its vocabulary.
+
+    None is for networks that need torch: all but recurrent ones and ensembles of them.
+
+    Raises:
+        GenieError: M001 or M002, a file is missing or is not what it should be.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    members = _members(folder)
+    if members is None:
+        return None
+    vocabulary = Vocabulary.load(folder / TOKENIZER)
+    try:
+        weights = load_file(str(folder / WEIGHTS))
+        if "" in members:
+            return ArrayNetwork(weights, vocabulary, members[""]), vocabulary
+        networks = []
+        for start, settings in members.items():
+            own = {name[len(start) :]: x for name, x in weights.items() if name.startswith(start)}
+            networks.append(ArrayNetwork(own, vocabulary, settings))
+        return ArrayEnsemble(networks), vocabulary
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise no_model(folder, str(error)) from error
+
+
+def _members(folder: Path) -> dict[str, RecurrentSettings] | None:
+    """Return the recurrent networks of a folder by how the names of their weights begin.
+
+    None is for a folder that has other networks.
+    """
+    try:
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+        members = {"": config}
+        if config["architecture"] == "ensemble":
+            found = config["settings"]["members"]
+            members = {f"members.{number}.": member for number, member in enumerate(found)}
+        if any(member["architecture"] != "rnn" for member in members.values()):
+            return None
+        return {start: settings_of("rnn", one["settings"]) for start, one in members.items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise no_model(folder, str(error)) from error
+
+
+def no_model(folder: Path, what: str) -> GenieError:
+    """Return the error of a folder without a model."""
+    hint = "name a folder that training wrote"
+    return GenieError(Problem("M001", f"expected a model in {folder}, got: {what}", hint=hint))
