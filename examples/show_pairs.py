@@ -22,7 +22,7 @@ def main() -> None:
         print(textwrap.fill(row["utterance"], width, break_long_words=False))
         indent = {"initial_indent": "    ", "subsequent_indent": "      "}
         print(textwrap.fill(row["program"], width, break_long_words=False, **indent), end="\n\n")
-    print(f"These are {len(chosen)} of the {len(lines):,} pairs in {options.pairs.resolve()}")
+    print(f"These are {len(chosen)} of the {len(lines):,} pairs in {options.pairs}")
 
 
 if __name__ == "__main__":

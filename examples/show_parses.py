@@ -5,6 +5,8 @@ They were written down before any parser was trained, and no template was change
 
 import argparse
 import json
+import os
+import sys
 from pathlib import Path
 
 import torch
@@ -57,8 +59,9 @@ def main() -> None:
     asked = {" ".join(reply.tokens) for reply in replies} | {said for said, _ in SENTENCES}
     seen = len(asked.intersection(synthesized))
     print(f"{right} of {len(SENTENCES)} are right; {seen or 'none'} of the sentences ", end="")
-    print(f"stand among the {len(synthesized):,} synthesized ones.")
-    print(f"Try your own: genie-dp parse --parser {options.parser}")
+    print(f"{'are' if seen > 1 else 'is'} among the {len(synthesized):,} synthesized ones.")
+    command = os.path.relpath(Path(sys.executable).parent / "genie-dp")
+    print(f"Try your own: {command} parse --parser {options.parser}")
 
 
 def expected(parser: Parser, code: str) -> str:

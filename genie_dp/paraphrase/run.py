@@ -166,7 +166,7 @@ class ParaphraseResult(Result):
             f"({self.seconds:,.1f} s; {self.rows_without:,} rows have none)"
         )
         for fault, count in sorted(self.faults.items()):
-            yield f"  {count:>9,}  {fault}"
+            yield f"  {count:>9,}  left out: {fault}"
         if self.usage:
             cost = f", cost {self.usage['cost']:,.4f}" if "cost" in self.usage else ""
             yield (
