@@ -21,8 +21,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
-from genie_dp.parser.reading.grammar_reader import GrammarReader
-from genie_dp.parser.reading.load import NAMES, load_reader
+from genie_dp.parser.reading.grammar_reader import NAMES, GrammarReader, load_reader
 from genie_dp.parser.reading.prepare import Left, Prepared, Preparer, fixed_constants, phrases_of
 from genie_dp.parser.reading.reading import Reader
 from genie_dp.records import Example

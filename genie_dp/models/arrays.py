@@ -249,15 +249,6 @@ def _sigmoid(x: F32) -> F32:
     return out
 
 
-def needs_torch(folder: Path) -> bool:
-    """Tell whether the network of a folder is none that `open_arrays` opens.
-
-    Raises:
-        GenieError: M001 or M002, its config.json is missing or is not what it should be.
-    """
-    return _members(folder) is None
-
-
 def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
     """Return the network of a folder that `saved.save_model` wrote, and its vocabulary.
 

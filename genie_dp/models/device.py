@@ -1,9 +1,6 @@
 """Where networks run: a device, and its number formats."""
 
-from pathlib import Path
-
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.arrays import needs_torch
 
 
 def prepare_torch(device: str, threads: int = 1) -> None:
@@ -21,16 +18,6 @@ def prepare_torch(device: str, threads: int = 1) -> None:
         message = f"cannot use the device {device!r}: {str(error).splitlines()[0]}"
         hint = "leave --device out, or name one such as cpu, cuda, cuda:1"
         raise GenieError(Problem("N008", message, hint=hint)) from None
-
-
-def prepare_device(folder: Path, device: str, threads: int = 1) -> None:
-    """Let a trained model run on a device, with so many threads, if it needs torch at all.
-
-    Raises:
-        GenieError: N008.
-    """
-    if device != "cpu" or needs_torch(folder):
-        prepare_torch(device, threads)
 
 
 def bf16_helps(device: str = "cpu") -> bool:

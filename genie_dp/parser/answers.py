@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
-from genie_dp.models.device import prepare_device
-
 if TYPE_CHECKING:
     from genie_dp.parser.parser import Parser
 
@@ -98,8 +96,7 @@ def open_parser(
     """Return the parser of a folder, on one thread; None leaves what the folder says."""
     from genie_dp.parser.parser import Parser
 
-    prepare_device(folder, "cpu")
-    return Parser.from_pretrained(folder, beam=beam, is_constrained=is_constrained)
+    return Parser.from_pretrained(folder, threads=1, beam=beam, is_constrained=is_constrained)
 
 
 class BestProgram:

@@ -20,7 +20,7 @@ from genie_dp.parser import folder as files
 from genie_dp.parser.answers import Answer, Guess, Reply
 from genie_dp.parser.decode import Decoded, Decoder, log_sum
 from genie_dp.parser.reading.fill import EntityNames, Filled, fill
-from genie_dp.parser.reading.load import load_reader
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
@@ -122,6 +122,7 @@ class Parser:
         folder: Path | str,
         *,
         device: str = "cpu",
+        threads: int | None = None,
         beam: int | None = None,
         readings: int | None = None,
         threshold: float | None = None,
@@ -131,9 +132,13 @@ class Parser:
     ) -> "Parser":
         """Return the parser of a folder that `genie-dp train` wrote; None leaves what it says.
 
+        Args:
+            threads: of torch, where the network needs it; None leaves them as they are.
+
         Raises:
-            GenieError: N010, it is no such folder, or N011, its skills were changed; M001, its
-                network cannot be read; I003, a library of its reader is not installed.
+            GenieError: N008, no such device; N010, it is no such folder, or N011, its skills were
+                changed; M001, its network cannot be read; I003, a library of its reader is not
+                installed.
         """
         path = Path(folder)
         facts = files.facts_of(path)
@@ -156,7 +161,16 @@ class Parser:
         use = replace(use, **{name: x for name, x in changes.items() if x is not None})
         files.check_skills(path, skills)
         target = target_of(style, language, library_of(language, files.skill_paths(path)))
-        decoder = _decoder(path, target, use, device)
+        network, vocabulary = open_network(path, device, threads)
+        decoder = Decoder(
+            network,
+            vocabulary,
+            target,
+            texts=files.read_texts(path),
+            is_constrained=use.is_constrained,
+            beam=use.beam,
+            longest=use.longest,
+        )
         reader = None
         if target.language.reads_values:
             reader = load_reader(reads, phrases=files.read_reader(path).phrases)
@@ -362,33 +376,24 @@ def _check_arguments(sentences: Sequence[str], count: int) -> None:
         raise ValueError(f"count: expected a whole number above 0, got {count!r}")
 
 
-def open_network(folder: Path, device: str) -> tuple[SteppedNetwork, Vocabulary]:
+def open_network(
+    folder: Path, device: str, threads: int | None
+) -> tuple[SteppedNetwork, Vocabulary]:
     """Return the network of a folder and its vocabulary: without torch, where that is possible.
 
     Raises:
-        GenieError: M001, a file is missing or is not what it should be.
+        GenieError: M001, a file is missing or is not what it should be; N008, no such device.
     """
     if device == "cpu" and (found := open_arrays(folder)) is not None:
         return found
+    from genie_dp.models.device import prepare_torch
     from genie_dp.models.saved import load_model
     from genie_dp.models.seq2seq import SteppedTorch
 
+    if threads is not None:
+        prepare_torch(device, threads)
     saved = load_model(folder, device=device)
     return SteppedTorch(saved.model), saved.vocabulary
-
-
-def _decoder(path: Path, target: Target, use: Use, device: str) -> Decoder:
-    """Return the network of a folder with its grammar."""
-    network, vocabulary = open_network(path, device)
-    return Decoder(
-        network,
-        vocabulary,
-        target,
-        texts=files.read_texts(path),
-        is_constrained=use.is_constrained,
-        beam=use.beam,
-        longest=use.longest,
-    )
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
-from genie_dp.parser.reading.load import load_reader
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
 from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, literals, phrases_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale

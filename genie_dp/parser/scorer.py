@@ -13,7 +13,7 @@ from genie_dp.models.sentences import encode
 from genie_dp.models.vocabulary import UNK, Pair
 from genie_dp.parser import folder as files
 from genie_dp.parser.parser import library_of
-from genie_dp.parser.reading.load import load_reader
+from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.prepare import Left, Preparer, literals
 from genie_dp.parser.reading.reading import Locale
 from genie_dp.parser.rows import NOW, Style, target_of

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
-from genie_dp.models.device import prepare_device
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import Answer, Reply
 from genie_dp.parser.config import ParseConfig
@@ -55,13 +54,12 @@ class ParseSession:
             GenieError: no such device (N008), no parser (N010, N011); tables that cannot be read
                 (N040, N041), or whose language runs no programs (N042).
         """
-        prepare_device(folder, device)
         beam = config.beam
         if beam is None and config.count > 1:
             # Wide enough for the programs that are to be shown.
             beam = max(config.count, int(files.facts_of(folder)["beam"]))
         parser = Parser.from_pretrained(
-            folder, device=device, beam=beam, threshold=config.threshold
+            folder, device=device, threads=1, beam=beam, threshold=config.threshold
         )
         leave_to_the_end()
         language, library = parser.target.language, parser.target.library

@@ -12,7 +12,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from genie_dp.errors import GenieError
-from genie_dp.models.device import prepare_device
 from genie_dp.recipe import check_settings, setting
 from genie_dp.run.collector import leave_to_the_end
 from genie_dp.run.stage import Result
@@ -158,12 +157,17 @@ def run(
         from genie_dp.parser.parser import Parser
 
         try:
-            prepare_device(folder, device, threads)
+            parser = Parser.from_pretrained(
+                folder,
+                device=device,
+                threads=threads,
+                beam=config.beam,
+                threshold=config.threshold,
+            )
         except GenieError as error:
+            if error.problems[0].code != "N008":
+                raise
             raise GenieError(replace(error.problems[0], code="W020")) from None
-        parser = Parser.from_pretrained(
-            folder, device=device, beam=config.beam, threshold=config.threshold
-        )
         language, english = parser.target.language, None
         if config.english and (language.has_skills or has_grammar):
             english = _describe_by(load_inputs(language.name, parser.skills))

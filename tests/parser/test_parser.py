@@ -24,7 +24,7 @@ from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
 from genie_dp.parser.parser import Parser, Use  # noqa: E402
 from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
-from genie_dp.parser.reading.load import load_reader  # noqa: E402
+from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
 from genie_dp.parser.rows import Target  # noqa: E402
 from genie_dp.parser.scoring import Score, calibrate  # noqa: E402
 from genie_dp.parser.training import train_settings  # noqa: E402

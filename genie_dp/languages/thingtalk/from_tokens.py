@@ -24,7 +24,7 @@ from genie_dp.languages.library import Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import tokens
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_word
-from genie_dp.languages.thingtalk.unread import UNREAD
+from genie_dp.languages.thingtalk.transform import UNREAD
 from genie_dp.languages.types import BASICS, NUMBER, UNIT_ALIASES, is_slot, slot_type
 
 _NAME = r"[A-Za-z_]\w*"

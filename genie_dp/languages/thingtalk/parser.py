@@ -21,8 +21,12 @@ from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.thingtalk import ast
 from genie_dp.languages.thingtalk.declarations import ClassDef, Dataset
 from genie_dp.languages.thingtalk.depth import DEEPEST, HINT, TOO_DEEP, too_deep_tree
-from genie_dp.languages.thingtalk.transform import LibraryReader, ProgramReader, has_half_character
-from genie_dp.languages.thingtalk.unread import UNREAD
+from genie_dp.languages.thingtalk.transform import (
+    UNREAD,
+    LibraryReader,
+    ProgramReader,
+    has_half_character,
+)
 from genie_dp.languages.types import UNITS, Type
 
 # A group is named as a whole when all terminals of the first set may stand; its name then stands

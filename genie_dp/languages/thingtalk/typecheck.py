@@ -42,9 +42,8 @@ from genie_dp.languages.thingtalk import declarations as decl
 from genie_dp.languages.thingtalk import operators
 from genie_dp.languages.thingtalk.scope import EMPTY, OPEN, Scope, aggregate_scope, scope_of
 from genie_dp.languages.thingtalk.tokens import number_token
-from genie_dp.languages.thingtalk.transform import named_value
+from genie_dp.languages.thingtalk.transform import UNREAD, named_value
 from genie_dp.languages.thingtalk.traverse import source_calls
-from genie_dp.languages.thingtalk.unread import UNREAD
 
 MOST_NAMES = 6  # of a list in a hint: a line of text
 

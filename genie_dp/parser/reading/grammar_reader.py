@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import combinations, product
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.parser.reading.dates import days, moments, times
 from genie_dp.parser.reading.marks import marks
 from genie_dp.parser.reading.measures import measures, money
@@ -17,6 +17,7 @@ from genie_dp.parser.reading.reading import (
     MOST_CHARACTERS,
     Candidate,
     Locale,
+    Reader,
     Reading,
     ReadValue,
 )
@@ -193,3 +194,26 @@ def _reading(s: TextTokens, taken: Sequence[Candidate], doubt: int) -> Reading:
         elif start < end:
             tokens.extend(tokenize(s.text[start:end]))
     return Reading(tuple(tokens), values, doubt)
+
+
+NAMES = ("grammar", "duckling")
+
+
+def load_reader(name: str = "grammar", *, phrases: Phrases = NO_PHRASES) -> Reader:
+    """Return the reader of that name.
+
+    Args:
+        name: "grammar", the one in pure Python, or "duckling", which knows more dates.
+        phrases: what the skills say with words that are values elsewhere (`phrases.learn`).
+
+    Raises:
+        GenieError: I004, no such reader; I003, a library of it is not installed.
+    """
+    if name == "grammar":
+        return GrammarReader(phrases)
+    if name == "duckling":
+        from genie_dp.parser.reading.duckling_reader import DucklingReader
+
+        return DucklingReader(phrases)
+    hint = did_you_mean(name, NAMES) or f"readers: {', '.join(NAMES)}"
+    raise GenieError(Problem("I004", f"unknown reader {name!r}", hint=hint))

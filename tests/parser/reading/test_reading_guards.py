@@ -110,7 +110,7 @@ def test_a_worker_that_dies_is_no_error(monkeypatch: pytest.MonkeyPatch):
 
 def test_reading_imports_no_heavy_library():
     code = (
-        "import sys; from genie_dp.parser.reading.load import load_reader; load_reader();"
+        "import sys; from genie_dp.parser.reading.grammar_reader import load_reader; load_reader();"
         "heavy = {'torch', 'transformers', 'duckling', 'phonenumbers', 'numpy'};"
         "print(sorted(heavy & set(sys.modules)))"
     )

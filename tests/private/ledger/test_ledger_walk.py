@@ -42,8 +42,20 @@ def evolve(ledger, folder, **options):
 # Methods of a ledger that make something of its rows; a new one is to be tried, too.
 RELEASES = {"prior": prior, "train": train, "sample": sample, "evolve": evolve}
 ABOUT_ITSELF = {"init", "path", "budget", "doubts", "spent"}
+
+
 # Names of the package that make rows of rows: what they make of private ones is private.
+def run_project(rows):
+    """Return what a project makes of rows, which lie beside its file."""
+    stage = "stages: {more: {augment: {seed: 1}, of: private.jsonl}}\n"
+    (rows.parent / "genie.yaml").write_text(f"skills: {TWITTER}\n{stage}")
+    project = gd.Project(rows.parent)
+    project.run()
+    return gd.Rows.read(project.path("more"))
+
+
 OF_ROWS = {
+    "Project": run_project,
     "Rows": gd.Rows.read,
     "augment": lambda rows: gd.augment(rows, library=TWITTER),
     "paraphrase": lambda rows: gd.paraphrase(rows, library=TWITTER),
