@@ -8,6 +8,7 @@ A sentence is accepted when the parser answers above its threshold.
 """
 
 import argparse
+from collections import Counter
 from pathlib import Path
 
 import genie_dp as gd
@@ -32,7 +33,7 @@ def main() -> None:
         sentences = file.read_text(encoding="utf-8").splitlines()
         replies = parser.parse(sentences)
         accepted = [reply for reply in replies if reply.is_known]
-        wrong += [reply.answers[0].confidence if reply.answers else 0.0 for reply in replies]
+        wrong += [reply.confidence for reply in replies]
         share = 100 * len(accepted) / len(sentences)
         print(f"{name}: {len(accepted)} of {len(sentences)} accepted ({share:.1f} %)")
         accepted.sort(key=lambda reply: -reply.answers[0].confidence)
@@ -44,12 +45,17 @@ def main() -> None:
         lines = [line for file in folder.rglob("eval.tsv") for line in file.open(encoding="utf-8")]
         asked = [line.partition("\t")[0] for line in lines if not line.startswith("utterance\t")]
         replies = parser.parse(asked)
-        meant = [reply.answers[0].confidence if reply.answers else 0.0 for reply in replies]
-        known = sum(reply.is_known for reply in replies)
+        meant = [reply.confidence for reply in replies]
+        at = result.data["calibration"]["thresholds"]
+        answered = next(x for x in at if x["threshold"] >= parser.use.threshold)
+        right = answered["coverage"] * (answered["accuracy"] or 0.0)
+        refusals = Counter(reply.refused for reply in replies if reply.refused)
+        codes = ", ".join(f"{number} {code}" for code, number in refusals.most_common())
         print(
-            f"meant: {100 * result.accuracy:.1f} % of {result.data['rows']:,} rows right, "
-            f"{known} of {len(asked)} accepted, AUROC of the confidence against the sets above "
-            f"{area_under_roc(meant, wrong):.3f}"
+            f"meant: {100 * result.accuracy:.1f} % of {result.data['rows']:,} rows right; above "
+            f"the threshold {100 * right:.1f} % right and "
+            f"{100 * (answered['coverage'] - right):.1f} % wrong; refused: {codes}; "
+            f"AUROC of the confidence against the sets above {area_under_roc(meant, wrong):.3f}"
         )
 
 

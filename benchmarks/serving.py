@@ -48,7 +48,7 @@ class FixedParser:
         del count
         time.sleep(self.delay + self.each * len(sentences))
         answer = Answer("now => notify", "now => notify", "now => notify", 0.9)
-        return [Reply(s, tuple(s.split()), (answer,), True) for s in sentences]
+        return [Reply(s, tuple(s.split()), (answer,)) for s in sentences]
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,10 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "genie_dp.cli.train:command",
         "Train a parser on rows of synthesize, paraphrase, augment and people.",
     ),
+    "calibrate": (
+        "genie_dp.cli.calibrate:command",
+        "Fit the confidence of a finished parser to real sentences.",
+    ),
     "ensemble": (
         "genie_dp.cli.ensemble:command",
         "Make one parser of several that were trained on the same rows.",

@@ -1,5 +1,6 @@
 """One prediction against the right programs: how far it comes, and what is wrong with it."""
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -8,6 +9,7 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.evaluate.rows import Gold, Prediction
 from genie_dp.evaluate.views import ProgramFault, Viewer
 from genie_dp.languages.base import ProgramView
+from genie_dp.languages.scope import OUT_OF_SCOPE
 
 # From the weakest to the strongest; who reaches one has reached those before it. The first five
 # are those of Genie's error analysis (section 5.5).
@@ -15,7 +17,9 @@ TIERS = ("syntax", "number of functions", "devices", "functions", "parameters", 
 MATCH = len(TIERS)
 
 KINDS = (
+    "not refused",
     "refused",
+    "wrong polarity",
     "unreadable",
     "ill-typed",
     "wrong function",
@@ -65,14 +69,18 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
     Raises:
         GenieError: a gold program that cannot be read (V005) or is ill-typed (V006).
     """
-    right = [(text, gold_view(text, gold, viewer, file)) for text in gold.programs]
     confidence = prediction.confidences[0] if prediction.confidences else None
     predicted = prediction.programs[0] if prediction.programs else ""
+    if OUT_OF_SCOPE in gold.programs:
+        is_right = predicted in ("", OUT_OF_SCOPE)
+        reached, rank, kind = (MATCH, 1, "") if is_right else (0, 0, "not refused")
+        return JudgedRow(gold, reached, rank, kind, OUT_OF_SCOPE, predicted, confidence=confidence)
+    right = [(text, gold_view(text, gold, viewer, file)) for text in gold.programs]
     matches = {view.match for _, view in right}
     views = enumerate(map(viewer.view, prediction.programs), 1)
     ranks = (n for n, view in views if isinstance(view, ProgramView) and view.match in matches)
     rank = next(ranks, 0)
-    if not predicted:
+    if predicted in ("", OUT_OF_SCOPE):
         return JudgedRow(gold, 0, rank, "refused", right[0][0], "", confidence=confidence)
     view = viewer.view(predicted)
     if isinstance(view, ProgramFault):
@@ -88,7 +96,7 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
         gold,
         tiers,
         rank,
-        "" if tiers == MATCH else kind_of(nearest, view),
+        "" if tiers == MATCH else _kind(expected, predicted, nearest, view),
         expected,
         predicted,
         "; ".join(f"{words}: {' '.join(names)}" for words, names in differences if names),
@@ -96,6 +104,39 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
         tuple(zip_longest(missing, extra, fillvalue="")),
         confidence,
     )
+
+
+# What says the opposite of each other in a program, one by one.
+_POLES = (
+    ">= <=", "> <", "true false", "on off", "open close", "opened closed", "lock unlock",
+    "locked unlocked", "enable disable", "start stop", "increase decrease", "up down", "max min",
+    "asc desc", "above below", "before after", "arm disarm", "mute unmute", "add remove",
+)  # fmt: skip
+_SAME = {word: pair.split()[0] for pair in _POLES for word in pair.split()}
+_PARTS = re.compile(r"[a-z]+|[<>]=?|[^a-z<>]+")
+
+
+def differ_in_polarity(one: str, other: str) -> bool:
+    """Return whether two token forms say the opposite, and are alike else.
+
+    >>> on = "now => @c.light.power on param:power:Enum(on,off) = enum:on"
+    >>> differ_in_polarity(on, on.replace("enum:on", "enum:off"))
+    True
+    >>> differ_in_polarity(on, on.replace("light", "lamp")), differ_in_polarity(on, on)
+    (False, False)
+    """
+    return one != other and _without_poles(one) == _without_poles(other)
+
+
+def _without_poles(program: str) -> str:
+    tokens = (token for token in program.split() if token not in ("not", "!", "(", ")"))
+    return " ".join("".join(_SAME.get(x, x) for x in _PARTS.findall(token)) for token in tokens)
+
+
+def _kind(expected: str, predicted: str, gold: ProgramView, view: ProgramView) -> str:
+    if differ_in_polarity(expected, predicted):
+        return "wrong polarity"
+    return kind_of(gold, view)
 
 
 def gold_view(text: str, gold: Gold, viewer: Viewer, file: str) -> ProgramView:

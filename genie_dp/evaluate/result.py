@@ -189,7 +189,9 @@ def _rows_as_data(rows: Iterable[JudgedRow]) -> list[dict[str, Any]]:
 
 
 KIND_HELP: Mapping[str, str] = {
+    "not refused": "a program for a sentence that means none",
     "refused": "no program: “I do not know”",
+    "wrong polarity": "the opposite of what was asked for, and else right",
     "unreadable": "the first program cannot be read",
     "ill-typed": "it can be read, and does not fit the library",
     "wrong function": "another function than expected",

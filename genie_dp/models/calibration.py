@@ -1,70 +1,102 @@
-"""How sure a model may be: one temperature, fitted on validation rows (Guo et al., 2017)."""
+"""How sure a model may be: a logistic regression on signals, fitted on validation rows.
+
+With the log-probability as its only signal this is Platt scaling (Platt, 1999).
+"""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import fsum
 
-# exp of these: temperatures from 1/20 to 20.
-_LOW, _HIGH = math.log(0.05), math.log(20.0)
-# Turns of golden-section search: the bracket shrinks to 1e-8 of its width.
-_TURNS = 40
-_TINY = 1e-12
-_GOLDEN = (math.sqrt(5) - 1) / 2
+import numpy as np
+import numpy.typing as npt
+
+F64 = npt.NDArray[np.float64]
+
+# Newton's steps; a dozen are enough, and a step that makes things worse is halved.
+_TURNS, _HALVINGS = 50, 30
+_STEEPEST = 40.0
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Turns the log-probability of a program into a confidence.
+    """Turns the signals of an answer into a confidence.
 
     Attributes:
-        temperature: below 1 the model was too sure of itself: its log-probabilities are divided by
-            it.
+        weights: one for each signal.
+        bias: log-odds where all signals are 0.
 
-    >>> round(Calibration(2.0).confidence(math.log(0.25)), 3)
+    >>> Calibration((1.0, -2.0), 0.5).confidence((0.5, 0.5))
     0.5
     """
 
-    temperature: float = 1.0
+    weights: tuple[float, ...]
+    bias: float = 0.0
 
-    def confidence(self, log_probability: float) -> float:
-        """Return the probability that a program is right."""
-        return math.exp(min(0.0, log_probability) / self.temperature)
+    def confidence(self, signals: Sequence[float]) -> float:
+        """Return the probability that an answer with these signals is right."""
+        odds = self.bias + sum(w * x for w, x in zip(self.weights, signals, strict=True))
+        return 1 / (1 + math.exp(-max(-_STEEPEST, min(_STEEPEST, odds))))
 
 
-def fit(log_probabilities: Sequence[float], right: Sequence[bool]) -> Calibration:
-    """Return the calibration with the lowest cross-entropy of what was right.
+def fit(
+    signals: Sequence[Sequence[float]],
+    right: Sequence[bool],
+    prior: Calibration,
+    *,
+    scales: Sequence[float],
+    strength: float,
+) -> Calibration:
+    """Return the most probable calibration of rows, beginning from what is believed without them.
 
     Right rows count as right with chance (n + 1) / (n + 2) of n, wrong ones as right with 1 / (m +
     2) of m (Platt, 1999, section 2.2): of a few rows that are all right nobody is sure of the next.
 
-    >>> round(fit([math.log(0.9)] * 100, [True] * 81 + [False] * 19).temperature, 2)
-    0.5
-    >>> round(fit([math.log(0.5)] * 8, [True] * 8).confidence(math.log(0.5)), 2)
-    0.9
+    Args:
+        signals: of each row's answer.
+        right: which of them are right.
+        prior: what is believed: the mean of a normal distribution of weights and bias.
+        scales: usual sizes of the signals: a weight lies that far from the prior's that the
+            log-odds of a usual signal differ by about 1 / sqrt(strength).
+        strength: how firmly it is believed, in rows whose outcome is a toss-up.
+
+    >>> before = Calibration((1.0,))
+    >>> fit([], [], before, scales=(1.0,), strength=1.0) == before
+    True
+    >>> fitted = fit([(-0.1,)] * 100, [True] * 81 + [False] * 19, before, scales=(1.0,), strength=1)
+    >>> round(fitted.confidence((-0.1,)), 1)
+    0.8
     """
-    if not log_probabilities:
-        return Calibration()
-    sure = (sum(right) + 1) / (sum(right) + 2)
-    unsure = 1 / (len(right) - sum(right) + 2)
-    targets = [sure if hit else unsure for hit in right]
+    if not signals:
+        return prior
+    sizes = np.array([*scales, 1.0])
+    inputs = np.c_[np.array(signals, np.float64), np.ones(len(signals))] / sizes
+    sure, unsure = (sum(right) + 1) / (sum(right) + 2), 1 / (len(right) - sum(right) + 2)
+    targets = np.array([sure if hit else unsure for hit in right])
+    mean = np.array([*prior.weights, prior.bias]) * sizes
 
-    def cost(logarithm: float) -> float:
-        calibration = Calibration(math.exp(logarithm))
-        confidences = (calibration.confidence(x) for x in log_probabilities)
-        return -fsum(
-            chance * math.log(max(_TINY, p)) + (1 - chance) * math.log(max(_TINY, 1 - p))
-            for p, chance in zip(confidences, targets, strict=True)
-        )
+    def cost(weights: F64) -> float:
+        odds = inputs @ weights
+        loss = np.logaddexp(0.0, odds).sum() - targets @ odds
+        return float(loss + strength / 8 * ((weights - mean) ** 2).sum())
 
-    low, high = _LOW, _HIGH
+    weights, least = mean, cost(mean)
     for _ in range(_TURNS):
-        lower, upper = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-        if cost(lower) < cost(upper):
-            high = upper
+        chances = 1 / (1 + np.exp(-(inputs @ weights).clip(-_STEEPEST, _STEEPEST)))
+        slope = inputs.T @ (chances - targets) + strength / 4 * (weights - mean)
+        curve = (inputs.T * (chances * (1 - chances))) @ inputs
+        step = np.linalg.solve(curve + strength / 4 * np.eye(len(mean)), slope)
+        for _ in range(_HALVINGS):
+            if cost(weights - step) <= least:
+                break
+            step /= 2
         else:
-            low = lower
-    return Calibration(math.exp((low + high) / 2))
+            break
+        weights = weights - step
+        before, least = least, cost(weights)
+        if before - least < 1e-9:
+            break
+    *own, bias = (weights / sizes).tolist()
+    return Calibration(tuple(own), bias)
 
 
 def calibration_error(

@@ -5,8 +5,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
+from genie_dp.languages.scope import OUT_OF_SCOPE
+
 if TYPE_CHECKING:
     from genie_dp.parser.parser import Parser
+
+
+EMPTY, TOO_LONG, UNSURE = "empty", "too_long", "unsure"
+REFUSALS = {
+    EMPTY: "there is nothing to read",
+    TOO_LONG: "it has too many words",
+    OUT_OF_SCOPE: "the skills can do nothing of the kind",
+    UNSURE: "the nearest that the skills can do is less sure than the threshold",
+}
+"""Why a sentence is not understood: the codes, which stay as they are, and what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +47,19 @@ class Reply:
     Attributes:
         sentence: as it was typed.
         tokens: as it was read: lower-case words and placeholders.
-        is_known: False is "I do not know": the first answer is less sure than the parser's
-            threshold, or there is none.
+        refused: why the sentence is not understood, one of REFUSALS; None if it is. The answers
+            are then the nearest that the skills can do.
     """
 
     sentence: str
     tokens: tuple[str, ...]
     answers: tuple[Answer, ...]
-    is_known: bool
+    refused: str | None = None
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the first answer may be acted on; False is "I do not know"."""
+        return self.refused is None
 
     @property
     def code(self) -> str:
@@ -67,7 +84,7 @@ class Reply:
     def __repr__(self) -> str:
         """Return sentence and program in one line."""
         program = self.code or "no program"
-        doubt = "" if self.is_known else ", not known"
+        doubt = f", {self.refused}" if self.refused else ""
         return f"Reply({self.sentence!r}: {program}, {100 * self.confidence:.0f} %{doubt})"
 
 

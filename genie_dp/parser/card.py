@@ -49,7 +49,6 @@ class Card:
     validation: str
     is_real: bool
     seeds: tuple[int, ...]
-    temperature: float
     threshold: float
     is_constrained: bool
     has_skills: bool

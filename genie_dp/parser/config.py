@@ -81,6 +81,13 @@ class ParserConfig:
         "or it forgets them.",
         metavar="PARSER",
     )
+    out_of_scope: float = setting(
+        0.05,
+        "Share of the batches that are sentences to refuse: everyday ones, a neighbour's, damaged "
+        "ones; 0 for a parser that refuses nothing.",
+        least=0,
+        most=0.9,
+    )
     held_out: float = setting(
         0.02, "Share of the rows to validate with where no file is named.", least=0, most=1
     )

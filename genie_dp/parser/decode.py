@@ -4,10 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from genie_dp.languages.scope import OUT_OF_SCOPE, RefusingGrammar
 from genie_dp.models.arrays import SteppedNetwork
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
-from genie_dp.models.vocabulary import Vocabulary
+from genie_dp.models.vocabulary import UNK, Vocabulary
 from genie_dp.parser.rows import Target, canonical_text
 
 # Sentences that go through the network together.
@@ -30,7 +31,10 @@ def search_settings(*, beam: int = 1, longest: int = 150) -> SearchSettings:
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A program in canonical token form, with placeholders, and its natural log-probability."""
+    """A program in canonical token form, with placeholders, and its natural log-probability.
+
+    It may be OUT_OF_SCOPE, if the network has learned to refuse.
+    """
 
     program: str
     log_probability: float
@@ -67,6 +71,8 @@ class Decoder:
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)
+            if vocabulary.generable(OUT_OF_SCOPE) != UNK:
+                grammar = RefusingGrammar(grammar)
             self.constraint = Constraint(grammar, vocabulary)
 
     def decode(self, sentences: Sequence[tuple[str, ...]]) -> list[tuple[Decoded, ...]]:

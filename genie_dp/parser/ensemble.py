@@ -11,6 +11,7 @@ from typing import Any
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.arrays import TOKENIZER
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import prepare_torch
@@ -26,7 +27,7 @@ from genie_dp.parser.parser import library_of
 from genie_dp.parser.recipe import read_recipe
 from genie_dp.parser.rows import Rows, Style, target_of
 from genie_dp.parser.scoring import Score, calibrate, score
-from genie_dp.parser.validation import validation_rows
+from genie_dp.parser.validation import Checked, validation_rows
 from genie_dp.records import Spent
 from genie_dp.run.manifest import PRIVATE, ledgers_in, write_json
 from genie_dp.run.page import render_card
@@ -49,7 +50,7 @@ _BY_ITSELF = {
     "ensemble": ("an ensemble", "name the parsers that it was made of"),
 }
 # What is copied from the first parser; it is the same in all.
-_COPIED = (files.TEXTS, files.READER)
+_COPIED = (files.TEXTS, files.READER, files.EVIDENCE, files.REFUSALS)
 _UNMEASURED = "nothing; the confidence is calibrated as those of the parsers are, on average"
 
 
@@ -163,12 +164,10 @@ def run(
     saved = join_networks(members)
     measurement = None
     if config.validation:
-        measurement = _measure(saved, members[0], config.validation, device)
-    if measurement is not None:
-        calibration, error = calibrate(measurement)
+        measurement, refusals = _measure(saved, members[0], config.validation, device)
+        calibration, error = calibrate(measurement, refusals)
     else:
-        mean = fmean(float(member.facts["temperature"]) for member in members)
-        calibration, error = Calibration(mean), None
+        calibration, error = _mean([files.read_calibration(m.facts) for m in members]), None
     figures = {
         "parsers": len(members),
         "parameters": sum(p.numel() for p in saved.model.parameters()),
@@ -238,8 +237,18 @@ def join_networks(members: Sequence[Member]) -> SavedModel:
     return SavedModel(network.eval(), vocabulary, "ensemble", asdict(settings), {})
 
 
-def _measure(network: SavedModel, first: Member, validation: str, device: str) -> Score:
+def _mean(calibrations: Sequence[Calibration]) -> Calibration:
+    """Return the calibration whose log-odds are the mean of several ones'."""
+    weights = zip(*(calibration.weights for calibration in calibrations), strict=True)
+    return Calibration(tuple(map(fmean, weights)), fmean(x.bias for x in calibrations))
+
+
+def _measure(
+    network: SavedModel, first: Member, validation: str, device: str
+) -> tuple[Score, Score]:
     """Return how the network does on rows of a file, or on the real sentences of skills.
+
+    The second score is that of sentences to refuse.
 
     Raises:
         GenieError: N005, there are none.
@@ -261,7 +270,9 @@ def _measure(network: SavedModel, first: Member, validation: str, device: str) -
         beam=int(first.facts["beam"]),
         longest=int(first.facts["longest"]),
     )
-    return score(decoder, rows)
+    evidence = files.read_evidence(first.folder)
+    refusals = [Checked(x, OUT_OF_SCOPE) for x in files.read_lines(first.folder, files.REFUSALS)]
+    return score(decoder, rows, evidence), score(decoder, refusals, evidence)
 
 
 def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:
@@ -278,8 +289,11 @@ def _deliver(ensemble: _Ensemble, output: Output, licence: str) -> None:
     for number, member in enumerate(ensemble.members, 1):
         copy = folder / f"{recipe.stem}-{number}{recipe.suffix}"
         shutil.copyfile(member.folder / files.RECIPE, copy)
-    temperature = ensemble.calibration.temperature
-    facts = {**first.facts, "version": __version__, "temperature": temperature}
+    calibration = asdict(ensemble.calibration)
+    facts = {**first.facts, "version": __version__, "calibration": calibration}
+    facts["validated"] = bool(ensemble.validation) or all(
+        member.facts["validated"] for member in ensemble.members
+    )
     save_model(replace(ensemble.saved, facts={"parser": facts}), folder)
     card = _card(ensemble, target.name, licence)
     (folder / files.CARD).write_text(render_card("genie_dp.parser", card=card), encoding="utf-8")
@@ -327,7 +341,6 @@ def _card(ensemble: _Ensemble, name: str, licence: str) -> Card:
         validation=Path(ensemble.validation).name or _UNMEASURED,
         is_real=bool(ensemble.validation),
         seeds=tuple(member.config.seed for member in ensemble.members),
-        temperature=ensemble.calibration.temperature,
         threshold=config.threshold,
         is_constrained=config.is_constrained,
         has_skills=(first.folder / files.SKILLS).exists(),

@@ -8,18 +8,23 @@ import gzip
 import hashlib
 import io
 import json
+import math
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.calibration import Calibration
+from genie_dp.parser.evidence import SCALES, Evidence
 from genie_dp.parser.reading.phrases import from_dict
 from genie_dp.parser.rows import Reading
 
 CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
 METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"
 SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
+CONFIG = "config.json"
+EVIDENCE, REFUSALS = "evidence.npy", "refusals.txt.gz"
 # What of a skill a parser and its descriptions need; eval.tsv stays where it is.
 _KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")
 
@@ -57,11 +62,16 @@ def skills_hash(folder: Path) -> str:
 
 
 def write_texts(folder: Path, texts: Sequence[str]) -> None:
-    """Write the constants that the grammar of decoding has; equal content gives equal bytes."""
+    """Write the constants that the grammar of decoding has."""
+    write_lines(folder / TEXTS, texts)
+
+
+def write_lines(path: Path, lines: Sequence[str]) -> None:
+    """Write lines; equal content gives equal bytes."""
     out = io.BytesIO()
     with gzip.GzipFile(filename="", mode="wb", fileobj=out, mtime=0) as file:
-        file.write("".join(f"{text}\n" for text in texts).encode())
-    (folder / TEXTS).write_bytes(out.getvalue())
+        file.write("".join(f"{line}\n" for line in lines).encode())
+    path.write_bytes(out.getvalue())
 
 
 def read_texts(folder: Path) -> tuple[str, ...]:
@@ -70,13 +80,22 @@ def read_texts(folder: Path) -> tuple[str, ...]:
     Raises:
         GenieError: N010, they cannot be read.
     """
+    return read_lines(folder, TEXTS)
+
+
+def read_lines(folder: Path, name: str) -> tuple[str, ...]:
+    """Return the lines that `write_lines` wrote.
+
+    Raises:
+        GenieError: N010, they cannot be read.
+    """
     try:
-        data = (folder / TEXTS).read_bytes()
+        data = (folder / name).read_bytes()
         if not data:  # a copy that broke off; of no texts there are a header and no lines
             raise EOFError("it is empty")
         text = gzip.decompress(data).decode()
     except (OSError, EOFError, ValueError) as error:
-        raise broken(folder, f"{TEXTS}: {error}") from None
+        raise broken(folder, f"{name}: {error}") from None
     # Not by splitlines: a text may hold what that takes for line ends.
     return tuple(text.split("\n")[:-1])
 
@@ -100,6 +119,27 @@ def read_reader(folder: Path) -> Reading:
         raise broken(folder, f"{READER}: {error}") from None
 
 
+def read_evidence(folder: Path) -> Evidence:
+    """Return with which functions the rows of training say their words.
+
+    Raises:
+        GenieError: N010, it cannot be read.
+    """
+    try:
+        return Evidence.load(folder / EVIDENCE)
+    except (OSError, ValueError, EOFError) as error:
+        raise broken(folder, f"{EVIDENCE}: {error}") from None
+
+
+def read_calibration(facts: Mapping[str, Any]) -> Calibration:
+    """Return the calibration that config.json names; KeyError, TypeError or ValueError if none."""
+    read = facts["calibration"]
+    weights, bias = tuple(float(x) for x in read["weights"]), float(read["bias"])
+    if len(weights) != len(SCALES) or not all(map(math.isfinite, (*weights, bias))):
+        raise ValueError(f"calibration: expected {len(SCALES)} numbers, got {weights}")
+    return Calibration(weights, bias)
+
+
 def facts_of(folder: Path) -> dict[str, Any]:
     """Return what config.json says of the parser.
 
@@ -107,7 +147,7 @@ def facts_of(folder: Path) -> dict[str, Any]:
         GenieError: N010, the folder is no parser.
     """
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
         facts: dict[str, Any] = config["parser"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise broken(folder, f"config.json: {error}") from None

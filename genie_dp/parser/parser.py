@@ -12,17 +12,21 @@ from typing import TYPE_CHECKING, Any
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.types import is_slot
 from genie_dp.models.arrays import SteppedNetwork, open_arrays
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Vocabulary
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import Answer, Guess, Reply
-from genie_dp.parser.decode import Decoded, Decoder, log_sum
+from genie_dp.parser.answers import EMPTY, TOO_LONG, UNSURE, Answer, Guess, Reply
+from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
+from genie_dp.parser.evidence import Evidence, Signals, signals_of
 from genie_dp.parser.reading.fill import EntityNames, Filled, fill
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
+from genie_dp.parser.scoring import Score, score
+from genie_dp.parser.validation import Checked
 from genie_dp.run.work import PARSER, put_in_place, refuse_output, work_folder_of
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
@@ -90,6 +94,7 @@ class Parser:
         use: how it is used.
         skills: the folders of the skills that it was trained for.
         folder: where it was read from; None of one that is put together in memory.
+        is_validated: whether its confidence was fitted to rows that stand for people.
     """
 
     def __init__(
@@ -98,20 +103,26 @@ class Parser:
         *,
         reader: Reader | None,
         calibration: Calibration,
+        evidence: Evidence,
         use: Use,
         skills: Sequence[Path] = (),
         clock: Callable[[], datetime] = datetime.now,
         folder: Path | None = None,
+        is_validated: bool = True,
     ):
         """Keep the parts.
 
         Args:
             reader: reads values; None where sentences are words alone (S-expressions).
+            calibration: how sure it may be.
+            evidence: with which functions the rows of training say their words.
             clock: tells from when "tomorrow" is.
         """
         self.target: Target = decoder.target
         self.use, self.skills, self.folder = use, tuple(skills), folder
-        self._decoder, self._reader, self._calibration = decoder, reader, calibration
+        self.is_validated = is_validated
+        self._decoder, self._reader = decoder, reader
+        self._calibration, self._evidence = calibration, evidence
         self._clock, self._lock = clock, Lock()
         library = self.target.library
         self._names = EntityNames(library) if isinstance(library, SkillLibrary) else None
@@ -148,10 +159,7 @@ class Parser:
         }  # fmt: skip
         try:
             use, style = Use.from_facts(facts), Style.from_facts(facts)
-            temperature = float(facts["temperature"])
-            if not 0 < temperature < math.inf:
-                raise ValueError(f"temperature: expected a number above 0, got {temperature}")
-            calibration = Calibration(temperature)
+            calibration, is_validated = files.read_calibration(facts), bool(facts["validated"])
             language, skills, reads = (str(facts[name]) for name in _NAMED)
             get_language(language)
         except GenieError as error:
@@ -178,16 +186,19 @@ class Parser:
             decoder,
             reader=reader,
             calibration=calibration,
+            evidence=files.read_evidence(path),
             use=use,
             skills=files.skill_paths(path),
             clock=clock,
             folder=path,
+            is_validated=is_validated,
         )
 
     def __repr__(self) -> str:
         """Return what it is in one line."""
         where = f", of {self.folder}" if self.folder else ""
-        return f"Parser({self.target.language.name}{where})"
+        doubt = "" if self.is_validated else ", not validated"
+        return f"Parser({self.target.language.name}{where}{doubt})"
 
     @staticmethod
     def open_scorer(folder: Path, *, device: str = "cpu", longest: int = 256) -> "Scorer":
@@ -221,7 +232,8 @@ class Parser:
         """Return, for each sentence, up to `count` programs with the values of the sentence.
 
         Every program is well-typed. There is none for a sentence without words, or with more than
-        `decode.LONGEST`.
+        `decode.LONGEST`. A sentence that is not understood is refused with a code of
+        `answers.REFUSALS`; what stands in its place is the nearest that the skills can do.
 
         Raises:
             GenieError: I002, a sentence of more characters than any reader takes.
@@ -246,7 +258,8 @@ class Parser:
 
         Of an utterance with placeholders the programs have these placeholders; another one is read
         as `parse` reads it, but names stay as they were said; one of more characters than any
-        reader takes has none. Without a grammar they may be ill-typed, or no programs at all.
+        reader takes has none. Without a grammar they may be ill-typed, or no programs at all. Of a
+        sentence that is refused as out of scope the first one is OUT_OF_SCOPE.
 
         Raises:
             TypeError, ValueError: as `parse`.
@@ -263,14 +276,26 @@ class Parser:
                 else:
                     readings.append(self._readings(text))
             decoded = self._decode_readings(readings)
-            nbest = [
-                self._fill_programs(read, programs, None, keep=not self.use.is_constrained)[:count]
+            keep = not self.use.is_constrained
+            ranked = [
+                self._fill_programs(read, programs, None, keep=keep)
                 for read, programs in zip(readings, decoded, strict=True)
             ]
-            return [
-                [Guess(guess.filled.tokens, guess.confidence) for guess in guesses]
-                for guesses in nbest
-            ]
+            return [self._guesses(candidates)[:count] for candidates in ranked]
+
+    def _guesses(self, ranked: "Sequence[_Candidate]") -> list[Guess]:
+        """Return programs as `predict` does: OUT_OF_SCOPE stands first where that is the reply."""
+        code = self._refusal(ranked, ranked[0].reading.tokens) if ranked else None
+        return [
+            Guess(candidate.filled.tokens, candidate.confidence)
+            for candidate in ranked
+            if code == OUT_OF_SCOPE or not candidate.is_refusal
+        ]
+
+    def score(self, rows: Sequence[Checked]) -> Score:
+        """Return how many rows are answered rightly, and the signals of the answers."""
+        with self._lock:
+            return score(self._decoder, rows, self._evidence)
 
     # ------------------------------------------------------------------------------ the steps
 
@@ -298,7 +323,8 @@ class Parser:
         decoded: Sequence[tuple[Decoded, ...]],
         count: int,
     ) -> Reply:
-        candidates = self._fill_programs(readings, decoded, self._names)
+        ranked = self._fill_programs(readings, decoded, self._names)
+        candidates = [candidate for candidate in ranked if not candidate.is_refusal]
         answers = tuple(
             Answer(
                 program=candidate.filled.tokens,
@@ -309,9 +335,19 @@ class Parser:
             )
             for candidate in candidates[:count]
         )
-        is_known = bool(candidates) and candidates[0].confidence >= self.use.threshold
-        tokens = candidates[0].reading.tokens if candidates else readings[0].tokens
-        return Reply(sentence, tokens, answers, is_known)
+        tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
+        return Reply(sentence, tokens, answers, self._refusal(ranked, tokens))
+
+    def _refusal(self, ranked: "Sequence[_Candidate]", tokens: Sequence[str]) -> str | None:
+        """Return the code of REFUSALS for what stands first; None if it may be acted on."""
+        if not tokens:
+            return EMPTY
+        if len(tokens) > LONGEST:
+            return TOO_LONG
+        best = next((candidate for candidate in ranked if not candidate.is_refusal), None)
+        if best is not None and best.confidence >= self.use.threshold:
+            return None
+        return OUT_OF_SCOPE if best is None or ranked[0].is_refusal else UNSURE
 
     def _fill_programs(
         self,
@@ -329,7 +365,9 @@ class Parser:
         candidates: dict[str, _Candidate] = {}
         for reading, programs in zip(readings, decoded, strict=True):
             for program in programs:
-                filled = self._fill(program.program, reading, names)
+                filled: Filled | None = Filled(None, OUT_OF_SCOPE)
+                if program.program != OUT_OF_SCOPE:
+                    filled = self._fill(program.program, reading, names)
                 if filled is None and keep:
                     filled = Filled(None, program.program)
                 if filled is None:
@@ -343,12 +381,43 @@ class Parser:
         ranked = sorted(
             candidates.values(), key=lambda candidate: (-candidate.score, candidate.filled.tokens)
         )
-        # The temperature is that of first programs: by it the others may be too sure.
-        rest = 1.0
-        for candidate in ranked:
-            candidate.confidence = min(rest, self._calibration.confidence(candidate.score))
-            rest -= candidate.confidence
+        self._set_confidences(ranked)
         return ranked
+
+    def _set_confidences(self, ranked: "Sequence[_Candidate]") -> None:
+        """Tell of each program how sure it is; all together at most 1.
+
+        OUT_OF_SCOPE is as sure as the first program is not.
+        """
+        refusals = [candidate for candidate in ranked if candidate.is_refusal]
+        meant = [candidate for candidate in ranked if not candidate.is_refusal]
+        rest = 1.0
+        for candidate in meant:
+            # The calibration is that of first programs: by it the others may be too sure.
+            signals = self._signals(candidate, meant, refusals)
+            candidate.confidence = min(rest, self._calibration.confidence(signals))
+            rest -= candidate.confidence
+        for candidate in refusals:
+            candidate.confidence = 1.0 - meant[0].confidence if meant else 1.0
+
+    def _signals(
+        self,
+        candidate: "_Candidate",
+        meant: "Sequence[_Candidate]",
+        refusals: "Sequence[_Candidate]",
+    ) -> Signals:
+        words, program = candidate.reading.tokens, candidate.decoded
+        try:
+            functions = self.target.language.functions_in(program)
+        except GenieError:  # without a grammar it may be no program
+            functions = ()
+        others = [other.score for other in meant if other is not candidate]
+        return signals_of(
+            candidate.score,
+            max((refusal.score for refusal in refusals), default=-math.inf),
+            candidate.score - max(others, default=-math.inf),
+            self._evidence.support(words, program.split(), functions),
+        )
 
     def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
@@ -405,6 +474,11 @@ class _Candidate:
     reading: Reading
     score: float
     confidence: float = 0.0
+
+    @property
+    def is_refusal(self) -> bool:
+        """Return whether it says that nothing is meant."""
+        return self.decoded == OUT_OF_SCOPE
 
 
 def library_of(language: str, skills: Sequence[Path]) -> Library:

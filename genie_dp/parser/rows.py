@@ -22,8 +22,10 @@ from genie_dp.dataset.scan import as_row, hash_of
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages import Language, get_language
 from genie_dp.languages.library import Library
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import And, Call, Or
 from genie_dp.languages.thingtalk.traverse import rewrite
+from genie_dp.languages.types import is_slot
 from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.reading.grammar_reader import load_reader
@@ -36,6 +38,7 @@ from genie_dp.records import DEFAULT_LANGUAGE, Example, PrivatePrior
 from genie_dp.rng import stream
 from genie_dp.rows import format_of, read_rows
 from genie_dp.run.workers import in_processes
+from genie_dp.skills.words import tokenize
 
 
 def oldest_of(rows: Iterable[Example]) -> Mapping[int, int]:
@@ -254,6 +257,8 @@ class Target:
 
 def canonical_text(program: str, target: Target) -> str:
     """Return the canonical token form of a program in the learned style; "" if it is none."""
+    if program == OUT_OF_SCOPE:
+        return program
     language, library = target.language, target.library
     try:
         if target.styled is language:
@@ -356,6 +361,8 @@ class Rows:
         counts: rows by source.
         left: rows left out, by reason.
         weighed: the weights of rows to learn from, where a prior multiplied them.
+        refused: sentences to refuse that were made beside them (parser/refusal.py).
+        refused_held_out: such sentences that are calibrated with.
     """
 
     parts: list[RowStore] = field(default_factory=list)
@@ -364,6 +371,13 @@ class Rows:
     counts: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     weighed: Weighed | None = None
+    refused: RowStore = field(default_factory=RowStore)
+    refused_held_out: tuple[str, ...] = ()
+
+    @property
+    def stores(self) -> tuple[RowStore, ...]:
+        """Return all rows to learn from, those to refuse last, if there are any."""
+        return (*self.parts, self.refused) if len(self.refused) else tuple(self.parts)
 
 
 def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
@@ -601,6 +615,11 @@ class RowMaker:
     def make(self, row: Example, factor: float = 1.0) -> LearnedRow | str:
         """Return the row, or the reason to leave it out."""
         language, library = self.target.language, self.target.library
+        if row.program == OUT_OF_SCOPE:
+            sentence = " ".join(self.read_tokens(row.utterance))
+            family = xxhash.xxh3_64_intdigest((row.parent or row.id).encode())
+            weight = row.weight * factor
+            return LearnedRow(sentence, OUT_OF_SCOPE, weight, "", family, row.source, ())
         if row.language != language.name:
             return f"a program in {row.language}"
         # Policies may name all functions of a skill.
@@ -639,6 +658,15 @@ class RowMaker:
             weight *= row_weight(self.prior, functions)
         return LearnedRow(prepared.utterance, program, weight, group, family, row.source, texts)
 
+    def read_tokens(self, sentence: str) -> tuple[str, ...]:
+        """Return a sentence as the parser will read it at first."""
+        if any(map(is_slot, sentence.split())):
+            return tuple(sentence.split())
+        if self.preparer is None:
+            return tokenize(sentence)
+        reader, place = self.preparer.reader, self.preparer.locale
+        return reader.read(sentence[:MOST_CHARACTERS], now=NOW, locale=place).tokens
+
     def _read(self, row: Example) -> tuple[Example, Any] | str:
         """Return the row with its program in canonical form, and the program; or what is wrong."""
         language, library = self.target.language, self.target.library
@@ -671,6 +699,8 @@ def as_counts(rows: Rows) -> Mapping[str, Any]:
         "left out": {reason: rows.left[reason] for reason in sorted(rows.left)},
         "held out": len(rows.held_out),
     }
+    if len(rows.refused):
+        counts["to refuse"] = len(rows.refused)
     if rows.weighed is not None and rows.weighed.total:
         weighed = rows.weighed
         counts["weights"] = {

@@ -14,12 +14,16 @@ from typing import TYPE_CHECKING, Any
 from genie_dp import __version__
 from genie_dp.errors import GenieError
 from genie_dp.languages.library import Library
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.recipe import as_yaml
+from genie_dp.parser.refusal import add_refused
 from genie_dp.parser.rows import (
     Reading,
+    RowMaker,
     Rows,
     Style,
     Target,
@@ -32,7 +36,7 @@ from genie_dp.parser.rows import (
     target_of,
 )
 from genie_dp.parser.start import Start, guarantee_of_both, read_start
-from genie_dp.parser.validation import validation_files, validation_rows
+from genie_dp.parser.validation import Checked, validation_files, validation_rows
 from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
 from genie_dp.records import Spent
@@ -325,6 +329,8 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
         tell=lambda count: job.screen.line(f"{count:,} rows prepared"),
     )
     check_spent(rows.counts["private"], job.spent)
+    if job.config.out_of_scope:
+        add_refused(rows, RowMaker(job.config, job.target, reading))
     validation = validation_rows(job.config, job.target, reading, rows)
     texts = grammar_texts(rows, job.target.language.name)
     if job.start:
@@ -333,11 +339,16 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     # Torch comes after the worker processes were forked.
     from genie_dp.parser.training import Material
 
-    return Material(job.target, rows, validation, texts, job.start), reading
+    refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
+    evidence = Evidence.from_rows(rows.parts, job.target.language)
+    if job.start:
+        evidence = job.start.evidence_beside(evidence)
+    return Material(job.target, rows, validation, texts, evidence, job.start, refusals), reading
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
-    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from")
+    refused = f", {len(rows.refused):,} sentences to refuse" if len(rows.refused) else ""
+    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from{refused}")
     for reason, number in rows.left.most_common():
         screen.note(f"{number:>11,}  left out: {reason}")
     if rows.weighed is not None:
@@ -393,6 +404,8 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     files.copy_skills(job.skills, folder)
     files.write_texts(folder, material.texts)
     files.write_reader(folder, reading)
+    material.evidence.save(folder / files.EVIDENCE)
+    files.write_lines(folder / files.REFUSALS, material.rows.refused_held_out)
     facts = {"parser": _facts(job, reading, trained, files.skills_hash(folder))}
     save_model(replace(trained.saved, facts=facts), folder)
     (folder / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
@@ -423,7 +436,8 @@ def _facts(job: _Run, reading: Reading, trained: "Trained", skills: str) -> dict
         "reader": config.reader,
         "locale": asdict(locale(config)),
         "skills": skills,
-        "temperature": trained.calibration.temperature,
+        "calibration": asdict(trained.calibration),
+        "validated": bool(config.validation),
         "threshold": config.threshold,
         "beam": config.beam,
         "readings": config.readings,
@@ -471,7 +485,6 @@ def _card(job: _Run, material: "Material", trained: "Trained", curves: Path | No
         validation=_measured_on(config),
         is_real=bool(config.validation),
         seeds=(config.seed,),
-        temperature=trained.calibration.temperature,
         threshold=config.threshold,
         is_constrained=config.is_constrained,
         has_skills=bool(job.skills),

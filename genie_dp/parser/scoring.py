@@ -1,12 +1,19 @@
 """How good a parser is on rows that it did not learn from, and how sure it may be."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.calibration import Calibration, calibration_error, fit
-from genie_dp.parser.decode import Decoder
+from genie_dp.parser.decode import Decoded, Decoder
+from genie_dp.parser.evidence import BELIEVED, SCALES, Evidence, Signals, signals_of
 from genie_dp.parser.validation import Checked
+
+# Rows whose outcome is a toss-up that what is believed of the signals is worth: beside rows of
+# people, and beside rows that were held out, which are nearer to those learned from than people's.
+_FIRM, _FIRMER = 10.0, 1000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,14 +22,14 @@ class Score:
 
     Attributes:
         rows: sentences.
-        right: how many first programs are right.
-        log_probabilities: of the first programs; minus infinity where there is none.
+        right: how many are answered with the right program, or refused if that is right.
+        signals: of the first programs; none where there is none.
         hits: which of them are right.
     """
 
     rows: int
     right: int
-    log_probabilities: tuple[float, ...]
+    signals: tuple[Signals | None, ...]
     hits: tuple[bool, ...]
 
     @property
@@ -39,30 +46,69 @@ class Score:
         share = (self.right + 2) / (self.rows + 4)
         return sqrt(share * (1 - share) / (self.rows + 4))
 
+    def confidences(self, calibration: Calibration) -> list[float]:
+        """Return how sure the first programs are, 0 where there is none."""
+        return [calibration.confidence(x) if x else 0.0 for x in self.signals]
 
-def score(decoder: Decoder, rows: Sequence[Checked]) -> Score:
-    """Return how many of the first programs are right: equal in canonical form."""
-    decoded = decoder.decode([tuple(row.utterance.split()) for row in rows])
-    hits = tuple(
-        bool(programs) and programs[0].program == row.program and bool(row.program)
-        for row, programs in zip(rows, decoded, strict=True)
+    def accepted(self, calibration: Calibration, threshold: float) -> float:
+        """Return the share of sentences that are answered with confidence enough."""
+        return sum(x >= threshold for x in self.confidences(calibration)) / max(1, self.rows)
+
+
+def score(decoder: Decoder, rows: Sequence[Checked], evidence: Evidence | None = None) -> Score:
+    """Return how many of the first programs are right: equal in canonical form.
+
+    Of rows to refuse that is the first program which would have been said instead.
+
+    Args:
+        evidence: for the signals; None where none are needed.
+    """
+    sentences = [tuple(row.utterance.split()) for row in rows]
+    right, signals, hits = 0, [], []
+    for row, words, programs in zip(rows, sentences, decoder.decode(sentences), strict=True):
+        right += bool(programs) and programs[0].program == row.program != ""
+        meant = [program for program in programs if program.program != OUT_OF_SCOPE]
+        hits.append(bool(meant) and meant[0].program == row.program != "")
+        signals.append(
+            _signals(words, programs, meant, decoder, evidence) if meant and evidence else None
+        )
+    return Score(len(rows), right, tuple(signals), tuple(hits))
+
+
+def _signals(
+    sentence: Sequence[str],
+    programs: Sequence[Decoded],
+    meant: Sequence[Decoded],
+    decoder: Decoder,
+    evidence: Evidence,
+) -> Signals:
+    refusals = [x.log_probability for x in programs if x.program == OUT_OF_SCOPE]
+    best, second = meant[0], meant[1].log_probability if len(meant) > 1 else -math.inf
+    functions = decoder.target.language.functions_in(best.program)
+    return signals_of(
+        best.log_probability,
+        max(refusals, default=-math.inf),
+        best.log_probability - second,
+        evidence.support(sentence, best.program.split(), functions),
     )
-    scores = tuple(
-        programs[0].log_probability if programs else float("-inf") for programs in decoded
-    )
-    return Score(len(rows), sum(hits), scores, hits)
 
 
-def calibrate(measurement: Score) -> tuple[Calibration, float | None]:
+def calibrate(
+    measurement: Score, refusals: Score | None = None, *, is_real: bool = True
+) -> tuple[Calibration, float | None]:
     """Return the calibration of a score, and its expected calibration error.
 
-    A network that learned with smoothed labels is less sure than it may be, so the temperature is
-    above 1 also where many programs are wrong.
+    Args:
+        refusals: of sentences to refuse, which count as wrong whatever is said.
+        is_real: whether the rows are people's: from others less is learned of the signals.
     """
+    signals = [*measurement.signals, *(refusals.signals if refusals else ())]
+    right = [*measurement.hits, *(refusals.hits if refusals else ())]
+    pairs = [(x, hit) for x, hit in zip(signals, right, strict=True) if x is not None]
+    strength = _FIRM if is_real else _FIRMER
+    rows, hits = [x for x, _ in pairs], [hit for _, hit in pairs]
+    calibration = fit(rows, hits, BELIEVED, scales=SCALES, strength=strength)
     if not measurement.rows:
-        return Calibration(), None
-    pairs = list(zip(measurement.log_probabilities, measurement.hits, strict=True))
-    finite = [(x, hit) for x, hit in pairs if x > float("-inf")]
-    calibration = fit([x for x, _ in finite], [hit for _, hit in finite])
-    confidences = [calibration.confidence(x) for x, _ in pairs]
-    return calibration, calibration_error(confidences, list(measurement.hits))
+        return calibration, None
+    confidences = measurement.confidences(calibration)
+    return calibration, calibration_error(confidences, measurement.hits)

@@ -1,6 +1,7 @@
 """Asking a parser, as a stage: sentences from anywhere, programs for people or as JSON."""
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -11,7 +12,7 @@ from typing import Any, Self
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import Answer, Reply
+from genie_dp.parser.answers import REFUSALS, Answer, Reply
 from genie_dp.parser.config import ParseConfig
 from genie_dp.parser.parser import Parser
 from genie_dp.run.collector import leave_to_the_end
@@ -21,6 +22,12 @@ from genie_dp.templates.inputs import Inputs
 
 LoadInputs = Callable[[str, Sequence[Path]], Inputs]
 """Reads the templates that describe programs: of a language, with these skills."""
+
+
+_NOT_VALIDATED = (
+    "note: nobody has measured {folder} on real sentences, so its confidence is a guess: "
+    "genie-dp calibrate {folder} ROWS"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +68,8 @@ class ParseSession:
         parser = Parser.from_pretrained(
             folder, device=device, threads=1, beam=beam, threshold=config.threshold
         )
+        if not parser.is_validated:
+            sys.stderr.write(f"{_NOT_VALIDATED.format(folder=folder)}\n")
         leave_to_the_end()
         language, library = parser.target.language, parser.target.library
         rows = None
@@ -97,7 +106,7 @@ class ParseSession:
 
     def as_json(self, reply: Reply) -> str:
         """Return a reply as one JSON object."""
-        fields = asdict(reply)
+        fields = {**asdict(reply), "is_known": reply.is_known}
         for answer, answer_fields in zip(reply.answers, fields["answers"], strict=True):
             answer_fields["english"] = self._english(answer)
             if self.tables is not None:
@@ -107,10 +116,9 @@ class ParseSession:
     def as_text(self, reply: Reply, *, with_sentence: bool) -> str:
         """Return a reply as lines for a person."""
         lines = [reply.sentence] if with_sentence else []
-        if not reply.answers:
-            lines.append("I do not know.")
-        elif not reply.is_known:
-            lines.append("I do not know. The nearest that I can do:")
+        if reply.refused:
+            nearest = " The nearest that I can do:" if reply.answers else ""
+            lines.append(f"I do not know: {REFUSALS[reply.refused]}.{nearest}")
         for answer in reply.answers:
             lines.append(answer.code)
             if english := self._english(answer):

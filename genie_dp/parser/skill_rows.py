@@ -9,6 +9,7 @@ from typing import Any
 from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.languages.thingtalk.ast import LocationValue
 from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.parser.reading.places import gazetteer
@@ -43,8 +44,9 @@ def skill_rows(
 ) -> Iterator[Example]:
     """Yield the rows of skills: sentences as typed, programs in token form with their values.
 
-    Ids are the skill's name and the line. A place that the reader knows by its name stands where it
-    puts it: its centre is a matter of opinion.
+    A sentence to refuse has OUT_OF_SCOPE as its program. Ids are the skill's name and the line. A
+    place that the reader knows by its name stands where it puts it: its centre is a matter of
+    opinion.
 
     Raises:
         GenieError: N020, no skill has any; at the end, N021, lines without sentence or program, and
@@ -75,6 +77,9 @@ def _row(
     if not sentence.strip() or not program.strip():
         place = Span(str(file), number, 1, number, len(line) + 1)
         raise GenieError(Problem("N021", "expected utterance<TAB>program", place))
+    id = f"{file.parent.name}:{number}"
+    if program.strip() == OUT_OF_SCOPE:
+        return Example(id, sentence, OUT_OF_SCOPE, language.name, "human")
     try:
         tree = language.parse(program, file=str(file))
         tree = language.canonical(at_known_places(tree), library)
@@ -82,7 +87,7 @@ def _row(
     except GenieError as error:
         place = Span(str(file), number, len(sentence) + 2, number, len(line) + 1)
         raise GenieError(_in_line(problem, place) for problem in error.problems) from None
-    id, functions = f"{file.parent.name}:{number}", tuple(language.functions(tree))
+    functions = tuple(language.functions(tree))
     return Example(id, sentence, tokens, language.name, "human", functions=functions)
 
 

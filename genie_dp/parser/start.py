@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from genie_dp.errors import GenieError, Problem
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.reading.phrases import Phrases
 from genie_dp.parser.recipe import carried_settings
 from genie_dp.parser.rows import Reading
@@ -74,6 +77,11 @@ class Start:
     def texts_beside(self, own: tuple[str, ...]) -> tuple[str, ...]:
         """Return the constants that its grammar has, and these."""
         return tuple(sorted({*files.read_texts(self.folder), *own}))
+
+    def evidence_beside(self, own: Evidence) -> Evidence:
+        """Return with which functions its rows say their words, and these."""
+        hashes = np.union1d(files.read_evidence(self.folder).hashes, own.hashes)
+        return Evidence(hashes.astype(np.uint32))
 
     def reading_beside(self, own: Reading) -> Reading:
         """Return how it reads sentences, with what was learned since."""

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.models.batches import Batch, collate
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.device import bf16_helps
@@ -30,8 +31,9 @@ from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.decode import Decoder
+from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.rows import Rows, RowStore, Target
-from genie_dp.parser.scoring import calibrate, score
+from genie_dp.parser.scoring import Score, calibrate, score
 from genie_dp.parser.start import Start
 from genie_dp.parser.validation import Checked
 from genie_dp.rng import child_seed
@@ -104,6 +106,8 @@ class Material:
         target: what programs are written in.
         rows: prepared rows.
         validation: rows that are not learned from.
+        evidence: with which functions the rows say their words.
+        refusals: sentences to refuse that are not learned from.
         texts: constants of programs, for the grammar.
         start: the parser that is gone on from; None for a new network.
     """
@@ -112,7 +116,9 @@ class Material:
     rows: Rows
     validation: tuple[Checked, ...]
     texts: tuple[str, ...]
+    evidence: Evidence
     start: Start | None = None
+    refusals: tuple[Checked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +163,10 @@ def train(
     run.train(work / CHECKPOINTS)
     longest = max(longest_of(material.rows), material.start.longest if material.start else 0)
     best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
-    measurement = score(best, material.validation)
-    calibration, error = calibrate(measurement)
+    measurement = score(best, material.validation, material.evidence)
+    refusals = score(best, material.refusals, material.evidence)
+    is_real = bool(config.validation)
+    calibration, error = calibrate(measurement, refusals, is_real=is_real)
     figures = {
         "steps": run.progress.step,
         "bf16": run.settings.bf16,
@@ -168,8 +176,24 @@ def train(
         "validation rows": measurement.rows,
         "validation accuracy": round(measurement.accuracy, 4) if measurement.rows else None,
         "calibration error": None if error is None else round(error, 4),
+        **_refusal_figures(measurement, refusals, calibration, config.threshold),
     }
     return Trained(network, calibration, longest, figures)
+
+
+def _refusal_figures(
+    meant: Score, refusals: Score, calibration: Calibration, threshold: float
+) -> dict[str, Any]:
+    """Return how many sentences to refuse are accepted, and of the others; none without any."""
+    if not refusals.rows:
+        return {}
+    accepted = refusals.accepted(calibration, threshold)
+    figures: dict[str, Any] = {
+        "sentences to refuse": refusals.rows, "of them accepted": round(accepted, 4)
+    }  # fmt: skip
+    if meant.rows:
+        figures["validation rows accepted"] = round(meant.accepted(calibration, threshold), 4)
+    return figures
 
 
 def _run(
@@ -212,10 +236,15 @@ def _run(
 
 
 def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -> StoreBatches:
+    ratios = [input_file.ratio for input_file in config.inputs]
+    if len(material.rows.refused):
+        # What all others are worth together; see `models.mixture.strata`.
+        worth = sum(ratio or 0.0 for ratio in ratios) + (None in ratios)
+        ratios.append(worth * config.out_of_scope / (1 - config.out_of_scope))
     return StoreBatches(
-        material.rows.parts,
+        material.rows.stores,
         vocabulary,
-        ratios=[input_file.ratio for input_file in config.inputs],
+        ratios=ratios,
         size=config.batch,
         strategy=Strategy(groups=dict(config.groups), curriculum=config.curriculum),
         seed=child_seed(config.seed, "order") % 2**32,
@@ -244,7 +273,9 @@ def vocabulary_of(config: ParserConfig, material: Material) -> Vocabulary:
     if config.is_constrained:
         grammar = target.styled.decoding_grammar(target.library, texts=material.texts)
         extra = grammar.vocabulary
-    rows = (pair for store in material.rows.parts for pair in store)
+    if config.out_of_scope:
+        extra |= {OUT_OF_SCOPE}
+    rows = (pair for store in material.rows.stores for pair in store)
     return build_vocabulary(rows, extra=extra)
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.reading.prepare import Left, Prepared
 from genie_dp.parser.rows import (
@@ -24,7 +25,8 @@ from genie_dp.records import Example
 class Checked:
     """A sentence with its right program in canonical form.
 
-    It is "" where the reader found no reading that agrees, or where it is none.
+    It is "" where the reader found no reading that agrees, or where it is none, and OUT_OF_SCOPE
+    where the sentence is to be refused.
     """
 
     utterance: str
@@ -51,6 +53,9 @@ def validation_rows(
     plain = replace(target, styled=target.language)
     checked_rows = []
     for row in some_of(named_rows(config.validation, target), config.validation_rows):
+        if row.program == OUT_OF_SCOPE:
+            checked_rows.append(Checked(" ".join(maker.read_tokens(row.utterance)), OUT_OF_SCOPE))
+            continue
         prepared = maker.preparer.prepare(row) if maker.preparer is not None else Prepared(row)
         is_left = isinstance(prepared, Left)
         program = "" if is_left else canonical_text(prepared.row.program, plain)
@@ -75,4 +80,6 @@ def named_rows(name: str, target: Target) -> Iterator[Example]:
         yield from skill_rows([Path(name)], target.language, target.library)
         return
     language = target.language.name
-    yield from (row for row in rows_in(name, language) if row.language == language)
+    for row in rows_in(name, language):
+        if row.language == language or row.program == OUT_OF_SCOPE:
+            yield row

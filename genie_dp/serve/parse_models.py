@@ -61,6 +61,7 @@ class ParsedReply(BaseModel):
     sentence: str = Field(description="As it was sent.")
     tokens: list[str] = Field(description="As it was read: words and placeholders.")
     is_known: bool = Field(description='False is "I do not know".')
+    refused: str | None = Field(None, description="Why not: a code such as out_of_scope, unsure.")
     answers: list[ParsedAnswer]
 
 
@@ -132,6 +133,7 @@ def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ParsedReply:
         sentence=reply.sentence,
         tokens=list(reply.tokens),
         is_known=reply.is_known,
+        refused=reply.refused,
         answers=[
             ParsedAnswer(
                 program=answer.program,

@@ -81,11 +81,11 @@ def test_the_result_says_what_was_right_and_what_was_wrong(gold, said, tmp_path)
     assert [(top["k"], top["right"]) for top in result["top_k"]] == [(1, 1), (2, 2)]
     assert [(k["kind"], k["rows"]) for k in result["kinds"]] == [
         ("refused", 1),
+        ("wrong polarity", 1),
         ("wrong function", 1),
-        ("wrong value", 1),
     ]
     assert result["confusions"] == [{"expected": RANDOM, "predicted": INBOX, "rows": 1}]
-    assert [one["id"] for one in result["wrong"]["shown"]] == ["E4", "E2", "E3"]
+    assert [one["id"] for one in result["wrong"]["shown"]] == ["E4", "E3", "E2"]
     groups = {(g["axis"], g["name"]): (g["right"], g["rows"]) for g in result["groups"]}
     assert groups["source", "human"] == (1, 2)
     assert groups["with", "monitors"] == (0, 1)
@@ -315,5 +315,5 @@ def test_the_table_says_tiers_and_errors(gold, said, capsys):
     evaluate(gold, said, "--most-wrong", 1)
     found = capsys.readouterr()
     assert re.search(r"^  match +4 +25\.0 ", found.out, re.MULTILINE)
-    assert re.search(r"^  wrong value +1$", found.out, re.MULTILINE)
+    assert re.search(r"^  wrong polarity +1$", found.out, re.MULTILINE)
     assert found.err.splitlines()[-1] == "1 of 4 rows right"

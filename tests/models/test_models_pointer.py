@@ -7,7 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from genie_dp.models.calibration import calibration_error, fit  # noqa: E402
+from genie_dp.models.calibration import (  # noqa: E402
+    Calibration,
+    calibration_error,
+    fit,
+)
 from genie_dp.models.language_model import (  # noqa: E402
     ProgramBatches,
     ProgramLSTM,
@@ -175,15 +179,15 @@ def test_words_longer_than_a_pretrained_encoder_takes_change_no_other_sentence(k
     torch.testing.assert_close(both[:1], alone, rtol=1e-3, atol=1e-3)
 
 
-def test_a_temperature_makes_a_model_that_is_too_sure_honest():
+def test_a_calibration_makes_a_model_that_is_too_sure_honest():
     rng = random.Random(0)
     honest = [rng.uniform(0.05, 0.99) for _ in range(4000)]
     right = [rng.random() < p for p in honest]
     sure = [math.log(p) / 2.5 for p in honest]
-    found = fit(sure, right)
-    assert found.temperature == pytest.approx(0.4, rel=0.1)
-    errors = [calibration_error([f(x) for x in sure], right) for f in (math.exp, found.confidence)]
-    assert errors[1] < 0.03 < errors[0]
+    found = fit([(x,) for x in sure], right, Calibration((1.0,)), scales=(1.0,), strength=1.0)
+    brought = [found.confidence((x,)) for x in sure]
+    errors = [calibration_error(p, right) for p in (list(map(math.exp, sure)), brought)]
+    assert errors[1] < 0.06 < errors[0]
 
 
 def test_losses_in_bfloat16_are_close_to_those_in_single_precision():

@@ -16,7 +16,9 @@ MAIL, HOME = SKILLS / "com.example.mail", SKILLS / "com.example.home"
 INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
 LIGHT = "@com.example.home.light"
 WORDS = ("lunch", "budget", "party", "report", "holiday", "invoice", "garden", "taxes")
-RECIPE = "network: {size: 32}\nbatch: 8\nrate: 0.01\nvalidations: 2\nlocale: {region: GB}\n"
+# Sentences to refuse take seconds; tests/parser/test_refusal.py trains with them.
+REFUSING = "network: {size: 32}\nbatch: 8\nrate: 0.01\nvalidations: 2\nlocale: {region: GB}\n"
+RECIPE = f"{REFUSING}out_of_scope: 0\n"
 
 
 def rows():

@@ -14,7 +14,6 @@ torch = pytest.importorskip("torch")
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.models.calibration import Calibration  # noqa: E402
 from genie_dp.models.seq2seq import SteppedTorch, build  # noqa: E402
 from genie_dp.models.vocabulary import (  # noqa: E402
     Pair,  # noqa: E402
@@ -22,6 +21,7 @@ from genie_dp.models.vocabulary import (  # noqa: E402
 )
 from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
 from genie_dp.parser.decode import LONGEST, Decoder  # noqa: E402
+from genie_dp.parser.evidence import BELIEVED, Evidence, Signals  # noqa: E402
 from genie_dp.parser.parser import Parser, Use  # noqa: E402
 from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
 from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
@@ -113,11 +113,12 @@ def test_rows_with_placeholders_are_answered_with_placeholders(parser):
 
 
 def test_sentences_are_answered_alike_alone_and_together(parser):
-    sentences = ["show mail about lunch", "turn on the light at 5 pm for the party", "hello"]
+    sentences = ["show mail about lunch", "send bob@example.com a mail about the party", "hello"]
     alone = [parser.parse([sentence])[0] for sentence in sentences]
     for one, other in zip(alone, parser.parse(sentences), strict=True):
         assert [a.program for a in one.answers] == [a.program for a in other.answers]
-        assert one.answers[0].confidence == pytest.approx(other.answers[0].confidence, abs=1e-4)
+        assert one.confidence == pytest.approx(other.confidence, abs=1e-4)
+        assert one.refused == other.refused
 
 
 def test_an_address_is_never_taken_for_one_of_a_list():
@@ -169,6 +170,7 @@ def test_a_folder_without_parser_is_refused(tmp_path):
         ("config.json", "N010"),
         ("constants.txt.gz", "N010"),
         ("reader.json", "N010"),
+        ("evidence.npy", "N010"),
         ("model.safetensors", "M001"),
         ("tokenizer.json", "M001"),
     ],
@@ -194,7 +196,7 @@ def test_another_library_is_refused(copy):
 
 def test_settings_that_are_missing_are_told(copy):
     config = json.loads((copy / "config.json").read_text())
-    del config["parser"]["temperature"]
+    del config["parser"]["calibration"]
     (copy / "config.json").write_text(json.dumps(config))
     assert code_of(copy) == "N010"
 
@@ -204,7 +206,8 @@ def test_settings_that_are_missing_are_told(copy):
     [
         ("language", "thingtlk"), ("beam", "4"), ("beam", 0), ("beam", None), ("readings", -1),
         ("longest", []), ("threshold", "0.5"), ("threshold", 7), ("threshold", None),
-        ("temperature", 0), ("temperature", -2.0), ("locale", {"morning": 99}),
+        ("calibration", 2.0), ("calibration", {"weights": [1.0], "bias": 0.0}),
+        ("calibration", {"weights": [None] * 6, "bias": 0.0}), ("locale", {"morning": 99}),
         ("locale", {"region": 3}),
     ],
 )  # fmt: skip
@@ -244,7 +247,12 @@ def untrained():
     model = build("rnn", vocabulary, {"size": 16})[0].eval()
     decoder = Decoder(SteppedTorch(model), vocabulary, target, beam=2, longest=25)
     return Parser(
-        decoder, reader=load_reader(), calibration=Calibration(), use=Use(), clock=lambda: NOW
+        decoder,
+        reader=load_reader(),
+        calibration=BELIEVED,
+        evidence=Evidence.from_rows([], target.language),
+        use=Use(),
+        clock=lambda: NOW,
     )
 
 
@@ -267,13 +275,15 @@ def test_every_program_is_well_typed_also_of_a_network_that_learned_nothing(sent
     assert reply.answers or "NUMBER_0" in sentence
 
 
+USUAL = Signals(-1.0, -5.0, 2.0, 0.2, 2.0, 1.0)
+
+
 def test_the_confidence_of_a_network_is_brought_to_how_often_it_is_right():
-    scores = (-1.0,) * 400
     always, seldom = (
-        calibrate(Score(400, hits.count(True), scores, hits))[0].confidence(-1.0)
+        calibrate(Score(400, hits.count(True), (USUAL,) * 400, hits))[0].confidence(USUAL)
         for hits in ((True, True, True, False) * 100, (True, False, False, False) * 100)
     )
-    assert (always, seldom) == (pytest.approx(0.75, abs=0.01), pytest.approx(0.25, abs=0.01))
+    assert (always, seldom) == (pytest.approx(0.75, abs=0.02), pytest.approx(0.25, abs=0.02))
 
 
 @pytest.mark.parametrize("count", [1, 4])
@@ -281,15 +291,14 @@ def test_rows_that_are_all_right_or_all_wrong_leave_a_doubt_that_fewer_rows_make
     confidences = []
     for rows in (count, 10 * count):
         for hit in (True, False):
-            found = Score(rows, rows * hit, (-1.0,) * rows, (hit,) * rows)
-            confidences.append(calibrate(found)[0].confidence(-1.0))
+            found = Score(rows, rows * hit, (USUAL,) * rows, (hit,) * rows)
+            confidences.append(calibrate(found)[0].confidence(USUAL))
     sure, unsure, surer, more_unsure = confidences
-    assert 0.5 < sure < surer < 1
-    assert 0 < more_unsure < unsure < 0.5
+    assert 0 < more_unsure < unsure < sure < surer < 1
 
 
 def test_rows_without_any_program_are_no_reason_to_fail():
-    score = Score(2, 0, (float("-inf"),) * 2, (False, False))
+    score = Score(2, 0, (None, None), (False, False))
     assert calibrate(score)[1] == 0
 
 

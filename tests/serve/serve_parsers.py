@@ -28,8 +28,8 @@ def reply_of(sentence, count, *, confidence=0.93):
         for n in range(count)
         if (sure := confidence / (n + 1)) > 0
     )
-    is_known = "gibberish" not in sentence
-    return Reply(sentence, tuple(sentence.lower().split()), answers, is_known)
+    refused = "unsure" if "gibberish" in sentence else None
+    return Reply(sentence, tuple(sentence.lower().split()), answers, refused)
 
 
 class EchoParser:

@@ -1,0 +1,77 @@
+"""What no program stands for: a token that says so, and a grammar that lets it be written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from genie_dp.languages.base import Allowed, DecodingGrammar, Prefix
+
+OUT_OF_SCOPE = "out_of_scope"
+"""Stands where a row has its program: the sentence means nothing that the skills can do."""
+
+
+@dataclass(frozen=True, slots=True)
+class RefusingGrammar:
+    """The programs of another grammar, and OUT_OF_SCOPE alone.
+
+    Attributes:
+        grammar: the other one.
+    """
+
+    grammar: DecodingGrammar
+    # By the identity of the grammar's sets, which are kept so that no other set gets it.
+    _first: dict[int, tuple[Allowed, Allowed]] = field(default_factory=dict)
+
+    @property
+    def vocabulary(self) -> frozenset[str]:
+        """Return the tokens of the grammar, and OUT_OF_SCOPE."""
+        return self.grammar.vocabulary | {OUT_OF_SCOPE}
+
+    def begin(self, sentence: Sequence[str]) -> Prefix:
+        """Return the empty prefix for a sentence."""
+        prefix = self.grammar.begin(sentence)
+        plain = prefix.allowed
+        if id(plain.fixed) not in self._first:
+            fixed = plain.fixed | {OUT_OF_SCOPE}
+            self._first[id(plain.fixed)] = plain, Allowed(fixed, end=plain.end)
+        allowed = self._first[id(plain.fixed)][1]
+        return _Beginning(
+            prefix, replace(allowed, copied=plain.copied) if plain.copied else allowed
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Beginning:
+    """The empty prefix: a program may begin, or the sentence be refused."""
+
+    prefix: Prefix
+    allowed: Allowed
+
+    @property
+    def is_closing(self) -> bool:
+        return self.prefix.is_closing
+
+    def then(self, token: str) -> Prefix:
+        return _Refused() if token == OUT_OF_SCOPE else self.prefix.then(token)
+
+    def closing(self) -> Prefix:
+        return self.prefix.closing()
+
+
+_END = Allowed(frozenset(), end=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """After OUT_OF_SCOPE, which nothing follows."""
+
+    is_closing: bool = False
+
+    @property
+    def allowed(self) -> Allowed:
+        return _END
+
+    def then(self, token: str) -> Prefix:
+        raise ValueError(f"nothing follows {OUT_OF_SCOPE}, got {token}")
+
+    def closing(self) -> Prefix:
+        return _Refused(is_closing=True)

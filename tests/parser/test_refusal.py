@@ -1,0 +1,242 @@
+"""What a parser refuses, what it learns of that, and how its confidence is fitted anew."""
+
+import json
+from functools import partial
+
+import pytest
+
+pytest.importorskip("torch")
+
+import genie_dp as gd  # noqa: E402
+from genie_dp.cli import run  # noqa: E402
+from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.languages.scope import OUT_OF_SCOPE, RefusingGrammar  # noqa: E402
+from genie_dp.models.vocabulary import Pair  # noqa: E402
+from genie_dp.parser.answers import REFUSALS  # noqa: E402
+from genie_dp.parser.calibrate import run as calibrate  # noqa: E402
+from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
+from genie_dp.parser.evidence import Evidence, content_words  # noqa: E402
+from genie_dp.parser.refusal import add_refused, everyday_sentences  # noqa: E402
+from genie_dp.parser.rows import Reading, RowMaker, Style, read_all, target_of  # noqa: E402  # noqa: E402
+from genie_dp.records import Example  # noqa: E402
+from genie_dp.skills.load import load_library  # noqa: E402
+from tests.dataset.dataset_rows import write  # noqa: E402
+from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
+from tests.parser.parser_setup import (  # noqa: E402
+    HOME,
+    MAIL,
+    REFUSING,
+    rows,
+    train,
+    write_rows,
+)
+
+THINGTALK = get_language("thingtalk")
+PROGRAM = 'param:subject:String == " tea "'
+INBOX, SEND = "@com.example.mail.inbox", "@com.example.mail.send"
+
+
+def target():
+    return target_of(Style(), "thingtalk", load_library([MAIL, HOME]))
+
+
+@pytest.fixture(scope="module")
+def refusing(tmp_path_factory):
+    return train(tmp_path_factory.mktemp("refusing"), steps=220, recipe=REFUSING)
+
+
+@pytest.fixture
+def copied(refusing, tmp_path):
+    return gd.Parser.from_pretrained(refusing).save(tmp_path / "copy")
+
+
+def material(tmp_path, **settings):
+    config = ParserConfig((InputFile(str(write_rows(tmp_path))),), steps=1, **settings)
+    own = read_all(config, target(), Reading(), hold_out=False)
+    add_refused(own, RowMaker(config, target(), Reading()))
+    return own
+
+
+# --------------------------------------------------------------------------------- the grammar
+
+
+def test_a_program_or_a_refusal_alone_may_be_written():
+    plain = THINGTALK.decoding_grammar(example_library())
+    grammar = RefusingGrammar(plain)
+    words = ("show", "mail")
+    assert grammar.vocabulary == plain.vocabulary | {OUT_OF_SCOPE}
+    first = grammar.begin(words)
+    assert first.allowed.fixed == plain.begin(words).allowed.fixed | {OUT_OF_SCOPE}
+    assert grammar.begin(("hello",)).allowed is first.allowed
+    refused = first.then(OUT_OF_SCOPE)
+    assert (refused.allowed.fixed, refused.allowed.end) == (frozenset(), True)
+    with pytest.raises(ValueError, match="nothing follows"):
+        refused.then("now")
+    begun = first.then("now")
+    assert OUT_OF_SCOPE not in begun.allowed.fixed
+    assert begun.allowed == plain.begin(words).then("now").allowed
+
+
+# ----------------------------------------------------------------------- sentences to refuse
+
+
+def test_there_are_thousands_of_everyday_sentences_of_many_kinds():
+    sentences = [sentence for pattern in everyday_sentences() for sentence in pattern]
+    assert len(set(sentences)) > 5000
+    assert len(everyday_sentences()) > 200
+    assert not [s for s in sentences if s != " ".join(s.split()) or set("()|") & set(s)]
+
+
+def test_sentences_to_refuse_are_none_of_the_rows_and_the_same_of_every_seed(tmp_path):
+    one, other = material(tmp_path), material(tmp_path, seed=7)
+    own = {" ".join(pair.sentence) for store in one.parts for pair in store}
+    refused = [" ".join(pair.sentence) for pair in one.refused]
+    assert len(refused) > 3000
+    assert not own & {*refused, *one.refused_held_out}
+    assert not set(refused) & set(one.refused_held_out)
+    assert {pair.program for pair in one.refused} == {(OUT_OF_SCOPE,)}
+    assert refused == [" ".join(pair.sentence) for pair in other.refused]
+    assert one.refused_held_out == other.refused_held_out
+
+
+def test_what_the_rows_may_mean_is_not_refused(tmp_path):
+    refused = {" ".join(pair.sentence) for pair in material(tmp_path).refused}
+    assert not [sentence for sentence in refused if content_words(sentence.split()) == ["mail"]]
+
+
+def test_a_command_that_is_not_given_is_refused(tmp_path):
+    refused = [" ".join(pair.sentence) for pair in material(tmp_path).refused]
+    assert any(sentence.startswith(("don't show", "do not show")) for sentence in refused)
+
+
+def test_rows_may_say_themselves_what_is_to_be_refused(tmp_path):
+    own = Example("R1", "Sing me a song at 5 pm", OUT_OF_SCOPE, source="human")
+    path = write(tmp_path / "rows.jsonl", [*rows(), own])
+    config = ParserConfig((InputFile(str(path)),), steps=1, out_of_scope=0)
+    found = read_all(config, target(), Reading(), hold_out=False)
+    last = found.parts[0][-1]
+    assert (last.sentence, last.program) == (
+        ("sing", "me", "a", "song", "at", "TIME_0"),
+        (OUT_OF_SCOPE,),
+    )
+
+
+# ------------------------------------------------------------------------------- the evidence
+
+
+def evidence():
+    pairs = [
+        Pair.from_text("show my unread mail", f"now => ( {INBOX} ) => notify"),
+        Pair.from_text("send mail to EMAIL_ADDRESS_0", f"now => {SEND}"),
+    ]
+    return Evidence.from_rows([pairs], THINGTALK)
+
+
+def test_words_are_evidence_of_the_functions_that_rows_say_them_with():
+    support = partial(evidence().support, program=())
+    known = support(["show", "my", "unread", "mail"], functions=[INBOX])
+    assert (known.unseen, known.explained, known.unexplained) == (0.0, 2, ())
+    other = support(["show", "my", "unread", "mail"], functions=[SEND])
+    assert other.unexplained == ("unread",)
+    assert other.unseen == 1.0
+    assert support(["burn", "my", "mail"], functions=[INBOX]).unexplained == ("burn",)
+
+
+def test_values_of_a_program_are_explained_by_it():
+    found = evidence().support(
+        ["show", "my", "unread", "mail", "about", "tea"],
+        ["param:subject:String", "==", '"', "tea", '"'],
+        [INBOX],
+    )
+    assert found.unexplained == ()
+
+
+def test_evidence_is_read_as_it_was_written(tmp_path):
+    one = evidence()
+    one.save(tmp_path / "evidence.npy")
+    assert (Evidence.load(tmp_path / "evidence.npy").hashes == one.hashes).all()
+
+
+# ----------------------------------------------------------------------------------- a parser
+
+
+@pytest.mark.parametrize(
+    "sentence", ["hello there", "what is the capital of france", "polish the silver", "stop"]
+)
+def test_what_means_no_skill_is_refused(refusing, sentence):
+    reply = gd.Parser.from_pretrained(refusing)(sentence)
+    assert not reply.is_known
+    assert reply.refused == OUT_OF_SCOPE
+    assert OUT_OF_SCOPE not in [answer.program for answer in reply.answers]
+
+
+@pytest.mark.parametrize(("sentence", "code"), [("", "empty"), ("mail " * 151, "too_long")])
+def test_what_cannot_be_read_is_refused_with_a_code(refusing, sentence, code):
+    reply = gd.Parser.from_pretrained(refusing)(sentence)
+    assert (reply.refused, reply.answers) == (code, ())
+
+
+def test_codes_stay_as_they_are():
+    assert list(REFUSALS) == ["empty", "too_long", "out_of_scope", "unsure"]
+
+
+def test_a_parser_without_refusals_is_trained_on_request(tmp_path):
+    path = write_rows(tmp_path)
+    parser = gd.train(path, library=target().library, steps=2, out_of_scope=0)
+    assert parser("hello there").refused in ("unsure", OUT_OF_SCOPE)
+    assert not (parser.folder / "refusals.txt.gz").read_bytes()[30:]
+
+
+# -------------------------------------------------------------------------------- calibration
+
+
+def test_a_parser_is_calibrated_anew_and_nothing_else_of_it_changes(copied, tmp_path):
+    said = write(tmp_path / "said.jsonl", [*rows()[:6], Example("R", "sing", OUT_OF_SCOPE)])
+    before = {path: path.read_bytes() for path in copied.rglob("*") if path.is_file()}
+    assert not gd.Parser.from_pretrained(copied).is_validated
+    assert run(["calibrate", str(copied), str(said), "--threshold", "0.3"]) == 0
+    changed = {path.name for path, data in before.items() if path.read_bytes() != data}
+    assert changed == {"config.json"}
+    parser = gd.Parser.from_pretrained(copied)
+    assert parser.is_validated
+    assert parser.use.threshold == 0.3
+    once = (copied / "config.json").read_bytes()
+    result = calibrate(copied, str(said))
+    assert (copied / "config.json").read_bytes() == once
+    assert result.rows == 7
+    assert 0 <= result.wrongly_accepted <= result.accepted <= 1
+
+
+def test_private_rows_calibrate_no_parser(copied, tmp_path):
+    said = write(tmp_path / "said.jsonl", rows()[:3])
+    budget = [
+        "private",
+        "budget",
+        "init",
+        str(said),
+        "--epsilon",
+        "1",
+        "--delta",
+        "1e-6",
+        "--unit",
+        "utterance",
+    ]
+    assert run(budget) == 0
+    with pytest.raises(GenieError) as error:
+        calibrate(copied, str(said))
+    assert error.value.problems[0].code == "N013"
+
+
+def test_who_asks_a_parser_that_nobody_validated_is_told_once(copied, capsys):
+    assert run(["parse", "--parser", str(copied), "show mail about lunch"]) == 0
+    assert capsys.readouterr().err.count("nobody has measured") == 1
+
+
+def test_a_calibration_that_is_none_is_told(copied):
+    facts = json.loads((copied / "config.json").read_text())
+    facts["parser"]["calibration"]["weights"].append(1.0)
+    (copied / "config.json").write_text(json.dumps(facts))
+    with pytest.raises(GenieError) as error:
+        gd.Parser.from_pretrained(copied)
+    assert error.value.problems[0].code == "N010"
