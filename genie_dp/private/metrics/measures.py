@@ -58,7 +58,8 @@ def chi_square(real: Mapping[str, float], synthetic: Mapping[str, float]) -> flo
     p, q = _shares(real), _shares(synthetic)
     if not p or not q:
         return 0.0 if p == q else 1.0
-    return sum(_term(p.get(name, 0.0), q.get(name, 0.0)) for name in sorted({*p, *q})) / 2
+    terms = sum(_term(p.get(name, 0.0), q.get(name, 0.0)) for name in sorted({*p, *q}))
+    return min(1.0, terms / 2)  # rounding may bring it above
 
 
 def _term(p: float, q: float) -> float:
