@@ -1,4 +1,4 @@
-"""What no program stands for: a token that says so, and a grammar that lets it be written."""
+"""What no program stands for: a token that says so, and a grammar of what may be written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -10,28 +10,33 @@ OUT_OF_SCOPE = "out_of_scope"
 
 
 @dataclass(frozen=True, slots=True)
-class RefusingGrammar:
-    """The programs of another grammar, and OUT_OF_SCOPE alone.
+class ScopedGrammar:
+    """Those programs of a grammar that begin as rows do, and OUT_OF_SCOPE alone if rows have it.
+
+    A parser whose rows have no access policy, say, never writes one.
 
     Attributes:
-        grammar: the other one.
+        grammar: of all programs.
+        begins: tokens that a program may begin with, OUT_OF_SCOPE among them or not; a program
+            that begins with a word of its sentence stays allowed.
     """
 
     grammar: DecodingGrammar
+    begins: frozenset[str]
     # By the identity of the grammar's sets, which are kept so that no other set gets it.
     _first: dict[int, tuple[Allowed, Allowed]] = field(default_factory=dict)
 
     @property
     def vocabulary(self) -> frozenset[str]:
-        """Return the tokens of the grammar, and OUT_OF_SCOPE."""
-        return self.grammar.vocabulary | {OUT_OF_SCOPE}
+        """Return the tokens of the grammar, and OUT_OF_SCOPE where it may come."""
+        return self.grammar.vocabulary | (self.begins & {OUT_OF_SCOPE})
 
     def begin(self, sentence: Sequence[str]) -> Prefix:
         """Return the empty prefix for a sentence."""
         prefix = self.grammar.begin(sentence)
         plain = prefix.allowed
         if id(plain.fixed) not in self._first:
-            fixed = plain.fixed | {OUT_OF_SCOPE}
+            fixed = (plain.fixed | {OUT_OF_SCOPE}) & self.begins
             self._first[id(plain.fixed)] = plain, Allowed(fixed, end=plain.end)
         allowed = self._first[id(plain.fixed)][1]
         return _Beginning(
@@ -41,7 +46,7 @@ class RefusingGrammar:
 
 @dataclass(frozen=True, slots=True)
 class _Beginning:
-    """The empty prefix: a program may begin, or the sentence be refused."""
+    """The empty prefix."""
 
     prefix: Prefix
     allowed: Allowed
@@ -51,10 +56,14 @@ class _Beginning:
         return self.prefix.is_closing
 
     def then(self, token: str) -> Prefix:
+        if token not in self.allowed.fixed and token not in self.allowed.copied:
+            raise ValueError(f"no program begins with {token}")
         return _Refused() if token == OUT_OF_SCOPE else self.prefix.then(token)
 
     def closing(self) -> Prefix:
-        return self.prefix.closing()
+        closing = self.prefix.closing()
+        fixed = closing.allowed.fixed & self.allowed.fixed
+        return _Beginning(closing, replace(self.allowed, fixed=fixed) if fixed else self.allowed)
 
 
 _END = Allowed(frozenset(), end=True)

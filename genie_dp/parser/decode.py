@@ -1,10 +1,10 @@
 """A network with its grammar: tokens of sentences in, canonical programs with probabilities out."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from genie_dp.languages.scope import OUT_OF_SCOPE, RefusingGrammar
+from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar
 from genie_dp.models.arrays import SteppedNetwork
 from genie_dp.models.constraint import Constraint
 from genie_dp.models.search import Hypothesis, SearchSettings, search
@@ -50,6 +50,7 @@ class Decoder:
         target: Target,
         *,
         texts: Sequence[str] = (),
+        begins: Collection[str] = (),
         is_constrained: bool = True,
         beam: int = 1,
         longest: int = 150,
@@ -59,6 +60,7 @@ class Decoder:
         Args:
             network: a trained one.
             texts: constants that programs hold without a sentence saying them.
+            begins: tokens that programs begin with; empty for whatever the grammar allows.
             is_constrained: whether only what the grammar allows is written.
             beam: programs that search keeps.
             longest: tokens after which a program is brought to an end.
@@ -71,8 +73,10 @@ class Decoder:
         self.constraint = None
         if is_constrained:
             grammar = target.styled.decoding_grammar(target.library, texts=texts)
+            beginnings = set(begins) or set(grammar.begin(()).allowed.fixed)
             if vocabulary.generable(OUT_OF_SCOPE) != UNK:
-                grammar = RefusingGrammar(grammar)
+                beginnings.add(OUT_OF_SCOPE)
+            grammar = ScopedGrammar(grammar, frozenset(beginnings))
             self.constraint = Constraint(grammar, vocabulary)
 
     def decode(self, sentences: Sequence[tuple[str, ...]]) -> list[tuple[Decoded, ...]]:

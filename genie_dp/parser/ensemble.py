@@ -37,6 +37,7 @@ from genie_dp.run.work import PARSER, put_in_place, refuse_output
 # What config.json says of a parser that must be the same for all.
 _SAME_FACTS = (
     "language", "skills", "types", "keywords", "canonical", "is_constrained", "reader", "locale",
+    "begins",
 )  # fmt: skip
 _SAME_FILES = {
     "words of its vocabulary": TOKENIZER,
@@ -266,6 +267,7 @@ def _measure(
         network.vocabulary,
         target,
         texts=files.read_texts(first.folder),
+        begins=first.facts["begins"],
         is_constrained=bool(first.facts["is_constrained"]),
         beam=int(first.facts["beam"]),
         longest=int(first.facts["longest"]),

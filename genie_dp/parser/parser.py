@@ -161,6 +161,7 @@ class Parser:
             use, style = Use.from_facts(facts), Style.from_facts(facts)
             calibration, is_validated = files.read_calibration(facts), bool(facts["validated"])
             language, skills, reads = (str(facts[name]) for name in _NAMED)
+            begins = tuple(map(str, facts["begins"]))
             get_language(language)
         except GenieError as error:
             raise files.broken(path, f"config.json: {error.problems[0].message}") from None
@@ -175,6 +176,7 @@ class Parser:
             vocabulary,
             target,
             texts=files.read_texts(path),
+            begins=begins,
             is_constrained=use.is_constrained,
             beam=use.beam,
             longest=use.longest,

@@ -692,6 +692,11 @@ def grammar_texts(rows: Rows, language: str) -> tuple[str, ...]:
     )
 
 
+def first_tokens(rows: Rows) -> tuple[str, ...]:
+    """Return the tokens that programs begin with, sorted."""
+    return tuple(sorted({pair.program[0] for store in rows.parts for pair in store}))
+
+
 def as_counts(rows: Rows) -> Mapping[str, Any]:
     """Return the counts for the manifest and the card."""
     counts: dict[str, Any] = {

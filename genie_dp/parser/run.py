@@ -28,6 +28,7 @@ from genie_dp.parser.rows import (
     Style,
     Target,
     as_counts,
+    first_tokens,
     grammar_texts,
     language_of,
     learn_reading,
@@ -332,9 +333,9 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     if job.config.out_of_scope:
         add_refused(rows, RowMaker(job.config, job.target, reading))
     validation = validation_rows(job.config, job.target, reading, rows)
-    texts = grammar_texts(rows, job.target.language.name)
+    texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
     if job.start:
-        texts = job.start.texts_beside(texts)
+        texts, begins = job.start.texts_beside(texts), job.start.begins_beside(begins)
     _note_rows(rows, job.screen)
     # Torch comes after the worker processes were forked.
     from genie_dp.parser.training import Material
@@ -343,7 +344,10 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     evidence = Evidence.from_rows(rows.parts, job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
-    return Material(job.target, rows, validation, texts, evidence, job.start, refusals), reading
+    material = Material(
+        job.target, rows, validation, texts, begins, evidence, job.start, refusals
+    )
+    return material, reading
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
@@ -406,7 +410,7 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     files.write_reader(folder, reading)
     material.evidence.save(folder / files.EVIDENCE)
     files.write_lines(folder / files.REFUSALS, material.rows.refused_held_out)
-    facts = {"parser": _facts(job, reading, trained, files.skills_hash(folder))}
+    facts = {"parser": _facts(job, material, reading, trained, files.skills_hash(folder))}
     save_model(replace(trained.saved, facts=facts), folder)
     (folder / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
@@ -421,7 +425,9 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     put_in_place(folder, job.folder, job.work)
 
 
-def _facts(job: _Run, reading: Reading, trained: "Trained", skills: str) -> dict[str, Any]:
+def _facts(
+    job: _Run, material: "Material", reading: Reading, trained: "Trained", skills: str
+) -> dict[str, Any]:
     """Return what config.json says of the parser; `Parser.from_pretrained` reads it.
 
     An ensemble prepares its validation rows with the constants of templates (`fixed`), too.
@@ -443,6 +449,7 @@ def _facts(job: _Run, reading: Reading, trained: "Trained", skills: str) -> dict
         "readings": config.readings,
         "is_constrained": config.is_constrained,
         "longest": trained.longest,
+        "begins": material.begins,
         "fixed": sorted(reading.fixed),
     }
 

@@ -78,6 +78,10 @@ class Start:
         """Return the constants that its grammar has, and these."""
         return tuple(sorted({*files.read_texts(self.folder), *own}))
 
+    def begins_beside(self, own: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the tokens that its programs begin with, and these."""
+        return tuple(sorted({*self.facts["begins"], *own}))
+
     def evidence_beside(self, own: Evidence) -> Evidence:
         """Return with which functions its rows say their words, and these."""
         hashes = np.union1d(files.read_evidence(self.folder).hashes, own.hashes)

@@ -109,6 +109,7 @@ class Material:
         evidence: with which functions the rows say their words.
         refusals: sentences to refuse that are not learned from.
         texts: constants of programs, for the grammar.
+        begins: tokens that programs begin with.
         start: the parser that is gone on from; None for a new network.
     """
 
@@ -116,6 +117,7 @@ class Material:
     rows: Rows
     validation: tuple[Checked, ...]
     texts: tuple[str, ...]
+    begins: tuple[str, ...]
     evidence: Evidence
     start: Start | None = None
     refusals: tuple[Checked, ...] = ()
@@ -308,6 +310,7 @@ def decoder_of(
         vocabulary,
         material.target,
         texts=material.texts,
+        begins=material.begins,
         is_constrained=config.is_constrained,
         beam=beam,
         longest=longest,

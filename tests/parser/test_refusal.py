@@ -11,7 +11,7 @@ import genie_dp as gd  # noqa: E402
 from genie_dp.cli import run  # noqa: E402
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.languages import get_language  # noqa: E402
-from genie_dp.languages.scope import OUT_OF_SCOPE, RefusingGrammar  # noqa: E402
+from genie_dp.languages.scope import OUT_OF_SCOPE, ScopedGrammar  # noqa: E402
 from genie_dp.models.vocabulary import Pair  # noqa: E402
 from genie_dp.parser.answers import REFUSALS  # noqa: E402
 from genie_dp.parser.calibrate import run as calibrate  # noqa: E402
@@ -63,8 +63,8 @@ def material(tmp_path, **settings):
 
 def test_a_program_or_a_refusal_alone_may_be_written():
     plain = THINGTALK.decoding_grammar(example_library())
-    grammar = RefusingGrammar(plain)
     words = ("show", "mail")
+    grammar = ScopedGrammar(plain, plain.begin(words).allowed.fixed | {OUT_OF_SCOPE})
     assert grammar.vocabulary == plain.vocabulary | {OUT_OF_SCOPE}
     first = grammar.begin(words)
     assert first.allowed.fixed == plain.begin(words).allowed.fixed | {OUT_OF_SCOPE}
@@ -76,6 +76,18 @@ def test_a_program_or_a_refusal_alone_may_be_written():
     begun = first.then("now")
     assert OUT_OF_SCOPE not in begun.allowed.fixed
     assert begun.allowed == plain.begin(words).then("now").allowed
+
+
+def test_programs_begin_as_those_of_rows_do():
+    plain = THINGTALK.decoding_grammar(example_library())
+    grammar = ScopedGrammar(plain, frozenset({"now", "monitor"}))
+    first = grammar.begin(("mail",))
+    assert "policy" in plain.begin(("mail",)).allowed.fixed
+    assert first.allowed.fixed == first.closing().allowed.fixed | {"monitor"} == {"now", "monitor"}
+    assert grammar.vocabulary == plain.vocabulary
+    for token in ("policy", OUT_OF_SCOPE):
+        with pytest.raises(ValueError, match="no program begins"):
+            first.then(token)
 
 
 # ----------------------------------------------------------------------- sentences to refuse
