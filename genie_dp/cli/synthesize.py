@@ -51,7 +51,7 @@ class WeightsFile(click.Path):
 @grammar_option
 @settings_options(
     SynthesisConfig,
-    names={"subsets": "subset"},
+    names={"subsets": "subset", "roots": "root"},
     types={"weights": WeightsFile(exists=True, dir_okay=False)},
 )
 @prior_option("Weigh functions")

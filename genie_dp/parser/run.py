@@ -344,9 +344,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     evidence = Evidence.from_rows(rows.parts, job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
-    material = Material(
-        job.target, rows, validation, texts, begins, evidence, job.start, refusals
-    )
+    material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
     return material, reading
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Fragment, Language
 from genie_dp.languages.library import Library
 from genie_dp.skills import vocabulary
@@ -203,8 +203,35 @@ def compile_inputs(inputs: Inputs, subsets: Sequence[str] = ()) -> CompiledGramm
         subsets: names of subsets whose flagged templates take part; empty for those of training.
     """
     grammar = subset(inputs.grammar, subsets or (DEFAULT_SUBSET,))
-    config = SynthesisConfig(on_error="skip")
+    roots = tuple(category.name for category in grammar.roots())
+    config = SynthesisConfig(on_error="skip", roots=roots)
     return compile_grammar(grammar, inputs.language, inputs.library, config)
+
+
+def chosen_roots(grammar: Grammar, named: Sequence[str]) -> tuple[str, ...]:
+    """Return the root categories that make sentences: those named, else all not optional.
+
+    Raises:
+        GenieError: R024, a name is no root of the grammar, or all are optional and none is named.
+    """
+    roots = {category.name: category for category in grammar.roots()}
+    unknown = [name for name in named if name not in roots]
+    if unknown:
+        known = f"the roots are {', '.join(roots)}"
+        raise GenieError(
+            Problem("R024", f"no root category {name}", hint=did_you_mean(name, roots) or known)
+            for name in unknown
+        )
+    chosen = tuple(
+        name
+        for name, category in roots.items()
+        if (name in named if named else not category.is_optional)
+    )
+    if roots and not chosen:
+        message = "every root category is optional, so that there are no sentences"
+        hint = f"name one, such as --root {next(iter(roots))}"
+        raise GenieError(Problem("R024", message, hint=hint))
+    return chosen
 
 
 class _GrammarCompiler:
@@ -222,13 +249,16 @@ class _GrammarCompiler:
         for stem in lexicon.stems if lexicon else ():
             self.placeholders.character(stem)
         self.known = lexicon.leaves.keys() if lexicon else frozenset()
-        self.roots = tuple(category.name for category in grammar.roots())
+        self.roots = chosen_roots(grammar, config.roots)
+        self.left_out = {category.name for category in grammar.roots()} - set(self.roots)
         self.problems: list[Problem] = []
         self.constants: dict[str, Sequence[Piece]] = {}
 
     def compile(self) -> CompiledGrammar:
         rules: dict[str, list[GrammarRule]] = {}
         for template in self.grammar.templates:
+            if template.category in self.left_out:
+                continue
             try:
                 template_rules = list(self._rules(template))
             except GenieError as error:

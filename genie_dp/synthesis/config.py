@@ -41,6 +41,11 @@ class SynthesisConfig:
     subsets: tuple[str, ...] = setting(
         ("training",), "Subset of flagged templates [training].", metavar="NAME"
     )
+    roots: tuple[str, ...] = setting(
+        (),
+        "Root category that makes sentences [all but those the grammar calls optional].",
+        metavar="CATEGORY",
+    )
     include: tuple[str, ...] = setting((), "Only functions such as '@com.gmail.*'.", metavar="GLOB")
     exclude: tuple[str, ...] = setting((), "No such functions.", metavar="GLOB")
     weights: Mapping[str, float] = setting(

@@ -247,6 +247,10 @@ class TemplateReasons:
         if self.counts.templates[template.id]:
             return None
         rules = self._rules.get(template.id)
+        category = self.grammar.categories.get(template.category)
+        is_root = category is not None and category.is_root
+        if is_root and template.category not in self.engine.compiled.roots:
+            return Reason("not asked for", f"the root {template.category} makes no sentences here")
         if not rules:
             flags = ", ".join(f"{name}={str(value).lower()}" for name, value in template.flags)
             return Reason("other subset", f"its flags keep it out: {flags}")

@@ -119,7 +119,8 @@ def misfits(grammar: Grammar, language: Language, library: Library) -> list[Prob
     """Return a problem for every template that meets children with which it would be ill-typed."""
     gc.disable()  # all that is made here stays to the end: a fifth of the time otherwise
     try:
-        compiled = compile_grammar(grammar, language, library, SynthesisConfig())
+        roots = tuple(category.name for category in grammar.roots())
+        compiled = compile_grammar(grammar, language, library, SynthesisConfig(roots=roots))
         return list(_Trials(compiled).problems())
     except GenieError as error:
         return list(error.problems)

@@ -32,12 +32,16 @@ class Using:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """`category NP : query "noun phrases";`. The derivations of a root are the sentences."""
+    """`category NP : query "noun phrases";`. The derivations of a root are the sentences.
+
+    Those of an optional root (`root optional`) are made only if they are asked for.
+    """
 
     name: str
     kind: str
     is_root: bool = False
     description: str = ""
+    is_optional: bool = False
     span: Span | None = SPAN
 
 

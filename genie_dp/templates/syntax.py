@@ -267,7 +267,8 @@ def _plain_words(text: str, glued: bool) -> Iterator[PlainWords]:
 
 _TERMINALS = {
     "STRING": "a quoted text", "NAME": "a name", "TEXT": "a body", "NUMBER": "a number",
-    "_ARROW": "'->'", "_IF": "'if'", "ROOT": "'root'", "COLON": "':'", "VBAR": "'|'",
+    "_ARROW": "'->'", "_IF": "'if'", "ROOT": "'root'", "OPTIONAL": "'optional'",
+    "COLON": "':'", "VBAR": "'|'",
     "LPAR": "'('", "RPAR": "')'", "LSQB": "'['", "RSQB": "']'", "LBRACE": "'{'", "RBRACE": "'}'",
     "DOT": "'.'", "EQUAL": "'='", "COMMA": "','", "QMARK": "'?'", "SEMICOLON": "';'",
     "$END": "';'", "IMPORT": "'import'", "USING": "'using'", "CATEGORY": "'category'",
@@ -413,9 +414,11 @@ class _StatementReader:
             case "using":
                 return Using(unquote_text(_token(children[0])), span=span)
             case "category":
-                name, kind, root, description = cast("list[Token]", children)
+                name, kind, root, optional, description = cast("list[Token]", children)
                 text = unquote_text(description) if description is not None else ""
-                return Category(str(name), str(kind), root is not None, text, span=span)
+                return Category(
+                    str(name), str(kind), root is not None, text, optional is not None, span=span
+                )
             case _:
                 return self._template(children, span)
 

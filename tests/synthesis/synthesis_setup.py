@@ -44,9 +44,11 @@ FEW = (
 
 
 def engine(inputs: Inputs | None = None, **settings: Any) -> SynthesisEngine:
-    """Return an engine, over a few skills unless others are given."""
-    config = SynthesisConfig(**{"size": 6000, "max_depth": 4, "pool_size": 300, **settings})
+    """Return an engine of all roots, over a few skills unless others are given."""
     inputs = inputs or few()
+    roots = tuple(category.name for category in inputs.grammar.roots())
+    defaults = {"size": 6000, "max_depth": 4, "pool_size": 300, "roots": roots}
+    config = SynthesisConfig(**{**defaults, **settings})
     grammar = subset(inputs.grammar, config.subsets)
     return build_engine(compile_grammar(grammar, inputs.language, inputs.library, config), config)
 

@@ -6,10 +6,8 @@ from functools import cache
 import pytest
 
 from genie_dp.synthesis.chart import SayableWords
-from genie_dp.synthesis.compiler import compile_grammar
-from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.templates.grammar import subset
 from tests.synthesis.synthesis_setup import few, rows, shipped
 
 COUNT = 40
@@ -28,9 +26,7 @@ class _Everything:
 @cache
 def compiled(name):
     inputs = {"shipped": shipped, "few": few}[name]()
-    config = SynthesisConfig(on_error="skip")
-    grammar = subset(inputs.grammar, config.subsets)
-    return compile_grammar(grammar, inputs.language, inputs.library, config)
+    return compile_inputs(inputs)
 
 
 @cache

@@ -15,13 +15,11 @@ from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.languages.thingtalk import ast
 from genie_dp.resources import data_folder
-from genie_dp.synthesis.compiler import compile_grammar
-from genie_dp.synthesis.config import SynthesisConfig
+from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.describe import Describer, surface
 from genie_dp.synthesis.describe_words import say_value, with_placeholders
 from genie_dp.synthesis.explain import read_sentence
 from genie_dp.synthesis.pieces import FIRST, Placeholders
-from genie_dp.templates.grammar import subset
 from genie_dp.templates.skeletons import project_files, write_files
 from tests.golden import cases
 from tests.synthesis.synthesis_setup import FEW, few, shipped
@@ -31,10 +29,7 @@ MORE = ("com.dropbox", "com.instagram", "com.facebook")
 
 
 def describer_of(inputs):
-    config = SynthesisConfig(on_error="skip")
-    grammar = subset(inputs.grammar, config.subsets)
-    compiled = compile_grammar(grammar, inputs.language, inputs.library, config)
-    return Describer(compiled, inputs.library)
+    return Describer(compile_inputs(inputs), inputs.library)
 
 
 @cache

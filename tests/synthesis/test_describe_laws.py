@@ -10,29 +10,22 @@ from genie_dp.cli.inputs import load_inputs
 from genie_dp.errors import GenieError
 from genie_dp.resources import data_folder
 from genie_dp.rows import from_json
-from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.compiler import compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.describe import Describer
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import Explainer
-from genie_dp.templates.grammar import subset
 from tests.languages.thingtalk import strategies
 from tests.synthesis.synthesis_setup import engine, few, rows, shipped, text_of
 
 PIZZA = Path(__file__).parents[2] / "examples" / "pizza-order"
 
 
-def compiled_of(inputs):
-    config = SynthesisConfig(on_error="skip")
-    grammar = subset(inputs.grammar, config.subsets)
-    return compile_grammar(grammar, inputs.language, inputs.library, config)
-
-
 @cache
 def both(name):
     """Return a describer and an explainer of the same grammar."""
     inputs = {"shipped": shipped, "few": few}[name]()
-    compiled = compiled_of(inputs)
+    compiled = compile_inputs(inputs)
     return Describer(compiled, inputs.library), Explainer(compiled)
 
 
@@ -144,7 +137,7 @@ def test_what_templates_say_in_any_program_is_read_back(count):
 
 def test_programs_of_another_language_are_described():
     inputs = load_inputs("sexpr", (PIZZA / "pizza.sexpr",), (PIZZA,), skip_broken=False)
-    compiled = compiled_of(inputs)
+    compiled = compile_inputs(inputs)
     describer, explainer = Describer(compiled, inputs.library), Explainer(compiled)
     made = build_engine(compiled, SynthesisConfig(size=60, max_depth=4, pool_size=100))
     orders = sorted({from_json(line).program for line in text_of(made).splitlines()})
@@ -157,7 +150,7 @@ def test_programs_of_another_language_are_described():
 
 def test_a_program_of_another_language_that_no_template_says_is_given_as_it_is():
     inputs = load_inputs("sexpr", (PIZZA / "pizza.sexpr",), (PIZZA,), skip_broken=False)
-    describer = Describer(compiled_of(inputs), inputs.library)
+    describer = Describer(compile_inputs(inputs), inputs.library)
     text = "(ORDER (PIZZAORDER (NUMBER 1) (TOPPING nothing_known)))"
     found = describer.describe(text)
     assert not found.complete

@@ -13,12 +13,11 @@ from genie_dp.languages.sexpr.declarations import load_declarations
 from genie_dp.rows import from_json
 from genie_dp.synthesis.assembly import wording
 from genie_dp.synthesis.chart import Chart, ChartEntry
-from genie_dp.synthesis.compiler import compile_grammar
+from genie_dp.synthesis.compiler import compile_grammar, compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import Explainer, read_sentence
 from genie_dp.synthesis.rules import Agreement
-from genie_dp.templates.grammar import subset
 from genie_dp.templates.load import load_grammar
 from tests.synthesis.synthesis_setup import rows, shipped, text_of
 
@@ -27,10 +26,7 @@ PIZZA = Path(__file__).parents[2] / "examples" / "pizza-order"
 
 @cache
 def explainer():
-    inputs = shipped()
-    config = SynthesisConfig(on_error="skip")
-    grammar = subset(inputs.grammar, config.subsets)
-    return Explainer(compile_grammar(grammar, inputs.language, inputs.library, config))
+    return Explainer(compile_inputs(shipped()))
 
 
 def sampled(count):

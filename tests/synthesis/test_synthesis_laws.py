@@ -5,6 +5,7 @@ from collections import Counter
 
 import pytest
 
+from genie_dp.errors import GenieError
 from genie_dp.languages.types import slot_stem, slot_type
 from genie_dp.rows import from_json
 from genie_dp.synthesis.rows import block_numbers
@@ -157,3 +158,19 @@ def _top_three(balance: float) -> float:
 
 def test_balance_zero_spreads_functions_more_evenly_than_one() -> None:
     assert _top_three(0.0) < 0.9 * _top_three(1.0)
+
+
+def programs_of(**settings):
+    made = engine(size=400, max_depth=3, **settings)
+    return [from_json(line).program for line in text_of(made).splitlines()]
+
+
+def test_only_the_roots_that_are_asked_for_make_sentences():
+    assert not [p for p in programs_of(roots=()) if p.startswith("policy")]
+    assert all(p.startswith("policy") for p in programs_of(roots=("POLICY",)))
+    assert {p.startswith("policy") for p in programs_of(roots=("POLICY", "COMMAND"))} == {
+        True,
+        False,
+    }
+    with pytest.raises(GenieError, match="did you mean 'POLICY'"):
+        engine(roots=("POLICE",))

@@ -9,7 +9,7 @@ import pytest
 from genie_dp.cli.inputs import load_inputs
 from genie_dp.languages.types import is_slot
 from genie_dp.resources import data_folder
-from genie_dp.synthesis.compiler import CompiledGrammar, compile_grammar
+from genie_dp.synthesis.compiler import CompiledGrammar, compile_inputs
 from genie_dp.synthesis.config import SynthesisConfig
 from genie_dp.synthesis.engine import build_engine
 from genie_dp.synthesis.explain import DerivationNode, Explainer
@@ -17,7 +17,6 @@ from genie_dp.synthesis.trials import samples
 from genie_dp.templates.ast import Template
 from genie_dp.templates.check import check_grammar
 from genie_dp.templates.english import article
-from genie_dp.templates.grammar import subset
 from genie_dp.templates.inputs import Inputs
 from tests.conftest import Golden
 from tests.golden import DATA, Case, cases
@@ -38,8 +37,7 @@ def invented() -> Inputs:
 
 def compiled(inputs: Inputs) -> CompiledGrammar:
     """Return the grammar of the default subset over a library."""
-    grammar = subset(inputs.grammar, ("training",))
-    return compile_grammar(grammar, inputs.language, inputs.library, SynthesisConfig())
+    return compile_inputs(inputs)
 
 
 @pytest.fixture(scope="module")
