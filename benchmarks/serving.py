@@ -22,6 +22,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -43,12 +44,18 @@ class FixedParser:
     delay: float
     each: float
 
-    def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
+    def parse(
+        self, sentences: Sequence[str], *, count: int = 1, context: Reply | None = None
+    ) -> list[Reply]:
         """Return one program for every sentence."""
-        del count
+        del count, context
         time.sleep(self.delay + self.each * len(sentences))
         answer = Answer("now => notify", "now => notify", "now => notify", 0.9)
         return [Reply(s, tuple(s.split()), (answer,)) for s in sentences]
+
+    def schema(self) -> dict[str, Any]:
+        """Return a schema that anything fits."""
+        return {}
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """`genie-dp parse`: from sentences to programs."""
 
+import json
 import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -32,6 +33,8 @@ _PROMPT = "> "
 )  # fmt: skip
 @settings_options(ParseConfig)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a sentence, a line each.")
+@click.option("--schema", is_flag=True,
+              help="Show the JSON Schema of tree and calls, as --json has them.")  # fmt: skip
 @click.option("--device", default="cpu", show_default=True, metavar="NAME",
               help="cpu, cuda, cuda:1 ..")  # fmt: skip
 @click.option("--no-english", is_flag=True,
@@ -48,6 +51,7 @@ def command(
     file: Path | None,
     settings: Mapping[str, Any],
     as_json: bool,
+    schema: bool,
     device: str,
     no_english: bool,
     tables: Path | None,
@@ -57,7 +61,8 @@ def command(
 
     Without SENTENCE and --input it asks for sentences, until Ctrl-D. A program is shown with its
     values, what it means, and how sure the parser is. If it is not sure enough it says that it does
-    not know, with the nearest reading.
+    not know, with the nearest reading; if an input is missing it asks for it, and the next line may
+    be the answer.
 
     \b
     genie-dp parse --parser parser "whats the weather like in paris"
@@ -79,6 +84,9 @@ def command(
         tables=tables,
         device=device,
     )
+    if schema:
+        click.echo(json.dumps(session.parser.schema(), ensure_ascii=False))
+        return
     is_typed = sys.stdin.isatty()
 
     def show(reply: "Reply") -> None:
@@ -100,10 +108,12 @@ def command(
     else:
         if is_typed:
             click.echo("Type a sentence; Ctrl-D ends.", err=True)
+        reply: Reply | None = None
         for line in _typed_lines() if is_typed else lines_of_stdin():
             if line.strip():
                 try:
-                    show(session.parse([line])[0])
+                    reply = session.parse([line], context=reply)[0]
+                    show(reply)
                 except GenieError as error:
                     click.echo(str(error), err=True)
 

@@ -36,6 +36,25 @@ class ProgramView:
     operators: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MissingInput:
+    """A required input that a program does not give.
+
+    Attributes:
+        function: its qualified name.
+        name: the parameter.
+        type: what its values are, such as "Date".
+        question: what asks for it.
+        call: of which call of the program it is, from 0.
+    """
+
+    function: str
+    name: str
+    type: str
+    question: str
+    call: int = 0
+
+
 class ProgramComparison(Protocol):
     """How programs of one language are compared."""
 
@@ -310,6 +329,23 @@ class Language(Protocol):
 
     def fills(self, program: Any, library: Library | None) -> Iterable[tuple[str, str, str]]:
         """Yield (placeholder, type, function:parameter) for what placeholders fill, as known."""
+
+    # --------------------------------------------------------- what those who act on it take
+
+    def tree(self, program: Any) -> Any:
+        """Return a program as JSON, with all that it says."""
+
+    def calls(self, program: Any) -> list[dict[str, Any]] | None:
+        """Return the calls, `{name, arguments}`, that a program is; None where it is more."""
+
+    def missing_inputs(self, program: Any, library: Any) -> tuple[MissingInput, ...]:
+        """Return the required inputs that a program does not give, in program order."""
+
+    def give_input(self, program: Any, missing: MissingInput, value: Any) -> Any:
+        """Return a program with a value, a node of the language, for an input that it lacks."""
+
+    def schema(self, library: Any) -> dict[str, Any]:
+        """Return the JSON Schema of trees and calls over a library."""
 
     # ------------------------------------------------------- what token forms tell, unparsed
 

@@ -3,19 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
 
+from genie_dp.languages.base import MissingInput
 from genie_dp.languages.scope import OUT_OF_SCOPE
 
 if TYPE_CHECKING:
     from genie_dp.parser.parser import Parser
 
 
-EMPTY, TOO_LONG, UNSURE = "empty", "too_long", "unsure"
+EMPTY, TOO_LONG, UNSURE, AMBIGUOUS = "empty", "too_long", "unsure", "ambiguous"
+UNUSED_VALUE, UNUSED_WORDS, MISSING_INPUT = "unused_value", "unused_words", "missing_input"
 REFUSALS = {
     EMPTY: "there is nothing to read",
     TOO_LONG: "it has too many words",
     OUT_OF_SCOPE: "the skills can do nothing of the kind",
+    UNUSED_VALUE: "something that was said has no place in what the skills can do",
+    UNUSED_WORDS: "the nearest that the skills can do leaves out some of the words",
+    MISSING_INPUT: "something is still to be said",
+    AMBIGUOUS: "it may mean different things",
     UNSURE: "the nearest that the skills can do is less sure than the threshold",
 }
 """Why a sentence is not understood: the codes, which stay as they are, and what they say."""
@@ -31,6 +37,10 @@ class Answer:
         decoded: the token form with placeholders, as the network gave it.
         confidence: calibrated probability that the program is right, from 0 to 1.
         unresolved: names that are in none of the library's lists of values, as they were said.
+        unused: what the sentence says and the program does not: values first, then words.
+        missing: the required inputs that the program does not give, with their questions.
+        tree: the whole program as JSON.
+        calls: the same as calls, `{name, arguments}`; None where it is more than calls.
     """
 
     program: str
@@ -38,6 +48,10 @@ class Answer:
     decoded: str
     confidence: float
     unresolved: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    missing: tuple[MissingInput, ...] = ()
+    tree: Any = None
+    calls: list[dict[str, Any]] | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -77,6 +91,31 @@ class Reply:
         return self.answers[0].confidence if self.answers else 0.0
 
     @property
+    def calls(self) -> list[dict[str, Any]] | None:
+        """Return the calls that it is, `{name, arguments}`; None where it is more, or none."""
+        return self.answers[0].calls if self.answers else None
+
+    @property
+    def tree(self) -> Any:
+        """Return all of it as JSON; None where there is none."""
+        return self.answers[0].tree if self.answers else None
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Return what the sentence says and the program does not."""
+        return self.answers[0].unused if self.answers else ()
+
+    @property
+    def missing(self) -> tuple[MissingInput, ...]:
+        """Return the required inputs that are still to be said."""
+        return self.answers[0].missing if self.answers else ()
+
+    @property
+    def question(self) -> str:
+        """Return what is to be asked: the question of the first missing input, or ""."""
+        return self.missing[0].question if self.refused == MISSING_INPUT else ""
+
+    @property
     def alternatives(self) -> tuple[Answer, ...]:
         """Return the other programs."""
         return self.answers[1:]
@@ -103,8 +142,17 @@ class Guess(NamedTuple):
 class SentenceParser(Protocol):
     """Anything that turns sentences into programs."""
 
-    def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
-        """Return, for each sentence, up to `count` programs."""
+    def parse(
+        self, sentences: Sequence[str], *, count: int = 1, context: Reply | None = None
+    ) -> list[Reply]:
+        """Return, for each sentence, up to `count` programs.
+
+        Args:
+            context: the reply whose question the sentences answer.
+        """
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of the trees and calls of its programs."""
 
 
 def open_parser(

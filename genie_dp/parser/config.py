@@ -86,7 +86,14 @@ class ParserConfig:
         "Share of the batches that are sentences to refuse: everyday ones, a neighbour's, damaged "
         "ones; 0 for a parser that refuses nothing.",
         least=0,
-        most=0.9,
+        most=0.4,
+    )
+    incomplete: float = setting(
+        0.03,
+        "Share of the batches that leave a required input out, so that the parser asks for it: "
+        '"book a table"; 0 for none.',
+        least=0,
+        most=0.5,
     )
     held_out: float = setting(
         0.02, "Share of the rows to validate with where no file is named.", least=0, most=1

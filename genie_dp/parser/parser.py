@@ -18,11 +18,23 @@ from genie_dp.models.arrays import SteppedNetwork, open_arrays
 from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Vocabulary
 from genie_dp.parser import folder as files
-from genie_dp.parser.answers import EMPTY, TOO_LONG, UNSURE, Answer, Guess, Reply
+from genie_dp.parser.answers import (
+    AMBIGUOUS,
+    EMPTY,
+    MISSING_INPUT,
+    TOO_LONG,
+    UNSURE,
+    UNUSED_VALUE,
+    UNUSED_WORDS,
+    Answer,
+    Guess,
+    Reply,
+)
 from genie_dp.parser.decode import LONGEST, Decoded, Decoder, log_sum
-from genie_dp.parser.evidence import Evidence, Signals, signals_of
+from genie_dp.parser.evidence import Evidence, Support, signals_of
 from genie_dp.parser.reading.fill import EntityNames, Filled, fill
 from genie_dp.parser.reading.grammar_reader import load_reader
+from genie_dp.parser.reading.inputs import read_input
 from genie_dp.parser.reading.reading import LOCALE, MOST_CHARACTERS, Locale, Reader, Reading
 from genie_dp.parser.rows import Style, Target, target_of
 from genie_dp.parser.scoring import Score, score
@@ -38,6 +50,9 @@ if TYPE_CHECKING:
 # Natural logarithm of how much likelier a reading is than one with a further doubt. A judgement,
 # not a measurement: a network that is sure of the other reading is believed.
 _DOUBT = math.log(4.0)
+# Confidence under which a refusal of the network is believed. Of the sentences in eval.tsv that are
+# parsed rightly 2 % are under it, of those that mean no skill 91 % (docs/parser.md).
+_HARDLY = 0.125
 
 
 _NAMED = ("language", "skills", "reader")
@@ -230,12 +245,18 @@ class Parser:
         put_in_place(copy, target, work)
         return target
 
-    def parse(self, sentences: Sequence[str], *, count: int = 1) -> list[Reply]:
+    def parse(
+        self, sentences: Sequence[str], *, count: int = 1, context: Reply | None = None
+    ) -> list[Reply]:
         """Return, for each sentence, up to `count` programs with the values of the sentence.
 
         Every program is well-typed. There is none for a sentence without words, or with more than
         `decode.LONGEST`. A sentence that is not understood is refused with a code of
         `answers.REFUSALS`; what stands in its place is the nearest that the skills can do.
+
+        Args:
+            context: the reply whose question the sentences answer: a sentence that can be read as
+                the missing input completes its program, any other is parsed by itself.
 
         Raises:
             GenieError: I002, a sentence of more characters than any reader takes.
@@ -245,15 +266,23 @@ class Parser:
         _check_arguments(sentences, count)
         with self._lock:
             readings = [self._readings(sentence) for sentence in sentences]
-            decoded = self._decode_readings(readings)
+            completed = [
+                self._complete(sentence, read, context) if context is not None else None
+                for sentence, read in zip(sentences, readings, strict=True)
+            ]
+            decoded = self._decode_readings(
+                [[] if reply else read for read, reply in zip(readings, completed, strict=True)]
+            )
             return [
-                self._reply(sentence, read, programs, count)
-                for sentence, read, programs in zip(sentences, readings, decoded, strict=True)
+                reply or self._reply(sentence, read, programs, count)
+                for sentence, read, programs, reply in zip(
+                    sentences, readings, decoded, completed, strict=True
+                )
             ]
 
-    def __call__(self, sentence: str, n: int = 1) -> Reply:
+    def __call__(self, sentence: str, n: int = 1, *, context: Reply | None = None) -> Reply:
         """Return up to `n` programs for a sentence, as `parse` does for several."""
-        return self.parse([sentence], count=n)[0]
+        return self.parse([sentence], count=n, context=context)[0]
 
     def predict(self, utterances: Sequence[str], *, count: int = 5) -> list[list[Guess]]:
         """Return token forms with their confidences, as data sets have them.
@@ -294,6 +323,10 @@ class Parser:
             if code == OUT_OF_SCOPE or not candidate.is_refusal
         ]
 
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of `tree` and `calls` of its answers (draft 2020-12)."""
+        return self.target.language.schema(self.target.library)
+
     def score(self, rows: Sequence[Checked]) -> Score:
         """Return how many rows are answered rightly, and the signals of the answers."""
         with self._lock:
@@ -326,19 +359,59 @@ class Parser:
         count: int,
     ) -> Reply:
         ranked = self._fill_programs(readings, decoded, self._names)
-        candidates = [candidate for candidate in ranked if not candidate.is_refusal]
-        answers = tuple(
-            Answer(
-                program=candidate.filled.tokens,
-                code=self.target.language.render(candidate.filled.program),
-                decoded=candidate.decoded,
-                confidence=candidate.confidence,
-                unresolved=tuple(name.said for name in candidate.filled.unknown_names),
-            )
-            for candidate in candidates[:count]
-        )
+        meant = [candidate for candidate in ranked if not candidate.is_refusal]
+        answers = tuple(self._answer(candidate) for candidate in meant[:count])
         tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
         return Reply(sentence, tokens, answers, self._refusal(ranked, tokens))
+
+    def _answer(self, candidate: "_Candidate") -> Answer:
+        return self._shape(
+            candidate.filled,
+            candidate.decoded,
+            candidate.confidence,
+            tuple(dict.fromkeys((*self._unused_values(candidate), *candidate.words))),
+        )
+
+    def _shape(
+        self, filled: Filled, decoded: str, confidence: float, unused: tuple[str, ...] = ()
+    ) -> Answer:
+        language = self.target.language
+        return Answer(
+            program=filled.tokens,
+            code=language.render(filled.program),
+            decoded=decoded,
+            confidence=confidence,
+            unresolved=tuple(name.said for name in filled.unknown_names),
+            unused=unused,
+            missing=language.missing_inputs(filled.program, self.target.library),
+            tree=language.tree(filled.program),
+            calls=language.calls(filled.program),
+        )
+
+    def _complete(self, sentence: str, readings: Sequence[Reading], context: Reply) -> Reply | None:
+        """Return the program of a reply with the input that a sentence gives it, if it does."""
+        language, library = self.target.language, self.target.library
+        if context.refused != MISSING_INPUT or not context.answers or self._names is None:
+            return None
+        answer = context.answers[0]
+        program = language.from_tokens(answer.program, library)
+        missing = language.missing_inputs(program, library)
+        if not missing:
+            return None
+        value = read_input(
+            sentence, missing[0], library=self._names.library, readings=readings, names=self._names
+        )
+        if value is None:
+            return None
+        program = language.canonical(language.give_input(program, missing[0], value), library)
+        if any(problem.severity == "error" for problem in language.check(program, library)):
+            return None
+        filled = Filled(program, language.tokens(program, library))
+        completed = self._shape(filled, answer.decoded, answer.confidence)
+        refused = MISSING_INPUT if completed.missing else None
+        if answer.confidence < self.use.threshold:
+            refused = UNSURE
+        return Reply(sentence, readings[0].tokens, (completed,), refused)
 
     def _refusal(self, ranked: "Sequence[_Candidate]", tokens: Sequence[str]) -> str | None:
         """Return the code of REFUSALS for what stands first; None if it may be acted on."""
@@ -346,10 +419,41 @@ class Parser:
             return EMPTY
         if len(tokens) > LONGEST:
             return TOO_LONG
-        best = next((candidate for candidate in ranked if not candidate.is_refusal), None)
-        if best is not None and best.confidence >= self.use.threshold:
-            return None
-        return OUT_OF_SCOPE if best is None or ranked[0].is_refusal else UNSURE
+        meant = [candidate for candidate in ranked if not candidate.is_refusal]
+        if not meant:
+            return OUT_OF_SCOPE
+        best, threshold = meant[0], self.use.threshold
+        if best.confidence >= threshold:
+            if self._unused_values(best):
+                return UNUSED_VALUE
+            program = best.filled.program
+            is_whole = not self.target.language.missing_inputs(program, self.target.library)
+            return None if is_whole else MISSING_INPUT
+        if ranked[0].is_refusal:
+            return OUT_OF_SCOPE
+        if self._unused_values(best):
+            return UNUSED_VALUE
+        second = meant[1].confidence if len(meant) > 1 else 0.0
+        if best.confidence + second >= threshold and second >= best.confidence / 2:
+            return AMBIGUOUS
+        return UNUSED_WORDS if best.words else UNSURE
+
+    def _unused_values(self, candidate: "_Candidate") -> tuple[str, ...]:
+        """Return the values and names of the sentence that a program has no place for.
+
+        A value whose words rows say with the functions, as in "the steps i walked today", may be
+        no value here.
+        """
+        program = candidate.decoded.split()
+        unused = [
+            read.text
+            for token, read in candidate.reading.values.items()
+            if token not in program
+            and not self._evidence.says(tokenize(read.text.casefold()), candidate.functions)
+        ]
+        if self._names is not None and candidate.words:
+            unused += self._names.mentioned(candidate.reading.tokens, candidate.words)
+        return tuple(dict.fromkeys(unused))
 
     def _fill_programs(
         self,
@@ -380,46 +484,42 @@ class Parser:
                     candidates[filled.tokens] = _Candidate(filled, program.program, reading, score)
                 else:
                     earlier.score = log_sum(earlier.score, score)
-        ranked = sorted(
-            candidates.values(), key=lambda candidate: (-candidate.score, candidate.filled.tokens)
-        )
-        self._set_confidences(ranked)
-        return ranked
+        return self._rank(tuple(candidates.values()))
 
-    def _set_confidences(self, ranked: "Sequence[_Candidate]") -> None:
-        """Tell of each program how sure it is; all together at most 1.
+    def _rank(self, candidates: "Sequence[_Candidate]") -> "list[_Candidate]":
+        """Return the programs in their order, with how sure each is; all together at most 1.
 
-        OUT_OF_SCOPE is as sure as the first program is not.
+        OUT_OF_SCOPE comes first if the network holds it likelier than all of them and the first one
+        is hardly possible, else last; it is as sure as the first program is not.
         """
-        refusals = [candidate for candidate in ranked if candidate.is_refusal]
-        meant = [candidate for candidate in ranked if not candidate.is_refusal]
+        refusals = [candidate for candidate in candidates if candidate.is_refusal]
+        meant = [candidate for candidate in candidates if not candidate.is_refusal]
+        for candidate in meant:
+            self._set_support(candidate)
+        meant.sort(key=lambda x: (-x.rank, x.filled.tokens))
+        refusal = max((x.score for x in refusals), default=-math.inf)
         rest = 1.0
         for candidate in meant:
             # The calibration is that of first programs: by it the others may be too sure.
-            signals = self._signals(candidate, meant, refusals)
+            others = max((x.rank for x in meant if x is not candidate), default=-math.inf)
+            signals = signals_of(
+                candidate.score, refusal, candidate.rank - others, candidate.support
+            )
             candidate.confidence = min(rest, self._calibration.confidence(signals))
             rest -= candidate.confidence
         for candidate in refusals:
             candidate.confidence = 1.0 - meant[0].confidence if meant else 1.0
+        likeliest = max((x.score for x in meant), default=-math.inf)
+        is_refused = refusal > likeliest and (not meant or meant[0].confidence < _HARDLY)
+        return [*refusals, *meant] if is_refused else [*meant, *refusals]
 
-    def _signals(
-        self,
-        candidate: "_Candidate",
-        meant: "Sequence[_Candidate]",
-        refusals: "Sequence[_Candidate]",
-    ) -> Signals:
+    def _set_support(self, candidate: "_Candidate") -> None:
         words, program = candidate.reading.tokens, candidate.decoded
         try:
-            functions = self.target.language.functions_in(program)
+            candidate.functions = self.target.language.functions_in(program)
         except GenieError:  # without a grammar it may be no program
-            functions = ()
-        others = [other.score for other in meant if other is not candidate]
-        return signals_of(
-            candidate.score,
-            max((refusal.score for refusal in refusals), default=-math.inf),
-            candidate.score - max(others, default=-math.inf),
-            self._evidence.support(words, program.split(), functions),
-        )
+            candidate.functions = ()
+        candidate.support = self._evidence.support(words, program.split(), candidate.functions)
 
     def _fill(self, program: str, reading: Reading, names: EntityNames | None) -> Filled | None:
         """Return a program with its values; None if values make it one that cannot be."""
@@ -476,6 +576,18 @@ class _Candidate:
     reading: Reading
     score: float
     confidence: float = 0.0
+    functions: tuple[str, ...] = ()
+    support: Support = Support(0.0, 0, ())  # noqa: RUF009 - it is immutable
+
+    @property
+    def rank(self) -> float:
+        """Return by what programs of one sentence are ordered."""
+        return self.score + self.support.weight
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return the content words that nothing of the program stands for."""
+        return self.support.unexplained
 
     @property
     def is_refusal(self) -> bool:

@@ -361,6 +361,7 @@ class Rows:
         counts: rows by source.
         left: rows left out, by reason.
         weighed: the weights of rows to learn from, where a prior multiplied them.
+        incomplete: rows made beside them whose programs lack an input (parser/incomplete.py).
         refused: sentences to refuse that were made beside them (parser/refusal.py).
         refused_held_out: such sentences that are calibrated with.
     """
@@ -371,13 +372,14 @@ class Rows:
     counts: Counter[str] = field(default_factory=Counter)
     left: Counter[str] = field(default_factory=Counter)
     weighed: Weighed | None = None
+    incomplete: RowStore = field(default_factory=RowStore)
     refused: RowStore = field(default_factory=RowStore)
     refused_held_out: tuple[str, ...] = ()
 
     @property
     def stores(self) -> tuple[RowStore, ...]:
-        """Return all rows to learn from, those to refuse last, if there are any."""
-        return (*self.parts, self.refused) if len(self.refused) else tuple(self.parts)
+        """Return all rows to learn from; those that were made beside them last, if there are."""
+        return (*self.parts, *(store for store in (self.incomplete, self.refused) if len(store)))
 
 
 def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
@@ -704,6 +706,8 @@ def as_counts(rows: Rows) -> Mapping[str, Any]:
         "left out": {reason: rows.left[reason] for reason in sorted(rows.left)},
         "held out": len(rows.held_out),
     }
+    if len(rows.incomplete):
+        counts["incomplete"] = len(rows.incomplete)
     if len(rows.refused):
         counts["to refuse"] = len(rows.refused)
     if rows.weighed is not None and rows.weighed.total:

@@ -19,6 +19,7 @@ from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
 from genie_dp.parser.evidence import Evidence
+from genie_dp.parser.incomplete import add_incomplete
 from genie_dp.parser.recipe import as_yaml
 from genie_dp.parser.refusal import add_refused
 from genie_dp.parser.rows import (
@@ -330,8 +331,11 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
         tell=lambda count: job.screen.line(f"{count:,} rows prepared"),
     )
     check_spent(rows.counts["private"], job.spent)
+    maker = RowMaker(job.config, job.target, reading)
+    if job.config.incomplete:
+        add_incomplete(rows, maker)
     if job.config.out_of_scope:
-        add_refused(rows, RowMaker(job.config, job.target, reading))
+        add_refused(rows, maker)
     validation = validation_rows(job.config, job.target, reading, rows)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
     if job.start:
@@ -341,7 +345,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     from genie_dp.parser.training import Material
 
     refusals = tuple(Checked(sentence, OUT_OF_SCOPE) for sentence in rows.refused_held_out)
-    evidence = Evidence.from_rows(rows.parts, job.target.language)
+    evidence = Evidence.from_rows((*rows.parts, rows.incomplete), job.target.language)
     if job.start:
         evidence = job.start.evidence_beside(evidence)
     material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
@@ -350,7 +354,8 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
     refused = f", {len(rows.refused):,} sentences to refuse" if len(rows.refused) else ""
-    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from{refused}")
+    incomplete = f", {len(rows.incomplete):,} that lack an input" if len(rows.incomplete) else ""
+    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from{incomplete}{refused}")
     for reason, number in rows.left.most_common():
         screen.note(f"{number:>11,}  left out: {reason}")
     if rows.weighed is not None:

@@ -58,39 +58,47 @@ class Score:
 def score(decoder: Decoder, rows: Sequence[Checked], evidence: Evidence | None = None) -> Score:
     """Return how many of the first programs are right: equal in canonical form.
 
-    Of rows to refuse that is the first program which would have been said instead.
+    A row to refuse is right if refusal is likelier than any program; its signals are of the first
+    program, which would have been said instead.
 
     Args:
         evidence: for the signals; None where none are needed.
     """
     sentences = [tuple(row.utterance.split()) for row in rows]
-    right, signals, hits = 0, [], []
+    right, hits = 0, []
+    signals: list[Signals | None] = []
     for row, words, programs in zip(rows, sentences, decoder.decode(sentences), strict=True):
-        right += bool(programs) and programs[0].program == row.program != ""
         meant = [program for program in programs if program.program != OUT_OF_SCOPE]
-        hits.append(bool(meant) and meant[0].program == row.program != "")
-        signals.append(
-            _signals(words, programs, meant, decoder, evidence) if meant and evidence else None
-        )
+        refusals = [x.log_probability for x in programs if x.program == OUT_OF_SCOPE]
+        best = meant[0] if meant else None
+        row_signals = None
+        if meant and evidence:
+            refusal = max(refusals, default=-math.inf)
+            best, row_signals = _rank(words, meant, refusal, decoder, evidence)
+        signals.append(row_signals)
+        hits.append(best is not None and best.program == row.program != "")
+        is_refused = bool(programs) and programs[0].program == OUT_OF_SCOPE
+        right += is_refused if row.program == OUT_OF_SCOPE else hits[-1]
     return Score(len(rows), right, tuple(signals), tuple(hits))
 
 
-def _signals(
+def _rank(
     sentence: Sequence[str],
-    programs: Sequence[Decoded],
     meant: Sequence[Decoded],
+    refusal: float,
     decoder: Decoder,
     evidence: Evidence,
-) -> Signals:
-    refusals = [x.log_probability for x in programs if x.program == OUT_OF_SCOPE]
-    best, second = meant[0], meant[1].log_probability if len(meant) > 1 else -math.inf
-    functions = decoder.target.language.functions_in(best.program)
-    return signals_of(
-        best.log_probability,
-        max(refusals, default=-math.inf),
-        best.log_probability - second,
-        evidence.support(sentence, best.program.split(), functions),
-    )
+) -> tuple[Decoded, Signals]:
+    """Return the first program as `Parser` orders them, and its signals."""
+    ranked = []
+    for program in meant:
+        functions = decoder.target.language.functions_in(program.program)
+        support = evidence.support(sentence, program.program.split(), functions)
+        ranked.append((program.log_probability + support.weight, program, support))
+    ranked.sort(key=lambda x: (-x[0], x[1].program))
+    rank, best, support = ranked[0]
+    second = ranked[1][0] if len(ranked) > 1 else -math.inf
+    return best, signals_of(best.log_probability, refusal, rank - second, support)
 
 
 def calibrate(

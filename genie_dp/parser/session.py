@@ -85,9 +85,9 @@ class ParseSession:
             describer = Describer.from_inputs(load_inputs(language.name, parser.skills))
         return cls(parser, config.count, describer, rows)
 
-    def parse(self, sentences: Sequence[str]) -> list[Reply]:
-        """Return a reply to each sentence."""
-        return self.parser.parse(sentences, count=self.count)
+    def parse(self, sentences: Sequence[str], *, context: Reply | None = None) -> list[Reply]:
+        """Return a reply to each sentence; `context` is that whose question they answer."""
+        return self.parser.parse(sentences, count=self.count, context=context)
 
     def parse_lines(
         self, lines: Sequence[tuple[int, str]], file: str, problems: list[Problem]
@@ -106,7 +106,7 @@ class ParseSession:
 
     def as_json(self, reply: Reply) -> str:
         """Return a reply as one JSON object."""
-        fields = {**asdict(reply), "is_known": reply.is_known}
+        fields = {**asdict(reply), "is_known": reply.is_known, "question": reply.question}
         for answer, answer_fields in zip(reply.answers, fields["answers"], strict=True):
             answer_fields["english"] = self._english(answer)
             if self.tables is not None:
@@ -116,7 +116,9 @@ class ParseSession:
     def as_text(self, reply: Reply, *, with_sentence: bool) -> str:
         """Return a reply as lines for a person."""
         lines = [reply.sentence] if with_sentence else []
-        if reply.refused:
+        if reply.question:
+            lines.append(reply.question)
+        elif reply.refused:
             nearest = " The nearest that I can do:" if reply.answers else ""
             lines.append(f"I do not know: {REFUSALS[reply.refused]}.{nearest}")
         for answer in reply.answers:
@@ -124,13 +126,16 @@ class ParseSession:
             if english := self._english(answer):
                 lines.append(f"  {english}")
             lines.append(f"  confidence {answer.confidence:.2f}")
+            if answer.unused:
+                lines.append(f"  unused: {', '.join(answer.unused)}")
+            lines += (f"  missing: {x.name} of {x.function}" for x in answer.missing)
             lines += (f"  no list of the skills has {name!r}" for name in answer.unresolved)
             if self.tables is not None:
                 lines += (f"  {line}" for line in self._effects(answer, self.tables))
         return "\n".join(lines)
 
     def _english(self, answer: Answer) -> str:
-        return "" if self.describer is None else self.describer.describe(answer.code).sentence
+        return "" if self.describer is None else self.describer.confirm(answer.code)
 
     def _effects(self, answer: Answer, tables: Tables) -> Iterator[str]:
         return effects(answer.code, self.parser.target.language, tables, now=datetime.now())

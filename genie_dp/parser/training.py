@@ -239,10 +239,14 @@ def _run(
 
 def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -> StoreBatches:
     ratios = [input_file.ratio for input_file in config.inputs]
-    if len(material.rows.refused):
-        # What all others are worth together; see `models.mixture.strata`.
-        worth = sum(ratio or 0.0 for ratio in ratios) + (None in ratios)
-        ratios.append(worth * config.out_of_scope / (1 - config.out_of_scope))
+    # What all rows of the inputs are worth together; see `models.mixture.strata`.
+    worth = sum(ratio or 0.0 for ratio in ratios) + (None in ratios)
+    made = (
+        (material.rows.incomplete, config.incomplete),
+        (material.rows.refused, config.out_of_scope),
+    )
+    shares = [share for store, share in made if len(store)]
+    ratios += (worth * share / (1 - sum(shares)) for share in shares)
     return StoreBatches(
         material.rows.stores,
         vocabulary,

@@ -2,12 +2,12 @@
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import parse_qsl
 
 from fastapi import Depends, FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException as AnyHTTPException
 
 from genie_dp import __version__
@@ -15,7 +15,7 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.resources import data_folder
 from genie_dp.serve.gate import Gate
 from genie_dp.serve.hosts import HostRule
-from genie_dp.serve.parse_models import Health, ParsedReply, Query, Replies
+from genie_dp.serve.parse_models import Context, Health, ParsedReply, Query, Replies
 from genie_dp.serve.parse_page import docs_page, fragment, page
 from genie_dp.serve.parse_refusals import (
     Refusal,
@@ -85,9 +85,19 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
                 count=query.count,
                 english=query.english,
                 address=_address(request),
+                context=query.context,
             ),
         )
         return Response(status_code=_GONE) if replies is None else Replies(replies=replies)
+
+    @app.get(
+        "/schema",
+        response_description="Of `tree` and `calls`, for the skills of this parser.",
+        summary="The JSON Schema of programs",
+    )
+    async def schema() -> JSONResponse:
+        """Return the JSON Schema of trees and calls."""
+        return JSONResponse(service.schema())
 
     @app.get(
         "/health",
@@ -132,28 +142,44 @@ async def _gone(request: Request) -> None:
 # ---------------------------------------------------------------------------------- the page
 
 
-async def _read_typed(request: Request) -> str:
-    """Return the sentence of a form; the gate has limited its size."""
+class Typed(NamedTuple):
+    """What a form has: a sentence, and the reply whose question it answers."""
+
+    sentence: str
+    context: Context | None
+
+
+async def _read_form(request: Request) -> Typed:
+    """Return what was typed; the gate has limited its size."""
     body = (await request.body()).decode("utf-8", "replace")
     try:
         fields = dict(parse_qsl(body, keep_blank_values=True, max_num_fields=10))
+        context = None
+        if program := fields.get("program"):
+            context = Context(program=program, confidence=float(fields.get("confidence", "")))
     except ValueError:
         raise AnyHTTPException(400, "this is no form") from None
-    typed = " ".join(fields.get("sentence", "").split())
+    sentence = " ".join(fields.get("sentence", "").split())
     # What is refused stands in its field again.
-    request.state.typed = typed
-    return typed
+    request.state.typed = sentence
+    return Typed(sentence, context)
 
 
-Typed = Annotated[str, Depends(_read_typed)]
+Form = Annotated[Typed, Depends(_read_form)]
 
 
 def _add_page(app: FastAPI, service: ParseService) -> None:
-    async def answer(request: Request, typed: str) -> ParsedReply | None:
+    async def answer(request: Request, typed: Typed) -> ParsedReply | None:
         replies: Sequence[ParsedReply] | None = await _unless_gone(
             request,
             service,
-            service.parse([typed], count=_ANSWERS, english=True, address=_address(request)),
+            service.parse(
+                [typed.sentence],
+                count=_ANSWERS,
+                english=True,
+                address=_address(request),
+                context=typed.context,
+            ),
         )
         return replies[0] if replies else None
 
@@ -162,12 +188,18 @@ def _add_page(app: FastAPI, service: ParseService) -> None:
         return HTMLResponse(_page(service))
 
     @app.post("/", include_in_schema=False)
-    async def send(request: Request, typed: Typed) -> Response:
-        return HTMLResponse(_page(service, typed=typed, reply=await answer(request, typed)))
+    async def send(request: Request, typed: Form) -> Response:
+        reply = await answer(request, typed)
+        return HTMLResponse(_page(service, typed=typed.sentence, reply=reply))
 
     @app.post("/answer", include_in_schema=False)
-    async def send_by_script(request: Request, typed: Typed) -> Response:
-        return HTMLResponse(fragment(reply=await answer(request, typed)))
+    async def send_by_script(request: Request, typed: Form) -> Response:
+        return HTMLResponse(
+            fragment(
+                most_characters=service.config.limits.characters,
+                reply=await answer(request, typed),
+            )
+        )
 
 
 def _page(
@@ -208,7 +240,7 @@ def _add_refusals(app: FastAPI, service: ParseService) -> None:
         content = (
             _page(service, typed=typed, refusal=refusal)
             if path == "/"
-            else fragment(refusal=refusal)
+            else fragment(most_characters=service.config.limits.characters, refusal=refusal)
         )
         return HTMLResponse(content, refusal.status, refusal.headers)
 

@@ -52,6 +52,7 @@ class ClosedError(Exception):
 class _Item:
     sentence: str
     count: int
+    context: Reply | None
     since: float
     future: "Future[Reply]" = field(default_factory=Future)
 
@@ -59,8 +60,8 @@ class _Item:
 class Batcher:
     """Parses in a thread of its own; whoever submits a sentence gets a future for its reply.
 
-    A batch has sentences of one `count` only: the width of the search may depend on it, and no
-    reply may depend on what others ask.
+    A batch has sentences of one `count` and one context only: the width of the search may depend on
+    the count, and no reply may depend on what others ask.
     """
 
     def __init__(self, parser: SentenceParser, config: BatchConfig | None = None):
@@ -87,7 +88,9 @@ class Batcher:
         """Return how many sentences wait."""
         return len(self._waiting)
 
-    def submit(self, sentences: Sequence[str], count: int) -> "list[Future[Reply]]":
+    def submit(
+        self, sentences: Sequence[str], count: int, context: Reply | None = None
+    ) -> "list[Future[Reply]]":
         """Return a future for each sentence; one that is cancelled in time costs nothing.
 
         Raises:
@@ -103,7 +106,7 @@ class Batcher:
             if len(self._waiting) + len(sentences) > most_waiting:
                 raise QueueFullError(len(self._waiting) * self._pace)
             since = time.monotonic()
-            items = [_Item(sentence, count, since) for sentence in sentences]
+            items = [_Item(sentence, count, context, since) for sentence in sentences]
             self._waiting.extend(items)
             self._changed.notify()
         return [item.future for item in items]
@@ -148,11 +151,14 @@ class Batcher:
                     return batch
 
     def _take(self) -> list[_Item]:
-        """Return the first sentences of one count that are still wanted; the others stay."""
+        """Return the first sentences of one kind that are still wanted; the others stay."""
         batch: list[_Item] = []
         rest: deque[_Item] = deque()
         for item in self._waiting:
-            is_other = bool(batch) and item.count != batch[0].count
+            is_other = bool(batch) and (item.count, item.context) != (
+                batch[0].count,
+                batch[0].context,
+            )
             if is_other or len(batch) == self.config.size:
                 rest.append(item)
             elif item.future.set_running_or_notify_cancel():
@@ -163,7 +169,8 @@ class Batcher:
     def _answer(self, batch: Sequence[_Item]) -> None:
         try:
             sentences = [item.sentence for item in batch]
-            replies = self._parser.parse(sentences, count=batch[0].count)
+            first = batch[0]
+            replies = self._parser.parse(sentences, count=first.count, context=first.context)
             if len(replies) != len(batch):
                 raise RuntimeError(
                     f"expected {len(batch)} replies of the parser, got {len(replies)}"

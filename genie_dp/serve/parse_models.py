@@ -1,10 +1,10 @@
 """What the parse service takes and gives, as JSON; the page of the interface shows these."""
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from genie_dp.parser.answers import Reply
+from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
 
 MOST_SENTENCES = 32  # of a request
 MOST_ANSWERS = 10  # to a sentence
@@ -12,6 +12,19 @@ MOST_CHARACTERS = 8_000  # whatever --max-length is
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
 Sentence = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
+
+
+class Context(BaseModel):
+    """The reply whose question a sentence answers, as it was sent."""
+
+    model_config = _STRICT
+
+    program: str = Field(max_length=MOST_CHARACTERS, description="Token form of its program.")
+    confidence: float = Field(ge=0, le=1, description="That of its program.")
+
+    def as_reply(self) -> Reply:
+        """Return the reply, as far as a parser needs it."""
+        return Reply("", (), (Answer(self.program, "", "", self.confidence),), MISSING_INPUT)
 
 
 class Query(BaseModel):
@@ -25,6 +38,7 @@ class Query(BaseModel):
     )
     count: int = Field(1, ge=1, le=MOST_ANSWERS, description="Programs for each, at most.")
     english: bool = Field(False, description="Whether to say each program in English, too.")
+    context: Context | None = Field(None, description="The reply whose question is answered.")
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
@@ -41,6 +55,17 @@ class Query(BaseModel):
         return (self.sentence,) if self.sentence is not None else tuple(self.sentences or ())
 
 
+class ParsedInput(BaseModel):
+    """A required input that a program does not give."""
+
+    model_config = _STRICT
+
+    function: str = Field(description="Its qualified name.")
+    name: str = Field(description="The input.")
+    type: str = Field(description="What its values are.")
+    question: str = Field(description="What asks for it.")
+
+
 class ParsedAnswer(BaseModel):
     """A program for a sentence."""
 
@@ -50,6 +75,12 @@ class ParsedAnswer(BaseModel):
     code: str = Field(description="The same as people write it.")
     confidence: float = Field(description="Calibrated probability that it is right, 0 to 1.")
     unresolved: list[str] = Field(description="Names that are in no list of values.")
+    unused: list[str] = Field(description="What the sentence says and the program does not.")
+    missing: list[ParsedInput] = Field(description="Required inputs that it does not give.")
+    tree: Any = Field(description="The whole program as JSON, see /schema.")
+    calls: list[dict[str, Any]] | None = Field(
+        description="The calls that it is, {name, arguments}; null where it is more."
+    )
     english: str | None = Field(None, description="What it does, if that was asked for.")
 
 
@@ -62,6 +93,7 @@ class ParsedReply(BaseModel):
     tokens: list[str] = Field(description="As it was read: words and placeholders.")
     is_known: bool = Field(description='False is "I do not know".')
     refused: str | None = Field(None, description="Why not: a code such as out_of_scope, unsure.")
+    question: str = Field("", description="What is to be asked, where an input is missing.")
     answers: list[ParsedAnswer]
 
 
@@ -134,12 +166,20 @@ def shape_of(reply: Reply, english: tuple[str | None, ...]) -> ParsedReply:
         tokens=list(reply.tokens),
         is_known=reply.is_known,
         refused=reply.refused,
+        question=reply.question,
         answers=[
             ParsedAnswer(
                 program=answer.program,
                 code=answer.code,
                 confidence=answer.confidence,
                 unresolved=list(answer.unresolved),
+                unused=list(answer.unused),
+                missing=[
+                    ParsedInput(function=x.function, name=x.name, type=x.type, question=x.question)
+                    for x in answer.missing
+                ],
+                tree=answer.tree,
+                calls=answer.calls,
                 english=text,
             )
             for answer, text in zip(reply.answers, padded, strict=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
-from genie_dp.parser.answers import SentenceParser
+from genie_dp.parser.answers import REFUSALS, SentenceParser
 from genie_dp.run.page import page_environment
 from genie_dp.serve.parse_models import ParsedAnswer, ParsedReply
 from genie_dp.serve.parse_refusals import Refusal
@@ -65,8 +65,8 @@ CANDIDATES = (
 )
 _MOST_EXAMPLES = 3
 _ORDER = (
-    "Query", "Replies", "ParsedReply", "ParsedAnswer", "Problem", "Health", "RequestLimits",
-    "Counts",
+    "Query", "Context", "Replies", "ParsedReply", "ParsedAnswer", "ParsedInput", "Problem",
+    "Health", "RequestLimits", "Counts",
 )  # fmt: skip
 _LEAST = 0.01  # confidence of what is shown at all; programs for nonsense are far below
 _LIKELY = 0.8  # from here on the page says "likely"; below one half, "unlikely"
@@ -80,6 +80,7 @@ class ShownAnswer:
     pieces: tuple[CodePiece, ...]
     percent: int
     word: str
+    json: str
 
 
 def show_answer(answer: ParsedAnswer) -> ShownAnswer:
@@ -88,7 +89,9 @@ def show_answer(answer: ParsedAnswer) -> ShownAnswer:
     word = "possible" if answer.confidence >= 0.5 else "unlikely"
     if answer.confidence >= _LIKELY:
         word = "likely"
-    return ShownAnswer(answer, highlight(answer.code), percent, word)
+    told = answer.tree if answer.calls is None else answer.calls
+    written = json.dumps(told, ensure_ascii=False, indent=1)
+    return ShownAnswer(answer, highlight(answer.code), percent, word, written)
 
 
 def known_examples(parser: SentenceParser) -> tuple[str, ...]:
@@ -117,16 +120,20 @@ def page(
     )
 
 
-def fragment(*, reply: ParsedReply | None = None, refusal: Refusal | None = None) -> str:
+def fragment(
+    *, most_characters: int, reply: ParsedReply | None = None, refusal: Refusal | None = None
+) -> str:
     """Return only the answer, for the script of the page to put in its place."""
-    return _render("parse_answer.html.jinja", **_answer_values(reply, refusal))
+    values = _answer_values(reply, refusal)
+    return _render("parse_answer.html.jinja", most_characters=most_characters, **values)
 
 
 def _answer_values(reply: ParsedReply | None, refusal: Refusal | None) -> dict[str, Any]:
     parsed_answers = reply.answers if reply is not None else []
     answers = [show_answer(answer) for answer in parsed_answers if answer.confidence >= _LEAST]
     problem = refusal.as_dict() if refusal is not None else None
-    return {"reply": reply, "answers": answers, "problem": problem}
+    why = REFUSALS.get(reply.refused or "", "") if reply is not None else ""
+    return {"reply": reply, "answers": answers, "problem": problem, "why": why}
 
 
 def docs_page(schema: Mapping[str, Any], address: str) -> str:

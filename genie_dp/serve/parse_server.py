@@ -186,7 +186,7 @@ def _describe_by(inputs: Inputs) -> "English":
 
     def describe(program: str) -> str | None:
         try:
-            return describer.describe(program).sentence
+            return describer.confirm(program)
         except GenieError:
             # Templates cannot say every program that the parser can write.
             return None

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from typing import Any
 
 from genie_dp import __version__
 from genie_dp.parser.answers import Reply, SentenceParser
@@ -83,6 +84,7 @@ class ParseService:
     _batcher: Batcher = field(init=False)
     _buckets: Buckets = field(init=False)
     _start: float = field(init=False)
+    _schema: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Start the thread."""
@@ -91,7 +93,13 @@ class ParseService:
         self._start = self.config.clock()
 
     async def parse(
-        self, sentences: Sequence[str], *, count: int, english: bool, address: str
+        self,
+        sentences: Sequence[str],
+        *,
+        count: int,
+        english: bool,
+        address: str,
+        context: parse_models.Context | None = None,
     ) -> list[parse_models.ParsedReply]:
         """Return a reply to each sentence.
 
@@ -99,6 +107,7 @@ class ParseService:
             count: programs for each, at most.
             english: whether to say what the programs do.
             address: who asks, for the limit of the rate.
+            context: the reply whose question the sentences answer.
 
         Raises:
             RefusedError: W004 too long, W005 too fast, W006 too many wait, W007 too slow, W008 end.
@@ -108,7 +117,7 @@ class ParseService:
         self.check(sentences)
         self.tally.requests += 1
         self.tally.sentences += len(sentences)
-        futures = self._submit(sentences, count)
+        futures = self._submit(sentences, count, context.as_reply() if context else None)
         try:
             async with asyncio.timeout(self.config.limits.deadline):
                 replies = await asyncio.gather(*map(asyncio.wrap_future, futures))
@@ -157,9 +166,11 @@ class ParseService:
                 429, "W005", message, "ask again after the seconds of Retry-After", wait=wait
             )
 
-    def _submit(self, sentences: Sequence[str], count: int) -> "list[Future[Reply]]":
+    def _submit(
+        self, sentences: Sequence[str], count: int, context: Reply | None
+    ) -> "list[Future[Reply]]":
         try:
-            return self._batcher.submit(sentences, count)
+            return self._batcher.submit(sentences, count, context)
         except QueueFullError as error:
             raise make_refusal(
                 503, "W006", "too many sentences wait already",
@@ -195,6 +206,12 @@ class ParseService:
                 batches=self._batcher.batches,
             ),
         )
+
+    def schema(self) -> dict[str, Any]:
+        """Return the JSON Schema of trees and calls; it is made once."""
+        if self._schema is None:
+            self._schema = self.parser.schema()
+        return self._schema
 
     def close(self, patience: float | None = None) -> None:
         """Take nothing more, finish what waits, and end the threads.

@@ -282,6 +282,10 @@ def _function(
         enum_phrases={
             key: words for p in params.values() for key, words in enum_phrases(p).items()
         },
+        prompts={
+            p.name: prompt for p in params.values() if (prompt := text_of(p.annotations, "prompt"))
+        },
+        confirmation=text_of(decl.annotations, "confirmation") or "",
         span=decl.span,
     )
 

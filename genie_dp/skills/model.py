@@ -71,6 +71,9 @@ class SkillFunction:
         phrases: what people call it.
         parameter_phrases: parameter -> its phrases by part of speech.
         enum_phrases: (parameter, value) -> words for an enum value.
+        prompts: parameter -> the question that asks for it.
+        confirmation: what people are told that it does, with `$name` for its inputs; "" where
+            nothing says it.
         span: where it is declared; the declaration may be a parent's.
     """
 
@@ -79,6 +82,8 @@ class SkillFunction:
     phrases: tuple[str, ...] = ()
     parameter_phrases: Mapping[str, Phrases] = field(default_factory=dict)
     enum_phrases: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
+    prompts: Mapping[str, str] = field(default_factory=dict)
+    confirmation: str = ""
     span: Span | None = None
 
     @property
@@ -194,6 +199,14 @@ class SkillLibrary:
     def enum_phrase(self, qualified: str, parameter: str, value: str) -> str:
         """Return the usual way to say an enum value: its annotation, or its name in words."""
         return self.enum_phrases(qualified, parameter, value)[0]
+
+    def question(self, qualified: str, parameter: str) -> str:
+        """Return what asks for an input: its prompt, or a question with its name in words."""
+        function = self.find(qualified)
+        if function and (prompt := function.prompts.get(parameter)):
+            return prompt
+        phrases = self.phrases(qualified, parameter).get("base")
+        return f"What is the {phrases[0] if phrases else parameter.replace('_', ' ')}?"
 
     def values(self, name: str) -> tuple[str, ...]:
         """Return the values of a list, or none if there is no such list."""

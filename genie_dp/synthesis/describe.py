@@ -131,6 +131,24 @@ class Describer:
         """
         return self.alternatives(program, 1)[0]
 
+    def confirm(self, program: Any) -> str:
+        """Return what an assistant says that it is about to do.
+
+        Where the program is one call whose skill has a `#_[confirmation]` with a place for each of
+        its inputs, that is said, and else the sentence of `describe`.
+
+        Raises:
+            GenieError: as `describe`.
+        """
+        language, text = self.compiled.language, program if isinstance(program, str) else ""
+        tree = read_program(text, language) if isinstance(program, str) else program
+        check_program(tree, language, self.library, text)
+        if isinstance(self.library, SkillLibrary):
+            words = OwnWords(self.library, _PhrasesOfTemplates(self))
+            if confirmation := words.confirmation(tree):
+                return confirmation
+        return self.describe(tree).sentence
+
     def alternatives(self, program: Any, most: int) -> tuple[Description, ...]:
         """Return different sentences for a program, the most natural first: one at least.
 

@@ -23,6 +23,7 @@ from genie_dp.skills.model import SkillLibrary, last_name
 from genie_dp.templates import english
 
 MOST_CHOICES = 5  # values that a template may say itself: each doubles the readings
+_CONFIRMED = re.compile(r"\$(?:\{(\w+)\}|(\w+))")  # the place of an input in a confirmation
 _FOUR_DIGITS = 10_000  # from here on numbers are written with commas
 
 _TYPES: Mapping[type, ty.Type] = {
@@ -533,6 +534,26 @@ class OwnWords:
         return ". ".join(_sentence(self._rule(rule, program)) for rule in program.rules)
 
     # ------------------------------------------------------------------------------- sentences
+
+    def confirmation(self, program: ast.Program | ast.Policy) -> str | None:
+        """Return the confirmation of the one call that a program is, with its values.
+
+        None where it is more than a call, nobody wrote one, or it leaves an input out.
+        """
+        match program:
+            case ast.Program((ast.Rule(None, None, ast.Call() as call),)):
+                verb = ""
+            case ast.Program((ast.Rule(None, ast.Call() as call, ast.Notify()),)):
+                verb = "get "
+            case _:
+                return None
+        function = self.library.find(_qualified_name(call))
+        text = function.confirmation if function else ""
+        given = {a.name: self.value(a.value, {}, self._input(call, a.name)) for a in call.args}
+        places = {a or b for a, b in _CONFIRMED.findall(text)}
+        if not text or call.selector.attributes or places != set(given):
+            return None
+        return _sentence(verb + _CONFIRMED.sub(lambda m: given[m[1] or m[2]], text))
 
     def _rule(self, rule: ast.Rule, program: ast.Program) -> str:
         self._name_calls(rule)

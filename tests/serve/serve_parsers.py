@@ -4,7 +4,8 @@ import threading
 
 from starlette.testclient import TestClient
 
-from genie_dp.parser.answers import Answer, Reply
+from genie_dp.languages.base import MissingInput
+from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
 from genie_dp.serve.hosts import rule_for
 from genie_dp.serve.parse_app import parse_app
 from genie_dp.serve.parse_batches import BatchConfig
@@ -38,9 +39,25 @@ class EchoParser:
     def __init__(self):
         self.batches = []
 
-    def parse(self, sentences, *, count=1):
+    def parse(self, sentences, *, count=1, context=None):
         self.batches.append((tuple(sentences), count))
         return [reply_of(sentence, count) for sentence in sentences]
+
+    def schema(self):
+        return {"type": "object"}
+
+
+class AskingParser(EchoParser):
+    """Asks what to say, and says what it is answered."""
+
+    def parse(self, sentences, *, count=1, context=None):
+        self.batches.append((tuple(sentences), context))
+        if context is not None:
+            said = Answer(context.program, f'now => @a.b(text = "{sentences[0]}")', "x", 0.9)
+            return [Reply(sentences[0], (), (said,))]
+        missing = (MissingInput("@a.b", "text", "String", "What shall I <say>?"),)
+        answer = Answer("now => @a.b", "now => @a.b()", "x", 0.9, missing=missing)
+        return [Reply(sentence, (), (answer,), MISSING_INPUT) for sentence in sentences]
 
 
 class GatedParser(EchoParser):
@@ -50,17 +67,17 @@ class GatedParser(EchoParser):
         super().__init__()
         self.begun, self.go = threading.Event(), threading.Event()
 
-    def parse(self, sentences, *, count=1):
+    def parse(self, sentences, *, count=1, context=None):
         self.begun.set()
         assert self.go.wait(20)
-        return super().parse(sentences, count=count)
+        return super().parse(sentences, count=count, context=context)
 
 
 class FailingParser(EchoParser):
     """Fails at batches with a bad sentence, and quotes it in the error."""
 
-    def parse(self, sentences, *, count=1):
-        replies = super().parse(sentences, count=count)
+    def parse(self, sentences, *, count=1, context=None):
+        replies = super().parse(sentences, count=count, context=context)
         for sentence in sentences:
             if "bad" in sentence:
                 raise ValueError(f"cannot read {sentence}")

@@ -22,6 +22,7 @@ from genie_dp.serve.parse_server import outline
 from genie_dp.serve.parse_service import RequestBounds
 from tests.serve.serve_parsers import (
     HOST,
+    AskingParser,
     EchoParser,
     FailingParser,
     GatedParser,
@@ -76,8 +77,38 @@ def test_a_sentence_is_answered_with_its_programs(browser):
         "code": program_of("Say hello"),
         "confidence": 0.93,
         "unresolved": [],
+        "unused": [],
+        "missing": [],
+        "tree": None,
+        "calls": None,
         "english": None,
     }
+
+
+def test_an_answer_to_a_question_comes_with_its_context():
+    service = service_of(AskingParser())
+    browser = client_of(service)
+    [asked] = browser.post("/parse", json={"sentence": "say"}).json()["replies"]
+    assert (asked["refused"], asked["question"]) == ("missing_input", "What shall I <say>?")
+    assert asked["answers"][0]["missing"] == [
+        {"function": "@a.b", "name": "text", "type": "String", "question": "What shall I <say>?"}
+    ]
+    context = {name: asked["answers"][0][name] for name in ("program", "confidence")}
+    body = {"sentence": "hello", "context": context}
+    [reply] = browser.post("/parse", json=body).json()["replies"]
+    assert reply["is_known"] is True
+    assert reply["answers"][0]["code"] == 'now => @a.b(text = "hello")'
+    service.close(20)
+
+
+def test_a_context_without_confidence_is_refused_by_name(browser):
+    body = {"sentence": "a", "context": {"program": "now => notify"}}
+    message = problem(browser.post("/parse", json=body), 422, "W003")
+    assert message == "context.confidence: Field required"
+
+
+def test_the_schema_of_programs_is_there(browser):
+    assert browser.get("/schema").json() == {"type": "object"}
 
 
 def test_several_sentences_are_answered_in_their_order(browser, parser):
@@ -176,12 +207,12 @@ def test_a_closed_service_is_not_ready_and_says_so(browser, service):
 
 def test_openapi_lists_the_routes_and_every_refusal(browser):
     told = browser.get("/openapi.json").json()
-    assert set(told["paths"]) == {"/parse", "/health"}
+    assert set(told["paths"]) == {"/parse", "/schema", "/health"}
     statuses = set(told["paths"]["/parse"]["post"]["responses"])
     assert statuses == {"200", "400", "413", "415", "422", "429", "500", "503"}
     query = told["components"]["schemas"]["Query"]
     assert query["additionalProperties"] is False
-    assert set(query["properties"]) == {"sentence", "sentences", "count", "english"}
+    assert set(query["properties"]) == {"sentence", "sentences", "count", "english", "context"}
 
 
 def test_the_page_of_the_interface_needs_nothing_from_elsewhere(browser):
@@ -438,7 +469,7 @@ def test_a_parser_that_fails_is_told_without_the_sentence_and_others_go_on(caplo
 
 def test_a_mistake_that_the_parser_names_is_passed_on():
     class Choosy(EchoParser):
-        def parse(self, sentences, *, count=1):
+        def parse(self, sentences, *, count=1, context=None):
             raise GenieError(Problem("Z001", "expected English", hint="say it in English"))
 
     service = service_of(Choosy())

@@ -108,8 +108,8 @@ def test_one_sentence_that_fails_leaves_the_others_of_its_batch_alone():
 
 def test_a_parser_that_loses_replies_is_told():
     class Losing(EchoParser):
-        def parse(self, sentences, *, count=1):
-            return super().parse(sentences, count=count)[1:]
+        def parse(self, sentences, *, count=1, context=None):
+            return super().parse(sentences, count=count, context=context)[1:]
 
     batcher = Batcher(Losing(), BatchConfig(wait=0))
     with pytest.raises(RuntimeError, match="expected 1 replies of the parser, got 0"):

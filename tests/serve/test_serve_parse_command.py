@@ -27,7 +27,7 @@ def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("serve")
     lines = [f"S{n}\t{said}\t{program}\n" for n, (said, program) in enumerate(ROWS * 10)]
     (place / "rows.tsv").write_text("".join(lines))
-    train = ["train", str(place / "rows.tsv"), "--skills", str(SKILL), "--steps", "3"]
+    train = ["train", str(place / "rows.tsv"), "--skills", str(SKILL), "--steps", "20"]
     assert cli.run([*train, "--output", str(place / "tiny")]) == 0
     return place / "tiny"
 

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from genie_dp.serve.parse_page import highlight, known_examples
-from tests.serve.serve_parsers import EchoParser, FailingParser, client_of, reply_of, service_of
+from tests.serve.serve_parsers import (
+    AskingParser,
+    EchoParser,
+    FailingParser,
+    client_of,
+    reply_of,
+    service_of,
+)
 
 NASTY = '<script>alert("1")</script>'
 
@@ -39,26 +46,41 @@ def test_the_script_gets_the_answer_alone(browser):
 def test_the_page_says_that_it_does_not_know(browser):
     text = browser.post("/", data={"sentence": "gibberish"}).text
     assert "I do not know" in text
-    assert "The closest one is:" in text
+    assert "less sure than the threshold. The closest program is:" in text
 
 
 @pytest.mark.parametrize(("count", "confidence"), [(0, 0.9), (4, 0.009)])
 def test_no_answer_that_comes_near_is_told(count, confidence):
     class Unsure(EchoParser):
-        def parse(self, sentences, *, count=1):
+        def parse(self, sentences, *, count=1, context=None):
             return [reply_of("gibberish", answers, confidence=confidence) for _ in sentences]
 
     answers = count
     service = service_of(Unsure())
     text = client_of(service).post("/", data={"sentence": "x"}).text
-    assert "No program comes near." in text
+    assert "I do not know" in text
+    assert "The closest program is:" not in text
     assert "<meter" not in text
+    service.close(20)
+
+
+def test_a_question_has_a_field_for_its_answer():
+    service = service_of(AskingParser())
+    browser = client_of(service)
+    text = browser.post("/", data={"sentence": "say"}).text
+    assert "What shall I &lt;say&gt;?" in text
+    assert 'name="program" value="now =&gt; @a.b"' in text
+    form = {"sentence": "hello", "program": "now => @a.b", "confidence": "0.9"}
+    assert "hello" in browser.post("/", data=form).text
+    assert service.parser.batches[1][1].program == "now => @a.b"
+    broken = browser.post("/", data={**form, "confidence": "sure"})
+    assert broken.status_code == 400
     service.close(20)
 
 
 def test_the_page_offers_sentences_that_its_parser_knows():
     class Knowing(EchoParser):
-        def parse(self, sentences, *, count=1):
+        def parse(self, sentences, *, count=1, context=None):
             known = {s for s in sentences if "Slack" in s or "Dropbox" in s}
             return [reply_of(s if s in known else "gibberish", count) for s in sentences]
 

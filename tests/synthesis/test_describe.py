@@ -343,3 +343,27 @@ def test_a_smaller_depth_says_less():
     shallow = replace(small(), max_depth=1)
     assert small().describe(deep).complete
     assert len(shallow.alternatives(deep, 50)) <= len(small().alternatives(deep, 50))
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("now => @com.google.calendar.events() => notify", "Get the events in your calendar"),
+        (
+            'now => @com.google.calendar.create_event(title = "lunch", '
+            'start_date = new Date("2027-01-14"))',
+            'Put "lunch" in your calendar on january 14, 2027',
+        ),
+    ],
+)
+def test_a_program_is_confirmed_in_the_words_of_its_skill(code, expected):
+    assert describer().confirm(code).casefold() == expected.casefold()
+
+
+def test_a_confirmation_that_leaves_an_input_out_is_not_said():
+    code = (
+        'now => @com.google.calendar.create_event(title = "lunch", '
+        'start_date = new Date("2027-01-14"), duration = 2h)'
+    )
+    assert describer().confirm(code) == describer().describe(code).sentence
+    assert "2 hours" in describer().confirm(code)

@@ -4,12 +4,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.sexpr import canonical as forms
+from genie_dp.languages.sexpr import structure
 from genie_dp.languages.sexpr.ast import Expression, SlotType, parse_type, placeholder_type
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
 from genie_dp.languages.sexpr.fragment import (
@@ -167,6 +168,28 @@ class SExpressions:
     def fills(self, program: Any, library: Any) -> Iterable[tuple[str, str, str]]:
         """Yield nothing: nodes have no parameters with types."""
         return ()
+
+    # --------------------------------------------------------- what those who act on it take
+
+    def tree(self, program: Expression) -> Any:
+        """Return an expression as JSON, with all that is in it."""
+        return structure.tree(program)
+
+    def calls(self, program: Expression) -> list[dict[str, Any]] | None:
+        """Return an expression as a call; None where its items are no names with plain values."""
+        return structure.calls(program)
+
+    def missing_inputs(self, program: Expression, library: Any) -> tuple[base.MissingInput, ...]:
+        """Return nothing: `check` refuses a node without what it must hold."""
+        return ()
+
+    def give_input(self, program: Any, missing: base.MissingInput, value: Any) -> NoReturn:
+        """Raise TypeError: nothing is missing."""
+        raise TypeError("an S-expression lacks no input")
+
+    def schema(self, library: Any) -> dict[str, Any]:
+        """Return the JSON Schema of trees and calls, with the labels that are declared."""
+        return structure.schema(library or NONE)
 
     # ------------------------------------------------------- what token forms tell, unparsed
 

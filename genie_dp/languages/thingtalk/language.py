@@ -11,7 +11,15 @@ from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
-from genie_dp.languages.thingtalk import canonical, from_tokens, render, skim, tokens, traverse
+from genie_dp.languages.thingtalk import (
+    canonical,
+    from_tokens,
+    render,
+    skim,
+    structure,
+    tokens,
+    traverse,
+)
 from genie_dp.languages.thingtalk import parser as texts
 from genie_dp.languages.thingtalk.tokens import STYLE, TokenStyle
 from genie_dp.languages.thingtalk.typecheck import check
@@ -197,6 +205,28 @@ class ThingTalk:
         from genie_dp.languages.thingtalk.placeholders import fills
 
         return fills(library, program)
+
+    # --------------------------------------------------------- what those who act on it take
+
+    def tree(self, program: tt.Program | tt.Policy) -> Any:
+        """Return a program as JSON, with all that it says."""
+        return structure.tree(program)
+
+    def calls(self, program: tt.Program | tt.Policy) -> list[dict[str, Any]] | None:
+        """Return the calls that a program is; None where it is more."""
+        return structure.calls(program)
+
+    def missing_inputs(self, program: Any, library: Any) -> tuple[base.MissingInput, ...]:
+        """Return the required inputs that a program does not give, in program order."""
+        return structure.missing_inputs(program, library)
+
+    def give_input(self, program: Any, missing: base.MissingInput, value: Any) -> Any:
+        """Return a program with a value for an input that it lacks."""
+        return structure.give_input(program, missing, value)
+
+    def schema(self, library: Any) -> dict[str, Any]:
+        """Return the JSON Schema of trees and calls over a library."""
+        return structure.schema(library)
 
     # ------------------------------------------------------- what token forms tell, unparsed
 

@@ -1,6 +1,6 @@
 """Programs with the values of a sentence in them; names are looked up in lists."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -54,6 +54,7 @@ class EntityNames:
     library: SkillLibrary
     threshold: float = THRESHOLD
     _lists: dict[str, tuple[dict[str, str], dict[str, str]] | None] = field(default_factory=dict)
+    _by_first_word: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
 
     def find(self, kind: str, said: str) -> Name:
         """Return what an entity's name stands for."""
@@ -93,6 +94,24 @@ class EntityNames:
             return replace(node, value=name.value) if name.value != node.value else node
 
         return rewrite(program, replace_name), tuple(looked_up)
+
+    def mentioned(self, tokens: Sequence[str], words: Container[str]) -> Iterator[str]:
+        """Yield names of any list that stand in a sentence and have one of these words.
+
+        Of names within each other the longest counts.
+        """
+        if not self._by_first_word:
+            for values in self.library.value_lists.values():
+                for name in {tuple(tokenize(value.casefold())) for value in values.values} - {()}:
+                    self._by_first_word.setdefault(name[0], set()).add(name)
+        start = 0
+        while start < len(tokens):
+            names = self._by_first_word.get(tokens[start], ())
+            sizes = [len(n) for n in names if tuple(tokens[start : start + len(n)]) == n]
+            found = tokens[start : start + max(sizes, default=0)]
+            if any(word in words for word in found):
+                yield " ".join(found)
+            start += max(1, len(found))
 
     def _list(self, kind: str) -> tuple[dict[str, str], dict[str, str]] | None:
         if kind not in self._lists:

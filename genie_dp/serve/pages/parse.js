@@ -48,18 +48,20 @@ function remember(sentence) {
   }));
 }
 
-async function ask(sentence) {
+async function ask(sentence, context = {}) {
   const number = ++asked;
   field.value = sentence;
   setBusy(true);
   try {
-    const answer = await fetch("/answer", { method: "POST", body: new URLSearchParams({ sentence: sentence }) });
+    const answer = await fetch("/answer", { method: "POST", body: new URLSearchParams({ ...context, sentence: sentence }) });
     const html = await answer.text();
     // Whoever asked something else meanwhile wants only that.
     if (number !== asked) return;
     // What is refused before it comes to the page, such as one connection too many, is no HTML.
     const isPage = (answer.headers.get("Content-Type") || "").startsWith("text/html");
     if (isPage) show(html); else showAway();
+    const question = document.getElementById("reply");
+    if (question) question.focus();
     if (answer.ok) remember(sentence);
   } catch (error) {
     if (number === asked) showAway();
@@ -71,6 +73,12 @@ async function ask(sentence) {
 form.addEventListener("submit", (event) => {
   event.preventDefault();
   if (field.value.trim()) ask(field.value.trim());
+});
+// A question of the answer is answered in its own field.
+place.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const { sentence, ...context } = Object.fromEntries(new FormData(event.target));
+  if (sentence.trim()) ask(sentence.trim(), context);
 });
 document.querySelectorAll("button[data-sentence]").forEach((chip) => {
   chip.closest("form").addEventListener("submit", (event) => {

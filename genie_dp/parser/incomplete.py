@@ -1,0 +1,167 @@
+"""Sentences that leave a required input out, made while a parser is trained.
+
+Templates say all that a function requires; people say "book a table" and expect to be asked. Such
+rows are made of what skills call their actions, and of rows of which "at TIME_0" is cut off.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from random import Random
+from typing import NamedTuple
+
+from genie_dp.languages.base import Language
+from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.types import is_slot
+from genie_dp.models.vocabulary import Pair
+from genie_dp.parser.rows import RowMaker, Rows, RowStore
+from genie_dp.rng import stream
+from genie_dp.skills.model import SkillLibrary
+
+# Rows that are made of others, and rows that are looked at for them.
+_MOST, _MOST_TRIED = 3_000, 100_000
+_COMMANDS = (
+    "{}", "please {}", "{} please", "can you {}", "could you {} for me", "i want to {}",
+    "i would like to {}", "i need to {}", "help me {}", "let me {}", "i'd like to {}",
+)  # fmt: skip
+# A phrase that ends in a value begins with one of these; what is left reads on without it.
+_BEGINS = frozenset(
+    ("to", "at", "on", "for", "from", "with", "by", "in", "about", "saying", "named", "called",
+     "until", "as", "into", "that", "starting", "titled", "containing")
+)  # fmt: skip
+
+
+def add_incomplete(rows: Rows, maker: RowMaker) -> None:
+    """Add to rows those whose programs lack a required input; none where no function has one."""
+    library = maker.target.library
+    if not isinstance(library, SkillLibrary):
+        return
+    rng = stream(0, "incomplete")
+    own = {" ".join(pair.sentence) for store in rows.parts for pair in store}
+    made = dict(_bare_commands(library, maker))
+    made.update(islice(_cut_rows(rows.parts, maker, rng), _MOST))
+    for sentence, program in made.items():
+        if sentence not in own:
+            rows.incomplete.add(sentence, program)
+
+
+def _bare_commands(library: SkillLibrary, maker: RowMaker) -> Iterator[tuple[str, str]]:
+    """Yield what skills call an action, as a command; its program gives no input.
+
+    "book a table on opentable" is said without the skill, too, where no other action is called so.
+    """
+    language = maker.target.language
+    phrases: dict[str, list[str]] = {}
+    for signature in library.functions():
+        function = library.find(signature.qualified)
+        if function and signature.kind == "action" and any(p.is_required for p in signature.inputs):
+            skill = library.class_phrase(signature.class_name)
+            ways = [w for phrase in function.phrases for w in (phrase, _without(phrase, skill))]
+            phrases[signature.qualified] = list(dict.fromkeys(ways))
+    counts = Counter(phrase for ways in phrases.values() for phrase in ways)
+    for name, ways in phrases.items():
+        class_name, _, function_name = name.removeprefix("@").rpartition(".")
+        call = tt.Call(tt.Selector(class_name), function_name)
+        tree = language.canonical(tt.Program((tt.Rule(None, None, call),)), library)
+        program = maker.target.styled.tokens(tree, library)
+        for phrase in ways:
+            if counts[phrase] == 1:
+                for command in _COMMANDS:
+                    yield " ".join(maker.read_tokens(command.format(phrase))), program
+
+
+def _without(phrase: str, skill: str) -> str:
+    """Return a phrase without the skill at its end.
+
+    >>> _without("book a table on opentable", "opentable"), _without("call someone", "phone")
+    ('book a table', 'call someone')
+    """
+    words, name = phrase.split(), skill.split()
+    if name and words[-len(name) :] == name and words[: -len(name)][-1:]:
+        rest = words[: -len(name)]
+        if rest[-1] in ("on", "in", "to", "with", "from", "using"):
+            return " ".join(rest[:-1])
+    return phrase
+
+
+def _cut_rows(
+    stores: Sequence[RowStore], maker: RowMaker, rng: Random
+) -> Iterator[tuple[str, str]]:
+    """Yield commands of one action without the phrase that says one of its required inputs."""
+    for store in stores:
+        for place in rng.sample(range(len(store)), min(len(store), _MOST_TRIED // len(stores))):
+            pair = store[place]
+            found = list(_cuts(pair)) if pair.program[:2] == ("now", "=>") else []
+            for cut in rng.sample(found, len(found)):
+                rest = (*pair.sentence[: cut.start], *pair.sentence[cut.end :])
+                program = _without_value(pair, cut.value, maker)
+                if program and len(rest) > 1:
+                    yield " ".join(rest), program
+                    break
+
+
+class _Cut(NamedTuple):
+    """Words from a place to another that say a value, and the value as the program has it."""
+
+    start: int
+    end: int
+    value: str
+
+
+def _cuts(pair: Pair) -> Iterator[_Cut]:
+    """Yield what can be cut off: phrases, after which another or nothing comes, and choices.
+
+    A phrase is "at TIME_0", a choice is "on" of "turn on the lights".
+    """
+    words = pair.sentence
+    for value in _values(pair):
+        for start in range(1, len(words) - len(value)):
+            end = start + 1 + len(value)
+            is_phrase = words[start] in _BEGINS and words[start + 1 : end] == value
+            if is_phrase and (end == len(words) or words[end] in _BEGINS):
+                yield _Cut(start, end, " ".join(value))
+    for token in pair.program:
+        name = token.removeprefix("enum:")
+        if name != token and words.count(name) == 1 and words[0] != name:
+            place = words.index(name)
+            yield _Cut(place, place + 1, name)
+
+
+def _values(pair: Pair) -> Iterator[tuple[str, ...]]:
+    """Yield placeholders that are alone of their kind, and the texts in the program's quotes."""
+    stems = Counter(word.rpartition("_")[0] for word in pair.sentence if is_slot(word))
+    yield from ((x,) for x in pair.sentence if is_slot(x) and stems[x.rpartition("_")[0]] == 1)
+    quotes = [place for place, token in enumerate(pair.program) if token == '"']
+    for start, end in zip(quotes[::2], quotes[1::2], strict=False):
+        yield pair.program[start + 1 : end]
+
+
+def _without_value(pair: Pair, value: str, maker: RowMaker) -> str | None:
+    """Return the program of a command without the required input that has a value."""
+    language: Language = maker.target.styled
+    library = maker.target.library
+    tree = language.from_tokens(" ".join(pair.program), library)
+    match tree:
+        case tt.Program((tt.Rule(None, None, tt.Call() as call),)):
+            pass
+        case _:
+            return None
+    if language.missing_inputs(tree, library):
+        return None
+    others = tuple(arg for arg in call.args if not _has_value(arg.value, value))
+    rest = tt.Program((tt.Rule(None, None, replace(call, args=others)),))
+    is_cut = len(others) == len(call.args) - 1 and language.missing_inputs(rest, library)
+    return language.tokens(language.canonical(rest, library), library) if is_cut else None
+
+
+def _has_value(value: tt.Value, text: str) -> bool:
+    match value:
+        case tt.SlotValue(said) | tt.StringValue(said) | tt.EnumValue(said):
+            return said == text
+        case tt.EntityValue(said, _, None):
+            return said == text
+        case tt.LocationValue(None, None, said):
+            return said == text
+        case _:
+            return False

@@ -1,0 +1,161 @@
+"""Programs as JSON: trees that lose nothing, calls, what is missing, and the schema of both."""
+
+import json
+from functools import cache
+from random import Random
+
+import jsonschema
+import pytest
+
+from genie_dp.languages import get_language
+from genie_dp.languages.sexpr.declarations import read_declarations
+from genie_dp.languages.thingtalk import ast as tt
+from genie_dp.languages.thingtalk.canonical import canonical
+from genie_dp.languages.thingtalk.parser import parse
+from genie_dp.languages.thingtalk.render import render
+from genie_dp.languages.thingtalk.structure import calls, give_input, missing_inputs, tree
+from genie_dp.parser.skill_rows import skill_rows
+from genie_dp.resources import data_folder
+from genie_dp.skills.load import load_library
+from tests.golden import DATA
+from tests.languages.thingtalk import strategies
+
+SKILLS = DATA / "typecheck" / "skills"
+THINGTALK, SEXPR = get_language("thingtalk"), get_language("sexpr")
+
+
+@cache
+def shipped():
+    return load_library([data_folder("thingpedia")])
+
+
+@cache
+def mail():
+    return load_library([SKILLS])
+
+
+def test_programs_with_equal_trees_are_equal():
+    programs = {}
+    for seed in range(600):
+        program = strategies.sample(Random(seed)).program
+        text = json.dumps(tree(program), sort_keys=True)
+        assert programs.setdefault(text, program) == program, render(program)
+    assert len(programs) > 500
+
+
+def test_trees_and_calls_of_real_programs_fit_the_schema():
+    schema = THINGTALK.schema(shipped())
+    jsonschema.Draft202012Validator.check_schema(schema)
+    validator = jsonschema.Draft202012Validator(schema)
+    rows = list(skill_rows([data_folder("thingpedia")], THINGTALK, shipped()))
+    with_calls = 0
+    for row in rows[::16]:
+        program = THINGTALK.from_tokens(row.program)
+        told = {"tree": tree(program), "calls": calls(program)}
+        with_calls += told["calls"] is not None
+        validator.validate(json.loads(json.dumps(told)))
+    assert len(rows) > 600
+    assert with_calls > 10
+
+
+@pytest.mark.parametrize(
+    ("told", "is_right"),
+    [
+        ([{"name": "@com.example.mail.archive", "arguments": {"folder": "/x"}}], True),
+        ([{"name": "@com.example.mail.archive", "arguments": {}}], False),
+        ([{"name": "@com.example.mail.burn", "arguments": {"folder": "/x"}}], False),
+        ([{"name": "@com.example.mail.send", "arguments": {"to": "a", "priority": "top"}}], False),
+        ([{"name": "@com.example.home.light", "arguments": {"power": "on", "level": 3}}], True),
+        ([{"name": "@com.example.home.light", "arguments": {"power": "on", "level": "3"}}], False),
+    ],
+)
+def test_the_schema_knows_the_inputs_of_each_function(told, is_right):
+    validator = jsonschema.Draft202012Validator(THINGTALK.schema(mail()))
+    assert validator.is_valid({"calls": told}) is is_right
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("now => @com.example.mail.inbox() => notify", [("inbox", {})]),
+        (
+            'now => @com.example.mail.send(to = "a@b.c"^^tt:email_address, subject = "hi")',
+            [("send", {"to": "a@b.c", "subject": "hi"})],
+        ),
+        (
+            "now => @com.example.home.light(power = enum(on), at = makeTime(8, 30))",
+            [("light", {"power": "on", "at": "08:30:00"})],
+        ),
+        (
+            'now => @com.example.home.pay(amount = 5.5$usd, to = "bob"^^tt:contact)',
+            [("pay", {"amount": {"value": 5.5, "currency": "usd"}, "to": "bob"})],
+        ),
+        (
+            "now => @com.example.home.weather(place = $context.location.home) => notify",
+            [("weather", {"place": {"kind": "context", "path": ["location", "home"]}})],
+        ),
+        ("monitor (@com.example.mail.inbox()) => notify", None),
+        ("now => @com.example.mail.inbox() filter size > 5MB => notify", None),
+        ("now => @com.example.mail.inbox() => @com.example.mail.send(to = address)", None),
+        ('now => @com.example.home(name = "x").light(power = enum(on))', None),
+    ],
+)
+def test_calls_are_there_where_a_program_is_no_more(code, expected):
+    found = calls(parse(code))
+    short = found and [(x["name"].rpartition(".")[2], x["arguments"]) for x in found]
+    assert short == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("now => @com.example.mail.send()", ["to"]),
+        ("now => @com.example.home.pay()", ["amount", "to"]),
+        ("now => @com.example.home.pay(amount = $?)", ["amount", "to"]),
+        ('now => @com.example.mail.send(to = "a@b.c"^^tt:email_address)', []),
+        ("now => @com.example.mail.inbox() => @com.example.mail.send(to = address)", []),
+        ("monitor (@com.example.mail.inbox()) => @com.example.home.light(level = 3)", ["power"]),
+    ],
+)
+def test_missing_inputs_are_those_that_nothing_gives(code, expected):
+    assert [x.name for x in missing_inputs(parse(code), mail())] == expected
+
+
+def test_what_a_join_passes_on_is_not_missing():
+    library = shipped()
+    code = (
+        "now => @com.dropbox.list_folder() join @com.giphy.search() on (query = file_name)"
+        " => notify"
+    )
+    assert missing_inputs(parse(code), library) == ()
+    alone = code.replace(" on (query = file_name)", "")
+    assert [x.name for x in missing_inputs(parse(alone), library)] == ["query"]
+
+
+def test_an_input_is_given_to_the_call_that_lacks_it():
+    program = parse("now => @com.example.mail.inbox() => @com.example.mail.send(subject = subject)")
+    (missing,) = missing_inputs(program, mail())
+    given = give_input(program, missing, tt.EntityValue("a@b.c", "tt:email_address"))
+    assert missing_inputs(given, mail()) == ()
+    assert 'to = "a@b.c"' in render(canonical(given))
+
+
+def test_questions_are_the_prompts_of_skills():
+    (one, *_) = missing_inputs(parse("now => @com.google.calendar.create_event()"), shipped())
+    assert one.question == "What is the event called?"
+    (other,) = missing_inputs(parse("now => @com.example.mail.send()"), mail())
+    assert other.question == "What is the to?"
+
+
+def test_expressions_have_a_schema_with_the_declared_labels():
+    library = read_declarations(
+        "node PIZZA = (SIZE)? (TOPPING)*; node SIZE = BIG; node TOPPING = HAM | TUNA;"
+    )
+    validator = jsonschema.Draft202012Validator(SEXPR.schema(library))
+    program = SEXPR.parse("(PIZZA (SIZE BIG) (TOPPING HAM) (TOPPING TUNA))")
+    told = {"tree": SEXPR.tree(program), "calls": SEXPR.calls(program)}
+    assert told["calls"] == [
+        {"name": "PIZZA", "arguments": {"SIZE": "BIG", "TOPPING": ["HAM", "TUNA"]}}
+    ]
+    validator.validate(told)
+    assert not validator.is_valid({"calls": [{"name": "PASTA", "arguments": {}}]})

@@ -1,0 +1,160 @@
+"""What a sentence leaves out: values that are named, inputs that are asked for, and the replies."""
+
+from datetime import datetime
+from random import Random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import genie_dp as gd  # noqa: E402
+from genie_dp.languages import get_language  # noqa: E402
+from genie_dp.languages.base import MissingInput  # noqa: E402
+from genie_dp.languages.thingtalk.structure import plain_value  # noqa: E402
+from genie_dp.parser.answers import MISSING_INPUT, UNUSED_VALUE, Answer, Reply  # noqa: E402
+from genie_dp.parser.config import InputFile, ParserConfig  # noqa: E402
+from genie_dp.parser.incomplete import add_incomplete  # noqa: E402
+from genie_dp.parser.parser import Parser  # noqa: E402
+from genie_dp.parser.reading.fill import EntityNames  # noqa: E402
+from genie_dp.parser.reading.grammar_reader import load_reader  # noqa: E402
+from genie_dp.parser.reading.inputs import read_input  # noqa: E402
+from genie_dp.parser.rows import RowMaker, Rows, RowStore, Target, learn_reading  # noqa: E402
+from genie_dp.resources import data_folder  # noqa: E402
+from genie_dp.skills.load import load_library  # noqa: E402
+from tests.parser.parser_setup import SEND, SKILLS, trained, write_rows  # noqa: E402, F401
+
+NOW = datetime(2027, 1, 13, 10, 0)
+THINGTALK = get_language("thingtalk")
+
+
+@pytest.fixture(scope="module")
+def library():
+    return load_library([data_folder("thingpedia"), SKILLS])
+
+
+@pytest.fixture
+def parser(trained):  # noqa: F811
+    return Parser.from_pretrained(trained, clock=lambda: NOW, threshold=0.0)
+
+
+def asking(program, confidence=0.9):
+    """Return a reply that asks for what a program lacks."""
+    return Reply("", (), (Answer(program, "", "", confidence),), MISSING_INPUT)
+
+
+# -------------------------------------------------------------------------------- what is read
+
+
+@pytest.mark.parametrize(
+    ("function", "name", "sentence", "expected"),
+    [
+        ("@com.example.home.light", "power", "on please", "on"),
+        ("@com.example.home.light", "power", "on or off", None),
+        ("@com.example.home.light", "level", "forty", 40),
+        ("@com.example.home.light", "at", "at 5 pm", "17:00:00"),
+        ("@com.example.home.light", "at", "turn on the fan at 5 pm", None),
+        ("@com.example.home.light", "at", "never mind", None),
+        ("@com.example.mail.send", "to", "to bob@example.com", "bob@example.com"),
+        ("@com.example.mail.send", "to", "bob", None),
+        ("@com.example.mail.send", "subject", "Lunch at 5?", "lunch at 5"),
+        ("@com.example.mail.send", "labels", "work", ["work"]),
+        ("@com.example.home.pay", "amount", "$ 20", {"value": 20, "currency": "usd"}),
+        (
+            "@com.example.home.weather",
+            "place",
+            "at home",
+            {"kind": "context", "path": ["location", "home"]},
+        ),
+        ("@com.spotify.play_album", "album", "kind of blu", "kind of blue"),
+    ],
+)
+def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):
+    reader = load_reader("grammar")
+    value = read_input(
+        sentence,
+        MissingInput(function, name, "", ""),
+        library=library,
+        readings=reader.readings(sentence, now=NOW),
+        names=EntityNames(library),
+    )
+    assert (value and plain_value(value)) == expected
+
+
+# --------------------------------------------------------------------------------- a parser
+
+
+def test_the_reply_to_a_question_completes_its_program(parser):
+    asked = asking(f'now => {SEND} param:subject:String = " lunch "')
+    reply = parser("to bob@example.com please", context=asked)
+    assert reply.is_known
+    assert reply.confidence == 0.9
+    assert reply.calls == [
+        {"name": SEND, "arguments": {"to": "bob@example.com", "subject": "lunch"}}
+    ]
+
+
+def test_another_question_follows_where_more_is_missing(parser):
+    asked = asking("now => @com.example.home.pay")
+    first = parser("$ 20", context=asked)
+    assert first.refused == MISSING_INPUT
+    assert [x.name for x in first.missing] == ["to"]
+    assert first.question == "What is the to?"
+    second = parser("my landlord", context=first)
+    assert second.is_known
+    assert '"my landlord"' in second.code
+
+
+def test_what_is_no_reply_is_parsed_by_itself(parser):
+    asked = asking(f"now => {SEND}")
+    assert parser("show mail about lunch", context=asked) == parser("show mail about lunch")
+
+
+def test_a_context_that_is_no_program_is_told(parser):
+    with pytest.raises(gd.GenieError, match="expected"):
+        parser("bob@example.com", context=asking("now => now"))
+
+
+def test_a_reply_that_was_known_is_no_context(parser):
+    known = Reply("", (), (Answer(f"now => {SEND}", "", "", 0.9),), None)
+    assert parser("a@b.cc", context=known) == parser("a@b.cc")
+
+
+def test_a_value_that_the_program_leaves_out_is_named(parser):
+    for sentence in ("show mail about lunch for $ 20", "show mail about the lunch 4 miles away"):
+        reply = parser(sentence)
+        values = [word for word in reply.tokens if word.isupper() and "_" in word]
+        if not any(word in reply.answers[0].decoded.split() for word in values):
+            assert reply.refused == UNUSED_VALUE
+            assert reply.unused[0] in ("$ 20", "4 miles")
+            break
+    else:
+        pytest.fail("the values were used")
+
+
+# ------------------------------------------------------------------------- rows that lack inputs
+
+
+def test_rows_that_lack_an_input_are_made_of_phrases_and_of_rows(library, tmp_path):
+    store = RowStore()
+    store.add("send mail to EMAIL_ADDRESS_0 about lunch",
+              f'now => {SEND} param:subject:String = " lunch " '
+              "param:to:Entity(tt:email_address) = EMAIL_ADDRESS_0")  # fmt: skip
+    store.add("book a table on opentable please", "now => @com.opentable.free_tables => notify")
+    store.add("turn on the light now", "now => @com.example.home.light "
+              "param:power:Enum(on,off) = enum:on")  # fmt: skip
+    target = Target(THINGTALK, THINGTALK, library)
+    config = ParserConfig((InputFile(str(write_rows(tmp_path))),), steps=1)
+    rows = Rows(parts=[store])
+    add_incomplete(rows, RowMaker(config, target, learn_reading(config, target)))
+    made = {" ".join(p.sentence): " ".join(p.program) for p in rows.incomplete}
+    assert made["send mail about lunch"] == f'now => {SEND} param:subject:String = " lunch "'
+    assert made["turn the light now"] == "now => @com.example.home.light"
+    assert made["please book a table"] == "now => @com.opentable.book_table"
+    # What the rows say themselves keeps its meaning.
+    assert "book a table on opentable please" not in made
+    # Two skills like posts; "like a post" alone is neither's.
+    assert not any(sentence == "like a post" for sentence in made)
+    for program in Random(0).sample(sorted(set(made.values())), 40):
+        tree = THINGTALK.from_tokens(program, library)
+        assert THINGTALK.missing_inputs(tree, library)
+        assert not [p for p in THINGTALK.check(tree, library) if p.severity == "error"]
