@@ -11,7 +11,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 .DELETE_ON_ERROR:
 
 help:
-	@echo "make quickstart   synthesize, train a parser for 3 minutes, parse five sentences"
+	@echo "make quickstart   synthesize, train a parser, parse five sentences"
 	@echo "make test         install the test extras and run the whole suite"
 	@echo "make check        the suite, ruff, format check and mypy"
 	@echo "make format       rewrite the code in the project's format"
@@ -26,7 +26,7 @@ quickstart: $(VENV)/.quick
 		--output $(QUICK)/paraphrases.jsonl
 	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl --paraphrase-with-text 1 \
 		--paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
-	$(BIN)/genie-dp train $(QUICK)/train.jsonl --minutes 3 --validation thingpedia --jobs 2 --overwrite \
+	$(BIN)/genie-dp train $(QUICK)/train.jsonl --steps 1800 --validation thingpedia --jobs 2 --overwrite \
 		--output $(QUICK)/parser
 	@$(BIN)/python examples/show_parses.py $(QUICK)/parser --pairs $(QUICK)/pairs.jsonl
 

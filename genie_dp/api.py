@@ -290,7 +290,7 @@ def train(
         threads: of torch, while it is trained.
         jobs: processes that prepare rows; the parser does not depend on it.
         progress: whether to tell on stderr how far it is; None for on a terminal.
-        settings: those of `ParserConfig`, such as steps=3_000, minutes=5, epochs=2, seed=1.
+        settings: those of `ParserConfig`, such as steps=3_000, epochs=2, minutes=5, seed=1.
 
     Raises:
         GenieError: a setting out of its range (N002) or unknown (R043), rows that cannot be learned

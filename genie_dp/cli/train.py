@@ -86,7 +86,7 @@ def command(
     and weights. The folder holds all that genie-dp parse needs.
 
     \b
-    genie-dp train train.jsonl --minutes 5 --output parser
+    genie-dp train train.jsonl --output parser
     genie-dp train --recipe examples/parser.yaml --seed 2 --output parser
     torchrun --no-python --nproc-per-node 2 genie-dp train train.jsonl --epochs 3 --output parser
     """

@@ -71,9 +71,10 @@ def put(model: Module, weights: dict[str, torch.Tensor]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TrainingBudget:
-    """When training ends: after steps, epochs or seconds, exactly one of them.
+    """When training ends: after steps or epochs, and after so many seconds at the latest.
 
-    A schedule tied to seconds ends well on any machine, but two runs of it are never the same.
+    The schedule follows the share that is used up most, so it ends well whatever comes first. Two
+    runs that seconds end are never the same.
 
     >>> TrainingBudget(steps=200).progress(steps=50, epochs=1.5, seconds=3.0)
     0.25
@@ -84,18 +85,15 @@ class TrainingBudget:
     seconds: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse none or several limits."""
+        """Refuse no limit, steps together with epochs, and what is not positive."""
         limits = [x for x in (self.steps, self.epochs, self.seconds) if x is not None]
-        if len(limits) != 1 or limits[0] <= 0:
-            raise ValueError(f"expected one positive limit, got {self}")
+        if not limits or min(limits) <= 0 or (self.steps and self.epochs):
+            raise ValueError(f"expected steps or epochs, or seconds, got {self}")
 
     def progress(self, *, steps: int, epochs: float, seconds: float) -> float:
         """Return how much of the budget is used up, 1 when it is."""
-        if self.steps is not None:
-            return min(1.0, steps / self.steps)
-        if self.epochs is not None:
-            return min(1.0, epochs / self.epochs)
-        return min(1.0, seconds / (self.seconds or 1.0))
+        done = ((steps, self.steps), (epochs, self.epochs), (seconds, self.seconds))
+        return min(1.0, max(used / limit for used, limit in done if limit is not None))
 
 
 def learning_rate(progress: float, *, peak: float, warmup: float) -> float:

@@ -105,11 +105,13 @@ class ParserConfig:
     lora_rank: int = setting(
         0, "Train adapters of that rank only; 0 trains all.", least=0, metavar="RANK"
     )
-    minutes: float | None = setting(
-        None, "Train so long [5, unless steps or epochs are given].", above=0
+    steps: int | None = setting(
+        None, "Train so many steps [3000, unless epochs or minutes are given].", least=1
     )
-    steps: int | None = setting(None, "Train so many steps: repeatable.", least=1)
     epochs: float | None = setting(None, "The same in epochs.", above=0)
+    minutes: float | None = setting(
+        None, "End after so long at the latest; alone, train so long.", above=0
+    )
     batch: int = setting(64, "Rows of a batch.", least=1)
     accumulate: int = setting(1, "Batches of a step.", least=1)
     rate: float | None = setting(None, "Highest learning rate [that of the architecture].", above=0)
@@ -231,10 +233,10 @@ def _together(config: ParserConfig) -> list[Problem]:
     problems = []
     if not config.inputs:
         problems.append(problem("inputs", "one file at least", "none", "name rows to learn from"))
-    budgets = [n for n in ("minutes", "steps", "epochs") if getattr(config, n) is not None]
-    if len(budgets) != 1:
-        got = " and ".join(budgets) or "none"
-        problems.append(problem("minutes, steps, epochs", "one of the three", got))
+    if config.steps is not None and config.epochs is not None:
+        problems.append(problem("steps, epochs", "one of the two", "both"))
+    if config.steps is config.epochs is config.minutes is None:
+        problems.append(problem("steps, epochs, minutes", "one of the three", "none"))
     if config.lora_rank and not config.model:
         problems.append(problem("lora_rank", "0 without a model", config.lora_rank))
     is_recurrent = config.architecture == "rnn" and not config.model

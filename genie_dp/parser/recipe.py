@@ -13,7 +13,7 @@ from genie_dp.parser.config import NETWORK_SETTINGS, InputFile, ParserConfig
 from genie_dp.parser.rows import UNKNOWN, locale, wrong_settings
 from genie_dp.recipe import settings_as_yaml
 
-DEFAULT_MINUTES = 5.0
+DEFAULT_STEPS = 3_000
 _BUDGETS = ("minutes", "steps", "epochs")
 
 
@@ -34,7 +34,7 @@ def read_recipe(path: Path) -> dict[str, Any]:
 def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, Any]) -> ParserConfig:
     """Return the settings of a recipe, with those that are given before them.
 
-    Without a budget it is five minutes. With a start, what makes its network is that of the start.
+    Without a budget it is 3,000 steps. With a start, what makes its network is that of the start.
 
     Args:
         recipe: a file in YAML; None for none.
@@ -53,7 +53,7 @@ def config_of(recipe: Path | None, inputs: Sequence[str], given: Mapping[str, An
     if merged.get("start"):
         merged = carried_settings(Path(merged["start"])) | merged
     if not any(merged.get(name) is not None for name in _BUDGETS):
-        merged["minutes"] = DEFAULT_MINUTES
+        merged["steps"] = DEFAULT_STEPS
     try:
         config = ParserConfig(**merged)
         locale(config)

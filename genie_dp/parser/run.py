@@ -275,8 +275,15 @@ def _nothing_left(job: _Run) -> Iterator[None]:
         raise
 
 
+# Seconds between two lines where there is no terminal.
+_NEXT_LINE = 10.0
+
+
 class _Screen:
-    """What a person sees while a parser is trained: notes, and one line on a terminal."""
+    """What a person sees while a parser is trained: notes, and how far it is.
+
+    A terminal has one line, written over; elsewhere there is a line each ten seconds.
+    """
 
     def __init__(self, config: ParserConfig, progress: bool | None):
         self.config = config
@@ -284,12 +291,18 @@ class _Screen:
         self.best = ""
         self.has_line = progress is not False and sys.stderr.isatty() and rank() == 0
         self.has_notes = rank() == 0 and (self.has_line or bool(progress))
+        self.due = time.monotonic() + _NEXT_LINE
+        self.is_estimated = False
 
     def line(self, text: str) -> None:
-        """Write over the last line of a terminal; elsewhere, write nothing."""
+        """Write over the last line of a terminal; elsewhere, write a line if one is due."""
         if self.has_line:
             sys.stderr.write(f"\r\033[K{text}")
             sys.stderr.flush()
+        elif self.has_notes and text and time.monotonic() >= self.due:
+            sys.stderr.write(f"{text}\n")
+            sys.stderr.flush()
+            self.due = time.monotonic() + _NEXT_LINE
 
     def note(self, text: str) -> None:
         """Keep a note for the result, and write it where notes are wanted at once."""
@@ -303,14 +316,40 @@ class _Screen:
         if "score" in event:
             self.best = f", right {100 * event['score']:.1f} % (best {100 * event['best']:.1f} %)"
             return
-        self.line(f"{self._place(event)}, loss {event['loss']:.3f}{self.best}")
+        place, used = self._place(event)
+        rest = event["seconds"] * (1 - used) / used if used else 0.0
+        if not self.is_estimated:
+            self.is_estimated = True
+            self.note(f"training takes {in_minutes(event['seconds'] + rest)} at this speed")
+        left = f", {in_minutes(rest)} left" if used < 1 else ""
+        self.line(f"{place}, loss {event['loss']:.3f}{self.best}{left}")
 
-    def _place(self, event: Mapping[str, Any]) -> str:
-        if self.config.minutes is not None:
-            return f"{event['seconds']:.0f} of {60 * self.config.minutes:.0f} s"
-        if self.config.steps is not None:
-            return f"step {event['step']:,} of {self.config.steps:,}"
-        return f"epoch {event['epoch']:.2f} of {self.config.epochs}"
+    def _place(self, event: Mapping[str, Any]) -> tuple[str, float]:
+        """Return how far training is, in words and as the share of the budget."""
+        config, places = self.config, []
+        if config.steps is not None:
+            words = f"step {event['step']:,} of {config.steps:,}"
+            places.append((event["step"] / config.steps, words))
+        if config.epochs is not None:
+            words = f"epoch {event['epoch']:.2f} of {config.epochs}"
+            places.append((event["epoch"] / config.epochs, words))
+        if config.minutes is not None:
+            limit = 60 * config.minutes
+            places.append((event["seconds"] / limit, f"{event['seconds']:.0f} of {limit:.0f} s"))
+        used, words = max(places)
+        return words, min(1.0, used)
+
+
+def in_minutes(seconds: float) -> str:
+    """Return a time as people say it beforehand.
+
+    >>> in_minutes(8), in_minutes(50), in_minutes(100)
+    ('some seconds', 'about a minute', 'about 2 minutes')
+    """
+    minutes = round(seconds / 60)
+    if minutes < 1:
+        return "some seconds"
+    return "about a minute" if minutes == 1 else f"about {minutes} minutes"
 
 
 # --------------------------------------------------------------------------------- the rows

@@ -156,7 +156,7 @@ From pairs to a parser:
 
     genie-dp paraphrase auto pairs.jsonl --skills thingpedia --output paraphrases.jsonl
     genie-dp augment pairs.jsonl paraphrases.jsonl --skills thingpedia --output train.jsonl
-    genie-dp train train.jsonl --skills thingpedia --minutes 5 --output parser
+    genie-dp train train.jsonl --skills thingpedia --output parser
     genie-dp parse --parser parser --grammar grammars/en "add buy milk to my diary"
     genie-dp evaluate thingpedia --parser parser --skills thingpedia
 

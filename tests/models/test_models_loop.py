@@ -277,3 +277,21 @@ def test_tensorboard_gets_the_numbers(tmp_path):
 
     read = EventAccumulator(str(tmp_path)).Reload()
     assert [(e.step, e.value) for e in read.Scalars("train/loss")] == [(3, 1.25)]
+
+
+@pytest.mark.parametrize(
+    "limits", [{}, {"steps": 5, "epochs": 1.0}, {"steps": 0}, {"epochs": 1.0, "seconds": -1.0}]
+)
+def test_a_budget_without_an_end_is_refused(limits):
+    with pytest.raises(ValueError, match="expected steps or epochs, or seconds"):
+        TrainingBudget(**limits)
+
+
+def test_a_run_ends_with_what_is_used_up_first():
+    budget = TrainingBudget(steps=100, seconds=10.0)
+    assert budget.progress(steps=50, epochs=0.0, seconds=1.0) == 0.5
+    assert budget.progress(steps=50, epochs=0.0, seconds=9.0) == 0.9
+    assert budget.progress(steps=50, epochs=0.0, seconds=12.0) == 1.0
+    _, run = trained(replace(SETTINGS, budget=TrainingBudget(steps=100_000, seconds=0.2)))
+    assert 0 < run.progress.step < 100_000
+    assert run.progress.used == 1.0

@@ -428,3 +428,14 @@ def test_paraphrases_that_the_parser_reads_otherwise_are_left_out(trained, tmp_p
         assert run([str(word) for word in (*words, *more, "--output", output)]) == 0
         counts[name] = len(output.read_text().splitlines())
     assert 0 < counts["read"] <= counts["all"]
+
+
+def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("genie_dp.parser.run._NEXT_LINE", 0.0)
+    train(tmp_path, steps=100)
+    lines = capsys.readouterr().err.splitlines()
+    assert any(line.startswith("training takes ") for line in lines)
+    (at_half,) = (line for line in lines if line.startswith("step 50 of 100"))
+    assert at_half.endswith(" left")
+    assert any(line.startswith("step 100 of 100, loss ") for line in lines)
+    assert not any("\r" in line for line in lines)

@@ -101,8 +101,8 @@ def test_what_is_no_map_in_yaml_is_refused(tmp_path, text):
 @pytest.mark.parametrize(
     ("settings", "named"),
     [
-        ({}, "minutes, steps, epochs"),
-        ({"steps": 5, "minutes": 1}, "minutes, steps, epochs"),
+        ({}, "steps, epochs, minutes"),
+        ({"steps": 5, "epochs": 1}, "steps, epochs"),
         ({"steps": 5, "batch": 0}, "batch"),
         ({"steps": 5, "threshold": 1.5}, "threshold"),
         ({"steps": 5, "architecture": "rn"}, "architecture"),
@@ -174,3 +174,10 @@ def test_the_tables_among_the_examples_fit_the_shipped_skills():
     library = load_library([data_folder("thingpedia")])
     tables = read_tables(EXAMPLES / "tables.json", library)
     assert len(tables.by_function) == 3
+
+
+def test_without_a_budget_training_takes_as_many_steps_anywhere():
+    config = config_of(None, ["rows.jsonl"], {})
+    assert (config.steps, config.epochs, config.minutes) == (3_000, None, None)
+    capped = config_of(None, ["rows.jsonl"], {"steps": 5, "minutes": 1})
+    assert (capped.steps, capped.minutes) == (5, 1)
