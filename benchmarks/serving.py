@@ -19,7 +19,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,10 +45,15 @@ class FixedParser:
     each: float
 
     def parse(
-        self, sentences: Sequence[str], *, count: int = 1, context: Reply | None = None
+        self,
+        sentences: Sequence[str],
+        *,
+        count: int = 1,
+        context: Reply | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
     ) -> list[Reply]:
         """Return one program for every sentence."""
-        del count, context
+        del count, context, names
         time.sleep(self.delay + self.each * len(sentences))
         answer = Answer("now => notify", "now => notify", "now => notify", 0.9)
         return [Reply(s, tuple(s.split()), (answer,)) for s in sentences]

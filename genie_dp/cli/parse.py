@@ -43,6 +43,10 @@ _PROMPT = "> "
     "--tables", type=_FILE, metavar="FILE",
     help="Rows that queries answer, as JSON; show what a program would do with them.",
 )  # fmt: skip
+@click.option(
+    "--names", type=_FILE, metavar="FILE",
+    help="Names of yours that no list has, in YAML: kind of entity and a list of names.",
+)  # fmt: skip
 @grammar_option
 def command(
     *,
@@ -55,6 +59,7 @@ def command(
     device: str,
     no_english: bool,
     tables: Path | None,
+    names: Path | None,
     grammar: tuple[Path, ...],
 ) -> None:
     """Show the programs of sentences, with their meaning in English.
@@ -82,6 +87,7 @@ def command(
         folder,
         load_inputs=partial(load_inputs, grammar=grammar, skip_broken=True),
         tables=tables,
+        names=names,
         device=device,
     )
     if schema:

@@ -1,6 +1,6 @@
 """What a parser says to a sentence."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self
@@ -143,12 +143,18 @@ class SentenceParser(Protocol):
     """Anything that turns sentences into programs."""
 
     def parse(
-        self, sentences: Sequence[str], *, count: int = 1, context: Reply | None = None
+        self,
+        sentences: Sequence[str],
+        *,
+        count: int = 1,
+        context: Reply | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
     ) -> list[Reply]:
         """Return, for each sentence, up to `count` programs.
 
         Args:
             context: the reply whose question the sentences answer.
+            names: kind of entity -> names that belong to who asks.
         """
 
     def schema(self) -> dict[str, Any]:

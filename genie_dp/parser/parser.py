@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,9 @@ _DOUBT = math.log(4.0)
 # Confidence under which a refusal of the network is believed. Of the sentences in eval.tsv that are
 # parsed rightly 2 % are under it, of those that mean no skill 91 % (docs/parser.md).
 _HARDLY = 0.125
+# Readings with a name of a list in them, beside the others; each costs as much as they do.
+_MOST_LINKS = 4
+OwnNames = Mapping[str, Sequence[str]]
 
 
 _NAMED = ("language", "skills", "reader")
@@ -246,7 +250,12 @@ class Parser:
         return target
 
     def parse(
-        self, sentences: Sequence[str], *, count: int = 1, context: Reply | None = None
+        self,
+        sentences: Sequence[str],
+        *,
+        count: int = 1,
+        context: Reply | None = None,
+        names: OwnNames | None = None,
     ) -> list[Reply]:
         """Return, for each sentence, up to `count` programs with the values of the sentence.
 
@@ -257,32 +266,42 @@ class Parser:
         Args:
             context: the reply whose question the sentences answer: a sentence that can be read as
                 the missing input completes its program, any other is parsed by itself.
+            names: kind of entity -> names that belong to who asks, such as {"room": ["carport"]}.
 
         Raises:
-            GenieError: I002, a sentence of more characters than any reader takes.
+            GenieError: I002, a sentence of more characters than any reader takes; I012, names of a
+                kind that the skills do not have.
             TypeError: one sentence instead of a list of them.
             ValueError: a count below 1.
         """
         _check_arguments(sentences, count)
         with self._lock:
-            readings = [self._readings(sentence) for sentence in sentences]
+            entities = self._names.with_own(names) if self._names and names else self._names
+            readings = [self._readings(sentence, entities) for sentence in sentences]
             completed = [
-                self._complete(sentence, read, context) if context is not None else None
+                self._complete(sentence, read, context, entities) if context is not None else None
                 for sentence, read in zip(sentences, readings, strict=True)
             ]
             decoded = self._decode_readings(
                 [[] if reply else read for read, reply in zip(readings, completed, strict=True)]
             )
             return [
-                reply or self._reply(sentence, read, programs, count)
+                reply or self._reply(sentence, read, programs, count, entities)
                 for sentence, read, programs, reply in zip(
                     sentences, readings, decoded, completed, strict=True
                 )
             ]
 
-    def __call__(self, sentence: str, n: int = 1, *, context: Reply | None = None) -> Reply:
+    def __call__(
+        self,
+        sentence: str,
+        n: int = 1,
+        *,
+        context: Reply | None = None,
+        names: OwnNames | None = None,
+    ) -> Reply:
         """Return up to `n` programs for a sentence, as `parse` does for several."""
-        return self.parse([sentence], count=n, context=context)[0]
+        return self.parse([sentence], count=n, context=context, names=names)[0]
 
     def predict(self, utterances: Sequence[str], *, count: int = 5) -> list[list[Guess]]:
         """Return token forms with their confidences, as data sets have them.
@@ -305,7 +324,7 @@ class Parser:
                 elif self._reader is not None and len(text) > MOST_CHARACTERS:
                     readings.append([])
                 else:
-                    readings.append(self._readings(text))
+                    readings.append(self._readings(text, self._names))
             decoded = self._decode_readings(readings)
             keep = not self.use.is_constrained
             ranked = [
@@ -334,13 +353,18 @@ class Parser:
 
     # ------------------------------------------------------------------------------ the steps
 
-    def _readings(self, sentence: str) -> list[Reading]:
+    def _readings(self, sentence: str, names: EntityNames | None) -> list[Reading]:
+        """Return the readings of a sentence: the reader's, then those in which a name is linked."""
         if self._reader is None:
             return [Reading(tokenize(sentence))]
         readings = self._reader.readings(
             sentence, now=self._clock(), locale=self.use.locale, most=self.use.readings
         )
-        return list(readings)
+        if names is None or not readings:
+            return list(readings)
+        first, known = readings[0], self._decoder.vocabulary.index
+        links = (x for x in names.links(first.tokens) if f"GENERIC_ENTITY_{x.kind}_0" in known)
+        return [*readings, *(first.with_link(*link) for link in islice(links, _MOST_LINKS))]
 
     def _decode_readings(
         self, readings: Sequence[Sequence[Reading]]
@@ -357,8 +381,9 @@ class Parser:
         readings: Sequence[Reading],
         decoded: Sequence[tuple[Decoded, ...]],
         count: int,
+        names: EntityNames | None,
     ) -> Reply:
-        ranked = self._fill_programs(readings, decoded, self._names)
+        ranked = self._fill_programs(readings, decoded, names)
         meant = [candidate for candidate in ranked if not candidate.is_refusal]
         answers = tuple(self._answer(candidate) for candidate in meant[:count])
         tokens = ranked[0].reading.tokens if ranked else readings[0].tokens
@@ -388,10 +413,16 @@ class Parser:
             calls=language.calls(filled.program),
         )
 
-    def _complete(self, sentence: str, readings: Sequence[Reading], context: Reply) -> Reply | None:
+    def _complete(
+        self,
+        sentence: str,
+        readings: Sequence[Reading],
+        context: Reply,
+        names: EntityNames | None,
+    ) -> Reply | None:
         """Return the program of a reply with the input that a sentence gives it, if it does."""
         language, library = self.target.language, self.target.library
-        if context.refused != MISSING_INPUT or not context.answers or self._names is None:
+        if context.refused != MISSING_INPUT or not context.answers or names is None:
             return None
         answer = context.answers[0]
         program = language.from_tokens(answer.program, library)
@@ -399,7 +430,7 @@ class Parser:
         if not missing:
             return None
         value = read_input(
-            sentence, missing[0], library=self._names.library, readings=readings, names=self._names
+            sentence, missing[0], library=names.library, readings=readings, names=names
         )
         if value is None:
             return None
@@ -471,6 +502,9 @@ class Parser:
         candidates: dict[str, _Candidate] = {}
         for reading, programs in zip(readings, decoded, strict=True):
             for program in programs:
+                # Its words are taken for a name: a program that makes no use of that is none of it.
+                if reading.link and reading.link not in program.program.split():
+                    continue
                 filled: Filled | None = Filled(None, OUT_OF_SCOPE)
                 if program.program != OUT_OF_SCOPE:
                     filled = self._fill(program.program, reading, names)

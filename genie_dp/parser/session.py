@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import islice
@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from genie_dp.errors import GenieError, Problem, Span, problem_at
 from genie_dp.languages.thingtalk.tables import Tables, effects, read_tables
+from genie_dp.located import read_located
 from genie_dp.parser import folder as files
 from genie_dp.parser.answers import REFUSALS, Answer, Reply
 from genie_dp.parser.config import ParseConfig
@@ -38,12 +39,14 @@ class ParseSession:
         count: programs of each sentence, at most.
         describer: says programs in English; None where nothing does.
         tables: rows that queries answer; None where nothing is to be run.
+        names: kind of entity -> names that belong to who asks.
     """
 
     parser: Parser
     count: int = 1
     describer: Describer | None = None
     tables: Tables | None = None
+    names: Mapping[str, Sequence[str]] | None = None
 
     @classmethod
     def from_folder(
@@ -53,6 +56,7 @@ class ParseSession:
         *,
         load_inputs: LoadInputs,
         tables: Path | None = None,
+        names: Path | None = None,
         device: str = "cpu",
     ) -> Self:
         """Read the parser of a folder, on one thread: it is as fast.
@@ -83,11 +87,11 @@ class ParseSession:
         describer = None
         if config.english and language.has_skills:
             describer = Describer.from_inputs(load_inputs(language.name, parser.skills))
-        return cls(parser, config.count, describer, rows)
+        return cls(parser, config.count, describer, rows, read_names(names) if names else None)
 
     def parse(self, sentences: Sequence[str], *, context: Reply | None = None) -> list[Reply]:
         """Return a reply to each sentence; `context` is that whose question they answer."""
-        return self.parser.parse(sentences, count=self.count, context=context)
+        return self.parser.parse(sentences, count=self.count, context=context, names=self.names)
 
     def parse_lines(
         self, lines: Sequence[tuple[int, str]], file: str, problems: list[Problem]
@@ -139,6 +143,23 @@ class ParseSession:
 
     def _effects(self, answer: Answer, tables: Tables) -> Iterator[str]:
         return effects(answer.code, self.parser.target.language, tables, now=datetime.now())
+
+
+def read_names(path: Path) -> Mapping[str, Sequence[str]]:
+    """Return the names of a file in YAML or JSON: kind of entity -> list of names.
+
+    Raises:
+        GenieError: I013, it is no such map.
+    """
+    located, _ = read_located(path, syntax="I013", twice="I013")
+    names = located.plain
+    if not isinstance(names, dict) or not all(
+        isinstance(values, list) and all(isinstance(name, str) for name in values)
+        for values in names.values()
+    ):
+        message = f"{path}: expected kinds of entities with lists of names"
+        raise GenieError(Problem("I013", message, hint="room: [carport, attic]"))
+    return names
 
 
 @dataclass(frozen=True, slots=True)

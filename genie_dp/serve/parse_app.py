@@ -86,6 +86,7 @@ def _add_interface(app: FastAPI, service: ParseService) -> None:
                 english=query.english,
                 address=_address(request),
                 context=query.context,
+                names=query.names,
             ),
         )
         return Response(status_code=_GONE) if replies is None else Replies(replies=replies)

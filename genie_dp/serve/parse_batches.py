@@ -7,7 +7,7 @@ milliseconds, after those during which the thread is at work anyway.
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 
@@ -49,10 +49,18 @@ class ClosedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class ParseWays:
+    """How a sentence is parsed; the arguments of `SentenceParser.parse`."""
+
+    count: int = 1
+    context: Reply | None = None
+    names: Mapping[str, Sequence[str]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class _Item:
     sentence: str
-    count: int
-    context: Reply | None
+    ways: ParseWays
     since: float
     future: "Future[Reply]" = field(default_factory=Future)
 
@@ -60,8 +68,8 @@ class _Item:
 class Batcher:
     """Parses in a thread of its own; whoever submits a sentence gets a future for its reply.
 
-    A batch has sentences of one `count` and one context only: the width of the search may depend on
-    the count, and no reply may depend on what others ask.
+    All sentences of a batch are parsed in the same ways: the width of the search may depend on the
+    count, and no reply may depend on what others ask.
     """
 
     def __init__(self, parser: SentenceParser, config: BatchConfig | None = None):
@@ -88,9 +96,7 @@ class Batcher:
         """Return how many sentences wait."""
         return len(self._waiting)
 
-    def submit(
-        self, sentences: Sequence[str], count: int, context: Reply | None = None
-    ) -> "list[Future[Reply]]":
+    def submit(self, sentences: Sequence[str], ways: ParseWays) -> "list[Future[Reply]]":
         """Return a future for each sentence; one that is cancelled in time costs nothing.
 
         Raises:
@@ -106,7 +112,7 @@ class Batcher:
             if len(self._waiting) + len(sentences) > most_waiting:
                 raise QueueFullError(len(self._waiting) * self._pace)
             since = time.monotonic()
-            items = [_Item(sentence, count, context, since) for sentence in sentences]
+            items = [_Item(sentence, ways, since) for sentence in sentences]
             self._waiting.extend(items)
             self._changed.notify()
         return [item.future for item in items]
@@ -155,10 +161,7 @@ class Batcher:
         batch: list[_Item] = []
         rest: deque[_Item] = deque()
         for item in self._waiting:
-            is_other = bool(batch) and (item.count, item.context) != (
-                batch[0].count,
-                batch[0].context,
-            )
+            is_other = bool(batch) and item.ways != batch[0].ways
             if is_other or len(batch) == self.config.size:
                 rest.append(item)
             elif item.future.set_running_or_notify_cancel():
@@ -169,8 +172,10 @@ class Batcher:
     def _answer(self, batch: Sequence[_Item]) -> None:
         try:
             sentences = [item.sentence for item in batch]
-            first = batch[0]
-            replies = self._parser.parse(sentences, count=first.count, context=first.context)
+            ways = batch[0].ways
+            replies = self._parser.parse(
+                sentences, count=ways.count, context=ways.context, names=ways.names
+            )
             if len(replies) != len(batch):
                 raise RuntimeError(
                     f"expected {len(batch)} replies of the parser, got {len(replies)}"

@@ -8,9 +8,11 @@ from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
 
 MOST_SENTENCES = 32  # of a request
 MOST_ANSWERS = 10  # to a sentence
+MOST_KINDS, MOST_NAME = 50, 200  # of the names of a caller
 MOST_CHARACTERS = 8_000  # whatever --max-length is
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
+Name = Annotated[str, Field(min_length=1, max_length=MOST_NAME)]
 Sentence = Annotated[str, Field(min_length=1, max_length=MOST_CHARACTERS)]
 
 
@@ -39,6 +41,9 @@ class Query(BaseModel):
     count: int = Field(1, ge=1, le=MOST_ANSWERS, description="Programs for each, at most.")
     english: bool = Field(False, description="Whether to say each program in English, too.")
     context: Context | None = Field(None, description="The reply whose question is answered.")
+    names: dict[str, list[Name]] | None = Field(
+        None, max_length=MOST_KINDS, description="Kind of entity -> names of who asks."
+    )
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:

@@ -3,7 +3,7 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +11,13 @@ from typing import Any
 from genie_dp import __version__
 from genie_dp.parser.answers import Reply, SentenceParser
 from genie_dp.serve import parse_models
-from genie_dp.serve.parse_batches import BatchConfig, Batcher, ClosedError, QueueFullError
+from genie_dp.serve.parse_batches import (
+    BatchConfig,
+    Batcher,
+    ClosedError,
+    ParseWays,
+    QueueFullError,
+)
 from genie_dp.serve.parse_english import English
 from genie_dp.serve.parse_rate import Buckets, RateConfig
 from genie_dp.serve.parse_refusals import make_refusal
@@ -100,6 +106,7 @@ class ParseService:
         english: bool,
         address: str,
         context: parse_models.Context | None = None,
+        names: Mapping[str, Sequence[str]] | None = None,
     ) -> list[parse_models.ParsedReply]:
         """Return a reply to each sentence.
 
@@ -108,6 +115,7 @@ class ParseService:
             english: whether to say what the programs do.
             address: who asks, for the limit of the rate.
             context: the reply whose question the sentences answer.
+            names: kind of entity -> names that belong to who asks.
 
         Raises:
             RefusedError: W004 too long, W005 too fast, W006 too many wait, W007 too slow, W008 end.
@@ -117,7 +125,9 @@ class ParseService:
         self.check(sentences)
         self.tally.requests += 1
         self.tally.sentences += len(sentences)
-        futures = self._submit(sentences, count, context.as_reply() if context else None)
+        futures = self._submit(
+            sentences, ParseWays(count, context.as_reply() if context else None, names)
+        )
         try:
             async with asyncio.timeout(self.config.limits.deadline):
                 replies = await asyncio.gather(*map(asyncio.wrap_future, futures))
@@ -166,11 +176,9 @@ class ParseService:
                 429, "W005", message, "ask again after the seconds of Retry-After", wait=wait
             )
 
-    def _submit(
-        self, sentences: Sequence[str], count: int, context: Reply | None
-    ) -> "list[Future[Reply]]":
+    def _submit(self, sentences: Sequence[str], ways: ParseWays) -> "list[Future[Reply]]":
         try:
-            return self._batcher.submit(sentences, count, context)
+            return self._batcher.submit(sentences, ways)
         except QueueFullError as error:
             raise make_refusal(
                 503, "W006", "too many sentences wait already",

@@ -131,6 +131,45 @@ def test_a_value_that_the_program_leaves_out_is_named(parser):
         pytest.fail("the values were used")
 
 
+# --------------------------------------------------------------------------- names of the moment
+
+
+def links(library, sentence, **own):
+    names = EntityNames(library).with_own(own)
+    tokens = sentence.split()
+    return [(" ".join(tokens[x.start : x.end]), x.kind) for x in names.links(tokens)]
+
+
+def test_names_of_lists_are_linked_with_every_kind_they_may_be(library):
+    found = links(library, "play kind of blue")
+    assert ("kind of blue", "com.spotify:album") in found
+    assert [said for said, _ in found] == sorted((s for s, _ in found), key=len, reverse=True)
+
+
+def test_names_of_a_caller_come_first_and_may_be_misspelt(library):
+    sentence = "turn on the lights in the carpot"
+    found = links(library, sentence, room=["Carport", "attic"])
+    assert found[0][0] == "carpot"
+    assert ("carpot", "tt:room") in found
+    assert not any(kind == "tt:room" for said, kind in links(library, sentence) if said == "carpot")
+    names = EntityNames(library).with_own({"tt:room": ["Carport", "attic"]})
+    assert names.find("tt:room", "carpot").value == "Carport"
+    assert EntityNames(library).find("tt:room", "carpot").how == "unknown"
+
+
+def test_names_of_a_kind_that_no_skill_has_are_refused(library):
+    with pytest.raises(gd.GenieError, match="no entities of kind 'rooom'") as error:
+        EntityNames(library).with_own({"rooom": ["attic"]})
+    assert "room" in error.value.problems[0].hint
+
+
+def test_what_one_caller_names_is_nothing_to_the_next(parser):
+    sentence = "pay 5 dollars to zork"
+    before = parser(sentence)
+    parser(sentence, names={"contact": ["zork"]})
+    assert parser(sentence) == before
+
+
 # ------------------------------------------------------------------------- rows that lack inputs
 
 

@@ -28,10 +28,10 @@ class FileGatedParser(EchoParser):
         super().__init__()
         self.folder = Path(folder)
 
-    def parse(self, sentences, *, count=1, context=None):
+    def parse(self, sentences, *, count=1, context=None, names=None):
         (self.folder / "begun").touch()
         wait_for(self.folder / "go")
-        return super().parse(sentences, count=count, context=context)
+        return super().parse(sentences, count=count, context=context, names=names)
 
 
 def wait_for(path):

@@ -39,7 +39,7 @@ class EchoParser:
     def __init__(self):
         self.batches = []
 
-    def parse(self, sentences, *, count=1, context=None):
+    def parse(self, sentences, *, count=1, context=None, names=None):
         self.batches.append((tuple(sentences), count))
         return [reply_of(sentence, count) for sentence in sentences]
 
@@ -50,7 +50,7 @@ class EchoParser:
 class AskingParser(EchoParser):
     """Asks what to say, and says what it is answered."""
 
-    def parse(self, sentences, *, count=1, context=None):
+    def parse(self, sentences, *, count=1, context=None, names=None):
         self.batches.append((tuple(sentences), context))
         if context is not None:
             said = Answer(context.program, f'now => @a.b(text = "{sentences[0]}")', "x", 0.9)
@@ -67,17 +67,17 @@ class GatedParser(EchoParser):
         super().__init__()
         self.begun, self.go = threading.Event(), threading.Event()
 
-    def parse(self, sentences, *, count=1, context=None):
+    def parse(self, sentences, *, count=1, context=None, names=None):
         self.begun.set()
         assert self.go.wait(20)
-        return super().parse(sentences, count=count, context=context)
+        return super().parse(sentences, count=count, context=context, names=names)
 
 
 class FailingParser(EchoParser):
     """Fails at batches with a bad sentence, and quotes it in the error."""
 
-    def parse(self, sentences, *, count=1, context=None):
-        replies = super().parse(sentences, count=count, context=context)
+    def parse(self, sentences, *, count=1, context=None, names=None):
+        replies = super().parse(sentences, count=count, context=context, names=names)
         for sentence in sentences:
             if "bad" in sentence:
                 raise ValueError(f"cannot read {sentence}")

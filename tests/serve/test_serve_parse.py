@@ -212,7 +212,14 @@ def test_openapi_lists_the_routes_and_every_refusal(browser):
     assert statuses == {"200", "400", "413", "415", "422", "429", "500", "503"}
     query = told["components"]["schemas"]["Query"]
     assert query["additionalProperties"] is False
-    assert set(query["properties"]) == {"sentence", "sentences", "count", "english", "context"}
+    assert set(query["properties"]) == {
+        "sentence",
+        "sentences",
+        "count",
+        "english",
+        "context",
+        "names",
+    }
 
 
 def test_the_page_of_the_interface_needs_nothing_from_elsewhere(browser):
@@ -469,7 +476,7 @@ def test_a_parser_that_fails_is_told_without_the_sentence_and_others_go_on(caplo
 
 def test_a_mistake_that_the_parser_names_is_passed_on():
     class Choosy(EchoParser):
-        def parse(self, sentences, *, count=1, context=None):
+        def parse(self, sentences, *, count=1, context=None, names=None):
             raise GenieError(Problem("Z001", "expected English", hint="say it in English"))
 
     service = service_of(Choosy())

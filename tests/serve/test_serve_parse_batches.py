@@ -7,9 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from genie_dp.serve.parse_batches import BatchConfig, Batcher, ClosedError, QueueFullError
+from genie_dp.serve.parse_batches import (
+    BatchConfig,
+    Batcher,
+    ClosedError,
+    ParseWays,
+    QueueFullError,
+)
 from genie_dp.serve.parse_rate import Buckets, RateConfig, network_of
 from tests.serve.serve_parsers import EchoParser, FailingParser, GatedParser, reply_of
+
+ONE, THREE = ParseWays(), ParseWays(3)
 
 
 @pytest.fixture
@@ -27,7 +35,7 @@ def batcher(parser):
 
 def held(batcher, parser):
     """Let the thread begin with a sentence of its own, so that what follows must wait."""
-    [future] = batcher.submit(["first"], 1)
+    [future] = batcher.submit(["first"], ONE)
     assert parser.begun.wait(20)
     return future
 
@@ -38,8 +46,10 @@ def results(futures):
 
 def test_what_waits_is_parsed_together_in_its_order(batcher, parser):
     first = held(batcher, parser)
-    futures = batcher.submit(["a", "b"], 1) + batcher.submit(["c"], 1) + batcher.submit(["d"], 1)
-    futures += batcher.submit(["e"], 1)
+    futures = (
+        batcher.submit(["a", "b"], ONE) + batcher.submit(["c"], ONE) + batcher.submit(["d"], ONE)
+    )
+    futures += batcher.submit(["e"], ONE)
     parser.go.set()
     assert results([first, *futures]) == [reply_of(s, 1) for s in ("first", *"abcde")]
     assert parser.batches == [(("first",), 1), (tuple("abcd"), 1), (("e",), 1)]
@@ -48,9 +58,9 @@ def test_what_waits_is_parsed_together_in_its_order(batcher, parser):
 def test_a_sentence_waits_for_others_until_the_batch_is_full():
     parser = EchoParser()
     batcher = Batcher(parser, BatchConfig(size=3, wait=3600))
-    futures = batcher.submit(["a"], 1) + batcher.submit(["b"], 1)
+    futures = batcher.submit(["a"], ONE) + batcher.submit(["b"], ONE)
     assert batcher.waiting == 2
-    futures += batcher.submit(["c"], 1)
+    futures += batcher.submit(["c"], ONE)
     results(futures)
     assert parser.batches == [(("a", "b", "c"), 1)]
     batcher.close(20)
@@ -59,14 +69,14 @@ def test_a_sentence_waits_for_others_until_the_batch_is_full():
 def test_a_sentence_alone_is_parsed_after_its_wait():
     parser = EchoParser()
     batcher = Batcher(parser, BatchConfig(size=100, wait=0.001))
-    results(batcher.submit(["a"], 1))
+    results(batcher.submit(["a"], ONE))
     assert parser.batches == [(("a",), 1)]
     batcher.close(20)
 
 
 def test_a_batch_has_one_count_so_that_no_reply_depends_on_others(batcher, parser):
     held(batcher, parser)
-    futures = batcher.submit(["a"], 1) + batcher.submit(["b"], 3) + batcher.submit(["c"], 1)
+    futures = batcher.submit(["a"], ONE) + batcher.submit(["b"], THREE) + batcher.submit(["c"], ONE)
     parser.go.set()
     assert results(futures) == [reply_of("a", 1), reply_of("b", 3), reply_of("c", 1)]
     assert parser.batches[1:] == [(("a", "c"), 1), (("b",), 3)]
@@ -74,7 +84,7 @@ def test_a_batch_has_one_count_so_that_no_reply_depends_on_others(batcher, parse
 
 def test_what_nobody_waits_for_any_more_is_not_parsed(batcher, parser):
     held(batcher, parser)
-    gone, *kept = batcher.submit(["a", "b"], 1)
+    gone, *kept = batcher.submit(["a", "b"], ONE)
     assert gone.cancel()
     parser.go.set()
     assert results(kept) == [reply_of("b", 1)]
@@ -85,12 +95,12 @@ def test_what_nobody_waits_for_any_more_is_not_parsed(batcher, parser):
 
 def test_a_full_queue_refuses_all_sentences_of_a_request(batcher, parser):
     held(batcher, parser)
-    futures = batcher.submit([f"s{n}" for n in range(8)], 1)
+    futures = batcher.submit([f"s{n}" for n in range(8)], ONE)
     with pytest.raises(QueueFullError):
-        batcher.submit(["x", "y", "z"], 1)
+        batcher.submit(["x", "y", "z"], ONE)
     assert batcher.waiting == 8
     futures[0].cancel()
-    more = batcher.submit(["x", "y", "z"], 1)  # the cancelled one makes room
+    more = batcher.submit(["x", "y", "z"], ONE)  # the cancelled one makes room
     parser.go.set()
     assert results(more) == [reply_of(s, 1) for s in "xyz"]
 
@@ -98,7 +108,7 @@ def test_a_full_queue_refuses_all_sentences_of_a_request(batcher, parser):
 def test_one_sentence_that_fails_leaves_the_others_of_its_batch_alone():
     parser = FailingParser()
     batcher = Batcher(parser, BatchConfig(size=3, wait=3600))
-    good, bad, other = batcher.submit(["good", "bad", "other"], 1)
+    good, bad, other = batcher.submit(["good", "bad", "other"], ONE)
     assert results([good, other]) == [reply_of("good", 1), reply_of("other", 1)]
     with pytest.raises(ValueError, match="cannot read bad"):
         bad.result(20)
@@ -108,24 +118,24 @@ def test_one_sentence_that_fails_leaves_the_others_of_its_batch_alone():
 
 def test_a_parser_that_loses_replies_is_told():
     class Losing(EchoParser):
-        def parse(self, sentences, *, count=1, context=None):
-            return super().parse(sentences, count=count, context=context)[1:]
+        def parse(self, sentences, *, count=1, context=None, names=None):
+            return super().parse(sentences, count=count, context=context, names=names)[1:]
 
     batcher = Batcher(Losing(), BatchConfig(wait=0))
     with pytest.raises(RuntimeError, match="expected 1 replies of the parser, got 0"):
-        batcher.submit(["a"], 1)[0].result(20)
+        batcher.submit(["a"], ONE)[0].result(20)
     batcher.close(20)
 
 
 def test_closing_finishes_what_waits_and_takes_nothing_more(batcher, parser):
     first = held(batcher, parser)
-    futures = batcher.submit(list("abcdef"), 1)
+    futures = batcher.submit(list("abcdef"), ONE)
     closing = threading.Thread(target=batcher.close)
     closing.start()
     while batcher.is_ready:
         pass
     with pytest.raises(ClosedError):
-        batcher.submit(["late"], 1)
+        batcher.submit(["late"], ONE)
     parser.go.set()
     closing.join(20)
     assert not closing.is_alive()
@@ -148,7 +158,8 @@ def test_everybody_gets_the_replies_to_their_own_sentences(requests, size, threa
     batcher = Batcher(parser, BatchConfig(size=size, wait=0.0005))
 
     def ask(request):
-        return results(batcher.submit(*request))
+        sentences, count = request
+        return results(batcher.submit(sentences, ParseWays(count)))
 
     with ThreadPoolExecutor(threads) as pool:
         found = list(pool.map(ask, requests))

@@ -52,7 +52,7 @@ def test_the_page_says_that_it_does_not_know(browser):
 @pytest.mark.parametrize(("count", "confidence"), [(0, 0.9), (4, 0.009)])
 def test_no_answer_that_comes_near_is_told(count, confidence):
     class Unsure(EchoParser):
-        def parse(self, sentences, *, count=1, context=None):
+        def parse(self, sentences, *, count=1, context=None, names=None):
             return [reply_of("gibberish", answers, confidence=confidence) for _ in sentences]
 
     answers = count
@@ -80,7 +80,7 @@ def test_a_question_has_a_field_for_its_answer():
 
 def test_the_page_offers_sentences_that_its_parser_knows():
     class Knowing(EchoParser):
-        def parse(self, sentences, *, count=1, context=None):
+        def parse(self, sentences, *, count=1, context=None, names=None):
             known = {s for s in sentences if "Slack" in s or "Dropbox" in s}
             return [reply_of(s if s in known else "gibberish", count) for s in sentences]
 

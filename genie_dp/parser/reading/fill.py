@@ -2,16 +2,16 @@
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-from genie_dp.errors import GenieError, Problem
+from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.ast import EntityValue
 from genie_dp.languages.thingtalk.placeholders import fill as filled_tree
 from genie_dp.languages.thingtalk.placeholders import placeholders
 from genie_dp.languages.thingtalk.traverse import rewrite
-from genie_dp.languages.types import Entity, slot_stem
+from genie_dp.languages.types import Entity, is_slot, slot_stem
 from genie_dp.parser.reading.reading import ReadValue
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
@@ -42,19 +42,88 @@ class Name:
     how: How
 
 
+class Link(NamedTuple):
+    """Words of a sentence, from one place to another, that may be a name of that kind."""
+
+    start: int
+    end: int
+    kind: str
+
+
 @dataclass(frozen=True)
 class EntityNames:
-    """The names that a library's lists have.
+    """The names that a library's lists have, and those of one caller.
 
     Attributes:
         library: the skills.
         threshold: how alike a name must be to one of a list, of 100.
+        own: kind of entity -> names that belong to the caller; they are looked up first.
     """
 
     library: SkillLibrary
     threshold: float = THRESHOLD
+    own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _lists: dict[str, tuple[dict[str, str], dict[str, str]] | None] = field(default_factory=dict)
     _by_first_word: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
+    _kinds: dict[str, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
+
+    def with_own(self, names: Mapping[str, Sequence[str]]) -> "EntityNames":
+        """Return the same with names of one caller.
+
+        Args:
+            names: kind -> names. A kind is "tt:room", or "room" for every kind that ends so.
+
+        Raises:
+            GenieError: I012, the skills have no such kind.
+        """
+        own: dict[str, tuple[str, ...]] = {}
+        kinds = [kind for kind in self.library.entity_types if _has_names(kind)]
+        for key, values in names.items():
+            meant = [kind for kind in kinds if key in (kind, kind.rpartition(":")[2])]
+            if not meant:
+                hint = did_you_mean(key, {*kinds, *(kind.rpartition(":")[2] for kind in kinds)})
+                message = f"names: the skills have no entities of kind {key!r}"
+                raise GenieError(Problem("I012", message, hint=hint or "see entity in skill.tt"))
+            for kind in meant:
+                own[kind] = (*own.get(kind, ()), *values)
+        return replace(self, own=own, _lists={})
+
+    def links(self, tokens: Sequence[str]) -> list[Link]:
+        """Return what in a sentence may be a name, the longest first; a caller's own before others.
+
+        Names of lists are found as they are written, a caller's with slips of spelling, too.
+        """
+        own: dict[tuple[int, int], list[str]] = {}
+        for kind, values in self.own.items():
+            for name in {tuple(tokenize(value.casefold())) for value in values} - {()}:
+                for start in range(len(tokens) - len(name) + 1):
+                    place = start, start + len(name)
+                    kinds = own.get(place, [])
+                    if kind not in kinds and self._is_like(name, tokens[slice(*place)]):
+                        own[place] = [*kinds, kind]
+        listed = {place: kinds for place, kinds in self._listed(tokens) if place not in own}
+        places = [*sorted(own, key=_longest_first), *sorted(listed, key=_longest_first)]
+        return [Link(*place, kind) for place in places for kind in (own | listed)[place]]
+
+    def _is_like(self, name: Sequence[str], said: Sequence[str]) -> bool:
+        from rapidfuzz import fuzz
+
+        one, other = " ".join(name), " ".join(said)
+        return one == other or (
+            not any(map(is_slot, said)) and fuzz.ratio(one, other) >= self.threshold
+        )
+
+    def _listed(self, tokens: Sequence[str]) -> Iterator[tuple[tuple[int, int], list[str]]]:
+        """Yield the places of listed names, and the kinds of entities whose lists have them."""
+        if not self._kinds:
+            for kind in self.library.entity_types:
+                for value in self.library.values(kind) if _has_names(kind) else ():
+                    if name := tuple(tokenize(value.casefold())):
+                        self._kinds.setdefault(name[0], {}).setdefault(name, []).append(kind)
+        for start, token in enumerate(tokens):
+            for name, kinds in self._kinds.get(token, {}).items():
+                if tuple(tokens[start : start + len(name)]) == name:
+                    yield (start, start + len(name)), kinds
 
     def find(self, kind: str, said: str) -> Name:
         """Return what an entity's name stands for."""
@@ -87,7 +156,7 @@ class EntityNames:
             if node.kind.startswith("tt:") and self._list(node.kind) is None:
                 return node
             # Who types an address means that one, not another that a list has for examples.
-            if not str(slot_stem(Entity(node.kind))).startswith("GENERIC_ENTITY"):
+            if not _has_names(node.kind):
                 return node
             name = self.find(node.kind, node.value)
             looked_up.append(name)
@@ -119,12 +188,22 @@ class EntityNames:
             for name in kinds:
                 declared = self.library.entity_types.get(name)
                 kinds.extend(p for p in (declared.parents if declared else ()) if p not in kinds)
-            values = [v for name in kinds for v in self.library.values(name)]
+            values = [*self.own.get(kind, ())]
+            values += [v for name in kinds for v in self.library.values(name)]
             normal: dict[str, str] = {}
             for value in values:
                 normal.setdefault(normalise(value), value)
             self._lists[kind] = (dict.fromkeys(values, ""), normal) if values else None
         return self._lists[kind]
+
+
+def _has_names(kind: str) -> bool:
+    """Tell whether entities of a kind are recalled by name, and not by an address or a number."""
+    return str(slot_stem(Entity(kind))).startswith("GENERIC_ENTITY")
+
+
+def _longest_first(place: tuple[int, int]) -> tuple[int, int]:
+    return place[0] - place[1], place[0]
 
 
 def normalise(name: str) -> str:

@@ -85,11 +85,24 @@ class Reading:
         tokens: of the utterance; placeholders are numbered for each stem from left to right.
         values: placeholder -> what it stands for, in the order of the text.
         doubt: how many of the reader's first choices were not taken; 0 is the likeliest reading.
+        link: the placeholder of a name that a list has, where words are taken for one.
     """
 
     tokens: tuple[str, ...]
     values: dict[str, ReadValue] = field(default_factory=dict)
     doubt: int = 0
+    link: str = ""
+
+    def with_link(self, start: int, end: int, kind: str) -> "Reading":
+        """Return the reading with some of its tokens as the name of an entity.
+
+        >>> Reading(("play", "kind", "of", "blue")).with_link(1, 4, "com.x:album").utterance
+        'play GENERIC_ENTITY_com.x:album_0'
+        """
+        slot, name = f"GENERIC_ENTITY_{kind}_0", " ".join(self.tokens[start:end])
+        value = ReadValue(f"Entity({kind})", f'" {name} " ^^{kind}', name, (0, 0))
+        tokens = (*self.tokens[:start], slot, *self.tokens[end:])
+        return Reading(tokens, {**self.values, slot: value}, self.doubt, slot)
 
     @property
     def utterance(self) -> str:
