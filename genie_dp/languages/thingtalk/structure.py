@@ -73,8 +73,13 @@ def tree(node: Any) -> Any:
 
 
 def _fields(node: Any) -> Json:
-    found = {f.name: tree(getattr(node, f.name)) for f in fields(node) if f.compare}
+    found = {_key(f.name): tree(getattr(node, f.name)) for f in fields(node) if f.compare}
     return {"kind": kind_of(type(node)), **found}
+
+
+def _key(field: str) -> str:
+    """Return what a field is called in JSON, where `kind` is that of the node."""
+    return "type" if field == "kind" else field
 
 
 def _named(args: Iterable[tt.Arg]) -> Json:
@@ -254,7 +259,7 @@ def _node_types() -> Iterator[type[Any]]:
 
 def _field_types(node: type[Any]) -> dict[str, Any]:
     hints = get_type_hints(node)
-    return {f.name: hints[f.name] for f in fields(node) if f.compare}
+    return {_key(f.name): hints[f.name] for f in fields(node) if f.compare}
 
 
 def _parts_of(hint: Any) -> Iterator[Any]:

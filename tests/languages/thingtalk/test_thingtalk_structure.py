@@ -34,6 +34,15 @@ def mail():
     return load_library([SKILLS])
 
 
+def kinds_in(node):
+    if isinstance(node, list):
+        return {kind for item in node for kind in kinds_in(item)}
+    if not isinstance(node, dict):
+        return set()
+    own = {node["kind"]} if "kind" in node else set()
+    return own | kinds_in(list(node.values()))
+
+
 def test_programs_with_equal_trees_are_equal():
     programs = {}
     for seed in range(600):
@@ -54,6 +63,7 @@ def test_trees_and_calls_of_real_programs_fit_the_schema():
         told = {"tree": tree(program), "calls": calls(program)}
         with_calls += told["calls"] is not None
         validator.validate(json.loads(json.dumps(told)))
+        assert kinds_in(told["tree"]) <= schema["$defs"].keys()
     assert len(rows) > 600
     assert with_calls > 10
 
