@@ -434,10 +434,11 @@ class Parser:
         )
         if value is None:
             return None
-        program = language.canonical(language.give_input(program, missing[0], value), library)
+        program, said = names.resolve(language.give_input(program, missing[0], value))
+        program = language.canonical(program, library)
         if any(problem.severity == "error" for problem in language.check(program, library)):
             return None
-        filled = Filled(program, language.tokens(program, library))
+        filled = Filled(program, language.tokens(program, library), said)
         completed = self._shape(filled, answer.decoded, answer.confidence)
         refused = MISSING_INPUT if completed.missing else None
         if answer.confidence < self.use.threshold:

@@ -66,6 +66,8 @@ def asking(program, confidence=0.9):
             {"kind": "context", "path": ["location", "home"]},
         ),
         ("@com.spotify.play_album", "album", "kind of blu", "kind of blue"),
+        ("@com.spotify.play_album", "album", "the zorky tapes", "the zorky tapes"),
+        ("@com.spotify.play_album", "album", "whatever comes at 5 pm", None),
     ],
 )
 def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, sentence, expected):

@@ -18,6 +18,7 @@ _PLACES = {
     "here": "current_location", "my location": "current_location", "home": "home",
     "at home": "home", "my home": "home", "work": "work", "at work": "work",
 }  # fmt: skip
+_MOST_WORDS = 6  # of a name that no list has
 # Words that take a question back; the sentence is then read as any other.
 _ENDS = frozenset(("cancel", "never mind", "nevermind", "forget it", "stop", "nothing"))
 _LEADS = frozenset(("to", "in", "at", "on", "for", "from", "by", "with", "of", "it", "is", "it's"))
@@ -87,7 +88,11 @@ def _read_value(
         return tt.LocationValue(None, None, name)
     if isinstance(type_, ty.Entity) and str(stem).startswith("GENERIC_ENTITY"):
         found = names.find(type_.kind, name)
-        return None if found.how == "unknown" else tt.EntityValue(found.value, type_.kind)
+        # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
+        is_name = found.how != "unknown" or (
+            not readings[0].values and len(name.split()) <= _MOST_WORDS
+        )
+        return tt.EntityValue(found.value, type_.kind) if is_name else None
     return None
 
 
