@@ -51,6 +51,8 @@ def asking(program, confidence=0.9):
         ("@com.example.home.light", "power", "on please", "on"),
         ("@com.example.home.light", "power", "on or off", None),
         ("@com.example.home.light", "level", "forty", 40),
+        ("@com.example.home.light", "level", "4 guests", 4),
+        ("@com.example.home.light", "level", "4 spoons", None),
         ("@com.example.home.light", "at", "at 5 pm", "17:00:00"),
         ("@com.example.home.light", "at", "turn on the fan at 5 pm", None),
         ("@com.example.home.light", "at", "never mind", None),
@@ -74,7 +76,7 @@ def test_a_sentence_is_read_as_the_value_of_an_input(library, function, name, se
     reader = load_reader("grammar")
     value = read_input(
         sentence,
-        MissingInput(function, name, "", ""),
+        MissingInput(function, name, "", "For how many guests?"),
         library=library,
         readings=reader.readings(sentence, now=NOW),
         names=EntityNames(library),

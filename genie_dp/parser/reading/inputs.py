@@ -1,6 +1,6 @@
 """A sentence that answers a question: the value of one input, and nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
@@ -49,7 +49,8 @@ def read_input(
     if isinstance(type_, ty.Enum):
         return _read_enum(words, missing, type_, library)
     element = type_.element if isinstance(type_, ty.Array) else type_
-    value = _read_value(" ".join(words), element, readings, names)
+    asked = frozenset(tokenize(missing.question.casefold()))
+    value = _read_value(" ".join(words), element, readings, names, asked)
     is_list = value is not None and isinstance(type_, ty.Array)
     return tt.ArrayValue((value,)) if is_list and value is not None else value
 
@@ -70,8 +71,13 @@ def _read_enum(
 
 
 def _read_value(
-    text: str, type_: ty.Type, readings: Sequence[Reading], names: EntityNames
+    text: str,
+    type_: ty.Type,
+    readings: Sequence[Reading],
+    names: EntityNames,
+    asked: Container[str],
 ) -> tt.Value | None:
+    """Return a value of a type; words of the question, `asked`, may stand beside it."""
     if type_ == ty.BOOLEAN:
         return tt.BooleanValue(text in _YES) if text in _YES | _NO else None
     if type_ in (ty.STRING, ty.ANY):
@@ -81,7 +87,8 @@ def _read_value(
     stem = ty.slot_stem(type_)
     for reading in readings:
         values = [token for token in reading.values if token.rpartition("_")[0] == stem]
-        if len(reading.values) == len(values) == 1 and not content_words(reading.tokens):
+        others = [word for word in content_words(reading.tokens) if word not in asked]
+        if len(reading.values) == len(values) == 1 and not others:
             return constant(reading.values[values[0]].value)
     name = _without_leads(text)
     if type_ == ty.LOCATION:
