@@ -12,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import genie_dp as gd
+from genie_dp.parser.skill_rows import evaluation_files
 
 HERE = Path(__file__).parent / "refusal"
 
@@ -41,22 +42,37 @@ def main() -> None:
             best = reply.answers[0]
             print(f"    {best.confidence:.2f}  {reply.sentence}\n          {best.code}")
     for folder in [given.skills] if given.skills else parser.skills:
-        result = gd.evaluate(parser, folder)
-        lines = [line for file in folder.rglob("eval.tsv") for line in file.open(encoding="utf-8")]
-        asked = [line.partition("\t")[0] for line in lines if not line.startswith("utterance\t")]
-        replies = parser.parse(asked)
-        meant = [reply.confidence for reply in replies]
-        at = result.data["calibration"]["thresholds"]
-        answered = next(x for x in at if x["threshold"] >= parser.use.threshold)
-        right = answered["coverage"] * (answered["accuracy"] or 0.0)
+        rows = gold_rows(folder, parser)
+        replies = parser.parse([sentence for sentence, _ in rows])
+        first = parser.predict([sentence for sentence, _ in rows], count=1)
+        counts: Counter[str] = Counter()
+        for (_, program), reply, guesses in zip(rows, replies, first, strict=True):
+            is_right = bool(guesses) and guesses[0].program == program
+            counts["right"] += is_right
+            counts["right above" if is_right else "wrong above"] += reply.is_known
+        shares = {name: f"{100 * counts[name] / len(rows):.1f} %" for name in counts}
         refusals = Counter(reply.refused for reply in replies if reply.refused)
         codes = ", ".join(f"{number} {code}" for code, number in refusals.most_common())
+        area = area_under_roc([reply.confidence for reply in replies], wrong)
         print(
-            f"meant: {100 * result.accuracy:.1f} % of {result.data['rows']:,} rows right; above "
-            f"the threshold {100 * right:.1f} % right and "
-            f"{100 * (answered['coverage'] - right):.1f} % wrong; refused: {codes}; "
-            f"AUROC of the confidence against the sets above {area_under_roc(meant, wrong):.3f}"
+            f"meant: {shares['right']} of {len(rows):,} rows right; acted on: "
+            f"{shares['right above']} right and {shares['wrong above']} wrong; refused: {codes}; "
+            f"AUROC of the confidence against the sets above {area:.3f}"
         )
+
+
+def gold_rows(folder: Path, parser: gd.Parser) -> list[tuple[str, str]]:
+    """Return sentences with the token form of their program; none with functions of others."""
+    language, library = parser.target.language, parser.target.library
+    rows = []
+    for file in evaluation_files([folder]):
+        for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+            sentence, _, code = line.partition("\t")
+            program = language.parse(code.partition("\t")[0])
+            if set(language.functions(program)) <= set(library.names() if library else ()):
+                form = language.canonical(program, library)
+                rows.append((sentence, language.tokens(form, library)))
+    return rows
 
 
 def area_under_roc(higher: list[float], lower: list[float]) -> float:

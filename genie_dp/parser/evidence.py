@@ -28,6 +28,8 @@ from genie_dp.models.vocabulary import Pair
 _MOST_ROWS = 150_000
 _FEW_ROWS = 5_000
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
+# Stands for all of a sentence that says nothing by itself, such as "hi there".
+_BARE = "<bare>"
 
 
 class Signals(NamedTuple):
@@ -98,7 +100,8 @@ class Support(NamedTuple):
     """How well a program is supported by the words of its sentence.
 
     Attributes:
-        unseen: share of the neighbouring pairs that no row says with its functions.
+        unseen: share of the neighbouring pairs that no row says with its functions; 1 of a sentence
+            that says nothing, unless rows with them say nothing, too.
         explained: content words that rows say with them.
         unexplained: content words that they do not, in the order of the sentence.
     """
@@ -141,6 +144,8 @@ class Evidence:
                 if pair.program != (OUT_OF_SCOPE,):
                     functions = set(language.functions_in(" ".join(pair.program)))
                     terms = set(_terms(pair.sentence, pair.program))
+                    if _is_bare(pair.sentence, pair.program):
+                        terms.add((_BARE,))
                     seen.extend(_hash(f, *term) for f in functions for term in terms)
         hashes, counts = np.unique(np.frombuffer(seen, np.uint64), return_counts=True)
         often = hashes[counts >= (1 if total < _FEW_ROWS else 2)]
@@ -161,6 +166,8 @@ class Evidence:
         is_said = self._are_said([*((word,) for word in words), *pairs], functions)
         unexplained = tuple(w for w, said in zip(words, is_said, strict=False) if not said)
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
+        if _is_bare(sentence, program) and not self.says((_BARE,), functions):
+            unseen = 1.0
         return Support(unseen, len(words) - len(unexplained), unexplained)
 
     def says(self, words: Sequence[str], functions: Iterable[str]) -> bool:
@@ -202,6 +209,16 @@ def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[st
     words.append(_END)
     yield from ((word,) for word in words[1:-1])
     yield from zip(words, words[1:], strict=False)
+
+
+def _is_bare(sentence: Sequence[str], program: Sequence[str]) -> bool:
+    """Tell whether a sentence has neither content words nor anything that its program has.
+
+    >>> _is_bare(("hi", "there"), ()), _is_bare(("what", "is", "TIME_0"), ("TIME_0",))
+    (True, False)
+    """
+    values = set(program) - function_words()
+    return not content_words(sentence, program) and values.isdisjoint(sentence)
 
 
 def _hash(*parts: str) -> int:

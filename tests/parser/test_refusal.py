@@ -155,6 +155,16 @@ def test_words_are_evidence_of_the_functions_that_rows_say_them_with():
     assert support(["burn", "my", "mail"], functions=[INBOX]).unexplained == ("burn",)
 
 
+def test_words_that_say_nothing_are_evidence_only_if_rows_say_no_more():
+    polite = [
+        Pair.from_text("hi there show my mail", f"now => ( {INBOX} ) => notify"),
+        Pair.from_text("hi there", f"now => {SEND}"),
+    ]
+    found = Evidence.from_rows([polite], THINGTALK)
+    assert found.support(["hi", "there"], (), [INBOX]).unseen == 1.0
+    assert found.support(["hi", "there"], (), [SEND]).unseen == 0.0
+
+
 def test_values_of_a_program_are_explained_by_it():
     found = evidence().support(
         ["show", "my", "unread", "mail", "about", "tea"],
