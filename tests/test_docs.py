@@ -72,6 +72,8 @@ OF_OTHERS = {
     "--gammas",
     "--rates",
     "--texts",
+    "--slurp",
+    "--clinc",
 }
 
 
