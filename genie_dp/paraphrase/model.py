@@ -110,6 +110,7 @@ class ModelParaphraser:
         prompts = [(config.prompt or usual).replace(SENTENCE, text) for text in sentences]
         encoded = loaded.tokenizer(prompts, return_tensors="pt", padding=True, truncation=True)
         encoded = {k: v.to(loaded.device) for k, v in encoded.items() if k != "token_type_ids"}
+        skipped = 0 if loaded.is_seq2seq else encoded["input_ids"].shape[1]
         count = self.number * _SPARE
         torch.manual_seed(child_seed(config.seed, "paraphrase", place) >> 1)
         with torch.inference_mode():
@@ -121,8 +122,8 @@ class ModelParaphraser:
                 num_return_sequences=count,
                 max_new_tokens=config.most_tokens,
                 pad_token_id=loaded.tokenizer.pad_token_id,
+                stopping_criteria=[_EndOfLine(loaded.tokenizer, skipped)],
             )
-        skipped = 0 if loaded.is_seq2seq else encoded["input_ids"].shape[1]
         texts = loaded.tokenizer.batch_decode(sequences[:, skipped:], skip_special_tokens=True)
         # After its first line a model goes on to something else.
         lines = [" ".join(text.strip().split("\n", 1)[0].split()) for text in texts]
@@ -130,6 +131,26 @@ class ModelParaphraser:
             tuple(text for text in dict.fromkeys(lines[start : start + count]) if text)
             for start in range(0, len(lines), count)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _EndOfLine:
+    """Ends a text where its first line does: what a model goes on to is not used.
+
+    Attributes:
+        skipped: tokens of the prompt, before the text.
+    """
+
+    tokenizer: Any
+    skipped: int
+
+    def __call__(self, sequences: Any, scores: Any, **_: Any) -> Any:
+        """Return which sequences, (B, T) ids, are ended: (B,) booleans."""
+        import torch
+
+        texts = self.tokenizer.batch_decode(sequences[:, self.skipped :], skip_special_tokens=True)
+        ended = ["\n" in text.lstrip() for text in texts]
+        return torch.tensor(ended, device=sequences.device)
 
 
 def load_model(config: ModelConfig) -> LoadedModel:

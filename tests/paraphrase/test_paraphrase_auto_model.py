@@ -10,7 +10,7 @@ import transformers
 from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.paraphrase.journal import Journal, open_journal
-from genie_dp.paraphrase.model import ModelConfig, ModelParaphraser, load_model
+from genie_dp.paraphrase.model import ModelConfig, ModelParaphraser, _EndOfLine, load_model
 from genie_dp.paraphrase.shown import ShownRow
 from genie_dp.records import Example
 
@@ -86,6 +86,55 @@ def test_a_causal_model_does_not_repeat_its_prompt(causal):
     said = made(causal, prompt="please show me {sentence} in other words")
     assert not [text for found in said.values() for text in found if "please show me" in text]
     assert all(len(text.split()) <= 8 for found in said.values() for text in found)
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    """Return a causal model whose vocabulary has the end of a line."""
+    folder = tmp_path_factory.mktemp("lines")
+    torch.manual_seed(0)
+    words = [*WORDS, "\n"]
+    config = transformers.GPT2Config(
+        vocab_size=len(words), n_positions=128, n_embd=16, n_layer=1, n_head=2,
+        bos_token_id=1, eos_token_id=1, pad_token_id=0,
+    )  # fmt: skip
+    transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    model = tokenizers.models.WordLevel({w: i for i, w in enumerate(words)}, unk_token="<unk>")
+    plain = tokenizers.Tokenizer(model)
+    plain.pre_tokenizer = tokenizers.pre_tokenizers.Split(" ", "removed")
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=plain, pad_token="<pad>", eos_token="</s>", unk_token="<unk>"
+    ).save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_text_ends_with_its_line_and_is_the_same(lines, monkeypatch):
+    config = ModelConfig(lines, device="cpu", batch_size=1, most_tokens=60)
+    loaded = load_model(config)
+    lengths = []
+    generate = loaded.model.generate
+
+    def counted(**settings):
+        sequences = generate(**settings)
+        lengths.append(sequences.shape[1] - settings["input_ids"].shape[1])
+        return sequences
+
+    def texts():
+        lengths.clear()
+        paraphraser = ModelParaphraser(config, loaded, Journal(None), number=1)
+        return [found for _, found in paraphraser.candidates(iter(ROWS[:3]))], tuple(lengths)
+
+    monkeypatch.setattr(loaded.model, "generate", counted)
+    ended, short = texts()
+    monkeypatch.setattr(_EndOfLine, "__call__", never_ended)
+    whole, long = texts()
+    assert ended == whole
+    assert all(few <= many for few, many in zip(short, long, strict=True))
+    assert sum(short) < sum(long)
+
+
+def never_ended(criterion, sequences, scores, **_):
+    return torch.zeros(len(sequences), dtype=torch.bool)
 
 
 def test_the_seed_decides(folder):

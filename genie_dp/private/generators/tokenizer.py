@@ -245,7 +245,8 @@ class PretrainedTokenizer:
     """A tokenizer of transformers, word by word; a Tokenizer.
 
     Each word is cut in pieces by itself, with a space before it, so that a word has the same ids
-    wherever it stands. It was learned from public text by others.
+    wherever it stands. It was learned from public text by others. A control character that it
+    cannot write is written as a question mark.
     """
 
     def __init__(self, base: str):
@@ -265,11 +266,10 @@ class PretrainedTokenizer:
         end = self.tokenizer.eos_token_id
         parts = self._parts
         newline = parts.get(TokenPiece(b"\n", False))
-        # No word has a space; the byte of one is the mark of a beginning.
-        others = (value for value in range(256) if value != ord(" "))
-        missing = [value for value in others if TokenPiece(bytes((value,)), False) not in parts]
+        missing = [value for value in _WRITTEN if TokenPiece(bytes((value,)), False) not in parts]
         if end is None or newline is None or missing or TokenPiece(b"", True) not in parts:
-            raise _unusable(base, "no end token, or no token for each byte")
+            names = ", ".join(f"0x{value:02X}" for value in missing[:5]) or "none"
+            raise _unusable(base, f"no end token or no token for each byte (missing: {names})")
         self.separator: int = newline
         self.end: int = end
         begin = self.tokenizer.bos_token_id
@@ -327,7 +327,8 @@ class PretrainedTokenizer:
             ) == len(ids)
             if is_whole and starts[:1] == [True] and not any(starts[1:]):
                 return tuple(ids)
-        single = (self._parts[TokenPiece(bytes((value,)), False)] for value in text)
+        unknown = self._parts[TokenPiece(b"?", False)]
+        single = (self._parts.get(TokenPiece(bytes((value,)), False), unknown) for value in text)
         return (self._parts[TokenPiece(b"", True)], *single)
 
     def save(self, folder: Path) -> None:
@@ -335,6 +336,8 @@ class PretrainedTokenizer:
         self.tokenizer.save_pretrained(folder / BASE)
 
 
+# The bytes that words in UTF-8 are made of: no space, and no control characters.
+_WRITTEN = (*range(0x21, 0x7F), *range(0x80, 0xC0), *range(0xC2, 0xF5))
 # Which byte each character of a byte-level token stands for (GPT-2's table).
 _PRINTED = (*range(33, 127), *range(161, 173), *range(174, 256))
 _HIDDEN = [value for value in range(256) if value not in _PRINTED]

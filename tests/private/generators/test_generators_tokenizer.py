@@ -125,3 +125,24 @@ def test_a_word_twice_in_the_table_is_refused():
 def test_a_folder_without_a_tokenizer_is_refused(tmp_path):
     with pytest.raises(GenieError, match="H005"):
         PretrainedTokenizer(str(tmp_path))
+
+
+def without_byte(folder, value):
+    """Take the token of one byte from a saved tokenizer; its id is another token's."""
+    save_tokenizer(folder)
+    path = folder / "tokenizer.json"
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    vocabulary = saved["model"]["vocab"]
+    vocabulary["never-said"] = vocabulary.pop(chr(256 + value) if value < 33 else chr(value))
+    path.write_text(json.dumps(saved), encoding="utf-8")
+    return folder
+
+
+def test_a_tokenizer_without_a_control_character_writes_a_question_mark(tmp_path):
+    tokenizer = PretrainedTokenizer(str(without_byte(tmp_path, 0x01)))
+    assert decode(encode(("a\x01b", "ü"), tokenizer), tokenizer) == ("a?b", "ü")
+
+
+def test_a_tokenizer_without_a_letter_is_refused_by_its_byte(tmp_path):
+    with pytest.raises(GenieError, match="missing: 0x71"):
+        PretrainedTokenizer(str(without_byte(tmp_path, ord("q"))))
