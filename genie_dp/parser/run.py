@@ -42,6 +42,7 @@ from genie_dp.parser.validation import Checked, validation_files, validation_row
 from genie_dp.private.ledger.guard import doubt_of, private_of
 from genie_dp.private_prior import PriorFile, guarantee_of, load_prior, priors_of, refuse_twice
 from genie_dp.records import Spent
+from genie_dp.run.cache import keep_pickled, load_pickled, place_in_cache
 from genie_dp.run.files import sha256_of
 from genie_dp.run.manifest import PRIVATE, write_json
 from genie_dp.run.page import render_card
@@ -357,24 +358,8 @@ def in_minutes(seconds: float) -> str:
 
 def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
     """Return the rows in the form in which they are learned, and how they were read."""
-    reading = learn_reading(job.config, job.target)
-    if job.start:
-        reading = job.start.reading_beside(reading)
-    rows = read_all(
-        job.config,
-        job.target,
-        reading,
-        jobs=jobs,
-        hold_out=not job.config.validation,
-        prior=job.prior.prior if job.prior else None,
-        tell=lambda count: job.screen.line(f"{count:,} rows prepared"),
-    )
+    rows, reading = _prepare_rows(job, jobs)
     check_spent(rows.counts["private"], job.spent)
-    maker = RowMaker(job.config, job.target, reading)
-    if job.config.incomplete:
-        add_incomplete(rows, maker)
-    if job.config.out_of_scope:
-        add_refused(rows, maker)
     validation = validation_rows(job.config, job.target, reading, rows)
     texts, begins = grammar_texts(rows, job.target.language.name), first_tokens(rows)
     if job.start:
@@ -389,6 +374,53 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
         evidence = job.start.evidence_beside(evidence)
     material = Material(job.target, rows, validation, texts, begins, evidence, job.start, refusals)
     return material, reading
+
+
+# What rows are prepared without.
+_OF_TRAINING = frozenset(
+    ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
+     "validations", "patience", "curriculum", "groups", "architecture", "network", "beam",
+     "readings", "threshold", "language_model", "language_model_epochs")
+)  # fmt: skip
+_LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
+_MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
+
+
+def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
+    """Return the prepared rows and how they were read, as they were kept or anew.
+
+    Rows with a private one among them, or with a ledger, are never kept: the cache is no place for
+    them.
+    """
+    settings = job.settings()
+    config = {name: x for name, x in settings["config"].items() if name not in _OF_TRAINING}
+    is_public = not (job.spent or job.ledgers or _world() > 1)
+    place = place_in_cache({**settings, "config": config}, ".rows") if is_public else None
+    kept: tuple[Rows, Reading] | None = load_pickled(place)
+    if kept is not None:
+        job.screen.note("the rows are as they were prepared before")
+        return kept
+    reading = learn_reading(job.config, job.target)
+    if job.start:
+        reading = job.start.reading_beside(reading)
+    rows = read_all(
+        job.config,
+        job.target,
+        reading,
+        jobs=jobs,
+        hold_out=not job.config.validation,
+        prior=job.prior.prior if job.prior else None,
+        tell=lambda count: job.screen.line(f"{count:,} rows prepared"),
+    )
+    maker = RowMaker(job.config, job.target, reading)
+    if job.config.incomplete:
+        add_incomplete(rows, maker)
+    if job.config.out_of_scope:
+        add_refused(rows, maker)
+    is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
+    if place is not None and is_worth_it and not rows.counts["private"]:
+        keep_pickled(place, (rows, reading), most=_MOST_KEPT)
+    return rows, reading
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:

@@ -82,6 +82,20 @@ class Parsed:
         return self.path
 
 
+def place_in_cache(settings: object, suffix: str) -> Path | None:
+    """Return the file for what depends on these settings and this code; None if none is kept.
+
+    Args:
+        settings: plain data whose `repr` tells it from others.
+        suffix: such as ".rows"; `keep_pickled` counts files by it.
+    """
+    folder = _folder()
+    if folder is None:
+        return None
+    digest = hashlib.sha256(repr((settings, _code())).encode()).hexdigest()
+    return folder / f"{digest[:32]}{suffix}"
+
+
 def load_pickled(path: Path | None) -> Any:
     """Return what a file of the cache holds; None if it is not there, cut short or another's."""
     if path is None or not path.is_file():
@@ -180,7 +194,7 @@ def _code() -> str:
     package = Path(genie_dp.__file__).parent
     stamps = [
         (str(path), path.stat().st_size, path.stat().st_mtime_ns)
-        for pattern in ("**/*.py", "**/*.lark")
+        for pattern in ("**/*.py", "**/*.lark", "**/*.txt")
         for path in sorted(package.glob(pattern))
     ]
     return repr((sys.version, [version(name) for name in _LIBRARIES], stamps))

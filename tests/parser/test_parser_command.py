@@ -439,3 +439,36 @@ def test_without_a_terminal_a_line_now_and_then_says_how_far_it_is(tmp_path, cap
     assert at_half.endswith(" left")
     assert any(line.startswith("step 100 of 100, loss ") for line in lines)
     assert not any("\r" in line for line in lines)
+
+
+def test_prepared_rows_are_kept_by_all_that_they_depend_on(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("genie_dp.parser.run._LEAST_KEPT", 0)
+    file = write(tmp_path / "rows.jsonl", rows())
+    note = "the rows are as they were prepared before"
+
+    def weights_and_note(name, *options, steps=3, inputs=(file,)):
+        capsys.readouterr()
+        folder = tmp_path / name
+        folder.mkdir()
+        made = train(folder, *options, inputs=inputs, steps=steps)
+        return load_file(made / "model.safetensors"), note in capsys.readouterr().err
+
+    first, was_kept = weights_and_note("first")
+    assert not was_kept
+    again, was_kept = weights_and_note("again")
+    assert was_kept
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert weights_and_note("longer", steps=4)[1]
+    assert not weights_and_note("seed", "--seed", 5)[1]
+    write(tmp_path / "rows.jsonl", rows()[:-1])
+    assert not weights_and_note("other")[1]
+
+
+def test_private_rows_are_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setenv("GENIE_DP_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("genie_dp.parser.run._LEAST_KEPT", 0)
+    private = [replace(one, source="private") for one in rows()]
+    file = write(tmp_path / "rows.jsonl", private)
+    train(tmp_path, inputs=[file], steps=2, code=1)
+    assert not list((tmp_path / "cache").glob("*.rows"))
