@@ -453,7 +453,7 @@ def test_a_folder_that_is_no_parser_is_not_saved_over(parser, tmp_path):
         ({"inputs": ("rows.jsonl",)}, "R043", None),
         ({"steps": 0}, "N002", None),
         ({"steps": "many"}, "N002", None),
-        ({"steps": 3, "minutes": 1}, "N002", None),
+        ({"steps": 3, "epochs": 1}, "N002", None),
         ({"steps": 3, "architecture": "rn"}, "N002", "did you mean 'rnn'?"),
     ],
 )
