@@ -77,11 +77,15 @@ def command(
     from genie_dp.cli.inputs import load_inputs
     from genie_dp.cli.output import show as show_result
     from genie_dp.errors import GenieError
+    from genie_dp.parser.answers import open_parser
     from genie_dp.parser.session import ParseSession, run
     from genie_dp.texts import lines_of, lines_of_stdin
 
     if sentence is not None and file is not None:
         raise click.UsageError("give one sentence, or a file with --input, not both")
+    if schema:
+        click.echo(json.dumps(open_parser(folder).schema(), ensure_ascii=False))
+        return
     session = ParseSession.from_folder(
         ParseConfig(**settings, english=not no_english),
         folder,
@@ -90,9 +94,6 @@ def command(
         names=names,
         device=device,
     )
-    if schema:
-        click.echo(json.dumps(session.parser.schema(), ensure_ascii=False))
-        return
     is_typed = sys.stdin.isatty()
 
     def show(reply: "Reply") -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from genie_dp.errors import GenieError
+from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
 from genie_dp.languages.scope import OUT_OF_SCOPE
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 # not a measurement: a network that is sure of the other reading is believed.
 _DOUBT = math.log(4.0)
 # Confidence under which a refusal of the network is believed. Of the sentences in eval.tsv that are
-# parsed rightly 2 % are under it, of those that mean no skill 91 % (docs/parser.md).
+# parsed rightly 2 % are under it, of those that mean no skill 91 % (one parser, November 2026).
 _HARDLY = 0.125
 # Readings with a name of a list in them, beside the others; each costs as much as they do.
 _MOST_LINKS = 4
@@ -265,7 +265,8 @@ class Parser:
 
         Args:
             context: the reply whose question the sentences answer: a sentence that can be read as
-                the missing input completes its program, any other is parsed by itself.
+                the missing input completes its program, any other is parsed by itself. So is one
+                that may be a name which no list has, if it is understood as a command.
             names: kind of entity -> names that belong to who asks, such as {"room": ["carport"]}.
 
         Raises:
@@ -276,20 +277,18 @@ class Parser:
         """
         _check_arguments(sentences, count)
         with self._lock:
-            entities = self._names.with_own(names) if self._names and names else self._names
+            entities = self._entities(names)
             readings = [self._readings(sentence, entities) for sentence in sentences]
-            completed = [
-                self._complete(sentence, read, context, entities) if context is not None else None
-                for sentence, read in zip(sentences, readings, strict=True)
+            decoded = self._decode_readings(readings)
+            replies = [
+                self._reply(sentence, read, programs, count, entities)
+                for sentence, read, programs in zip(sentences, readings, decoded, strict=True)
             ]
-            decoded = self._decode_readings(
-                [[] if reply else read for read, reply in zip(readings, completed, strict=True)]
-            )
+            if context is None or entities is None:
+                return replies
             return [
-                reply or self._reply(sentence, read, programs, count, entities)
-                for sentence, read, programs, reply in zip(
-                    sentences, readings, decoded, completed, strict=True
-                )
+                self._complete(reply, read, context, entities) or reply
+                for reply, read in zip(replies, readings, strict=True)
             ]
 
     def __call__(
@@ -353,6 +352,14 @@ class Parser:
 
     # ------------------------------------------------------------------------------ the steps
 
+    def _entities(self, names: OwnNames | None) -> EntityNames | None:
+        if not names:
+            return self._names
+        if self._names is None:
+            hint = f"leave them out: {self.target.language.name} has no kinds of entities"
+            raise GenieError(Problem("I012", "names: this parser knows no entities", hint=hint))
+        return self._names.with_own(names)
+
     def _readings(self, sentence: str, names: EntityNames | None) -> list[Reading]:
         """Return the readings of a sentence: the reader's, then those in which a name is linked."""
         if self._reader is None:
@@ -414,27 +421,27 @@ class Parser:
         )
 
     def _complete(
-        self,
-        sentence: str,
-        readings: Sequence[Reading],
-        context: Reply,
-        names: EntityNames | None,
+        self, alone: Reply, readings: Sequence[Reading], context: Reply, names: EntityNames
     ) -> Reply | None:
-        """Return the program of a reply with the input that a sentence gives it, if it does."""
+        """Return the program of a context with the input that a sentence gives it, if it does.
+
+        Args:
+            alone: what the sentence is by itself.
+        """
         language, library = self.target.language, self.target.library
-        if context.refused != MISSING_INPUT or not context.answers or names is None:
+        if context.refused != MISSING_INPUT or not context.answers:
             return None
         answer = context.answers[0]
         program = language.from_tokens(answer.program, library)
         missing = language.missing_inputs(program, library)
         if not missing:
             return None
-        value = read_input(
-            sentence, missing[0], library=names.library, readings=readings, names=names
+        read = read_input(
+            alone.sentence, missing[0], library=names.library, readings=readings, names=names
         )
-        if value is None:
+        if read is None or (read.is_open and (alone.is_known or alone.question)):
             return None
-        program, said = names.resolve(language.give_input(program, missing[0], value))
+        program, said = names.resolve(language.give_input(program, missing[0], read.value))
         program = language.canonical(program, library)
         if any(problem.severity == "error" for problem in language.check(program, library)):
             return None
@@ -443,7 +450,7 @@ class Parser:
         refused = MISSING_INPUT if completed.missing else None
         if answer.confidence < self.use.threshold:
             refused = UNSURE
-        return Reply(sentence, readings[0].tokens, (completed,), refused)
+        return Reply(alone.sentence, alone.tokens, (completed,), refused)
 
     def _refusal(self, ranked: "Sequence[_Candidate]", tokens: Sequence[str]) -> str | None:
         """Return the code of REFUSALS for what stands first; None if it may be acted on."""

@@ -321,7 +321,10 @@ class _Screen:
         rest = event["seconds"] * (1 - used) / used if used else 0.0
         if not self.is_estimated:
             self.is_estimated = True
-            self.note(f"training takes {in_minutes(event['seconds'] + rest)} at this speed")
+            if self.has_notes:
+                self.line("")
+                total = in_minutes(event["seconds"] + rest)
+                sys.stderr.write(f"training takes {total} at this speed\n")
         left = f", {in_minutes(rest)} left" if used < 1 else ""
         self.line(f"{place}, loss {event['loss']:.3f}{self.best}{left}")
 

@@ -8,7 +8,7 @@ from genie_dp.parser.answers import MISSING_INPUT, Answer, Reply
 
 MOST_SENTENCES = 32  # of a request
 MOST_ANSWERS = 10  # to a sentence
-MOST_KINDS, MOST_NAME = 50, 200  # of the names of a caller
+MOST_NAMES, MOST_NAME = 500, 200  # of a caller, and characters of one
 MOST_CHARACTERS = 8_000  # whatever --max-length is
 
 _STRICT = ConfigDict(extra="forbid", strict=True)
@@ -42,11 +42,13 @@ class Query(BaseModel):
     english: bool = Field(False, description="Whether to say each program in English, too.")
     context: Context | None = Field(None, description="The reply whose question is answered.")
     names: dict[str, list[Name]] | None = Field(
-        None, max_length=MOST_KINDS, description="Kind of entity -> names of who asks."
+        None, description=f"Kind of entity -> names of who asks, {MOST_NAMES} at most."
     )
 
     @model_validator(mode="after")
     def _is_one_of_both(self) -> Self:
+        if sum(map(len, (self.names or {}).values())) > MOST_NAMES:
+            raise ValueError(f"names: give {MOST_NAMES} at most")
         if (self.sentence is None) == (self.sentences is None):
             raise ValueError("give either sentence or sentences")
         return self

@@ -135,6 +135,7 @@ def test_not_knowing_is_an_answer(browser):
         ({"sentence": 7}, "sentence: Input should be a valid string"),
         ({"sentence": "a", "english": 1}, "english: Input should be a valid boolean"),
         ({"sentences": "abc"}, "sentences: Input should be a valid list"),
+        ({"sentence": "a", "names": {"room": ["x"] * 501}}, "names: give 500 at most"),
         ({"sentences": ["a", None]}, "sentences.1: Input should be a valid string"),
     ],
 )

@@ -64,8 +64,7 @@ class EntityNames:
     threshold: float = THRESHOLD
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _lists: dict[str, tuple[dict[str, str], dict[str, str]] | None] = field(default_factory=dict)
-    _by_first_word: dict[str, set[tuple[str, ...]]] = field(default_factory=dict)
-    _kinds: dict[str, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
+    _by_first_word: dict[str, dict[tuple[str, ...], list[str]]] = field(default_factory=dict)
 
     def with_own(self, names: Mapping[str, Sequence[str]]) -> "EntityNames":
         """Return the same with names of one caller.
@@ -75,10 +74,13 @@ class EntityNames:
 
         Raises:
             GenieError: I012, the skills have no such kind.
+            TypeError: one name instead of a list of them.
         """
         own: dict[str, tuple[str, ...]] = {}
-        kinds = [kind for kind in self.library.entity_types if _has_names(kind)]
+        kinds = [kind for kind in self.library.entity_types if has_names(kind)]
         for key, values in names.items():
+            if isinstance(values, str):
+                raise TypeError(f"names of {key!r}: expected a list, got one text")
             meant = [kind for kind in kinds if key in (kind, kind.rpartition(":")[2])]
             if not meant:
                 hint = did_you_mean(key, {*kinds, *(kind.rpartition(":")[2] for kind in kinds)})
@@ -101,7 +103,12 @@ class EntityNames:
                     kinds = own.get(place, [])
                     if kind not in kinds and self._is_like(name, tokens[slice(*place)]):
                         own[place] = [*kinds, kind]
-        listed = {place: kinds for place, kinds in self._listed(tokens) if place not in own}
+        types = self.library.entity_types
+        listed = {
+            place: [name for name in lists if name in types and has_names(name)]
+            for place, lists in self._listed(tokens)
+            if place not in own
+        }
         places = [*sorted(own, key=_longest_first), *sorted(listed, key=_longest_first)]
         return [Link(*place, kind) for place in places for kind in (own | listed)[place]]
 
@@ -114,16 +121,17 @@ class EntityNames:
         )
 
     def _listed(self, tokens: Sequence[str]) -> Iterator[tuple[tuple[int, int], list[str]]]:
-        """Yield the places of listed names, and the kinds of entities whose lists have them."""
-        if not self._kinds:
-            for kind in self.library.entity_types:
-                for value in self.library.values(kind) if _has_names(kind) else ():
+        """Yield the places of listed names, and the lists that have them."""
+        if not self._by_first_word:
+            for listed in self.library.value_lists.values():
+                for value in listed.values:
                     if name := tuple(tokenize(value.casefold())):
-                        self._kinds.setdefault(name[0], {}).setdefault(name, []).append(kind)
+                        lists = self._by_first_word.setdefault(name[0], {}).setdefault(name, [])
+                        lists.append(listed.name)
         for start, token in enumerate(tokens):
-            for name, kinds in self._kinds.get(token, {}).items():
+            for name, lists in self._by_first_word.get(token, {}).items():
                 if tuple(tokens[start : start + len(name)]) == name:
-                    yield (start, start + len(name)), kinds
+                    yield (start, start + len(name)), list(dict.fromkeys(lists))
 
     def find(self, kind: str, said: str) -> Name:
         """Return what an entity's name stands for."""
@@ -156,7 +164,7 @@ class EntityNames:
             if node.kind.startswith("tt:") and self._list(node.kind) is None:
                 return node
             # Who types an address means that one, not another that a list has for examples.
-            if not _has_names(node.kind):
+            if not has_names(node.kind):
                 return node
             name = self.find(node.kind, node.value)
             looked_up.append(name)
@@ -169,18 +177,12 @@ class EntityNames:
 
         Of names within each other the longest counts.
         """
-        if not self._by_first_word:
-            for values in self.library.value_lists.values():
-                for name in {tuple(tokenize(value.casefold())) for value in values.values} - {()}:
-                    self._by_first_word.setdefault(name[0], set()).add(name)
-        start = 0
-        while start < len(tokens):
-            names = self._by_first_word.get(tokens[start], ())
-            sizes = [len(n) for n in names if tuple(tokens[start : start + len(n)]) == n]
-            found = tokens[start : start + max(sizes, default=0)]
-            if any(word in words for word in found):
-                yield " ".join(found)
-            start += max(1, len(found))
+        last = 0
+        for start, end in sorted((place for place, _ in self._listed(tokens)), key=_longest_at):
+            if start >= last:
+                last = end
+                if any(word in words for word in tokens[start:end]):
+                    yield " ".join(tokens[start:end])
 
     def _list(self, kind: str) -> tuple[dict[str, str], dict[str, str]] | None:
         if kind not in self._lists:
@@ -197,9 +199,13 @@ class EntityNames:
         return self._lists[kind]
 
 
-def _has_names(kind: str) -> bool:
+def has_names(kind: str) -> bool:
     """Tell whether entities of a kind are recalled by name, and not by an address or a number."""
     return str(slot_stem(Entity(kind))).startswith("GENERIC_ENTITY")
+
+
+def _longest_at(place: tuple[int, int]) -> tuple[int, int]:
+    return place[0], -place[1]
 
 
 def _longest_first(place: tuple[int, int]) -> tuple[int, int]:

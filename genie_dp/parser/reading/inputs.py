@@ -1,13 +1,14 @@
 """A sentence that answers a question: the value of one input, and nothing else."""
 
 from collections.abc import Container, Sequence
+from typing import NamedTuple
 
 from genie_dp.languages import types as ty
 from genie_dp.languages.base import MissingInput
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk.placeholders import constant
 from genie_dp.parser.evidence import content_words
-from genie_dp.parser.reading.fill import EntityNames
+from genie_dp.parser.reading.fill import EntityNames, has_names
 from genie_dp.parser.reading.reading import Reading
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
@@ -24,6 +25,18 @@ _ENDS = frozenset(("cancel", "never mind", "nevermind", "forget it", "stop", "no
 _LEADS = frozenset(("to", "in", "at", "on", "for", "from", "by", "with", "of", "it", "is", "it's"))
 
 
+class ReadInput(NamedTuple):
+    """The value of an input.
+
+    Attributes:
+        is_open: whether it is a name or place that nothing knows, so that the sentence may as well
+            be another command.
+    """
+
+    value: tt.Value
+    is_open: bool = False
+
+
 def read_input(
     sentence: str,
     missing: MissingInput,
@@ -31,11 +44,11 @@ def read_input(
     library: SkillLibrary,
     readings: Sequence[Reading],
     names: EntityNames,
-) -> tt.Value | None:
+) -> ReadInput | None:
     """Return the value that a sentence gives an input; None where it cannot be read as one.
 
     Text is taken as it is. Any other value must be all that the sentence says: "at 5 pm, please" is
-    a time, "turn on the lights at 5 pm" is none.
+    a time, "turn on the lights at 5 pm" is none. Words of the question may stand beside it.
 
     Args:
         readings: of the sentence.
@@ -46,19 +59,25 @@ def read_input(
     if parameter is None or not words or " ".join(words) in _ENDS:
         return None
     type_ = parameter.type
-    if isinstance(type_, ty.Enum):
-        return _read_enum(words, missing, type_, library)
-    element = type_.element if isinstance(type_, ty.Array) else type_
     asked = frozenset(tokenize(missing.question.casefold()))
-    value = _read_value(" ".join(words), element, readings, names, asked)
-    is_list = value is not None and isinstance(type_, ty.Array)
-    return tt.ArrayValue((value,)) if is_list and value is not None else value
+    if isinstance(type_, ty.Enum):
+        choice = _read_enum(words, missing, type_, library, asked)
+        return ReadInput(choice) if choice else None
+    element = type_.element if isinstance(type_, ty.Array) else type_
+    read = _read_value(" ".join(words), element, readings, names, asked)
+    if read is None or element is type_:
+        return read
+    return ReadInput(tt.ArrayValue((read.value,)), read.is_open)
 
 
 def _read_enum(
-    words: Sequence[str], missing: MissingInput, type_: ty.Enum, library: SkillLibrary
+    words: Sequence[str],
+    missing: MissingInput,
+    type_: ty.Enum,
+    library: SkillLibrary,
+    asked: Container[str],
 ) -> tt.Value | None:
-    """Return the one value whose words, or name, stand in the sentence, and not within others."""
+    """Return the one value whose words, or name, are all that the sentence says."""
     text = f" {' '.join(words)} "
     found: dict[str, str] = {}
     for value in type_.values:
@@ -67,7 +86,9 @@ def _read_enum(
             if f" {way} " in text:
                 found[f" {way} "] = value
     values = {v for way, v in found.items() if not any(way in x and way != x for x in found)}
-    return tt.EnumValue(values.pop()) if len(values) == 1 else None
+    said = {word for way in found for word in way.split()}
+    others = [word for word in content_words(words) if word not in asked and word not in said]
+    return tt.EnumValue(values.pop()) if len(values) == 1 and not others else None
 
 
 def _read_value(
@@ -76,30 +97,30 @@ def _read_value(
     readings: Sequence[Reading],
     names: EntityNames,
     asked: Container[str],
-) -> tt.Value | None:
+) -> ReadInput | None:
     """Return a value of a type; words of the question, `asked`, may stand beside it."""
     if type_ == ty.BOOLEAN:
-        return tt.BooleanValue(text in _YES) if text in _YES | _NO else None
+        return ReadInput(tt.BooleanValue(text in _YES)) if text in _YES | _NO else None
     if type_ in (ty.STRING, ty.ANY):
-        return tt.StringValue(text)
+        return ReadInput(tt.StringValue(text))
     if type_ == ty.LOCATION and text in _PLACES:
-        return tt.ContextValue(("location", _PLACES[text]))
+        return ReadInput(tt.ContextValue(("location", _PLACES[text])))
     stem = ty.slot_stem(type_)
     for reading in readings:
         values = [token for token in reading.values if token.rpartition("_")[0] == stem]
         others = [word for word in content_words(reading.tokens) if word not in asked]
         if len(reading.values) == len(values) == 1 and not others:
-            return constant(reading.values[values[0]].value)
+            return ReadInput(constant(reading.values[values[0]].value))
     name = _without_leads(text)
-    if type_ == ty.LOCATION:
-        return tt.LocationValue(None, None, name)
-    if isinstance(type_, ty.Entity) and str(stem).startswith("GENERIC_ENTITY"):
+    # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
+    may_be_name = not readings[0].values and len(name.split()) <= _MOST_WORDS
+    if type_ == ty.LOCATION and may_be_name:
+        return ReadInput(tt.LocationValue(None, None, name), is_open=True)
+    if isinstance(type_, ty.Entity) and has_names(type_.kind):
         found = names.find(type_.kind, name)
-        # Lists of skills are seldom whole. A sentence with a date in it is no name, though.
-        is_name = found.how != "unknown" or (
-            not readings[0].values and len(name.split()) <= _MOST_WORDS
-        )
-        return tt.EntityValue(found.value, type_.kind) if is_name else None
+        is_open = found.how in ("unknown", "unlisted")
+        if may_be_name or not is_open:
+            return ReadInput(tt.EntityValue(found.value, type_.kind), is_open)
     return None
 
 
