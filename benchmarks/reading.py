@@ -110,9 +110,11 @@ def placeholders(row: Example) -> Counter[str]:
 def prepare(plain: list[Example], written: list[Example]) -> None:
     """Print in how many rows the written-out values came back, by kind."""
     library = load_library([data_folder("thingpedia")])
-    learner = Preparer(GrammarReader(), get_language("thingtalk"), library, NOW)
+    language = get_language("thingtalk")
+    learner = Preparer(GrammarReader(), language, library, NOW)
     phrases = phrases_of(plain, learner)
-    preparer = replace(learner, reader=GrammarReader(phrases), fixed=fixed_constants(plain))
+    fixed = fixed_constants(plain, language)
+    preparer = replace(learner, reader=GrammarReader(phrases), fixed=fixed)
     sources = {row.id: preparer.prepare(row) for row in plain}
     same = sum(m == Prepared(row, m.doubt) for row in plain
                if isinstance(m := sources[row.id], Prepared))  # fmt: skip

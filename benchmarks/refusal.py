@@ -18,7 +18,10 @@ import json
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
+
 import genie_dp as gd
+from genie_dp.evaluate.counts import area_under_roc
 from genie_dp.parser.skill_rows import evaluation_files
 
 HERE = Path(__file__).parent / "refusal"
@@ -68,7 +71,7 @@ def main() -> None:
         shares = {name: f"{100 * counts[name] / len(rows):.1f} %" for name in counts}
         refusals = Counter(reply.refused for reply in replies if reply.refused)
         codes = ", ".join(f"{number} {code}" for code, number in refusals.most_common())
-        area = area_under_roc([reply.confidence for reply in replies], wrong)
+        area = area_under_roc(np.array([reply.confidence for reply in replies]), np.array(wrong))
         print(
             f"meant: {shares['right']} of {len(rows):,} rows right; acted on: "
             f"{shares['right above']} right and {shares['wrong above']} wrong; refused: {codes}; "
@@ -125,15 +128,6 @@ def gold_rows(folder: Path, parser: gd.Parser) -> list[tuple[str, str]]:
                 form = language.canonical(program, library)
                 rows.append((sentence, language.tokens(form, library)))
     return rows
-
-
-def area_under_roc(higher: list[float], lower: list[float]) -> float:
-    """Return how often a value of the first list is above one of the second; half of ties count.
-
-    >>> area_under_roc([0.9, 0.5], [0.5, 0.1])
-    0.875
-    """
-    return sum((a > b) + (a == b) / 2 for a in higher for b in lower) / (len(higher) * len(lower))
 
 
 if __name__ == "__main__":

@@ -339,14 +339,26 @@ class Expander:
         config = self.config
         if place.sort == "read":
             if config.written and self._can_write(place):
-                return _as_written(place, where), 1 - config.written
+                return self._as_written(place, where), 1 - config.written
             return None, 1.0
         words = self.draws.find(place) if config.quoted < 1 else None
         return (_in_quotes(place, words) if words is not None else None), config.quoted
 
+    def _as_written(self, place: SlotPlace, where: ValueContext) -> Both:
+        def both(rng: Random) -> tuple[str, str] | None:
+            for _ in range(_TRIES_THERE):
+                form = draw_written(place.type, rng, parameter=place.parameter)
+                if form is None:
+                    return None
+                if is_said(form, where):
+                    return " ".join(form.words), self.language.written(form.value)
+            return None
+
+        return both
+
     def _can_write(self, place: SlotPlace) -> bool:
         # Numbers are written alike everywhere; dates, measures and money are not.
-        return self.language.reads_values or place.type == NUMBER
+        return place.type == NUMBER or self.language.reads_values(self.library)
 
     def copies(self, template: RowTemplate) -> Iterator[Copy]:
         """Yield the different copies of a row, at most `factor` of them."""
@@ -452,19 +464,6 @@ def _in_quotes(place: SlotPlace, draw: Draw) -> Both:
     def both(rng: Random) -> tuple[str, str]:
         words = draw(rng)
         return words, f"{before}{words}{after}"
-
-    return both
-
-
-def _as_written(place: SlotPlace, where: ValueContext) -> Both:
-    def both(rng: Random) -> tuple[str, str] | None:
-        for _ in range(_TRIES_THERE):
-            form = draw_written(place.type, rng, parameter=place.parameter)
-            if form is None:
-                return None
-            if is_said(form, where):
-                return " ".join(form.words), form.value
-        return None
 
     return both
 

@@ -20,7 +20,7 @@ from genie_dp import __version__
 from genie_dp.augment.config import AugmentConfig
 from genie_dp.augment.datasets import OwnLists
 from genie_dp.augment.engine import AugmentBlock, AugmentEngine, augment, make_block
-from genie_dp.augment.values import LibraryValues
+from genie_dp.augment.values import LibraryValues, of_library
 from genie_dp.errors import GenieError, Problem, Span, render_problem
 from genie_dp.languages import get_language
 from genie_dp.languages.library import Library
@@ -491,13 +491,18 @@ def _engine(
     widen: bool,
     on_error: str,
 ) -> AugmentEngine:
-    skills = library if isinstance(library, SkillLibrary) else SkillLibrary()
+    lists = own.lists
+    if isinstance(library, SkillLibrary):
+        skills = library
+    else:
+        skills = SkillLibrary()
+        lists = {**{k: of_library(x) for k, x in library.value_lists.items()}, **own.lists}
     words: SynonymLexicon | None = None
     if config.reword or config.reword_synthetic:
         words = lexicon_named(lexicon)
     return AugmentEngine(
         config,
-        LibraryValues(skills, own.lists, widen=widen),
+        LibraryValues(skills, lists, widen=widen),
         get_language(language),
         library,
         words,

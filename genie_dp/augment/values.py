@@ -11,8 +11,8 @@ from random import Random
 from typing import Literal, Protocol
 
 from genie_dp.errors import Problem, Span
+from genie_dp.languages.library import ListedValues
 from genie_dp.languages.types import STRING, Array, Entity, Type, slot_stem
-from genie_dp.skills import model
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import join_tokens
 
@@ -346,7 +346,7 @@ class LibraryValues:
         listed = self.library.value_lists.get(name)
         if listed is None:
             return None
-        values = of_skill(listed)
+        values = of_library(listed)
         kind = kinds_by_use().get(name)
         if kind is None or not self.widen:
             return ChosenList(values, origin)
@@ -372,10 +372,10 @@ class LibraryValues:
         return declared.value_list if declared else None
 
 
-def of_skill(listed: model.SkillValues) -> ValueList:
-    """Return a skill's list, its values split into tokens as sentences are.
+def of_library(listed: ListedValues) -> ValueList:
+    """Return a list of a library, its values split into tokens as sentences are.
 
-    >>> of_skill(model.SkillValues("com.x:city", ("Paris", "st. john's"), (1.0, 1.0))).texts
+    >>> of_library(model.SkillValues("com.x:city", ("Paris", "st. john's"), (1.0, 1.0))).texts
     ('paris', "st . john 's")
     """
     kind = kinds_by_use().get(listed.name)

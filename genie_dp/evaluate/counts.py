@@ -73,10 +73,26 @@ class ConfidenceCounts:
             "refused": self.refused,
             "expected_calibration_error": error / len(right),
             "brier_score": float(((confidences - right) ** 2).mean()),
+            "auroc": area_under_roc(confidences[right == 1], confidences[right == 0]),
             "bins": bins,
             "thresholds": list(_thresholds(confidences, right, len(right) + self.refused)),
             "coverages": _coverages(confidences, right, len(right) + self.refused),
         }
+
+
+def area_under_roc(higher: Any, lower: Any) -> float | None:
+    """Return how often a value of the first array is above one of the second; half of ties count.
+
+    None where one of them is empty.
+
+    >>> area_under_roc(np.array([0.9, 0.5]), np.array([0.5, 0.1]))
+    0.875
+    """
+    if not len(higher) or not len(lower):
+        return None
+    lower = np.sort(lower)
+    below, not_above = (lower.searchsorted(higher, side) for side in ("left", "right"))
+    return float((below + not_above).sum()) / (2 * len(higher) * len(lower))
 
 
 def _reliability(confidences: Any, right: Any) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from genie_dp.errors import GenieError, Problem, Span
 from genie_dp.evaluate.rows import Gold, Prediction
 from genie_dp.evaluate.views import ProgramFault, Viewer
 from genie_dp.languages.base import ProgramView
+from genie_dp.languages.programs import POLES
 from genie_dp.languages.scope import OUT_OF_SCOPE
 
 # From the weakest to the strongest; who reaches one has reached those before it. The first five
@@ -106,13 +107,7 @@ def judge(gold: Gold, prediction: Prediction, viewer: Viewer, *, file: str = "<g
     )
 
 
-# What says the opposite of each other in a program, one by one.
-_POLES = (
-    ">= <=", "> <", "true false", "on off", "open close", "opened closed", "lock unlock",
-    "locked unlocked", "enable disable", "start stop", "increase decrease", "up down", "max min",
-    "asc desc", "above below", "before after", "arm disarm", "mute unmute", "add remove",
-)  # fmt: skip
-_SAME = {word: pair.split()[0] for pair in _POLES for word in pair.split()}
+_SAME = {pole: pair[0] for pair in POLES for pole in pair}
 _PARTS = re.compile(r"[a-z]+|[<>]=?|[^a-z<>]+")
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.library import Library
@@ -53,6 +53,20 @@ class MissingInput:
     type: str
     question: str
     call: int = 0
+
+
+class Literal(NamedTuple):
+    """A constant of a program: the tokens from `start` to before `end`.
+
+    Attributes:
+        constant: its value in the notation that readers share, such as "date:2027-03-14".
+        is_text: whether it is words between quotes, names of entities included.
+    """
+
+    start: int
+    end: int
+    constant: str
+    is_text: bool
 
 
 class ProgramComparison(Protocol):
@@ -205,8 +219,6 @@ class Language(Protocol):
             categories ("output", "input") included.
         has_skills: whether its library is made of folders of skills, else of declarations.
         library_suffix: how a file of declarations is called, such as ".sexpr"; "" with skills.
-        reads_values: whether programs have a form for dates, measures, money and the like, which
-            readers find in sentences and put into programs.
         has_bare_words: whether words of a sentence may stand in a program without quotes.
         can_ignore_order: whether programs can be compared without the order of all parts.
         sorts_any_part: whether any parts may be sorted by their values in the canonical form.
@@ -221,7 +233,6 @@ class Language(Protocol):
     attributes: Mapping[str, frozenset[str]]
     has_skills: bool
     library_suffix: str
-    reads_values: bool
     has_bare_words: bool
     can_ignore_order: bool
     sorts_any_part: bool
@@ -346,6 +357,35 @@ class Language(Protocol):
 
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over a library."""
+
+    # ------------------------------------------- values that readers find, and names of lists
+
+    def reads_values(self, library: Any) -> bool:
+        """Tell whether programs over a library hold what readers find: dates, money and the like.
+
+        Else sentences are words alone.
+        """
+
+    def fill(self, program: Any, values: Mapping[str, tuple[str, str]]) -> Any:
+        """Return a program with its placeholders replaced; those without a value stay.
+
+        Args:
+            program: as `from_tokens` returns it.
+            values: placeholder -> (constant, words that it was said in). The words are what stands
+                for it inside of free text.
+        """
+
+    def placeholders(self, program: Any) -> tuple[str, ...]:
+        """Return the placeholders that a program has, in program order."""
+
+    def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
+        """Return a program with what `find(kind, words)` gives for each name of an entity."""
+
+    def literals(self, program: Sequence[str]) -> Iterable[Literal]:
+        """Yield the constants of a token form, in its order."""
+
+    def written(self, constant: str) -> str:
+        """Return the token form of a constant that a reader found."""
 
     # ------------------------------------------------------- what token forms tell, unparsed
 

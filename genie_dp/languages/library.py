@@ -101,6 +101,26 @@ class Skipped:
         yield f"skipped: {self.path} is broken; going on without it"
 
 
+class ListedValues(Protocol):
+    """Values that people use, in the order of their file."""
+
+    @property
+    def name(self) -> str: ...  # noqa: D102
+
+    @property
+    def values(self) -> tuple[str, ...]: ...  # noqa: D102
+
+    @property
+    def weights(self) -> tuple[float, ...]: ...  # noqa: D102
+
+
+class KindOfNames(Protocol):
+    """A kind of entity; names of those that it extends are names of it, too."""
+
+    @property
+    def parents(self) -> tuple[str, ...]: ...  # noqa: D102
+
+
 class Library(Protocol):
     """What every stage may ask of a library, whatever its language.
 
@@ -126,6 +146,17 @@ class Library(Protocol):
 
     def functions(self) -> tuple[Signature, ...]:
         """Return every function that a program may call; none where it tells no parameters."""
+
+    @property
+    def entity_types(self) -> Mapping[str, KindOfNames]:
+        """Return the kinds of entities."""
+
+    @property
+    def value_lists(self) -> Mapping[str, ListedValues]:
+        """Return the lists of values; that of a kind of entity has its name."""
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the values of a list, none if there is no such list."""
 
     def names(self) -> tuple[str, ...]:
         """Return the functions that it declares, as programs name them."""

@@ -15,6 +15,15 @@ Answer = dict[str, Any]
 
 _FIELDS = ("code", "message", "line", "column", "hint", "stage")
 
+# What says the opposite of each other in a program, one by one.
+POLES = (
+    (">=", "<="), (">", "<"), ("true", "false"), ("on", "off"), ("open", "close"),
+    ("opened", "closed"), ("lock", "unlock"), ("locked", "unlocked"), ("enable", "disable"),
+    ("start", "stop"), ("increase", "decrease"), ("up", "down"), ("max", "min"), ("asc", "desc"),
+    ("above", "below"), ("before", "after"), ("arm", "disarm"), ("mute", "unmute"),
+    ("add", "remove"),
+)  # fmt: skip
+
 
 def check_types(program: Any, language: Language, library: Any) -> Any:
     """Return a program as it is; raise GenieError with all of its type mistakes."""

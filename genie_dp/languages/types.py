@@ -180,6 +180,5 @@ def slot_type(token: str) -> Type | None:
         return Measure("ms")
     if stem.startswith("MEASURE_"):
         return Measure(stem.removeprefix("MEASURE_"))
-    if stem.startswith("GENERIC_ENTITY_") and ":" in stem:
-        return Entity(stem.removeprefix("GENERIC_ENTITY_"))
-    return None
+    kind = stem.removeprefix("GENERIC_ENTITY_")
+    return Entity(kind) if kind and kind != stem else None

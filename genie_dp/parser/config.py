@@ -95,6 +95,13 @@ class ParserConfig:
         least=0,
         most=0.5,
     )
+    contrast: float = setting(
+        0.02,
+        "Share of the batches that are rows with a word turned into its opposite, and the sign of "
+        'the program with it: "above" and "below"; 0 for none.',
+        least=0,
+        most=0.5,
+    )
     held_out: float = setting(
         0.02, "Share of the rows to validate with where no file is named.", least=0, most=1
     )

@@ -144,7 +144,9 @@ class Parser:
         self._calibration, self._evidence = calibration, evidence
         self._clock, self._lock = clock, Lock()
         library = self.target.library
-        self._names = EntityNames(library) if isinstance(library, SkillLibrary) else None
+        self._names: EntityNames | None = None
+        if library is not None and self.target.reads_values:
+            self._names = EntityNames(library)
 
     @classmethod
     def from_pretrained(
@@ -201,7 +203,7 @@ class Parser:
             longest=use.longest,
         )
         reader = None
-        if target.language.reads_values:
+        if target.reads_values:
             reader = load_reader(reads, phrases=files.read_reader(path).phrases)
         return cls(
             decoder,
@@ -429,6 +431,8 @@ class Parser:
             alone: what the sentence is by itself.
         """
         language, library = self.target.language, self.target.library
+        if not isinstance(library, SkillLibrary):
+            return None
         if context.refused != MISSING_INPUT or not context.answers:
             return None
         answer = context.answers[0]
@@ -437,11 +441,13 @@ class Parser:
         if not missing:
             return None
         read = read_input(
-            alone.sentence, missing[0], library=names.library, readings=readings, names=names
+            alone.sentence, missing[0], library=library, readings=readings, names=names
         )
         if read is None or (read.is_open and (alone.is_known or alone.question)):
             return None
-        program, said = names.resolve(language.give_input(program, missing[0], read.value))
+        program, said = names.resolve(
+            language.give_input(program, missing[0], read.value), language
+        )
         program = language.canonical(program, library)
         if any(problem.severity == "error" for problem in language.check(program, library)):
             return None

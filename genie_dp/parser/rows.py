@@ -30,7 +30,7 @@ from genie_dp.models.vocabulary import Pair
 from genie_dp.parser.config import InputFile, ParserConfig
 from genie_dp.parser.reading.grammar_reader import load_reader
 from genie_dp.parser.reading.phrases import NO_PHRASES, Phrases
-from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, literals, phrases_of
+from genie_dp.parser.reading.prepare import Left, Preparer, fixed_constants, key_of, phrases_of
 from genie_dp.parser.reading.reading import MOST_CHARACTERS, Locale
 from genie_dp.private_prior import row_weight
 from genie_dp.recipe import fits, kind_in_words
@@ -254,6 +254,11 @@ class Target:
     styled: Language
     library: Library | None
 
+    @property
+    def reads_values(self) -> bool:
+        """Return whether programs hold what readers find in sentences."""
+        return self.language.reads_values(self.library)
+
 
 def canonical_text(program: str, target: Target) -> str:
     """Return the canonical token form of a program in the learned style; "" if it is none."""
@@ -362,6 +367,7 @@ class Rows:
         left: rows left out, by reason.
         weighed: the weights of rows to learn from, where a prior multiplied them.
         incomplete: rows made beside them whose programs lack an input (parser/incomplete.py).
+        contrast: rows that mean the opposite of others (parser/contrast.py).
         refused: sentences to refuse that were made beside them (parser/refusal.py).
         refused_held_out: such sentences that are calibrated with.
     """
@@ -373,13 +379,15 @@ class Rows:
     left: Counter[str] = field(default_factory=Counter)
     weighed: Weighed | None = None
     incomplete: RowStore = field(default_factory=RowStore)
+    contrast: RowStore = field(default_factory=RowStore)
     refused: RowStore = field(default_factory=RowStore)
     refused_held_out: tuple[str, ...] = ()
 
     @property
     def stores(self) -> tuple[RowStore, ...]:
         """Return all rows to learn from; those that were made beside them last, if there are."""
-        return (*self.parts, *(store for store in (self.incomplete, self.refused) if len(store)))
+        made = (self.incomplete, self.contrast, self.refused)
+        return (*self.parts, *(store for store in made if len(store)))
 
 
 def language_of(inputs: Sequence[InputFile], given: str | None) -> str:
@@ -411,13 +419,13 @@ def _read_input(input_file: InputFile, language: str = DEFAULT_LANGUAGE) -> Iter
 
 def learn_reading(config: ParserConfig, target: Target) -> Reading:
     """Return phrases and constants of the templates, from a sample of the rows."""
-    if not target.language.reads_values or not config.prepare:
+    if not target.reads_values or not config.prepare:
         return Reading()
     sample = _sample(config)
     plain = [row for row in sample if row.source == "synthetic"]
     reader = load_reader(config.reader)
     preparer = Preparer(reader, target.language, target.library, NOW, locale(config))
-    fixed = fixed_constants(plain) if plain else _unsaid(sample, preparer)
+    fixed = fixed_constants(plain, target.language) if plain else _unsaid(sample, preparer)
     return Reading(phrases_of(plain or sample, replace(preparer, fixed=fixed)), fixed)
 
 
@@ -446,8 +454,9 @@ def _unsaid(rows: Iterable[Example], preparer: Preparer) -> frozenset[str]:
     counts: Counter[object] = Counter()
     texts: dict[object, str] = {}
     for row in rows:
-        constants = literals(tuple(row.program.split(" ")))
-        text_of_key = {literal.key: literal.text for literal in constants if not literal.is_text}
+        found = preparer.language.literals(row.program.split(" "))
+        constants = [literal.constant for literal in found if not literal.is_text]
+        text_of_key = {key_of(constant): constant for constant in constants}
         if text_of_key:
             read = preparer.reader.read(row.utterance, now=NOW, locale=preparer.locale)
             if not read.values:
@@ -608,7 +617,7 @@ class RowMaker:
         library = target.library
         self.known = frozenset(library.names() if library is not None else ())
         self.preparer: Preparer | None = None
-        if config.prepare and target.language.reads_values:
+        if config.prepare and target.reads_values:
             reader = load_reader(config.reader, phrases=reading.phrases)
             self.preparer = Preparer(
                 reader, target.language, target.library, NOW, locale(config), reading.fixed
@@ -708,6 +717,8 @@ def as_counts(rows: Rows) -> Mapping[str, Any]:
     }
     if len(rows.incomplete):
         counts["incomplete"] = len(rows.incomplete)
+    if len(rows.contrast):
+        counts["contrast"] = len(rows.contrast)
     if len(rows.refused):
         counts["to refuse"] = len(rows.refused)
     if rows.weighed is not None and rows.weighed.total:

@@ -18,6 +18,7 @@ from genie_dp.languages.scope import OUT_OF_SCOPE
 from genie_dp.parser import folder as files
 from genie_dp.parser.card import Card, File, check_spent, write_curves
 from genie_dp.parser.config import ParserConfig
+from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.evidence import Evidence
 from genie_dp.parser.incomplete import add_incomplete
 from genie_dp.parser.recipe import as_yaml
@@ -418,6 +419,8 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
     maker = RowMaker(job.config, job.target, reading)
     if job.config.incomplete:
         add_incomplete(rows, maker)
+    if job.config.contrast:
+        add_contrast(rows)
     if job.config.out_of_scope:
         add_refused(rows, maker)
     is_worth_it = sum(map(len, rows.parts)) >= _LEAST_KEPT
@@ -427,9 +430,13 @@ def _prepare_rows(job: _Run, jobs: int) -> "tuple[Rows, Reading]":
 
 
 def _note_rows(rows: Rows, screen: _Screen) -> None:
-    refused = f", {len(rows.refused):,} sentences to refuse" if len(rows.refused) else ""
-    incomplete = f", {len(rows.incomplete):,} that lack an input" if len(rows.incomplete) else ""
-    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from{incomplete}{refused}")
+    made = (
+        (rows.incomplete, "that lack an input"),
+        (rows.contrast, "that mean the opposite of others"),
+        (rows.refused, "sentences to refuse"),
+    )
+    others = "".join(f", {len(store):,} {what}" for store, what in made if len(store))
+    screen.note(f"{sum(map(len, rows.parts)):,} rows to learn from{others}")
     for reason, number in rows.left.most_common():
         screen.note(f"{number:>11,}  left out: {reason}")
     if rows.weighed is not None:

@@ -14,7 +14,7 @@ from genie_dp.models.vocabulary import UNK, Pair
 from genie_dp.parser import folder as files
 from genie_dp.parser.parser import library_of
 from genie_dp.parser.reading.grammar_reader import load_reader
-from genie_dp.parser.reading.prepare import Left, Preparer, literals
+from genie_dp.parser.reading.prepare import Left, Preparer
 from genie_dp.parser.reading.reading import Locale
 from genie_dp.parser.rows import NOW, Style, target_of
 from genie_dp.private.audit.models import Scorer, check_programs, open_scorer, read_config
@@ -53,10 +53,11 @@ class ParserScorer:
         self.saved = load_model(folder, device=device)
         self.device = device
         self._preparer: Preparer | None = None
-        if self.target.language.reads_values:
+        if self.target.reads_values:
             reader = load_reader(str(facts["reader"]), phrases=files.read_reader(folder).phrases)
             texts = files.read_texts(folder)
-            fixed = frozenset(x.text for text in texts for x in literals(tuple(text.split(" "))))
+            found = (self.target.language.literals(text.split(" ")) for text in texts)
+            fixed = frozenset(literal.constant for literals in found for literal in literals)
             locale = Locale(**facts["locale"])
             self._preparer = Preparer(reader, self.target.language, library, NOW, locale, fixed)
 

@@ -243,6 +243,7 @@ def _batches(config: ParserConfig, material: Material, vocabulary: Vocabulary) -
     worth = sum(ratio or 0.0 for ratio in ratios) + (None in ratios)
     made = (
         (material.rows.incomplete, config.incomplete),
+        (material.rows.contrast, config.contrast),
         (material.rows.refused, config.out_of_scope),
     )
     shares = [share for store, share in made if len(store)]

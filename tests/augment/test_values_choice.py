@@ -11,7 +11,7 @@ from genie_dp.augment.values import (
     chosen_lists,
     kinds,
     lists_table,
-    of_skill,
+    of_library,
     shipped_list,
     union,
     value_list,
@@ -213,6 +213,6 @@ def test_draws_are_the_same_for_the_same_seed():
 
 def test_values_of_skills_are_split_into_tokens_as_utterances_are():
     library = load_library([data_folder("thingpedia")])
-    texts = [text for found in library.value_lists.values() for text in of_skill(found).texts]
+    texts = [text for found in library.value_lists.values() for text in of_library(found).texts]
     assert len(texts) > 2000
     assert [text for text in texts if join_tokens(text) != text] == []

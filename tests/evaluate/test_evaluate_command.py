@@ -92,6 +92,8 @@ def test_the_result_says_what_was_right_and_what_was_wrong(gold, said, tmp_path)
     assert groups["command", "primitive + filters"] == (0, 1)
     assert result["calibration"]["rows"] == 3
     assert result["calibration"]["expected_calibration_error"] == pytest.approx(1 / 6)
+    # Of the two wrong ones one is surer than the right one.
+    assert result["calibration"]["auroc"] == 0.5
     half = next(t for t in result["calibration"]["thresholds"] if t["threshold"] == 0.5)
     assert (half["coverage"], half["accuracy"]) == (0.75, pytest.approx(1 / 3))
 

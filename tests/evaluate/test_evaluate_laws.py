@@ -209,6 +209,7 @@ def test_perfect_predictions_score_everywhere(made):
     assert {figure["share"] for figure in figures} == {1.0}
     assert (result["kinds"], result["confusions"], result["wrong"]["rows"]) == ([], [], 0)
     assert result["calibration"]["expected_calibration_error"] == 0
+    assert result["calibration"]["auroc"] is None
 
 
 @given(outcomes)

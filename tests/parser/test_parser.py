@@ -125,10 +125,11 @@ def test_an_address_is_never_taken_for_one_of_a_list():
     library = shipped()
     listed = library.values("tt:email_address")[0]
     near = f"x{listed}"
-    program = get_language("thingtalk").parse(
+    thingtalk = get_language("thingtalk")
+    program = thingtalk.parse(
         f'now => (@com.gmail.inbox()) filter sender == "{near}"^^tt:email_address => notify'
     )
-    assert EntityNames(library).resolve(program) == (program, ())
+    assert EntityNames(library).resolve(program, thingtalk) == (program, ())
 
 
 def test_several_threads_may_ask_at_a_time(parser):

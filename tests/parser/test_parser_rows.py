@@ -12,9 +12,12 @@ from genie_dp.dataset.scan import hash_of
 from genie_dp.errors import GenieError
 from genie_dp.languages import get_language
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.contrast import add_contrast
 from genie_dp.parser.rows import (
-    HeldOut,  # noqa: E402
+    HeldOut,
+    # noqa: E402
     Reading,
+    Rows,
     RowStore,
     Style,
     grammar_texts,
@@ -323,3 +326,55 @@ def test_a_locale_that_no_text_is_read_with_is_a_mistake_of_the_recipe(wrong, to
     (problem,) = error.value.problems
     assert problem.code == "N002"
     assert problem.message.startswith(told)
+
+
+# ---------------------------------------------------------------------------- contrast rows
+
+MAIL_OF = "now => ( @com.example.mail.inbox ) filter param:size:Measure(byte) {} MEASURE_byte_0"
+LIGHT_IS = "now => @com.example.home.light param:power:Enum(on,off) = enum:{}"
+LOCKED = "now => ( @com.x.locks ) filter param:is_locked:Boolean == {}"
+
+
+@pytest.mark.parametrize(
+    ("said", "program", "opposite", "expected"),
+    [
+        ("mail larger than MEASURE_byte_0", MAIL_OF.format(">"),
+         "mail smaller than MEASURE_byte_0", MAIL_OF.format("<")),
+        ("mail of at most MEASURE_byte_0", MAIL_OF.format("<="),
+         "mail of at least MEASURE_byte_0", MAIL_OF.format(">=")),
+        ("turn the light off", LIGHT_IS.format("off"),
+         "turn the light on", LIGHT_IS.format("on")),
+        ("which doors are unlocked", LOCKED.format("false"),
+         "which doors are locked", LOCKED.format("true")),
+        # The word says nothing of the sign, or two say it, or it is a value.
+        ("mail on my list of MEASURE_byte_0", MAIL_OF.format(">"), None, None),
+        ("turn the light on and not off", LIGHT_IS.format("on"), None, None),
+        ("what is locked off my doors", LOCKED.format("false"), None, None),
+        ("smaller mail than MEASURE_byte_0", MAIL_OF.format(">"), None, None),
+    ],
+)  # fmt: skip
+def test_a_row_is_turned_into_its_opposite_where_one_word_says_its_sign(
+    said, program, opposite, expected
+):
+    known = [LIGHT_IS, LOCKED, MAIL_OF]
+    signs = ("on", "off", "true", "false", ">", "<", ">=", "<=")
+    own = RowStore()
+    own.add(said, program)
+    other = RowStore()  # the programs that other rows have
+    for number, text in enumerate(text.format(sign) for text in known for sign in signs):
+        other.add(f"row {number}", text)
+    rows = Rows(parts=[own, other])
+    add_contrast(rows)
+    made = [(" ".join(pair.sentence), " ".join(pair.program)) for pair in rows.contrast]
+    assert made == ([(opposite, expected)] if opposite else [])
+
+
+def test_an_opposite_that_rows_say_already_or_no_row_means_is_not_made():
+    both, alone = RowStore(), RowStore()
+    both.add("turn it on", LIGHT_IS.format("on"))
+    both.add("turn it off", LIGHT_IS.format("off"))
+    alone.add("turn the light on", LIGHT_IS.format("on"))
+    for store in (both, alone):
+        rows = Rows(parts=[store])
+        add_contrast(rows)
+        assert not len(rows.contrast)

@@ -1,12 +1,17 @@
 """Rows of S-expressions that parsers learn from: language, groups, what validation compares."""
 
+from datetime import datetime
+
 import pytest
 
 pytest.importorskip("phonenumbers")
 
+from genie_dp.cli import run
 from genie_dp.errors import GenieError
 from genie_dp.languages.sexpr.declarations import read_declarations
+from genie_dp.parser.answers import UNUSED_VALUE
 from genie_dp.parser.config import InputFile, ParserConfig
+from genie_dp.parser.parser import Parser
 from genie_dp.parser.rows import Reading, Rows, Style, language_of, read_all, target_of
 from genie_dp.parser.validation import validation_rows
 from tests.dataset.dataset_rows import row, write
@@ -68,3 +73,99 @@ def test_rows_that_name_no_functions_are_grouped_by_their_program(tmp_path):
     ]
     found = read_all(config(write(tmp_path / "a.jsonl", made)), TARGET, Reading())
     assert [pair.group for pair in found.parts[0]] == ["compound", "primitive"]
+
+
+# -------------------------------------------------------------------------- what readers find
+
+CHARTS = """
+program (PLOT);
+entity City = "new york" paris;
+node PLOT = (OF) (SINCE)? (IN)? (TOP)?;
+node OF = PROFIT | SALES;
+node SINCE = Date;
+node IN = City;
+node TOP = Number;
+"""
+NOW = datetime(2027, 1, 13, 10, 0)
+
+
+def chart_rows():
+    found = []
+    for said, name in (("profit", "PROFIT"), ("earnings", "PROFIT"), ("sales", "SALES")):
+        of = f"( OF {name} )"
+        city = "GENERIC_ENTITY_City_0"
+        for text, program in (
+            (f"plot {said}", f"( PLOT {of} )"),
+            (f"plot {said} since DATE_0", f"( PLOT {of} ( SINCE DATE_0 ) )"),
+            (
+                f"plot {said} since march 1 2026",
+                f'( PLOT {of} ( SINCE #( Date " 2026-03-01 " ) ) )',
+            ),
+            (f"plot {said} in {city}", f"( PLOT {of} ( IN {city} ) )"),
+            (f"plot {said} in lyon", f'( PLOT {of} ( IN #( City " lyon " ) ) )'),
+            (f"plot {said} in oslo", f'( PLOT {of} ( IN #( City " oslo " ) ) )'),
+            (f"plot the top NUMBER_0 {said}", f"( PLOT {of} ( TOP NUMBER_0 ) )"),
+            (f"plot the top three {said}", f"( PLOT {of} ( TOP 3 ) )"),
+        ):
+            found.append(
+                row(f"S{len(found)}", text, program, language="sexpr", source="paraphrase")
+            )
+    return found
+
+
+def test_written_values_become_placeholders_where_the_reader_finds_them(tmp_path):
+    target = target_of(Style(), "sexpr", read_declarations(CHARTS))
+    made = read_all(config(write(tmp_path / "a.jsonl", chart_rows())), target, Reading())
+    assert not made.left
+    found = {" ".join(pair.sentence): " ".join(pair.program) for pair in made.parts[0]}
+    assert found["plot profit since DATE_0"] == "( PLOT ( OF PROFIT ) ( SINCE DATE_0 ) )"
+    assert "plot profit since march 1 2026" not in found
+    assert found["plot the top NUMBER_0 sales"] == "( PLOT ( OF SALES ) ( TOP NUMBER_0 ) )"
+    # A place that the reader knows is words inside of a name.
+    assert (
+        found["plot sales in LOCATION_0"] == '( PLOT ( OF SALES ) ( IN #( City " LOCATION_0 " ) ) )'
+    )
+
+
+@pytest.fixture(scope="module")
+def charts(tmp_path_factory):
+    pytest.importorskip("torch")
+    folder = tmp_path_factory.mktemp("charts")
+    (folder / "charts.sexpr").write_text(CHARTS, encoding="utf-8")
+    (folder / "recipe.yaml").write_text(
+        "network: {size: 32}\nbatch: 8\nrate: 0.01\nout_of_scope: 0\nvalidations: 1\n"
+    )
+    skills, recipe = folder / "charts.sexpr", folder / "recipe.yaml"
+    words = ["train", write(folder / "a.jsonl", chart_rows()), "--skills", skills]
+    words += ["--recipe", recipe, "--steps", 250, "--output", folder / "parser"]
+    assert run([str(word) for word in words]) == 0
+    return Parser.from_pretrained(folder / "parser", clock=lambda: NOW, threshold=0.0)
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ("plot sales since june 3 2026", '(PLOT (OF SALES) (SINCE #(Date "2026-06-03")))'),
+        ("plot profit since yesterday", '(PLOT (OF PROFIT) (SINCE #(Date "2027-01-12")))'),
+        ("plot the top twelve sales", "(PLOT (OF SALES) (TOP 12))"),
+        ("plot earnings in new york", '(PLOT (OF PROFIT) (IN #(City "new york")))'),
+        ("plot earnings in oslo", '(PLOT (OF PROFIT) (IN #(City "oslo")))'),
+    ],
+)
+def test_dates_numbers_and_listed_names_stand_in_expressions(charts, said, code):
+    reply = charts(said)
+    assert (reply.is_known, reply.code) == (True, code)
+
+
+def test_a_value_that_an_expression_has_no_place_for_is_not_dropped(charts):
+    reply = charts("plot the top 3 sales since june 3 2026")
+    assert (reply.refused, reply.answers[0].unused) in (
+        (UNUSED_VALUE, ("june 3 2026",)),
+        (UNUSED_VALUE, ("3",)),
+    )
+
+
+def test_names_of_the_moment_are_linked_in_expressions(charts):
+    reply = charts("plot sales in green hals", names={"City": ["Green Halls"]})
+    assert reply.code == '(PLOT (OF SALES) (IN #(City "Green Halls")))'
+    assert reply.calls == [{"name": "PLOT", "arguments": {"OF": "SALES", "IN": "Green Halls"}}]

@@ -4,6 +4,7 @@ Spans and layout say how a text looked; they are not compared.
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -72,6 +73,17 @@ def label_index(node: Node) -> int | None:
     return None
 
 
+def node_sort(opener: str, label: str) -> str:
+    """Return what a signature sees of a node: its label in its brackets, the type of a literal.
+
+    >>> node_sort("(", "SIZE"), node_sort("#(", "Date")
+    ('(SIZE)', '#Date')
+    """
+    if opener == "#(":
+        return f"#{label}"
+    return f"({label})" if opener[-1] == "(" else f"[{label}]"
+
+
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?L?")
 _PLACE_NUMBER = re.compile(r"0|[1-9][0-9]*")  # NUMBER_01 is no placeholder: one has one spelling
 
@@ -92,6 +104,11 @@ class SlotType:
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def sort(self) -> str:
+        """Return what a signature sees of its constants (declarations.Element)."""
+        return self.name if self.name in ("String", "Number") else f"#{self.name}"
+
 
 TYPES = {
     name: SlotType(name, stem, type_)
@@ -109,16 +126,39 @@ TYPES = {
     )
 }
 STEMS = {type_.stem: type_ for type_ in TYPES.values()}
+_ENTITY_STEM = "GENERIC_ENTITY_"
 
 
-def parse_type(text: str) -> SlotType:
+def name_type(name: str) -> SlotType:
+    """Return the type of names that a list has.
+
+    >>> name_type("City").stem
+    'GENERIC_ENTITY_City'
+    """
+    return SlotType(name, f"{_ENTITY_STEM}{name}", ty.Entity(name))
+
+
+def name_of(type_: ty.Type) -> str:
+    """Return how S-expressions call a type that they have placeholders for.
+
+    >>> name_of(ty.Entity("tt:url")), name_of(ty.Entity("City"))
+    ('URL', 'City')
+    """
+    own = next((t.name for t in TYPES.values() if t.type == type_), None)
+    return own or str(type_.kind if isinstance(type_, ty.Entity) else type_)
+
+
+def parse_type(text: str, entities: Collection[str] = ()) -> SlotType:
     """Return the type of that name, or raise GenieError (X009).
 
     >>> parse_type("Number").stem
     'NUMBER'
     """
+    if text in entities:
+        return name_type(text)
     if text not in TYPES:
-        hint = did_you_mean(text, TYPES) or f"known types: {', '.join(TYPES)}"
+        known = (*TYPES, *entities)
+        hint = did_you_mean(text, known) or f"known types: {', '.join(known)}"
         raise GenieError(Problem("X009", f"unknown type {text!r}", hint=hint))
     return TYPES[text]
 
@@ -126,7 +166,11 @@ def parse_type(text: str) -> SlotType:
 def placeholder_type(token: str) -> SlotType | None:
     """Return the type of a placeholder such as NUMBER_0, or None for any other token."""
     stem, _, number = token.rpartition("_")
-    return STEMS.get(stem) if _PLACE_NUMBER.fullmatch(number) else None
+    if not _PLACE_NUMBER.fullmatch(number):
+        return None
+    if stem.startswith(_ENTITY_STEM) and stem != _ENTITY_STEM:
+        return name_type(stem.removeprefix(_ENTITY_STEM))
+    return STEMS.get(stem)
 
 
 def is_number(token: str) -> bool:

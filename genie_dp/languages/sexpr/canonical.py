@@ -9,6 +9,7 @@ from typing import assert_never
 from genie_dp.errors import Problem, did_you_mean
 from genie_dp.languages.base import ProgramView, list_counted
 from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.sexpr import literals
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, misfit
 from genie_dp.languages.sexpr.text import tokens
 
@@ -32,7 +33,7 @@ def sort_key(text: str) -> str:
 
 def _placeholder_key(match: re.Match[str]) -> str:
     number = int(match[2])
-    if match[1][:-1] not in sx.STEMS or number > _HIGHEST:
+    if sx.placeholder_type(match[0]) is None or number > _HIGHEST:
         return match[0]
     return placeholder_key(match[1][:-1], chr(_PRIVATE + number))
 
@@ -98,7 +99,7 @@ def function_name(node: sx.Node, declarations: Declarations) -> str:
 
 
 def anonymize(expression: sx.Expression) -> sx.Expression:
-    """Return the expression with strings and numbers replaced by placeholders.
+    """Return the expression with strings, numbers, dates and the like replaced by placeholders.
 
     They are numbered in the order of the text; equal values share a placeholder. Labels stay.
 
@@ -120,6 +121,9 @@ def _anonymize(
             if is_label or not sx.is_number(text):
                 return expression
             return sx.Atom(_number_name(seen, "NUMBER", text), expression.span)
+        case sx.Node() if literals.is_read(expression):
+            stem = sx.TYPES[sx.label(expression)].stem
+            return sx.Atom(_number_name(seen, stem, tokens(expression)), expression.span)
         case sx.Node(items):
             place = sx.label_index(expression)
             changed = (_anonymize(item, seen, is_label=k == place) for k, item in enumerate(items))
@@ -134,22 +138,22 @@ def _number_name(seen: dict[str, dict[str, str]], stem: str, value: str) -> str:
 
 
 def sort_of(expression: sx.Expression) -> str:
-    """Return what a signature sees of an item: `(LABEL)`, String, Number, or the symbol.
+    """Return what a signature sees of an item: `(LABEL)`, String, Number, `#Date`, or the symbol.
 
     >>> from genie_dp.languages.sexpr.text import parse
     >>> [sort_of(parse(t)) for t in ("(SIZE BIG)", '"tea"', "4L", "QUOTED_STRING_0", "BIG")]
     ['(SIZE)', 'String', 'Number', 'String', 'BIG']
     """
     match expression:
-        case sx.Node(_, bracket):
-            return f"{bracket}{sx.label(expression)}{sx.CLOSING[bracket]}"
+        case sx.Node(_, bracket, prefix):
+            return sx.node_sort(f"{prefix}{bracket}", sx.label(expression))
         case sx.Text():
             return "String"
         case sx.Atom(text):
             if sx.is_number(text):
                 return "Number"
             type_ = sx.placeholder_type(text)
-            return type_.name if type_ else text
+            return type_.sort if type_ else text
         case _:
             assert_never(expression)
 
@@ -160,7 +164,7 @@ def check(
     """Return what does not fit the declarations, in text order.
 
     A program that is none of the declared ones is X033, unless it need not be `whole`; nodes that
-    do not fit their signatures are X031 and X032.
+    do not fit their signatures are X031 and X032, literals of no such form X034.
     """
     problems: list[Problem] = []
     if whole and (problem := part_of_program([sort_of(expression)], declarations)):
@@ -180,6 +184,8 @@ def part_of_program(sorts: Sequence[str], declarations: Declarations) -> Problem
 
 def _check(expression: sx.Expression, declarations: Declarations) -> Iterator[Problem]:
     if not isinstance(expression, sx.Node) or expression.prefix:
+        if isinstance(expression, sx.Node) and (problem := literals.problem_of(expression)):
+            yield problem
         return
     name = sx.label(expression)
     signature = declarations.signatures.get(name)

@@ -1,7 +1,7 @@
 """What a file `*.sexpr` declares of a language: unordered nodes, sets, and what a node may hold."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -9,29 +9,45 @@ from typing import ClassVar, Literal
 
 from genie_dp.errors import GenieError, Problem, Span, did_you_mean
 from genie_dp.languages.library import Signature, Skipped
+from genie_dp.languages.sexpr import ast as sx
 from genie_dp.texts import read_text
 
 Order = Literal["ordered", "unordered", "set"]
 Arity = Literal["", "?", "*", "+"]
 
-_TOKEN = re.compile(r"(?P<skip>\s+|//[^\n]*)|(?P<end>;)|(?P<word>[^\s;]+)")
+_TOKEN = re.compile(r'(?P<skip>\s+|//[^\n]*)|(?P<end>;)|(?P<word>"[^"\n]*"|[^\s;]+)')
 _ELEMENT = re.compile(r"(?P<sort>\([^\s()|]+\)|\[[^\s\[\]|]+\]|[^\s()\[\]|?*+]+)(?P<arity>[?*+]?)")
-_STATEMENTS = ("unordered", "set", "apply", "node", "program")
+_ENTITY = re.compile("[A-Z][A-Za-z]*")
+_STATEMENTS = ("unordered", "set", "apply", "node", "program", "entity")
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """One place of a signature: the sorts that it admits, and how often.
 
-    A sort is `(LABEL)` or `[LABEL]` for a node, `String`, `Number`, `Atom` (any symbol), `Any`, or
-    a symbol itself.
+    A sort is `(LABEL)` or `[LABEL]` for a node, `String`, `Number`, `#Date` and the like for a
+    literal or placeholder of that type, `Atom` (any symbol), `Any`, or a symbol itself.
     """
 
     sorts: frozenset[str]
     arity: Arity = ""
 
     def __str__(self) -> str:
-        return " | ".join(sorted(self.sorts)) + self.arity
+        return " | ".join(sorted(sort.removeprefix("#") for sort in self.sorts)) + self.arity
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A type whose values are recalled by name, and the names that are known."""
+
+    name: str
+    values: tuple[str, ...]
+    parents: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def weights(self) -> tuple[float, ...]:
+        """Return 1 for each: nothing says that one is likelier."""
+        return (1.0,) * len(self.values)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -45,6 +61,7 @@ class Declarations:
             signature is a mistake.
         programs: the nodes that a program may be, as sorts. Where any is given, programs may be
             written with all that is declared; else, with what programs that are learned from have.
+        value_lists: type -> its names: what `entity` declares.
         paths, sources: the file that was read, and its text.
         skipped: nothing: a file with mistakes is not read.
     """
@@ -55,10 +72,29 @@ class Declarations:
         default_factory=lambda: MappingProxyType({})
     )
     programs: frozenset[str] = frozenset()
+    value_lists: MappingProxyType[str, Names] = field(default_factory=lambda: MappingProxyType({}))
     paths: tuple[Path, ...] = field(default=(), compare=False)
     sources: Mapping[str, str] = field(default_factory=dict, compare=False)
     skipped: ClassVar[tuple[Skipped, ...]] = ()
     language: ClassVar[str] = "sexpr"
+
+    @property
+    def entity_types(self) -> Mapping[str, Names]:
+        """Return the types with names: each has a list."""
+        return self.value_lists
+
+    def values(self, name: str) -> tuple[str, ...]:
+        """Return the names of a type."""
+        return self.value_lists[name].values if name in self.value_lists else ()
+
+    @property
+    def reads_values(self) -> bool:
+        """Tell whether a node is declared to hold dates, money or other things that are read.
+
+        Numbers and texts alone can be copied from a sentence as they stand.
+        """
+        sorts = {s for elements in self.signatures.values() for e in elements for s in e.sorts}
+        return any(sort.startswith("#") for sort in sorts)
 
     def functions(self) -> tuple[Signature, ...]:
         """Return nothing: what a node may hold is no parameter with a name."""
@@ -96,7 +132,7 @@ def load_declarations(path: Path) -> Declarations:
 
 
 def read_declarations(text: str, *, file: str = "<declarations>") -> Declarations:
-    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X025).
+    """Return the declarations of a text, or raise GenieError with all its mistakes (X020 to X026).
 
     >>> found = read_declarations("set PIZZA; node PIZZA = (SIZE)? (TOPPING)*; node SIZE = BIG;")
     >>> found.order("PIZZA"), str(found.signatures["PIZZA"][0])
@@ -106,6 +142,7 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
     applied: set[str] = set()
     signatures: dict[str, tuple[Element, ...]] = {}
     programs: dict[str, Span] = {}
+    names: dict[str, Names] = {}
     held: dict[str, Span] = {}
     problems: list[Problem] = []
     for words in _statements(text, file, problems):
@@ -120,10 +157,17 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
                     problems.append(_again(f"the node {name!r}", words[1][1]))
                 signatures[name] = tuple(_elements(words[3:], problems))
                 held = dict(_nodes(words[3:])) | held
+            case ["entity", name, "=", *values] if values:
+                if name in names:
+                    problems.append(_again(f"the entity {name!r}", words[1][1]))
+                problems.extend(_no_entity(words[1]))
+                names[name] = Names(name, tuple(dict.fromkeys(v.strip('"') for v in values)))
             case ["program", _, *_]:
                 programs.update(_programs(words[1:], problems))
             case [first, *_]:
                 problems.append(_unknown_statement(first, words[0][1]))
+    types = (sx.TYPES.keys() - {"String", "Number"}) | names.keys()
+    signatures = {name: _typed(elements, types) for name, elements in signatures.items()}
     problems.extend(_find_undeclared(programs, held, signatures))
     if problems:
         raise GenieError(problems, sources={file: text})
@@ -132,10 +176,28 @@ def read_declarations(text: str, *, file: str = "<declarations>") -> Declaration
         frozenset(applied),
         MappingProxyType(signatures),
         frozenset(programs),
+        MappingProxyType(names),
     )
 
 
+_FORMS = "unordered A B; set A; apply call; node A = (B)? Date*; program (A); entity City = paris;"
 _Word = tuple[str, Span]
+
+
+def _typed(elements: Sequence[Element], types: Container[str]) -> tuple[Element, ...]:
+    """Return elements with the names of types as sorts of literals."""
+    return tuple(
+        replace(e, sorts=frozenset(f"#{s}" if s in types else s for s in e.sorts)) for e in elements
+    )
+
+
+def _no_entity(word: _Word) -> Iterator[Problem]:
+    name, span = word
+    is_taken = name in sx.TYPES or name in ("Atom", "Any")
+    if is_taken or not _ENTITY.fullmatch(name):
+        hint = 'write a capital letter and letters: entity City = "new york" paris;'
+        message = f"{name!r} {'is a type already' if is_taken else 'is no name of an entity'}"
+        yield Problem("X026", message, span, hint, stage="syntax")
 
 
 def _statements(text: str, file: str, problems: list[Problem]) -> Iterator[list[_Word]]:
@@ -157,7 +219,7 @@ def _statements(text: str, file: str, problems: list[Problem]) -> Iterator[list[
 
 def _unknown_statement(first: str, span: Span) -> Problem:
     hint = did_you_mean(first, _STATEMENTS) if first not in _STATEMENTS else None
-    hint = hint or "unordered A B; set A; apply call; node A = (B)? (C)*; program (A);"
+    hint = hint or _FORMS
     return Problem(
         "X021", f"{first!r} begins no statement of this form", span, hint, stage="syntax"
     )
@@ -201,7 +263,7 @@ def _elements(words: Sequence[_Word], problems: list[Problem]) -> Iterator[Eleme
 
 
 def _no_item(part: str, span: Span) -> Problem:
-    hint = "write (LABEL), [LABEL], String, Number, Atom, Any or a symbol, then ?, * or +"
+    hint = "write (LABEL), [LABEL], a type, Atom, Any or a symbol, then ?, * or +"
     if part == "|":
         hint = "write | between two items"
     return Problem("X022", f"{part!r} is no item of a node", span, hint, stage="syntax")
@@ -313,5 +375,7 @@ def admits(element: Element, sort: str) -> bool:
     """Tell whether an element is for items of a sort."""
     if sort in element.sorts or "Any" in element.sorts:
         return True
+    if sort.startswith("#"):
+        return f"({sort[1:]})" in element.sorts
     # Numbers are symbols too; nodes and strings are not.
     return "Atom" in element.sorts and not is_node(sort) and sort != "String"

@@ -16,6 +16,7 @@ from genie_dp.languages.automaton import (
 )
 from genie_dp.languages.sexpr import ast as sx
 from genie_dp.languages.sexpr import declarations as sd
+from genie_dp.languages.sexpr.literals import is_read
 from genie_dp.languages.sexpr.text import from_tokens, tokens
 
 Key = tuple[str, ...]
@@ -27,12 +28,12 @@ class Item:
     """Something that a node may hold.
 
     Attributes:
-        kind: a node, a certain symbol, any number, a placeholder, words in quotes, or words
-            between square brackets.
-        key: of a node; of a symbol or the stem of a placeholder, alone.
+        kind: a node, a certain symbol, any number, a placeholder, words in quotes, words between
+            square brackets, or a certain literal, such as a date.
+        key: of a node; of a symbol or the stem of a placeholder, alone; of a literal, its tokens.
     """
 
-    kind: Literal["node", "symbol", "number", "slot", "text", "word"]
+    kind: Literal["node", "symbol", "number", "slot", "text", "word", "literal"]
     key: Key = ()
 
     @property
@@ -40,15 +41,16 @@ class Item:
         """Return what a declared signature sees of it (canonical.sort_of)."""
         match self.kind:
             case "node":
-                opener = self.key[0][-1]
-                return f"({self.key[1]})" if opener == "(" else f"[{self.key[1]}]"
+                return sx.node_sort(*self.key[:2])
+            case "literal":
+                return sx.node_sort(*self.key[:2])
             case "number":
                 return "Number"
             case "text":
                 return "String"
             case "slot":
                 type_ = sx.placeholder_type(f"{self.key[0]}_0")
-                return type_.name if type_ else "String"
+                return type_.sort if type_ else "String"
             case _:
                 return self.key[0] if self.key else "word"
 
@@ -178,8 +180,14 @@ def _declare(shapes: Shapes) -> None:
         shape.is_ordered = declarations.order(label) == "ordered"
     shapes.tops = {node for node in nodes if node.sort in declarations.programs}
     seen = {item for shape in shapes.shapes.values() for place in shape.places for item in place}
-    symbols = {Item("symbol", (s,)) for s in sorts if not sd.is_node(s) and s not in _CLASSES}
-    slots = {Item("slot", (sx.TYPES[sort].stem,)) for sort in sorts & sx.TYPES.keys()}
+    names = {s[1:] for s in sorts if s[0] == "#" and s[1:] in declarations.value_lists}
+    symbols = {Item("symbol", (s,)) for s in sorts if s[0] not in "([#" and s not in _CLASSES}
+    types = [sx.TYPES[s.lstrip("#")] for s in sorts if s.lstrip("#") in sx.TYPES]
+    types += [sx.name_type(name) for name in names]
+    slots = {Item("slot", (type_.stem,)) for type_ in types}
+    for name in names:  # one that no list has is written as it was said
+        nodes.add(Item("node", ("#(", name)))
+        shapes.shapes[("#(", name)] = Shape(elements=(sd.Element(frozenset(("String",))),))
     declared_items = seen | nodes | symbols | slots | {Item("text"), Item("number")}
     for key, shape in shapes.shapes.items():
         if shape.elements is not None:
@@ -188,7 +196,7 @@ def _declare(shapes: Shapes) -> None:
             shape.places = [{i for i in items if any(sd.admits(e, i.sort) for e in shape.elements)}]
 
 
-_CLASSES = {"Atom", "Any", *sx.TYPES}
+_CLASSES = {"Atom", "Any", "String", "Number"}
 
 
 def _seen(tree: sx.Expression, shapes: Shapes, *, in_square: bool) -> Item:
@@ -197,6 +205,8 @@ def _seen(tree: sx.Expression, shapes: Shapes, *, in_square: bool) -> Item:
             return Item("text")
         case sx.Atom(text):
             return _atom(text, shapes, in_square=in_square)
+        case sx.Node() if is_read(tree):
+            return Item("literal", tuple(tokens(tree).split(" ")))
         case sx.Node(items):
             key = node_key(tree, shapes.declarations)
             shape = shapes.shapes.setdefault(key, Shape())
@@ -312,6 +322,7 @@ class SexprGrammar:
             tokens |= {key[0], _CLOSERS[key[0]], *(part for part in key[1:] if part)}
             items = set().union(*shape.places)
             tokens |= {item.key[0] for item in items if item.kind == "symbol"}
+            tokens |= {token for i in items if i.kind == "literal" for token in i.key}
         return frozenset(tokens | {item.key[0] for item in shapes.tops if item.kind == "symbol"})
 
     def begin(self, sentence: Sequence[str]) -> AutomatonState:
@@ -380,6 +391,8 @@ class _Language:
                 return self.costs[item.key]
             case "number" | "slot" | "word":
                 return 1 if item in self._there else _NEVER
+            case "literal":
+                return len(item.key)
             case _:
                 return 3 if item.kind == "text" else 1
 
@@ -464,6 +477,10 @@ class _Choice(Frame):
             return (), None
         language = self.language
         make = language.automaton.make
+        literals = tuple(i for i in self.items if i.kind == "literal" and i.key[0] == token)
+        if literals:
+            names = tuple(i for i in self.items if i.kind == "node" and i.key[0] == token)
+            return (make(_Literal, self, literals, names, 1),), None
         if any(item.kind == "node" and item.key[0] == token for item in self.items):
             nodes = tuple(i for i in self.items if i.kind == "node" and i.key[0] == token)
             return (make(_Label, self, nodes, 1),), None
@@ -500,7 +517,7 @@ def body(language: _Language, key: Key, sorts: tuple[str, ...], nesting: int) ->
 def _first(language: _Language, item: Item) -> frozenset[str]:
     """Return the tokens that an item may begin with, copied ones left out."""
     match item.kind:
-        case "node" | "symbol":
+        case "node" | "symbol" | "literal":
             return frozenset((item.key[0],))
         case "number":
             return frozenset(language.shapes.numbers)
@@ -552,6 +569,36 @@ class _Label(Frame):
             return (make(_Label, around, named, self.depth + 1),), None
         inside = body(around.language, named[0].key, (), around.nesting + 1)
         return (inside, *around.after(named[0])), None
+
+
+class _Literal(Frame):
+    """The next token of some literals; the first may be the type of a name."""
+
+    __slots__ = ("around", "literals", "names", "place")
+
+    def __init__(
+        self, around: _Choice, literals: tuple[Item, ...], names: tuple[Item, ...], place: int
+    ):
+        self.around, self.literals, self.names, self.place = around, literals, names, place
+        known = frozenset(item.key[place] for item in literals)
+        super().__init__(known.union(name.key[1] for name in names), closing=known)
+
+    def find_copies(self, sentence: CopySentence, *, is_closing: bool) -> frozenset[str]:
+        """Return nothing: known literals are written as they are."""
+        return NOTHING
+
+    def take(self, token: str, sentence: CopySentence) -> Move:
+        """Go on with those that have the token."""
+        around, place = self.around, self.place
+        for name in self.names:
+            if name.key[1] == token:
+                inside = body(around.language, name.key, (), around.nesting + 1)
+                return (inside, *around.after(name)), None
+        left = tuple(item for item in self.literals if item.key[place] == token)
+        whole = next((item for item in left if len(item.key) == place + 1), None)
+        if whole is not None:
+            return around.after(whole), None
+        return (around.language.automaton.make(_Literal, around, left, (), place + 1),), None
 
 
 class _Words(Frame):

@@ -67,7 +67,7 @@ class FragmentValue:
         self.remake = remake
         if len(items) == 1:
             _, self.text, self.functions, sort = items[0]
-            self.state = state_ or state(sort[1:-1] if sort[0] in "([" else "", 1)
+            self.state = state_ or state(_label(sort), 1)
         else:
             self.text = " ".join([item[1] for item in items])
             self.functions = tuple([name for item in items for name in item[2]])
@@ -80,6 +80,11 @@ class FragmentValue:
             if old in text:
                 return self.remake(names)
         return self
+
+
+def _label(sort: str) -> str:
+    """Return the label of a node by its sort, "" of anything else."""
+    return sort[1:] if sort[0] == "#" else sort[1:-1] if sort[0] in "([" else ""
 
 
 def placeholder_value(token: str) -> FragmentValue:
@@ -99,7 +104,7 @@ def _placeholder(token: str, type_: sx.SlotType) -> FragmentValue:
     value = state("", 1, type_.name, type_.name)
     slots = ((token, type_.name, ""),)
     return FragmentValue(
-        ((key, token, (), type_.name),), remake, kind="value", state_=value, slots=slots
+        ((key, token, (), type_.sort),), remake, kind="value", state_=value, slots=slots
     )
 
 
@@ -162,7 +167,7 @@ def compile_body(
     text: str, holes: Mapping[str, str], declarations: Declarations, *, whole: bool = False
 ) -> SexprFragment:
     """Return the compiled body, or raise GenieError (X001 to X008, X009, X031, X041 to X043)."""
-    parameters, body = _split_lambda(text)
+    parameters, body = _split_lambda(text, declarations)
     try:
         expressions = parse_all(body, file=BODY)
     except GenieError as error:
@@ -195,7 +200,9 @@ def _whole(plan: Plan, declarations: Declarations, refused: Counter[Problem]) ->
     return whole
 
 
-def _split_lambda(text: str) -> tuple[tuple[tuple[str, sx.SlotType], ...], str]:
+def _split_lambda(
+    text: str, declarations: Declarations
+) -> tuple[tuple[tuple[str, sx.SlotType], ...], str]:
     """Return the parameters of a lambda, and the body with spaces in place of the lambda."""
     places = Places(text, BODY)
     lambda_match = _LAMBDA.match(text)
@@ -213,7 +220,9 @@ def _split_lambda(text: str) -> tuple[tuple[tuple[str, sx.SlotType], ...], str]:
             message = f"expected a parameter, got {part.strip()!r}"
             raise places.error("X041", message, start, start + max(1, len(part)), hint)
         try:
-            parameters.append((match["name"], sx.parse_type(match["type"])))
+            parameters.append(
+                (match["name"], sx.parse_type(match["type"], declarations.value_lists))
+            )
         except GenieError as error:
             place = start + match.start("type")
             [problem] = error.problems
@@ -316,7 +325,7 @@ def _node(
     opening = " ".join([node.prefix + node.bracket, *[item[1] for item in first]])
     key_opening = " ".join([node.prefix + node.bracket, *[item[0] for item in first]])
     closing = sx.CLOSING[node.bracket]
-    sort = f"{node.bracket}{name}{closing}"
+    sort = sx.node_sort(f"{node.prefix}{node.bracket}", name)
     order = declarations.order(name)
     signature = None if node.prefix else declarations.signatures.get(name)
     is_applied = name in declarations.applied

@@ -1,7 +1,7 @@
 """S-expressions behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
@@ -10,8 +10,8 @@ from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
 from genie_dp.languages.base import DecodingGrammar, ProgramComparison
 from genie_dp.languages.sexpr import canonical as forms
-from genie_dp.languages.sexpr import structure
-from genie_dp.languages.sexpr.ast import Expression, SlotType, parse_type, placeholder_type
+from genie_dp.languages.sexpr import literals, structure
+from genie_dp.languages.sexpr.ast import Expression, SlotType, name_of, parse_type, placeholder_type
 from genie_dp.languages.sexpr.declarations import NONE, Declarations, load_declarations
 from genie_dp.languages.sexpr.fragment import (
     FragmentState,
@@ -24,7 +24,7 @@ from genie_dp.languages.sexpr.fragment import (
     rename,
 )
 from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, render, tokens
-from genie_dp.languages.types import Type
+from genie_dp.languages.types import Entity, Type
 
 
 class SExpressions:
@@ -38,7 +38,6 @@ class SExpressions:
 
     has_skills = False
     library_suffix = ".sexpr"
-    reads_values = False
     has_bare_words = True
     can_ignore_order = True
     sorts_any_part = True
@@ -51,7 +50,7 @@ class SExpressions:
         """Return the declarations of a file.
 
         Raises:
-            GenieError: R020, there are several; X020 to X025, all its mistakes.
+            GenieError: R020, there are several; X020 to X026, all its mistakes.
         """
         if len(paths) > 1:
             message = f"expected one file of declarations, got {len(paths)}"
@@ -191,6 +190,32 @@ class SExpressions:
         """Return the JSON Schema of trees and calls, with the labels that are declared."""
         return structure.schema(library or NONE)
 
+    # ------------------------------------------- values that readers find, and names of lists
+
+    def reads_values(self, library: Any) -> bool:
+        """Tell whether a node is declared to hold dates, money and the like, or listed names."""
+        return (library or NONE).reads_values
+
+    def fill(self, program: Expression, values: Mapping[str, tuple[str, str]]) -> Expression:
+        """Return a program with literals in the place of its placeholders."""
+        return literals.fill(program, values)
+
+    def placeholders(self, program: Expression) -> tuple[str, ...]:
+        """Return the placeholders that a program has, in program order."""
+        return literals.placeholders(program)
+
+    def map_names(self, program: Expression, find: Callable[[str, str], str]) -> Expression:
+        """Return a program with what `find(type, words)` gives for each `#(Type "words")`."""
+        return literals.map_names(program, find)
+
+    def literals(self, program: Sequence[str]) -> Iterable[base.Literal]:
+        """Yield the constants of a token form, in its order."""
+        return literals.literals(program)
+
+    def written(self, constant: str) -> str:
+        """Return the tokens of a literal."""
+        return tokens(literals.expression_of(constant))
+
     # ------------------------------------------------------- what token forms tell, unparsed
 
     def functions_in(self, text: str) -> tuple[str, ...]:
@@ -215,8 +240,12 @@ class SExpressions:
         return slot.type if slot is not None else None
 
     def quotes(self, type_: Type, before: str) -> tuple[str, str]:
-        """Return quotes, or nothing inside of square brackets, whose words stand bare."""
-        return ("", "") if is_in_square(before.split()) else ('" ', ' "')
+        """Return quotes, of names with their type; nothing in square brackets: words are bare."""
+        if is_in_square(before.split()):
+            return "", ""
+        if isinstance(type_, Entity):
+            return f'#( {name_of(type_)} " ', ' " )'
+        return '" ', ' "'
 
     # -------------------------------------------------------------------------- decoding
 

@@ -3,6 +3,7 @@
 from typing import Any, assert_never
 
 from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.sexpr import literals
 from genie_dp.languages.sexpr.declarations import Declarations
 
 Json = dict[str, Any]
@@ -50,7 +51,7 @@ def calls(expression: sx.Expression) -> list[Json] | None:
     for item in expression.items[1:]:
         if not isinstance(item, sx.Node) or item.prefix or sx.label_index(item) != 0:
             return None
-        if any(isinstance(inner, sx.Node) for inner in item.items):
+        if any(isinstance(inner, sx.Node) and inner.prefix != "#" for inner in item.items):
             return None
         arguments.setdefault(sx.label(item), []).append(_value(item))
     plain = {name: values[0] if len(values) == 1 else values for name, values in arguments.items()}
@@ -58,20 +59,10 @@ def calls(expression: sx.Expression) -> list[Json] | None:
 
 
 def _value(node: sx.Node) -> Any:
-    values = [_leaf(item) for item in node.items[1:]]
+    values = [literals.plain_value(item) for item in node.items[1:]]
     if len(values) == 1:
         return values[0]
     return " ".join(map(str, values)) if node.bracket == "[" else values
-
-
-def _leaf(leaf: sx.Expression) -> Any:
-    if isinstance(leaf, sx.Text):
-        return leaf.value
-    assert isinstance(leaf, sx.Atom)
-    if not sx.is_number(leaf.text):
-        return leaf.text
-    number = float(leaf.text.removesuffix("L"))
-    return int(number) if number.is_integer() else number
 
 
 def schema(library: Declarations) -> Json:
@@ -79,7 +70,8 @@ def schema(library: Declarations) -> Json:
     labels = sorted(library.signatures)
     label = {"enum": ["", *labels]} if labels else {"type": "string"}
     text = {"type": "string"}
-    leaf = {"type": ["string", "number"]}
+    # A measure, money or a place is an object.
+    leaf = {"type": ["string", "number", "object", "array"]}
     value = {"anyOf": [leaf, {"type": "array", "items": {"anyOf": [leaf, {"type": "array"}]}}]}
     expression = {"$ref": "#/$defs/expression"}
     return {

@@ -1,14 +1,14 @@
 """ThingTalk behind the protocol of all target languages."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import base
-from genie_dp.languages.base import DecodingGrammar, ProgramComparison
+from genie_dp.languages.base import DecodingGrammar, Literal, ProgramComparison
 from genie_dp.languages.library import Parameter, Signature, Signatures
 from genie_dp.languages.thingtalk import ast as tt
 from genie_dp.languages.thingtalk import (
@@ -51,7 +51,6 @@ class ThingTalk:
     attributes = ATTRIBUTES
     has_skills = True
     library_suffix = ""
-    reads_values = True
     has_bare_words = False
     can_ignore_order = False
     sorts_any_part = False
@@ -227,6 +226,38 @@ class ThingTalk:
     def schema(self, library: Any) -> dict[str, Any]:
         """Return the JSON Schema of trees and calls over a library."""
         return structure.schema(library)
+
+    # ------------------------------------------- values that readers find, and names of lists
+
+    def reads_values(self, library: Any) -> bool:
+        """Return True: every library has dates and measures."""
+        return True
+
+    def fill(self, program: Any, values: Mapping[str, tuple[str, str]]) -> Any:
+        """Return a program with its placeholders replaced."""
+        from genie_dp.languages.thingtalk.placeholders import fill
+
+        return fill(program, values)
+
+    def placeholders(self, program: Any) -> tuple[str, ...]:
+        """Return the placeholders that a program has, in program order."""
+        from genie_dp.languages.thingtalk.placeholders import placeholders
+
+        return placeholders(program)
+
+    def map_names(self, program: Any, find: Callable[[str, str], str]) -> Any:
+        """Return a program with what `find(kind, words)` gives for each name of an entity."""
+        from genie_dp.languages.thingtalk.placeholders import map_names
+
+        return map_names(program, find)
+
+    def literals(self, program: Sequence[str]) -> Iterable[Literal]:
+        """Yield the constants of a token form, in its order."""
+        return skim.literals(program)
+
+    def written(self, constant: str) -> str:
+        """Return it: constants are in the notation of ThingTalk."""
+        return constant
 
     # ------------------------------------------------------- what token forms tell, unparsed
 

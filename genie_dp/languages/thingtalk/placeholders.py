@@ -1,7 +1,7 @@
 """Placeholders of a program: which parameter each fills, and constants in place of them."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -195,3 +195,23 @@ def placeholders(program: Any) -> tuple[str, ...]:
 
     rewrite(program, seen)
     return tuple(names)
+
+
+def map_names(program: P, find: Callable[[str, str], str]) -> P:
+    """Return the program with what `find(kind, words)` gives for each entity that was said by name.
+
+    >>> from genie_dp.languages.thingtalk.from_tokens import from_tokens
+    >>> from genie_dp.languages.thingtalk.render import render
+    >>> program = from_tokens('now => @c.f param:a:Entity(com.x:song) = " hey " ^^com.x:song')
+    >>> render(map_names(program, lambda kind, words: words.title()))
+    'now => @c.f(a = "Hey"^^com.x:song)'
+    """
+
+    def change(node: Any) -> Any:
+        if isinstance(node, ast.EntityValue) and node.value is not None and node.display is None:
+            found = find(node.kind, node.value)
+            return node if found == node.value else replace(node, value=found)
+        return node
+
+    mapped: P = rewrite(program, change)
+    return mapped

@@ -1,12 +1,16 @@
 """What a program in token form tells without being parsed."""
 
 import re
+from collections.abc import Iterator, Sequence
 
+from genie_dp.languages.base import Literal
 from genie_dp.languages.programs import without_text
 
 _FUNCTION = re.compile(r"(?<!\S)@[\w.*-]+")
 _NAME = re.compile(r"@[\w.-]+\.\w+")
 _ENUM = re.compile(r"\benum:\S+")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_COMPACT = ("currency:", "date:", "time:", "location:")
 
 TRAITS = frozenset(
     ("filters", "parameter passing", "timers", "monitors", "aggregation", "policies")
@@ -61,3 +65,45 @@ def copied_part(program: str) -> str:
     The words of an enum are said in many ways.
     """
     return _ENUM.sub("", program) if '"' in program else ""
+
+
+def literals(program: Sequence[str]) -> Iterator[Literal]:
+    """Yield the constants of a program, in its order.
+
+    >>> program = '@c.f param:a:T > 5 unit:km and param:b:S == " x y "'
+    >>> [constant[:2] for constant in literals(program.split(" "))]
+    [(3, 5), (8, 12)]
+    """
+    i = 0
+    while i < len(program):
+        end, is_text = _end(program, i)
+        if end > i:
+            yield Literal(i, end, " ".join(program[i:end]), is_text)
+        i = max(end, i + 1)
+
+
+def _end(program: Sequence[str], at: int) -> tuple[int, bool]:
+    """Return the place after the constant that begins at a token, and whether it is a text."""
+    token = program[at]
+    if token == '"':
+        end = at + 1
+        while end < len(program) and program[end] != '"':
+            end += 1
+        end += 1
+        if end < len(program) and program[end].startswith(("^^", "at:")):
+            is_place = program[end].startswith("at:")
+            end += 1
+            if end < len(program) and program[end].startswith("id:"):
+                end += 1
+            return end, not is_place
+        return end, True
+    if token.startswith(_COMPACT):
+        return at + 1, False
+    if not _NUMBER.fullmatch(token):
+        return at, False
+    end = at + 1
+    while end < len(program) and program[end].startswith("unit:"):
+        end += 1
+        if end + 1 < len(program) and program[end + 1].startswith("unit:"):
+            end += _NUMBER.fullmatch(program[end]) is not None
+    return end, False

@@ -7,13 +7,8 @@ from typing import Any, Literal, NamedTuple
 from genie_dp.errors import GenieError, Problem, did_you_mean
 from genie_dp.languages.base import Language
 from genie_dp.languages.library import Library
-from genie_dp.languages.thingtalk.ast import EntityValue
-from genie_dp.languages.thingtalk.placeholders import fill as filled_tree
-from genie_dp.languages.thingtalk.placeholders import placeholders
-from genie_dp.languages.thingtalk.traverse import rewrite
 from genie_dp.languages.types import Entity, is_slot, slot_stem
 from genie_dp.parser.reading.reading import ReadValue
-from genie_dp.skills.model import SkillLibrary
 from genie_dp.skills.words import tokenize
 
 How = Literal["exact", "normalised", "nearest", "unknown", "unlisted"]
@@ -55,12 +50,12 @@ class EntityNames:
     """The names that a library's lists have, and those of one caller.
 
     Attributes:
-        library: the skills.
+        library: the skills, or declarations.
         threshold: how alike a name must be to one of a list, of 100.
         own: kind of entity -> names that belong to the caller; they are looked up first.
     """
 
-    library: SkillLibrary
+    library: Library
     threshold: float = THRESHOLD
     own: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     _lists: dict[str, tuple[dict[str, str], dict[str, str]] | None] = field(default_factory=dict)
@@ -154,23 +149,21 @@ class EntityNames:
             return Name(kind, said, normal[nearest[0][0]], "nearest")
         return Name(kind, said, said, "unknown")
 
-    def resolve(self, program: Any) -> tuple[Any, tuple[Name, ...]]:
+    def resolve(self, program: Any, language: Language) -> tuple[Any, tuple[Name, ...]]:
         """Return a program with the values of the lists, and every name that was looked up."""
         looked_up: list[Name] = []
 
-        def replace_name(node: Any) -> Any:
-            if not isinstance(node, EntityValue) or node.value is None or node.display is not None:
-                return node
-            if node.kind.startswith("tt:") and self._list(node.kind) is None:
-                return node
+        def find(kind: str, said: str) -> str:
+            if kind.startswith("tt:") and self._list(kind) is None:
+                return said
             # Who types an address means that one, not another that a list has for examples.
-            if not has_names(node.kind):
-                return node
-            name = self.find(node.kind, node.value)
+            if not has_names(kind):
+                return said
+            name = self.find(kind, said)
             looked_up.append(name)
-            return replace(node, value=name.value) if name.value != node.value else node
+            return name.value
 
-        return rewrite(program, replace_name), tuple(looked_up)
+        return language.map_names(program, find), tuple(looked_up)
 
     def mentioned(self, tokens: Sequence[str], words: Container[str]) -> Iterator[str]:
         """Yield names of any list that stand in a sentence and have one of these words.
@@ -256,30 +249,30 @@ def fill(
     Args:
         program: in token form, with placeholders, as a parser predicts it.
         values: those of the reading whose tokens the parser was given.
-        language: the program's language, ThingTalk.
-        library: its skills, to bring the program into canonical form.
+        language: that of the program.
+        library: its skills or declarations, to bring the program into canonical form.
         names: the lists in which entities are looked up; None looks none up.
 
     Raises:
-        GenieError: I010, a placeholder has no value; I011, values of another language; or what
-            the language says of a program that it cannot read.
+        GenieError: I010, a placeholder has no value; I011, a value that the language has no form
+            for; or what the language says of a program that it cannot read.
     """
-    if not language.reads_values:
-        message = f"expected a program in thingtalk, got one in {language.name}"
-        raise GenieError(Problem("I011", message, hint="dates and measures are ThingTalk's"))
     replacements: dict[str, tuple[str, str]] = {}
     for token, read in values.items():
         # Inside of free text a value is its words, a percent sign left out.
         words = " ".join(read.text.split()).removesuffix("%").rstrip()
         replacements[token] = read.value, words or read.text
-    tree = filled_tree(language.from_tokens(program), replacements)
-    unfilled = placeholders(tree)
+    try:
+        tree = language.fill(language.from_tokens(program), replacements)
+    except ValueError as error:
+        raise GenieError(Problem("I011", str(error))) from None
+    unfilled = language.placeholders(tree)
     if unfilled:
         available = ", ".join(values) or "none"
         message = f"the program has {unfilled[0]}, which stands for no value of the sentence"
         raise GenieError(Problem("I010", message, hint=f"the sentence has: {available}"))
     looked_up: tuple[Name, ...] = ()
     if names is not None:
-        tree, looked_up = names.resolve(tree)
+        tree, looked_up = names.resolve(tree, language)
     tree = language.canonical(tree, library)
     return Filled(tree, language.tokens(tree, library), looked_up)

@@ -4,17 +4,15 @@ The same reader makes them that will read what people type, so that the parser l
 reader does, its habits included.
 """
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import NamedTuple
 
 from genie_dp.errors import GenieError
-from genie_dp.languages.base import Language
+from genie_dp.languages.base import Language, Literal
 from genie_dp.languages.library import Library
 from genie_dp.languages.thingtalk.ast import EntityValue, StringValue
 from genie_dp.languages.thingtalk.operators import comparable
@@ -32,69 +30,8 @@ from genie_dp.parser.reading.reading import (
 from genie_dp.records import Example, Slot
 from genie_dp.skills.words import tokenize
 
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 # With six places behind the point it has 27 of the 28 digits of a context.
 _MOST = Decimal(10) ** 21
-_COMPACT = ("currency:", "date:", "time:", "location:")
-
-
-class Literal(NamedTuple):
-    """A constant of a program: the tokens from `start` to before `end`.
-
-    `text` are these tokens, `key` is equal for constants of one meaning. `is_text` tells words
-    between quotes, entities included.
-    """
-
-    start: int
-    end: int
-    key: object
-    is_text: bool
-    text: str
-
-
-def literals(program: Sequence[str]) -> tuple[Literal, ...]:
-    """Return the constants of a program, in its order.
-
-    >>> program = '@c.f param:a:T > 5 unit:km and param:b:S == " x y "'
-    >>> [constant[:2] for constant in literals(program.split(" "))]
-    [(3, 5), (8, 12)]
-    """
-    constants: list[Literal] = []
-    i = 0
-    while i < len(program):
-        end, is_text = _end(program, i)
-        if end > i:
-            text = " ".join(program[i:end])
-            constants.append(Literal(i, end, key_of(text), is_text, text))
-        i = max(end, i + 1)
-    return tuple(constants)
-
-
-def _end(program: Sequence[str], at: int) -> tuple[int, bool]:
-    """Return the place after the constant that begins at a token, and whether it is a text."""
-    token = program[at]
-    if token == '"':
-        end = at + 1
-        while end < len(program) and program[end] != '"':
-            end += 1
-        end += 1
-        if end < len(program) and program[end].startswith(("^^", "at:")):
-            is_place = program[end].startswith("at:")
-            end += 1
-            if end < len(program) and program[end].startswith("id:"):
-                end += 1
-            return end, not is_place
-        return end, True
-    if token.startswith(_COMPACT):
-        return at + 1, False
-    if not _NUMBER.fullmatch(token):
-        return at, False
-    end = at + 1
-    while end < len(program) and program[end].startswith("unit:"):
-        end += 1
-        if end + 1 < len(program) and program[end + 1].startswith("unit:"):
-            end += _NUMBER.fullmatch(program[end]) is not None
-    return end, False
 
 
 @lru_cache(maxsize=65536)
@@ -208,11 +145,11 @@ class Preparer:
         if len(row.utterance) > MOST_CHARACTERS:
             return Left(row, "too long a sentence", f"{len(row.utterance):,} characters")
         program = tuple(row.program.split(" "))
-        constants = literals(program)
+        constants = tuple(self.language.literals(program))
         said_constants = tuple(
             literal
             for literal in constants
-            if not literal.is_text and literal.key not in self._keys
+            if not literal.is_text and key_of(literal.constant) not in self._keys
         )
         problem: Left | None = None
         for reading in self._readings(row, is_plain=not said_constants):
@@ -260,16 +197,17 @@ class Preparer:
         return replace(row, utterance=utterance, program=text, slots=slots)
 
 
-def fixed_constants(rows: Iterable[Example]) -> frozenset[str]:
+def fixed_constants(rows: Iterable[Example], language: Language) -> frozenset[str]:
     """Return the constants that templates put into programs: those of synthesized rows.
 
     Args:
         rows: synthesized rows with placeholders.
+        language: that of the programs.
     """
     return frozenset(
-        literal.text
+        literal.constant
         for row in rows
-        for literal in literals(tuple(row.program.split(" ")))
+        for literal in language.literals(row.program.split(" "))
         if not literal.is_text
     )
 
@@ -280,19 +218,18 @@ def _match(
     """Return where in the program each value stands, or what stands nowhere."""
     places: dict[str, tuple[tuple[int, int], ...]] = {}
     used: set[tuple[int, int]] = set()
+    spans_of: dict[object, list[tuple[int, int]]] = {}
+    for literal in constants:
+        spans_of.setdefault(key_of(literal.constant), []).append((literal.start, literal.end))
     for token, value in values.items():
-        key = key_of(value.value)
-        equal = [(literal.start, literal.end) for literal in constants if literal.key == key]
-        free = [span for span in equal if span not in used]
+        free = [span for span in spans_of.get(key_of(value.value), ()) if span not in used]
         spans = free[:1] or _in_text(value, program, constants, used)
         if not spans:
             return f"{token} ({value.text})"
         places[token] = tuple(spans)
         used.update(spans)
     for token, value in values.items():
-        key = key_of(value.value)
-        more = [(literal.start, literal.end) for literal in constants if literal.key == key]
-        extra = [span for span in more if span not in used]
+        extra = [span for span in spans_of.get(key_of(value.value), ()) if span not in used]
         used.update(extra)
         places[token] += tuple(extra)
     return places

@@ -38,6 +38,10 @@ ROUND = read_declarations(
     "node PLAN = (DAY) (WHERE)? Any; node DAY = Date | MONDAY; node WHERE = String (NEAR)*; "
     "node NEAR = Number Atom; program (PLAN);"
 )
+TYPED = read_declarations(
+    'entity City = "new york" paris; program (PLAN); node PLAN = (DAY) (FOR)?; '
+    "node DAY = Date | City | TODAY; node FOR = Number Duration;"
+)
 GRAMMARS = {
     "cakes": (CAKES, None),
     "declared": (CAKES, DECLARED),
@@ -46,6 +50,15 @@ GRAMMARS = {
     "calls": (CALLS, read_declarations("apply call;")),
     "whole": (SPANS[:1], WHOLE),
     "whole, without programs": ((), WHOLE),
+    "typed": (
+        (
+            '( PLAN ( DAY #( Date " 2027-03-14 " ) ) ( FOR 2 #( Duration 1 h ) ) )',
+            '( PLAN ( DAY #( Date " 2027-12-24 " ) ) ( FOR 1 #( Duration 1 h 30 min ) ) )',
+            '( PLAN ( DAY #( City " mum " ) ) ( FOR NUMBER_0 DURATION_0 ) )',
+        ),
+        TYPED,
+    ),
+    "typed, without programs": ((), TYPED),
     "whole, with round brackets": (("( PLAN ( DAY MONDAY ) 3 )",), ROUND),
 }
 # The most that these grammars need to close a program: eight levels of the dearest node.

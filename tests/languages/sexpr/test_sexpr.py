@@ -10,6 +10,7 @@ from genie_dp.languages.sexpr.ast import Atom, Node, Text
 from genie_dp.languages.sexpr.canonical import anonymize, canonical, check, functions
 from genie_dp.languages.sexpr.declarations import Declarations, read_declarations
 from genie_dp.languages.sexpr.text import DEEPEST, from_tokens, parse, render, tokens
+from genie_dp.parser.reading.prepare import key_of
 from tests.golden import cases
 
 # Invented rows in the manner of five data sets.
@@ -243,3 +244,90 @@ def test_the_language_is_registered_under_its_name():
 
 def test_a_character_may_be_written_in_two_halves():
     assert parse(r'(a "\ud83d\ude00")') == parse('(a "😀")')
+
+
+# ------------------------------------------------------------------------------ typed literals
+
+plain_words = st.lists(st.text("abcxyz0123@.'", min_size=1, max_size=6), min_size=1).map(" ".join)
+numbers = st.decimals(min_value=0, max_value=10**6, places=2).map(str)
+constants = st.one_of(
+    numbers,
+    st.dates().map(lambda day: f"date:{day.isoformat()}"),
+    st.datetimes().map(lambda then: f"date:{then.replace(microsecond=0).isoformat()}"),
+    st.times().map(lambda t: f"time:{t.hour}:{t.minute:02}:{t.second:02}"),
+    st.builds("currency:{}:{}".format, numbers, st.sampled_from(("usd", "eur"))),
+    st.builds("{} unit:h {} unit:min".format, numbers, numbers),
+    st.builds('" {} " at:{}:{}'.format, plain_words, numbers, numbers),
+    st.builds('" {} " ^^{}'.format, plain_words, st.sampled_from(("tt:url", "City"))),
+    plain_words.map('" {} "'.format),
+)
+CHARTS = read_declarations("""
+entity City = "new york" paris;
+node PLOT = Date|Time|Duration|Currency|Location|City|URL|Number|String*;
+""")
+
+
+@given(st.lists(constants, max_size=4))
+def test_what_readers_find_stands_in_expressions_and_is_found_there(found):
+    sexpr = get_language("sexpr")
+    written = " ".join(["( PLOT", *map(sexpr.written, found), ")"])
+    program = sexpr.from_tokens(written)
+    assert sexpr.check(program, CHARTS) == []
+    assert sexpr.parse(sexpr.render(program)) == program
+    literals = list(sexpr.literals(sexpr.tokens(program).split(" ")))
+    assert [key_of(x.constant) for x in literals] == [key_of(constant) for constant in found]
+    assert [" ".join(written.split(" ")[x.start : x.end]) for x in literals] == [
+        sexpr.written(x.constant) for x in literals
+    ]
+
+
+@given(st.lists(constants, min_size=1, max_size=4))
+def test_filling_placeholders_gives_the_program_with_the_values(found):
+    sexpr = get_language("sexpr")
+    slots = [f"NUMBER_{place}" for place in range(len(found))]
+    program = sexpr.from_tokens(" ".join(["( PLOT", *slots, ")"]))
+    assert sexpr.placeholders(program) == tuple(slots)
+    filled = sexpr.fill(program, {s: (c, "it") for s, c in zip(slots, found, strict=True)})
+    assert sexpr.tokens(filled) == " ".join(["( PLOT", *map(sexpr.written, found), ")"])
+    assert sexpr.placeholders(filled) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('(PLOT #(Date "soon"))', "X034"),
+        ('(PLOT #(Time "25:00"))', "X034"),
+        ("(PLOT #(Duration 3 km))", "X034"),
+        ("(PLOT #(Currency twenty usd))", "X034"),
+        ('(PLOT #(Location "x" 1))', "X034"),
+        ('(PLOT #(Town "x"))', "X032"),
+        ("(PLOT Date)", "X032"),
+    ],
+)
+def test_literals_have_the_form_of_their_type(text, code):
+    [problem] = check(parse(text), CHARTS)
+    assert problem.code == code
+
+
+def test_values_in_square_brackets_are_words():
+    sexpr = get_language("sexpr")
+    program = sexpr.parse("[IN:ALARM [SL:TIME for TIME_0 ] ]")
+    filled = sexpr.fill(program, {"TIME_0": ("time:8:00:00", "8 am")})
+    assert sexpr.render(filled) == "[IN:ALARM [SL:TIME for 8 am ] ]"
+    assert list(sexpr.literals(sexpr.tokens(filled).split(" "))) == []
+
+
+def test_dates_and_the_like_are_placeholders_in_anonymous_programs():
+    program = parse('(PLOT #(Date "2027-03-14") #(Currency 2 usd) 2 #(Date "2027-03-14"))')
+    assert tokens(anonymize(program)) == "( PLOT DATE_0 CURRENCY_0 NUMBER_0 DATE_0 )"
+
+
+def test_a_literal_is_a_value_of_calls():
+    sexpr = get_language("sexpr")
+    program = sexpr.parse(
+        '(PLOT (AT #(Location "paris" 48.9 2.4)) (FOR #(Duration 1 h 30 min)) (TO #(City "oslo")))'
+    )
+    hours = [{"value": 1, "unit": "h"}, {"value": 30, "unit": "min"}]
+    place = {"name": "paris", "latitude": 48.9, "longitude": 2.4}
+    [call] = sexpr.calls(program)
+    assert call["arguments"] == {"AT": place, "FOR": hours, "TO": "oslo"}

@@ -70,9 +70,10 @@ def test_a_placeholder_without_value_is_an_error_that_names_those_there_are():
         filled("on march 3", "now => @com.x.f param:a:Number = NUMBER_3")
 
 
-def test_another_language_is_an_error():
+def test_a_value_that_the_language_has_no_form_for_is_an_error():
+    values = READER.read("5 km", now=NOW).values
     with pytest.raises(GenieError, match="I011"):
-        fill("( a )", {}, language=get_language("sexpr"))
+        fill("( a MEASURE_m_0 )", values, language=get_language("sexpr"))
 
 
 # ----------------------------------------------------------------------------------- names

@@ -38,7 +38,9 @@ def preparer() -> Preparer:
     plain = Preparer(GrammarReader(), shipped().language, shipped().library, NOW)
     phrases = phrases_of(rows(), plain)
     reader = GrammarReader(phrases)
-    return replace(plain, reader=reader, fixed=fixed_constants(rows()), counts=Counter())
+    return replace(
+        plain, reader=reader, fixed=fixed_constants(rows(), plain.language), counts=Counter()
+    )
 
 
 @cache

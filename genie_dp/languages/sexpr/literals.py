@@ -1,0 +1,302 @@
+"""Typed literals, `#(Date "2027-03-14")`: how what a reader finds in a sentence stands in programs.
+
+A constant is in the notation that readers share: "25", "date:2027-03-14", "90 unit:min".
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+from genie_dp.errors import Problem
+from genie_dp.languages.base import Literal
+from genie_dp.languages.sexpr import ast as sx
+from genie_dp.languages.sexpr.text import from_tokens, tokens
+from genie_dp.languages.types import UNITS, is_slot
+
+_PLAIN_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+_QUOTED = re.compile(r'" (?P<words>.*) "(?: \^\^(?P<kind>\S+)| at:(?P<at>\S+))?', re.DOTALL)
+_KINDS = {str(t.type.kind): t.name for t in sx.TYPES.values() if hasattr(t.type, "kind")}
+_TYPES_OF_KINDS = {name: kind for kind, name in _KINDS.items()}
+_FORMS = {
+    "Date": '#(Date "2027-03-14") or #(Date "2027-03-14T17:00:00")',
+    "Time": '#(Time "17:00:00")',
+    "Duration": "#(Duration 1 h 30 min)",
+    "Currency": "#(Currency 20 usd)",
+    "Location": '#(Location "paris" 48.853 2.349)',
+    **{name: f'#({name} "..")' for name in _KINDS.values()},
+}
+
+_VALUES = _FORMS.keys() - _KINDS.values()  # all else is said as it is written
+
+
+def expression_of(constant: str) -> sx.Expression:
+    """Return the literal of a constant.
+
+    >>> from genie_dp.languages.sexpr.text import render
+    >>> [render(expression_of(c)) for c in ("25", "date:2027-03-14", "1 unit:h 30 unit:min")]
+    ['25', '#(Date "2027-03-14")', '#(Duration 1 h 30 min)']
+
+    Raises:
+        ValueError: it is no constant that an expression can hold.
+    """
+    if _PLAIN_NUMBER.fullmatch(constant):
+        return sx.Atom(constant)
+    if match := _QUOTED.fullmatch(constant):
+        words, kind = match["words"], match["kind"]
+        if match["at"]:
+            places = [sx.Atom(number) for number in match["at"].split(":")]
+            return _literal("Location", sx.Text(words), *places)
+        return sx.Text(words) if kind is None else _literal(_KINDS.get(kind, kind), sx.Text(words))
+    kind, _, rest = constant.partition(":")
+    if kind == "date":
+        return _literal("Date", sx.Text(rest))
+    if kind == "time":
+        hour, minute, second = map(int, rest.split(":"))
+        return _literal("Time", sx.Text(f"{hour:02}:{minute:02}:{second:02}"))
+    if kind == "currency":
+        return _literal("Currency", *map(sx.Atom, rest.split(":")))
+    parts = constant.replace(" unit:", " ").split(" ")
+    if " unit:" in constant and UNITS.get(parts[1]) == "ms":
+        return _literal("Duration", *map(sx.Atom, parts))
+    raise ValueError(f"{constant!r} is no constant of S-expressions")
+
+
+def _literal(label: str, *items: sx.Expression) -> sx.Node:
+    return sx.Node((sx.Atom(label), *items), prefix="#")
+
+
+def constant_of(node: sx.Node) -> str | None:
+    """Return the constant of a typed literal; None where it has not the form of its type.
+
+    Literals of other types than placeholders have are names: `#(City "new york")`.
+
+    >>> from genie_dp.languages.sexpr.text import parse
+    >>> [constant_of(parse(t)) for t in ("#(Currency 20 usd)", '#(Date "soon")')]
+    ['currency:20:usd', None]
+    """
+    label = sx.label(node)
+    match node.items[1:]:
+        case (sx.Text(words),) if label == "Date":
+            return f"date:{words}" if _is_iso(words, date, datetime) else None
+        case (sx.Text(words),) if label == "Time":
+            return f"time:{words}" if _is_iso(words, time) else None
+        case (sx.Text(words),) if label not in ("Duration", "Currency", "Location"):
+            return f'" {words} " ^^{_TYPES_OF_KINDS.get(label, label)}'
+        case (sx.Atom(amount), sx.Atom(code)) if label == "Currency":
+            is_money = _is_number(amount) and re.fullmatch("[a-z]{3}", code)
+            return f"currency:{amount}:{code}" if is_money else None
+        case (sx.Text(words), sx.Atom(latitude), sx.Atom(longitude)) if label == "Location":
+            is_place = _is_number(latitude) and _is_number(longitude)
+            return f'" {words} " at:{latitude}:{longitude}' if is_place else None
+        case (sx.Atom(), sx.Atom(), *_) as parts if label == "Duration" and len(parts) % 2 == 0:
+            texts = [part.text for part in parts if isinstance(part, sx.Atom)]
+            pairs = list(zip(texts[::2], texts[1::2], strict=False))
+            is_right = len(texts) == len(parts) and all(
+                _is_number(amount) and UNITS.get(unit) == "ms" for amount, unit in pairs
+            )
+            return " ".join(f"{amount} unit:{unit}" for amount, unit in pairs) if is_right else None
+        case _:
+            return None
+
+
+def _is_number(text: str) -> bool:
+    return _PLAIN_NUMBER.fullmatch(text) is not None
+
+
+def _is_iso(text: str, *kinds: Any) -> bool:
+    for kind in kinds:
+        try:
+            kind.fromisoformat(text)
+        except ValueError:
+            continue
+        return True
+    return False
+
+
+def problem_of(node: sx.Node) -> Problem | None:
+    """Return the mistake of a typed literal that is not written as its type is (X034)."""
+    label = sx.label(node)
+    if label not in _FORMS or constant_of(node) is not None:
+        return None
+    message = f"{tokens(node)} is no literal of type {label}"
+    return Problem("X034", message, node.span, f"write {_FORMS[label]}")
+
+
+def is_read(node: sx.Expression) -> bool:
+    """Tell whether an expression is a literal of a type that readers find, such as a date."""
+    if not isinstance(node, sx.Node) or node.prefix != "#" or sx.label(node) not in _FORMS:
+        return False
+    return constant_of(node) is not None
+
+
+def plain_value(expression: sx.Expression) -> Any:
+    """Return a symbol, a text, a number or a typed literal as tools take it.
+
+    >>> from genie_dp.languages.sexpr.text import parse
+    >>> plain_value(parse("#(Currency 20 usd)")), plain_value(parse('#(City "new york")'))
+    ({'value': 20, 'currency': 'usd'}, 'new york')
+    """
+    match expression:
+        case sx.Text(value):
+            return value
+        case sx.Atom(text) if sx.is_number(text):
+            number = Decimal(text.removesuffix("L"))
+            return int(number) if number == number.to_integral_value() else float(number)
+        case sx.Atom(text):
+            return text
+    items = [plain_value(item) for item in expression.items[1:]]
+    match sx.label(expression):
+        case "Currency":
+            return dict(zip(("value", "currency"), items, strict=True))
+        case "Location":
+            return dict(zip(("name", "latitude", "longitude"), items, strict=True))
+        case "Duration":
+            pairs = zip(items[::2], items[1::2], strict=True)
+            measures = [{"value": amount, "unit": unit} for amount, unit in pairs]
+            return measures[0] if len(measures) == 1 else measures
+        case _:
+            return items[0] if len(items) == 1 else items
+
+
+# ------------------------------------------------------------------------------ in programs
+
+
+def literals(program: Sequence[str]) -> Iterator[Literal]:
+    """Yield the constants of a token form, in its order; words in square brackets are none.
+
+    >>> [tuple(x) for x in literals('( PIE ( SINCE #( Date " 2027-03-14 " ) ) 3 )'.split())]
+    [(4, 9, 'date:2027-03-14', False), (10, 11, '3', False)]
+    """
+    opened: list[str] = []
+    i = 0
+    while i < len(program):
+        token, end = program[i], i + 1
+        in_square = bool(opened) and opened[-1] == "["
+        if token == "[" or (token.endswith("(") and not in_square):
+            end = _end(program, i) if token == "#(" else end
+            node = from_tokens(" ".join(program[i:end])) if end > i + 1 else None
+            constant = constant_of(node) if isinstance(node, sx.Node) else None
+            if constant is not None:
+                yield Literal(i, end, constant, program[i + 1] not in _VALUES)
+                i = end
+                continue
+            end = i + 1
+            opened.append(token[-1])
+        elif token in (")", "]") and opened and sx.CLOSING[_bracket(opened[-1])] == token:
+            opened.pop()
+        elif token == '"' and not in_square:
+            end = _closing_quote(program, i) + 1
+            yield Literal(i, end, " ".join(program[i:end]), True)
+        elif not in_square and sx.is_number(token) and not program[i - 1].endswith("("):
+            yield Literal(i, end, token.removesuffix("L"), False)
+        i = end
+
+
+def _bracket(token: str) -> sx.Bracket:
+    return "[" if token == "[" else "("
+
+
+def _end(program: Sequence[str], start: int) -> int:
+    """Return the place after the bracket that begins at a token; the next one if it has no end."""
+    depth, i = 0, start
+    while i < len(program):
+        if program[i] == '"':
+            i = _closing_quote(program, i)
+        elif program[i].endswith(("(", "[")):
+            depth += 1
+        elif program[i] in (")", "]"):
+            depth -= 1
+            if not depth:
+                return i + 1
+        i += 1
+    return start + 1
+
+
+def _closing_quote(program: Sequence[str], start: int) -> int:
+    rest = (i for i in range(start + 1, len(program)) if program[i] == '"')
+    return next(rest, len(program) - 1)
+
+
+Change = Callable[[sx.Expression, bool], Sequence[sx.Expression]]
+
+
+def rewrite(expression: sx.Expression, change: Change) -> sx.Expression:
+    """Return an expression with its leaves and literals changed, from left to right.
+
+    Args:
+        change: gives what stands in the place of one; and is told whether that is between square
+            brackets.
+    """
+    [changed] = _rewrite(expression, change, in_square=False)
+    return changed
+
+
+def _rewrite(
+    expression: sx.Expression, change: Change, *, in_square: bool
+) -> Sequence[sx.Expression]:
+    if not isinstance(expression, sx.Node) or expression.prefix == "#":
+        changed = change(expression, in_square)
+        if len(changed) != 1 or changed[0] is not expression:
+            return changed
+    if not isinstance(expression, sx.Node):
+        return (expression,)
+    inside = expression.bracket == "["
+    items = tuple(
+        new for item in expression.items for new in _rewrite(item, change, in_square=inside)
+    )
+    return (replace(expression, items=items),)
+
+
+def fill(program: sx.Expression, values: Mapping[str, tuple[str, str]]) -> sx.Expression:
+    """Return a program with literals in the place of its placeholders (base.Language.fill).
+
+    Between square brackets and in a text a value is the words that it was said in.
+
+    >>> from genie_dp.languages.sexpr.text import parse, render
+    >>> program = parse('(PIE (SINCE DATE_0) (TITLE "at NUMBER_0"))')
+    >>> values = {"DATE_0": ("date:2027-03-14", "pi day"), "NUMBER_0": ("2", "two")}
+    >>> render(fill(program, values))
+    '(PIE (SINCE #(Date "2027-03-14")) (TITLE "at two"))'
+    """
+
+    def change(leaf: sx.Expression, in_square: bool) -> Sequence[sx.Expression]:
+        match leaf:
+            case sx.Atom(token) if token in values:
+                constant, said = values[token]
+                return [*map(sx.Atom, said.split())] if in_square else [expression_of(constant)]
+            case sx.Text(text):
+                words = [values[w][1] if w in values else w for w in text.split(" ")]
+                return [replace(leaf, value=" ".join(words))]
+            case sx.Node(items) if any(isinstance(item, sx.Text) for item in items):
+                filled = [item for part in items for item in change(part, in_square)]
+                return [replace(leaf, items=tuple(filled))]
+            case _:
+                return [leaf]
+
+    return rewrite(program, change)
+
+
+def placeholders(program: sx.Expression) -> tuple[str, ...]:
+    """Return the placeholders of a program, in its order.
+
+    >>> placeholders(from_tokens("( PIE ( SINCE DATE_0 ) ( TOP NUMBER_0 ) )"))
+    ('DATE_0', 'NUMBER_0')
+    """
+    return tuple(dict.fromkeys(filter(is_slot, tokens(program).split(" "))))
+
+
+def map_names(program: sx.Expression, find: Callable[[str, str], str]) -> sx.Expression:
+    """Return a program with what `find(type, words)` gives in the place of each name."""
+
+    def change(leaf: sx.Expression, _in_square: bool) -> Sequence[sx.Expression]:
+        match leaf:
+            case sx.Node((sx.Atom(kind), sx.Text(words)), _, "#") if kind not in _FORMS:
+                found = find(kind, words)
+                return [leaf if found == words else _literal(kind, sx.Text(found))]
+            case _:
+                return [leaf]
+
+    return rewrite(program, change)
