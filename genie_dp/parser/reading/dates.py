@@ -287,7 +287,7 @@ def bare_end(s: TextTokens, at: int, numbers: Numbers, first: Time) -> Candidate
 
 def times(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are times of day."""
-    for i in _beginnings(s, numbers):
+    for i in s.beginnings(numbers, BEGINS):
         time = time_at(s, i, numbers)
         if time is not None:
             soft = time.is_part or s.word(i) in _NAMED
@@ -333,20 +333,11 @@ _LINKS = frozenset(("to", "through", "until", "till", "-", "–"))
 
 
 # What a date, a time or a span may begin with, beside numbers and what is no word of letters.
-_BEGINS = frozenset(
+BEGINS = frozenset(
     ("a", "an", "at", "day", "half", "in", "last", "next", "one", "past", "coming", "quarter",
      "the", "this", "tonight", *_NAMED, *_MONTHS, *_DAYS, *_NEAR, *ORDINALS,
      *(name[0] for name in _HOLIDAYS))
 )  # fmt: skip
-
-
-def _beginnings(s: TextTokens, numbers: Numbers) -> list[int]:
-    """Return the places where a date, a time or a span may begin: of most words it cannot."""
-    return [
-        place
-        for place, (word, number) in enumerate(zip(s.words, numbers, strict=True))
-        if word in _BEGINS or number is not None or not word.isalpha()
-    ]
 
 
 class Day(NamedTuple):
@@ -362,7 +353,7 @@ class Day(NamedTuple):
 def days(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
     """Yield the candidates that are dates, with and without a time of day."""
     begun: dict[int, tuple[date, bool]] = {}  # token after a date -> it, whether "between" stands
-    for i in _beginnings(s, numbers):
+    for i in s.beginnings(numbers, BEGINS):
         if recurs(s, i):
             continue
         first, is_between = begun.get(i - 1, (None, False))
@@ -751,7 +742,7 @@ _SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 def moments(s: TextTokens, numbers: Numbers, now: datetime) -> Iterator[Candidate]:
     """Yield the candidates that are points of time."""
-    for i in _beginnings(s, numbers):
+    for i in s.beginnings(numbers, BEGINS):
         if s.word(i - 1) in _RECURS:
             continue
         counted = _count_units(s, i, numbers)

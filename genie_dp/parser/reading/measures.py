@@ -179,9 +179,12 @@ def stem_of(unit: str) -> str:
     return stem
 
 
+_BEGINS = frozenset(("a", "an", "half", "quarter", "three", "one"))
+
+
 def measures(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are measures."""
-    for i in range(len(s.words)):
+    for i in s.beginnings(numbers, _BEGINS):
         amount = amount_at(s, i, numbers)
         if amount is not None:
             yield from _with_smaller(s, i, amount, numbers)
@@ -383,9 +386,12 @@ def currency_at(s: TextTokens, at: int) -> tuple[str, int] | None:
     return None
 
 
+BEGINS_MONEY = frozenset(("a", "an", "one", "half", *_DOLLARS, *_SIGNS, *_CODES))
+
+
 def money(s: TextTokens, numbers: Numbers) -> Iterator[Candidate]:
     """Yield the candidates that are amounts of money."""
-    for i in range(len(s.words)):
+    for i in s.beginnings(numbers, BEGINS_MONEY):
         number = numbers[i]
         if number is not None:
             yield from _with_name(s, i, number, numbers)

@@ -68,7 +68,10 @@ def stop_words() -> frozenset[str]:
     return frozenset(word for line in lines if not line.startswith("#") for word in line.split())
 
 
-_OWN = {tuple(name.split()): value for name, value in HERE}
+# First word -> names of where one is, and their values.
+_OWN: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+for _name, _value in HERE:
+    _OWN.setdefault(_name.split()[0], []).append((tuple(_name.split()), _value))
 
 
 def places(s: TextTokens) -> Iterator[Candidate]:
@@ -85,7 +88,7 @@ def places(s: TextTokens) -> Iterator[Candidate]:
                     break
                 yield _candidate(s, i, length, name, place)
                 break
-        for words, value in _OWN.items():
+        for words, value in _OWN.get(word, ()):
             if s.has(i, *words):
                 yield s.candidate(i, i + len(words), "LOCATION", value, weak=True)
 

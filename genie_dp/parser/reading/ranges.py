@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 from genie_dp.augment.written_numbers import plain_digits
 from genie_dp.parser.reading import dates
-from genie_dp.parser.reading.measures import amount_at, cents_at, money_at, stem_of
+from genie_dp.parser.reading.measures import BEGINS_MONEY, amount_at, cents_at, money_at, stem_of
 from genie_dp.parser.reading.numbers import SCALES, Number, Numbers, ordinal_at
 from genie_dp.parser.reading.reading import Candidate
 from genie_dp.parser.reading.sentence import MONTH_NAMES, TextTokens
@@ -33,11 +33,14 @@ def with_scales(s: TextTokens, numbers: Numbers) -> Numbers:
     return tuple(scaled)
 
 
+_BEGINS = dates.BEGINS | BEGINS_MONEY
+
+
 def ranges(s: TextTokens, numbers: Numbers, today: date) -> Iterator[Candidate]:
     """Yield candidates for the end of a range that borrows its unit from the other end."""
     if _ANY.isdisjoint(s.words):
         return
-    for i in range(len(s.words)):
+    for i in s.beginnings(numbers, _BEGINS):
         links = _LINKS.get(s.word(i - 1), _BARE_LINKS)
         number = numbers[i]
         if number is not None:

@@ -1,7 +1,7 @@
 """A text to be read: cleaned, and cut into tokens whose places are known."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from genie_dp.augment.written import MONTHS, SHORT_MONTHS
@@ -82,6 +82,20 @@ class TextTokens:
     def has(self, index: int, *words: str) -> bool:
         """Tell whether these tokens stand from a place on."""
         return self.words[index : index + len(words)] == words if index >= 0 else False
+
+    def beginnings(self, numbers: Sequence[object], words: Container[str]) -> list[int]:
+        """Return the places of these words, of numbers, and of what is no word of letters.
+
+        Most words begin no value; it takes time to find that out for each sort of value.
+
+        Args:
+            numbers: for each token, the number that begins there or None.
+        """
+        return [
+            place
+            for place, (word, number) in enumerate(zip(self.words, numbers, strict=True))
+            if word in words or number is not None or not word.isalpha()
+        ]
 
     def candidate(
         self,
