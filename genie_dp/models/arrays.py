@@ -18,6 +18,8 @@ from genie_dp.models.sizes import RecurrentSettings, settings_of
 from genie_dp.models.vocabulary import PAD, UNK, Vocabulary
 
 CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+# Folder, inside of a saved model, of what belongs to a model of Hugging Face.
+BASE = "base"
 # Below the smallest probability that matters, and above float32's smallest number.
 TINY = 1e-20
 

@@ -14,13 +14,12 @@ import torch
 from torch import nn
 
 from genie_dp.errors import GenieError, Problem, with_article
+from genie_dp.models.arrays import BASE
 from genie_dp.models.batches import Source
 from genie_dp.models.layers import Mixture, Pointer
 from genie_dp.models.seq2seq import PointerNetwork, Tensors
 from genie_dp.models.sizes import PretrainedSettings
 from genie_dp.models.vocabulary import Vocabulary, words_of_name
-
-BASE = "base"
 
 
 class PretrainedNetwork(PointerNetwork):
@@ -46,6 +45,7 @@ class PretrainedNetwork(PointerNetwork):
                 self.tokens.weight[row] = pieces.weight[
                     list(self._pieces(" ".join(words_of_name(token)) or token))
                 ].mean(0)
+        self.base, self.has_adapters = settings.base, bool(settings.lora_rank)
         self.body = _add_adapters(body, settings) if settings.lora_rank else body
         self.pointer = Pointer(size, size, (vocabulary.generated, size))
 

@@ -1,5 +1,6 @@
 """A model as a folder: config.json, model.safetensors, tokenizer.json."""
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -8,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
-from genie_dp.models.arrays import CONFIG, TOKENIZER, WEIGHTS, no_model
+from genie_dp.errors import GenieError, Problem
+from genie_dp.models.arrays import BASE, CONFIG, TOKENIZER, WEIGHTS, no_model
 from genie_dp.models.layers import WordEmbedding
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import Vocabulary
@@ -62,11 +64,79 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
 
 
 def write_weights(model: Any, path: Path) -> None:
-    """Write the weights as others may read them; safetensors gives its files to nobody else."""
-    save_file(weights(model), str(path), metadata={"format": "pt"})
+    """Write the weights as others may read them; safetensors gives its files to nobody else.
+
+    Of a model with adapters those of the model beneath are left out: the file names it, with the
+    hash of its weights.
+    """
+    kept, facts = weights(model), {"format": "pt"}
+    beneath = names_beneath(model)
+    if beneath:
+        base = Path(model.base)
+        facts["base"] = str(base.resolve()) if base.exists() else model.base
+        facts["base_sha256"] = hash_of({name: kept.pop(name) for name in beneath})
+    save_file(kept, str(path), metadata=facts)
     mask = os.umask(0)  # it can be read only by setting it
     os.umask(mask)
     path.chmod(0o666 & ~mask)
+
+
+def names_beneath(model: Any) -> tuple[str, ...]:
+    """Return the weights of the model that adapters were added to; none without adapters."""
+    if not getattr(model, "has_adapters", False):
+        return ()
+    return tuple(name for name, p in model.body.named_parameters("body") if not p.requires_grad)
+
+
+def hash_of(tensors: Mapping[str, torch.Tensor]) -> str:
+    """Return the SHA-256 of weights with their names."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        x = tensors[name]
+        digest.update(f"{name} {tuple(x.shape)} {x.dtype}".encode())
+        digest.update(x.view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()
+
+
+def base_of(path: Path) -> str | None:
+    """Return where the model is that the adapters of a file were added to; None of whole models.
+
+    It is looked for beside the file, in `base/`, and then where it was.
+
+    Raises:
+        GenieError: M009, it is in neither place.
+        OSError, SafetensorError: there is no such file, or it is none of safetensors.
+    """
+    with safe_open(str(path), "pt") as file:
+        base = (file.metadata() or {}).get("base")
+    if base is None:
+        return None
+    beside = path.parent / BASE
+    if any(beside.glob("*.safetensors")) or any(beside.glob("*.bin")):
+        return str(beside)
+    if Path(base).is_absolute() and not Path(base).exists():
+        message = f"the adapters of {path.parent} go with the model {base}, which is not there"
+        hint = f"copy its folder back, or its weights into {beside}"
+        raise GenieError(Problem("M009", message, hint=hint))
+    return str(base)
+
+
+def load_weights(model: Any, path: Path) -> None:
+    """Set the weights of a model to those of a file, which has those of adapters alone, or all.
+
+    Raises:
+        GenieError: M001, names or shapes differ; M009, adapters of another model.
+        OSError, SafetensorError: the file cannot be read.
+    """
+    with safe_open(str(path), "pt") as file:
+        expected = (file.metadata() or {}).get("base_sha256")
+    beneath = names_beneath(model) if expected else ()
+    own = weights(model)
+    if expected and hash_of({name: own[name] for name in beneath}) != expected:
+        message = f"the adapters of {path.parent} go with a model of other weights"
+        hint = f"put the model that they were trained with into {path.parent / BASE}"
+        raise GenieError(Problem("M009", message, hint=hint))
+    put_all(model, {**load_file(str(path)), **{name: own[name] for name in beneath}}, path.parent)
 
 
 def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
@@ -82,13 +152,16 @@ def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:
         config.pop("model_type")
         if not isinstance(architecture, str) or not isinstance(settings, dict):
             raise ValueError(f"{CONFIG}: expected architecture and settings")
-        tensors = load_file(str(folder / WEIGHTS))
+        base = base_of(folder / WEIGHTS)
     except (OSError, ValueError, KeyError, SafetensorError) as problem:
         raise no_model(folder, str(problem)) from problem
     if architecture == "pretrained":
-        settings = {**settings, "base": str(folder / "base"), "fresh": False}
+        settings = {**settings, "base": base or str(folder / BASE), "fresh": base is not None}
     model, settings = build(architecture, vocabulary, settings)
-    put_all(model, tensors, folder)
+    try:
+        load_weights(model, folder / WEIGHTS)
+    except (OSError, SafetensorError) as problem:
+        raise no_model(folder, str(problem)) from problem
     model.to(device).eval()
     return SavedModel(model, vocabulary, architecture, settings, config)
 

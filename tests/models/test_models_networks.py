@@ -183,3 +183,6 @@ def test_a_base_in_half_precision_is_learned_from_in_single_precision(tmp_path, 
     again = load_model(tmp_path / "saved").model
     assert {p.dtype for p in (*model.parameters(), *again.parameters())} == {torch.float32}
     assert torch.allclose(again.loss(batch(PAIRS)), first, atol=1e-5)
+    size = (tmp_path / "saved" / "model.safetensors").stat().st_size
+    whole = 4 * sum(weight.numel() for weight in model.parameters())
+    assert (size < whole) == bool(rank)

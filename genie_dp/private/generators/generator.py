@@ -11,20 +11,19 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages import get_language
 from genie_dp.languages.base import Language
 from genie_dp.languages.types import is_slot
-from genie_dp.models.saved import put_all, write_weights
+from genie_dp.models.arrays import BASE
+from genie_dp.models.saved import base_of, load_weights, write_weights
 from genie_dp.private.generators import models as networks
 from genie_dp.private.generators.codes import Codes
 from genie_dp.private.generators.sampling import is_plain
 from genie_dp.private.generators.stages import KINDS, STAGES, Kind, LabelledRow, StageName
 from genie_dp.private.generators.tokenizer import (
-    BASE,
     PretrainedTokenizer,
     Tokenizer,
     build_tokenizer,
@@ -112,7 +111,7 @@ def new_generator(
         raise ValueError(f"expected codes for control, and only for it: {kind}")
     tokenizer: Tokenizer
     if isinstance(settings, networks.HuggingFaceSettings):
-        tokenizer = PretrainedTokenizer(settings.base)
+        tokenizer = PretrainedTokenizer(settings.base, instructs=settings.instructs)
     elif kind == "two-stage":
         tokens = {*functions, *(token for row in rows for token in row.program)}
         own = {token for token in tokens if not is_plain(token)}
@@ -325,18 +324,22 @@ def _put_together(config: Mapping[str, Any], folder: Path) -> Generator:
     elif config["architecture"] == "recurrent":
         settings = networks.RecurrentLMSettings(**config["settings"])
     else:
+        base = base_of(folder / weights_name(STAGES[config["kind"]][0].name))
         settings = networks.HuggingFaceSettings(
-            base=str(folder / BASE), fresh=False, **config["settings"]
+            base=base or str(folder / BASE),
+            fresh=base is not None,
+            # Folders of before have learned without.
+            **{"instructs": False, **config["settings"]},
         )
     tokenizer: Tokenizer
     if isinstance(settings, networks.HuggingFaceSettings):
-        tokenizer = PretrainedTokenizer(settings.base)
+        tokenizer = PretrainedTokenizer(str(folder / BASE), instructs=settings.instructs)
     else:
         tokenizer = load_public_tokenizer(folder / TOKENIZER)
     models = {}
     for stage in STAGES[config["kind"]]:
         model = build_model(settings, len(tokenizer.pieces), seed=0, stage=stage.name)
-        put_all(model, load_file(str(folder / weights_name(stage.name))), folder)
+        load_weights(model, folder / weights_name(stage.name))
         models[stage.name] = model
     code_facts = config["codes"]
     codes = Codes(tuple(code_facts["names"]), bool(code_facts["is_exact"])) if code_facts else None

@@ -16,9 +16,9 @@ from torch import nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from genie_dp.errors import GenieError, Problem, with_article
+from genie_dp.models.arrays import BASE
 from genie_dp.models.layers import Module
 from genie_dp.private.generators.stages import EncodedRow
-from genie_dp.private.generators.tokenizer import BASE
 
 # The target of a place that is not scored: prompts and padding. Id 0 is a real token of GPT-2.
 UNSCORED = -100
@@ -392,6 +392,7 @@ class HuggingFaceSettings:
         untie: whether the head is a matrix of its own; the engine `ghost` needs that.
         longest: tokens of a sequence; fewer where the model has fewer positions.
         fresh: whether to read the weights of `base`; a saved model has its own.
+        instructs: whether prompts say what is to be written (stages.encode_prompt).
     """
 
     base: str
@@ -400,6 +401,7 @@ class HuggingFaceSettings:
     untie: bool = True
     longest: int = 256
     fresh: bool = True
+    instructs: bool = True
 
 
 class HuggingFaceCausal(Module):
@@ -415,6 +417,7 @@ class HuggingFaceCausal(Module):
         body = _load_body(settings)
         self.longest = min(settings.longest, getattr(body.config, "max_position_embeddings", 10**9))
         self.config = body.config
+        self.base, self.has_adapters = settings.base, bool(settings.lora_rank)
         if settings.lora_rank:  # nothing but the adapters is trained
             try:
                 from peft import LoraConfig, get_peft_model

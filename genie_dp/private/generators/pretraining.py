@@ -15,12 +15,11 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.loop import Listener, Run, TrainingProgress, TrainSettings
-from genie_dp.models.saved import put_all, weights, write_weights
+from genie_dp.models.saved import hash_of, load_weights, weights, write_weights
 from genie_dp.private.generators.models import Sequences, collate
 from genie_dp.private.generators.stages import EncodedRow, GeneratorStage, LabelledRow, encode_row
 from genie_dp.private.generators.tokenizer import PublicTokenizer, Tokenizer
@@ -41,9 +40,7 @@ def weights_file(
     """
     digest = hashlib.sha256(repr((__version__, torch.__version__, batch)).encode())
     digest.update(repr(sorted(asdict(settings).items())).encode())
-    for name, x in sorted(weights(model).items()):
-        digest.update(f"{name} {tuple(x.shape)} {x.dtype}".encode())
-        digest.update(x.view(torch.uint8).numpy().tobytes())
+    digest.update(hash_of(weights(model)).encode())
     for row in rows:
         digest.update(repr((row.tokens, row.scored_from)).encode())
     return folder / f"{digest.hexdigest()[:32]}.safetensors"
@@ -65,11 +62,10 @@ def take_weights(model: Any, place: Path) -> None:
         GenieError: H011, the file cannot be read; M001, it holds another network.
     """
     try:
-        weights = load_file(str(place))
+        load_weights(model, place)
     except (OSError, SafetensorError) as error:
         hint = "delete it: it is made again"
         raise GenieError(Problem("H011", f"{place} cannot be read: {error}", hint=hint)) from None
-    put_all(model, weights, place.parent)
     model.eval()
 
 

@@ -18,7 +18,7 @@ import torch
 from genie_dp.languages.base import Allowed, DecodingGrammar, Prefix
 from genie_dp.private.generators.config import SamplingSettings
 from genie_dp.private.generators.models import CausalLM, DecoderState
-from genie_dp.private.generators.tokenizer import Tokenizer
+from genie_dp.private.generators.tokenizer import Tokenizer, TokenPiece
 
 Mask = npt.NDArray[np.bool_]
 # A private-use character: no word of a text, and plain to every language.
@@ -312,7 +312,8 @@ def draw(
         for row in range(len(prompts))
     ]
     with torch.inference_mode():
-        is_forbidden = torch.tensor([piece is None for piece in tokenizer.pieces])  # (V,)
+        never_alone = NeverAlone(tokenizer)
+        is_forbidden = torch.tensor([writes_no_word(piece) for piece in tokenizer.pieces])  # (V,)
         is_forbidden[list(never)] = True
         is_forbidden[tokenizer.end] = False
         lengths = torch.tensor([len(prompt) for prompt in prompts])
@@ -321,7 +322,7 @@ def draw(
             padded[i, : len(prompt)] = torch.tensor(prompt)
         logits, state = model.start(padded.to(model.device), lengths.to(model.device))
         while True:
-            scores = _score_next(logits, beams, is_forbidden, settings)
+            scores = _score_next(logits, beams, is_forbidden, settings, never_alone)
             _advance(beams, scores, tokenizer.end, settings, generator)
             live = [each for beam in beams for each in beam.live]
             if not live:
@@ -330,14 +331,45 @@ def draw(
     return [beam.result() for beam in beams]
 
 
+def writes_no_word(piece: TokenPiece | None) -> bool:
+    """Tell whether a piece stands for no text, or has white space inside."""
+    if piece is None:
+        return True
+    return any(map(str.isspace, piece.text.decode("utf-8", errors="replace")))
+
+
+class NeverAlone:
+    """The beginnings of words without a letter: a piece of the word has to follow them."""
+
+    def __init__(self, tokenizer: Tokenizer):
+        """Find them."""
+        pieces = list(enumerate(tokenizer.pieces))
+        self.ids = {index for index, piece in pieces if piece and piece.is_first and not piece.text}
+        is_inner = [piece is not None and not piece.is_first for _, piece in pieces]
+        self.is_no_inner = ~torch.tensor(is_inner)  # (V,)
+
+    def forbid(self, logits: torch.Tensor, last: Sequence[int | None]) -> torch.Tensor:
+        """Return (R, V) logits that go on with the word where it has no letter yet."""
+        rows = [row for row, index in enumerate(last) if index in self.ids]
+        if rows:
+            logits = logits.clone()
+            logits[rows] = logits[rows].masked_fill(self.is_no_inner, -torch.inf)
+        return logits
+
+
 def _score_next(
-    logits: torch.Tensor, beams: Sequence[_Beam], never: torch.Tensor, settings: SamplingSettings
+    logits: torch.Tensor,
+    beams: Sequence[_Beam],
+    never: torch.Tensor,
+    settings: SamplingSettings,
+    never_alone: NeverAlone,
 ) -> torch.Tensor:
     """Return (R, V) log-probabilities of what may come after each live hypothesis."""
     live = [each for beam in beams for each in beam.live]
     logits = logits.cpu().float()
     # A model may have more ids than its tokenizer; these write nothing.
     logits = logits[:, : len(never)].masked_fill(never, -torch.inf)
+    logits = never_alone.forbid(logits, [each.ids[-1] if each.ids else None for each in live])
     paths = [each.path for each in live if each.path is not None]
     if paths:
         closing = [len(each.ids) + 1 >= settings.longest for each in live]

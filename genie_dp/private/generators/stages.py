@@ -93,16 +93,28 @@ def prompt_of(stage: GeneratorStage, row: LabelledRow) -> tuple[str, ...]:
             return row.program
 
 
+# What a model that has read much text is told to write; one of Hugging Face begins there with
+# sentences of that sort, not with any text of its corpus.
+_TASKS: Mapping[tuple[StageName, Prompt], str] = {
+    ("program", "nothing"): "A program of a voice assistant :",
+    ("utterance", "nothing"): "A command to a voice assistant :",
+    ("utterance", "code"): "A command to a voice assistant that uses",
+    ("utterance", "program"): "A command to a voice assistant that means",
+}
+
+
 def encode_prompt(
     stage: GeneratorStage, words: Sequence[str], tokenizer: Tokenizer, *, longest: int
 ) -> tuple[int, ...]:
     """Return the ids before what a stage writes: BEGIN alone, or BEGIN, the prompt and SEPARATOR.
 
-    A prompt takes at most half of the `longest` tokens; its end is cut.
+    A prompt takes at most half of the `longest` tokens; its end is cut. Tokenizers of pretrained
+    models have a line before it that says what is to be written.
     """
-    if stage.prompt == "nothing":
+    task = _TASKS[stage.name, stage.prompt].split() if tokenizer.instructs else ()
+    if stage.prompt == "nothing" and not task:
         return (tokenizer.begin,)
-    prompt = encode(words, tokenizer)[: max(1, longest // 2)]
+    prompt = encode((*task, *words), tokenizer)[: max(1, longest // 2)]
     return (tokenizer.begin, *prompt, tokenizer.separator)
 
 

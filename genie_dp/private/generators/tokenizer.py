@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from genie_dp.errors import GenieError, Problem
+from genie_dp.models.arrays import BASE
 
 PAD, BEGIN, SEPARATOR, END = range(4)
 SPECIAL = ("<pad>", "<s>", "<sep>", "</s>")
 KIND = "genie_dp.PublicTokenizer"
 _BYTES = 256
-# Folder, inside a generator, of a model of Hugging Face and its tokenizer.
-BASE = "base"
+
 # Longest piece, in characters, that is learned: whole stems are words, not pieces.
 _LONGEST_PIECE = 5
 
@@ -34,6 +34,10 @@ class TokenPiece(NamedTuple):
 
 class Tokenizer(Protocol):
     """Words to ids and back, without loss."""
+
+    @property
+    def instructs(self) -> bool:
+        """Return whether prompts say what is to be written, to a model that has read much."""
 
     @property
     def begin(self) -> int:
@@ -101,6 +105,7 @@ class PublicTokenizer:
     words: tuple[str, ...]
     starts: tuple[str, ...] = ()
     inners: tuple[str, ...] = ()
+    instructs: bool = field(default=False, init=False)
     begin: int = field(default=BEGIN, init=False)
     separator: int = field(default=SEPARATOR, init=False)
     end: int = field(default=END, init=False)
@@ -249,14 +254,19 @@ class PretrainedTokenizer:
     cannot write is written as a question mark.
     """
 
-    def __init__(self, base: str):
+    def __init__(self, base: str, *, instructs: bool = True):
         """Read the tokenizer.
+
+        Args:
+            base: name on the hub, or a folder.
+            instructs: whether prompts say what is to be written.
 
         Raises:
             GenieError: H005, there is none, or it cannot write every word.
         """
         from transformers import AutoTokenizer
 
+        self.instructs = instructs
         try:
             self.tokenizer: Any = AutoTokenizer.from_pretrained(base)
         except (OSError, ValueError) as problem:

@@ -8,14 +8,13 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from safetensors.torch import load_file
 
 from genie_dp import __version__
 from genie_dp.errors import GenieError, Problem
 from genie_dp.models.arrays import CONFIG, TOKENIZER, WEIGHTS
 from genie_dp.models.device import prepare_torch
 from genie_dp.models.loop import Listener, Run, TrainingBudget, TrainSettings
-from genie_dp.models.saved import put_all, write_weights
+from genie_dp.models.saved import load_weights, write_weights
 from genie_dp.models.tagger import (
     OUTSIDE,
     TagBatches,
@@ -153,7 +152,7 @@ class TaggerDetector:
             kinds, settings = tuple(config["kinds"]), TaggerSettings(**config["settings"])
             vocabulary = Vocabulary.load(folder / TOKENIZER)
             model = Tagger(vocabulary, len(kinds) + 1, settings)
-            put_all(model, load_file(str(folder / WEIGHTS)), folder)
+            load_weights(model, folder / WEIGHTS)
         except (OSError, ValueError, KeyError, TypeError, SafetensorError, GenieError) as error:
             why = error.problems[0].message if isinstance(error, GenieError) else str(error)
             message = f"expected a detector in {folder}, got: {why}"

@@ -179,6 +179,19 @@ def test_a_model_of_hugging_face_learns_one_stage(tmp_path):
     sampled(tmp_path, "--rows", 1, "--tries", 3, name="again.jsonl")
 
 
+def test_adapters_are_drawn_from_with_the_model_that_they_were_added_to(tmp_path, capsys):
+    pytest.importorskip("peft")
+    prepare(tmp_path)
+    base = save_pretrained(tmp_path / "base", gpt2)
+    assert train(tmp_path, "one-stage", "--model", base, "--lora", 2) == 0
+    sampled(tmp_path, "--rows", 3, "--tries", 3)
+    (tmp_path / "base").rename(tmp_path / "elsewhere")
+    words = ("sample", tmp_path / "made", "--rows", 1, "--output", tmp_path / "again.jsonl")
+    capsys.readouterr()
+    assert command(*words) == 1
+    assert "M009" in capsys.readouterr().err
+
+
 def test_a_run_past_the_budget_writes_nothing(tmp_path, capsys):
     prepare(tmp_path, epsilon=2)
     before = all_bytes(tmp_path)

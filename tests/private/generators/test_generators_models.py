@@ -6,6 +6,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from genie_dp.errors import GenieError  # noqa: E402
+from genie_dp.models.saved import base_of, load_weights, write_weights  # noqa: E402
 from genie_dp.private.generators.models import (  # noqa: E402
     UNSCORED,
     HuggingFaceCausal,
@@ -128,3 +129,34 @@ def test_a_row_does_not_show_its_ids():
     with pytest.raises(ValueError, match="scored_from") as told:
         EncodedRow((77,), 1)
     assert "77" not in str(told.value)
+
+
+def test_a_saved_model_with_adapters_has_them_alone_and_names_its_base(tmp_path):
+    pytest.importorskip("peft")
+    base = save_pretrained(tmp_path / "base", gpt2)
+    model = HuggingFaceCausal(HuggingFaceSettings(base, lora_rank=2)).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if "lora" in name:
+                weight.normal_()
+    path = tmp_path / "saved" / "model.safetensors"
+    path.parent.mkdir()
+    write_weights(model, path)
+    whole = sum(weight.numel() for weight in model.parameters()) * 4
+    assert path.stat().st_size < whole / 2
+    assert base_of(path) == base
+    again = HuggingFaceCausal(HuggingFaceSettings(base_of(path), lora_rank=2)).eval()
+    load_weights(again, path)
+    ids = torch.tensor([[5, 6, 7]])
+    assert torch.equal(again(ids), model(ids))
+
+    (tmp_path / "base").rename(path.parent / "base")  # beside the adapters
+    assert base_of(path) == str(path.parent / "base")
+    (path.parent / "base").rename(tmp_path / "elsewhere")
+    with pytest.raises(GenieError, match="M009.*which is not there"):
+        base_of(path)
+    other = HuggingFaceCausal(HuggingFaceSettings(str(tmp_path / "elsewhere"), lora_rank=2))
+    with torch.no_grad():
+        next(p for p in other.parameters() if not p.requires_grad)[0] += 1
+    with pytest.raises(GenieError, match="M009.*other weights"):
+        load_weights(other, path)

@@ -14,10 +14,20 @@ from genie_dp.private.generators.config import SamplingSettings  # noqa: E402
 from genie_dp.private.generators.models import DecoderSettings, PreLNDecoder  # noqa: E402
 from genie_dp.private.generators.rows import check_program  # noqa: E402
 from genie_dp.private.generators.sampling import GrammarSpelling, draw, is_plain, restrict_scores  # noqa: E402
-from genie_dp.private.generators.tokenizer import build_tokenizer, decode  # noqa: E402
+from genie_dp.private.generators.tokenizer import (  # noqa: E402
+    PretrainedTokenizer,
+    build_tokenizer,
+    decode,
+)
 from tests.languages.sexpr.test_decoding_sexpr import CAKES, DECLARED, SPANS, WHOLE  # noqa: E402
 from tests.languages.thingtalk.thingtalk_library import example_library  # noqa: E402
-from tests.private.generators.generator_models import Bigrams, Letters, own  # noqa: E402
+from tests.private.generators.generator_models import (  # noqa: E402
+    Bigrams,
+    Letters,
+    gpt2,
+    hugging_face,
+    own,
+)
 
 LETTERS = Letters()
 # Logits of the next token after BEGIN, SEPARATOR, END, a, b; those of no text are never drawn.
@@ -70,6 +80,25 @@ def test_width_1_draws_from_the_models_distribution(temperature):
     for each in found[:200]:
         if each.ended:
             assert math.isclose(each.log_probability, math.log(expected[each.ids]), abs_tol=1e-5)
+
+
+def test_whatever_a_model_draws_without_a_grammar_is_words(tmp_path):
+    model = hugging_face(tmp_path, gpt2)
+    tokenizer = PretrainedTokenizer(str(tmp_path))
+    settings = SamplingSettings(longest=16)
+    found = draw(
+        model, [[tokenizer.begin]] * 300, tokenizer, settings,
+        generator=torch.Generator().manual_seed(0),
+    )  # fmt: skip
+    blank = [i for i, piece in enumerate(tokenizer.pieces) if piece and not piece.text]
+    assert any(index in blank for each in found for index in each.ids)
+    for each in found:
+        assert not (each.ended and each.ids[-1:] and each.ids[-1] in blank)
+        ids = each.ids[:-1] if each.ids[-1:] and each.ids[-1] in blank else each.ids
+        pieces = [tokenizer.pieces[index] for index in ids]
+        text = b"".join(b" " * piece.is_first + piece.text for piece in pieces)
+        # Bytes may be no characters, but nothing is white space, and no word is empty.
+        assert text.split() == (text.removeprefix(b" ").split(b" ") if text else [])
 
 
 def test_what_does_not_end_is_cut():

@@ -13,6 +13,13 @@ from transformers import tokenization_utils_base  # noqa: E402
 
 from genie_dp.errors import GenieError  # noqa: E402
 from genie_dp.models.pretrained import _pieces  # noqa: E402
+from genie_dp.private.generators.stages import (  # noqa: E402
+    KINDS,
+    STAGES,
+    LabelledRow,
+    encode_row,
+    prompt_of,
+)
 from genie_dp.private.generators.tokenizer import (  # noqa: E402
     PretrainedTokenizer,  # noqa: E402
     PublicTokenizer,
@@ -146,3 +153,20 @@ def test_a_tokenizer_without_a_control_character_writes_a_question_mark(tmp_path
 def test_a_tokenizer_without_a_letter_is_refused_by_its_byte(tmp_path):
     with pytest.raises(GenieError, match="missing: 0x71"):
         PretrainedTokenizer(str(without_byte(tmp_path, ord("q"))))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_pretrained_model_is_told_what_to_write(pretrained, kind):
+    row = LabelledRow(("wake", "me"), ("now", "=>", "@c.f"), "@c.f")
+    for stage in STAGES[kind]:
+        ids = encode_row(stage, row, pretrained, longest=400).tokens
+        before = ids[1 : ids.index(pretrained.separator)]
+        said = " ".join(decode(before, pretrained))
+        assert said.startswith(f"A {'program' if stage.name == 'program' else 'command'} ")
+        assert said.endswith(" ".join(prompt_of(stage, row)))
+        # A tokenizer of our own, and folders of before, have the prompt alone.
+        pretrained.instructs = False
+        bare = encode_row(stage, row, pretrained, longest=400).tokens
+        pretrained.instructs = True
+        assert len(bare) < len(ids)
+        assert bare[-3:] == ids[-3:]
