@@ -32,6 +32,11 @@ _AFTER_BARE = words_of(
 _BEFORE_BARE = frozenset(
     ("at", "by", "until", "till", "before", "after", "around", "about", "since")
 )
+_FOR_PEOPLE = words_of(
+    """
+    table tables seat seats room rooms reservation booking spot ticket tickets dinner lunch brunch
+    """
+)
 _OCLOCK = frozenset(("o'clock", "oclock", "o’clock"))
 DAWN = 5  # the hours of a night that are before it come after midnight
 _MINUTES_PAST = {"quarter": 15, "half": 30}
@@ -64,12 +69,19 @@ def time_at(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
         return Time(*_NAMED[word], at + 1)
     if word in ("12", "twelve") and s.word(at + 1) in _NAMED:
         return Time(*_NAMED[s.word(at + 1)], at + 2)
+    if s.word(at + 1) == "tonight" and _counts_people(s, at):
+        return None
     return (
         _past(s, at, numbers)
         or _digits(s, at)
         or _spoken_time(s, at, numbers)
         or part_of_day(s, at)
     )
+
+
+def _counts_people(s: TextTokens, at: int) -> bool:
+    """Tell whether a number is one of guests: "a table for two tomorrow"."""
+    return s.word(at - 1) == "for" and s.word(at - 2) in _FOR_PEOPLE
 
 
 def _digits(s: TextTokens, at: int) -> Time | None:
@@ -262,6 +274,8 @@ def bare_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     minute, end = _minute(s, number.end, numbers) if is_spoken else (0, number.end)
     following = s.word(end)
     is_dated = s.word(at - 1) == "for" and following in ("tomorrow", "tonight")
+    if is_dated and _counts_people(s, at):
+        return None
     if not is_dated and (s.word(at - 1) not in _BEFORE_BARE or following not in _AFTER_BARE):
         return None
     return guess_time(int(number.value) % 24, minute, end)
