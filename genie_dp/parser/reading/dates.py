@@ -69,7 +69,7 @@ def time_at(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
         return Time(*_NAMED[word], at + 1)
     if word in ("12", "twelve") and s.word(at + 1) in _NAMED:
         return Time(*_NAMED[s.word(at + 1)], at + 2)
-    if s.word(at + 1) == "tonight" and _counts_people(s, at):
+    if s.word(at + 1) == "tonight" and counts_people(s, at):
         return None
     return (
         _past(s, at, numbers)
@@ -79,7 +79,7 @@ def time_at(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     )
 
 
-def _counts_people(s: TextTokens, at: int) -> bool:
+def counts_people(s: TextTokens, at: int) -> bool:
     """Tell whether a number is one of guests: "a table for two tomorrow"."""
     return s.word(at - 1) == "for" and s.word(at - 2) in _FOR_PEOPLE
 
@@ -274,7 +274,7 @@ def bare_time(s: TextTokens, at: int, numbers: Numbers) -> Time | None:
     minute, end = _minute(s, number.end, numbers) if is_spoken else (0, number.end)
     following = s.word(end)
     is_dated = s.word(at - 1) == "for" and following in ("tomorrow", "tonight")
-    if is_dated and _counts_people(s, at):
+    if is_dated and counts_people(s, at):
         return None
     if not is_dated and (s.word(at - 1) not in _BEFORE_BARE or following not in _AFTER_BARE):
         return None

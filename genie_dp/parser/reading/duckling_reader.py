@@ -17,7 +17,7 @@ from typing import Any
 from genie_dp.augment.written import MONTHS
 from genie_dp.errors import GenieError, Problem
 from genie_dp.languages.types import is_slot
-from genie_dp.parser.reading.dates import recurs
+from genie_dp.parser.reading.dates import counts_people, recurs
 from genie_dp.parser.reading.grammar_reader import (
     GrammarReader,
     checked_sentence,
@@ -183,11 +183,17 @@ class DucklingReader:
                     candidate is None
                     or candidate.start not in s.starts
                     or candidate.end not in s.ends
-                    or recurs(s, bisect_left(s.starts, candidate.start))
+                    or _is_other(s, bisect_left(s.starts, candidate.start))
                 ):
                     continue
                 if not _is_known(candidate, known) and not _is_several(candidate, known):
                     yield candidate
+
+
+def _is_other(s: TextTokens, at: int) -> bool:
+    """Tell whether days recur there, or a number is one of guests."""
+    is_number = s.word(at) in SMALL or s.word(at).isdigit()
+    return recurs(s, at) or (is_number and counts_people(s, at))
 
 
 def windows(s: TextTokens) -> tuple[tuple[int, int], ...]:
