@@ -26,7 +26,7 @@ quickstart: $(VENV)/.quick
 		--output $(QUICK)/paraphrases.jsonl
 	$(BIN)/genie-dp augment $(QUICK)/pairs.jsonl $(QUICK)/paraphrases.jsonl --paraphrase-with-text 1 \
 		--paraphrase-other 1 --primitive 2 --jobs 2 --overwrite --output $(QUICK)/train.jsonl
-	$(BIN)/genie-dp train $(QUICK)/train.jsonl --steps 2300 --validation thingpedia --jobs 2 --overwrite \
+	$(BIN)/genie-dp train $(QUICK)/train.jsonl --steps 2400 --validation thingpedia --jobs 2 --overwrite \
 		--output $(QUICK)/parser
 	@$(BIN)/python examples/show_parses.py $(QUICK)/parser --pairs $(QUICK)/pairs.jsonl
 

@@ -251,6 +251,19 @@ def _sigmoid(x: F32) -> F32:
     return out
 
 
+# Ends the name of what rows of a matrix of 8 bits are multiplied with.
+SCALE = ":scale"
+
+
+def whole(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return weights in 32 bits, of numpy or torch: those in 8 bits times their scales."""
+    return {
+        name: x * tensors[f"{name}{SCALE}"] if f"{name}{SCALE}" in tensors else x
+        for name, x in tensors.items()
+        if not name.endswith(SCALE)
+    }
+
+
 def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
     """Return the network of a folder that `saved.save_model` wrote, and its vocabulary.
 
@@ -267,7 +280,7 @@ def open_arrays(folder: Path) -> tuple[SteppedNetwork, Vocabulary] | None:
         return None
     vocabulary = Vocabulary.load(folder / TOKENIZER)
     try:
-        weights = load_file(str(folder / WEIGHTS))
+        weights = whole(load_file(str(folder / WEIGHTS)))
         if "" in members:
             return ArrayNetwork(weights, vocabulary, members[""]), vocabulary
         networks = []

@@ -13,7 +13,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 
 from genie_dp.errors import GenieError, Problem
-from genie_dp.models.arrays import BASE, CONFIG, TOKENIZER, WEIGHTS, no_model
+from genie_dp.models.arrays import BASE, CONFIG, SCALE, TOKENIZER, WEIGHTS, no_model, whole
 from genie_dp.models.layers import WordEmbedding
 from genie_dp.models.seq2seq import build
 from genie_dp.models.vocabulary import Vocabulary
@@ -38,8 +38,12 @@ class SavedModel:
     facts: Mapping[str, Any]
 
 
-def save_model(saved: SavedModel, folder: Path) -> None:
-    """Write the model's files; each gets its name when it is complete."""
+def save_model(saved: SavedModel, folder: Path, *, int8: bool = False) -> None:
+    """Write the model's files; each gets its name when it is complete.
+
+    Args:
+        int8: whether matrices have 8 bits a weight, see `round_weights`.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     config = {
         "model_type": "genie_dp",
@@ -48,7 +52,7 @@ def save_model(saved: SavedModel, folder: Path) -> None:
         **saved.facts,
     }
     parts = {name: folder / f".{name}.partial" for name in (WEIGHTS, TOKENIZER, CONFIG)}
-    write_weights(saved.model, parts[WEIGHTS])
+    write_weights(saved.model, parts[WEIGHTS], int8=int8)
     saved.vocabulary.save(parts[TOKENIZER])
     text = json.dumps(config, ensure_ascii=False, indent=2)
     parts[CONFIG].write_text(text + "\n", encoding="utf-8")
@@ -63,7 +67,25 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
     return {name: p.detach().cpu().contiguous() for name, p in model.named_parameters()}
 
 
-def write_weights(model: Any, path: Path) -> None:
+def round_weights(model: Any) -> None:
+    """Give every matrix weights that 8 bits and a scale for each row can say.
+
+    Symmetric, by the largest weight of a row; what is no matrix stays as it is.
+    """
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() == 2:
+                integers, scale = _in_8_bits(weight)
+                weight.copy_(integers * scale)
+
+
+def _in_8_bits(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Return (R, C) whole numbers from -127 to 127, and the (R, 1) scales of the rows."""
+    scale = (matrix.abs().amax(1, keepdim=True) / 127).clamp_min(torch.finfo(torch.float32).tiny)
+    return (matrix / scale).round().to(torch.int8), scale
+
+
+def write_weights(model: Any, path: Path, *, int8: bool = False) -> None:
     """Write the weights as others may read them; safetensors gives its files to nobody else.
 
     Of a model with adapters those of the model beneath are left out: the file names it, with the
@@ -75,6 +97,9 @@ def write_weights(model: Any, path: Path) -> None:
         base = Path(model.base)
         facts["base"] = str(base.resolve()) if base.exists() else model.base
         facts["base_sha256"] = hash_of({name: kept.pop(name) for name in beneath})
+    if int8:
+        for name in [name for name, x in kept.items() if x.dim() == 2]:
+            kept[name], kept[f"{name}{SCALE}"] = _in_8_bits(kept[name])
     save_file(kept, str(path), metadata=facts)
     mask = os.umask(0)  # it can be read only by setting it
     os.umask(mask)
@@ -136,7 +161,8 @@ def load_weights(model: Any, path: Path) -> None:
         message = f"the adapters of {path.parent} go with a model of other weights"
         hint = f"put the model that they were trained with into {path.parent / BASE}"
         raise GenieError(Problem("M009", message, hint=hint))
-    put_all(model, {**load_file(str(path)), **{name: own[name] for name in beneath}}, path.parent)
+    tensors = whole(load_file(str(path)))
+    put_all(model, {**tensors, **{name: own[name] for name in beneath}}, path.parent)
 
 
 def load_model(folder: Path, *, device: str = "cpu") -> SavedModel:

@@ -142,6 +142,11 @@ class ParserConfig:
     types: bool = setting(True, "Ablation: parameters without types (Genie, Table 3).")
     keywords: bool = setting(True, "Ablation: inputs by position; decoding is then unconstrained.")
     canonical: bool = setting(True, "Ablation: inputs and conditions in any order.")
+    weights: str = setting(
+        "float32",
+        "How weights are kept: int8 makes the folder a fourth as large.",
+        choices=("float32", "int8"),
+    )
     reader: str = setting(
         "grammar", "What reads numbers, dates and the like.", choices=("grammar", "duckling")
     )
@@ -246,6 +251,8 @@ def _together(config: ParserConfig) -> list[Problem]:
         problems.append(problem("steps, epochs, minutes", "one of the three", "none"))
     if config.lora_rank and not config.model:
         problems.append(problem("lora_rank", "0 without a model", config.lora_rank))
+    if config.model and config.weights != "float32":
+        problems.append(problem("weights", "float32 with a model", config.weights))
     is_recurrent = config.architecture == "rnn" and not config.model
     if config.language_model != "none" and not is_recurrent:
         expected = "none, save for the architecture rnn"

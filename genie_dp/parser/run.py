@@ -384,7 +384,7 @@ def prepare(job: _Run, jobs: int) -> "tuple[Material, Reading]":
 _OF_TRAINING = frozenset(
     ("steps", "epochs", "minutes", "batch", "accumulate", "rate", "weight_decay", "bf16",
      "validations", "patience", "curriculum", "groups", "architecture", "network", "beam",
-     "readings", "threshold", "language_model", "language_model_epochs")
+     "readings", "threshold", "language_model", "language_model_epochs", "weights")
 )  # fmt: skip
 _LEAST_KEPT = 10_000  # rows: fewer are prepared in seconds
 _MOST_KEPT = 3  # prepared jobs, 20 MB each of 100,000 rows
@@ -495,7 +495,7 @@ def deliver(job: _Run, material: "Material", reading: Reading, trained: "Trained
     material.evidence.save(folder / files.EVIDENCE)
     files.write_lines(folder / files.REFUSALS, material.rows.refused_held_out)
     facts = {"parser": _facts(job, material, reading, trained, files.skills_hash(folder))}
-    save_model(replace(trained.saved, facts=facts), folder)
+    save_model(replace(trained.saved, facts=facts), folder, int8=job.config.weights == "int8")
     (folder / files.RECIPE).write_text(as_yaml(job.config), encoding="utf-8")
     metrics = job.work / files.METRICS
     if metrics.exists():

@@ -25,7 +25,7 @@ from genie_dp.models.loop import (
 from genie_dp.models.mixture import Chunks, Part, Strategy
 from genie_dp.models.processes import Group
 from genie_dp.models.recurrent import start_decoder
-from genie_dp.models.saved import SavedModel, continue_from
+from genie_dp.models.saved import SavedModel, continue_from, round_weights
 from genie_dp.models.sentences import encode
 from genie_dp.models.seq2seq import SteppedTorch, build
 from genie_dp.models.vocabulary import UNK, Pair, Vocabulary, build_vocabulary
@@ -163,6 +163,8 @@ def train(
         _start_decoder(model, config, material, vocabulary, work, group)
     run = _run(config, material, model, vocabulary, work, device, group, listen)
     run.train(work / CHECKPOINTS)
+    if config.weights == "int8":  # what is measured is what is kept
+        round_weights(model)
     longest = max(longest_of(material.rows), material.start.longest if material.start else 0)
     best = decoder_of(config, material, model, vocabulary, beam=config.beam, longest=longest)
     measurement = score(best, material.validation, material.evidence)

@@ -17,6 +17,7 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file  # noqa: E402
 
 from genie_dp.cli import run  # noqa: E402
+from genie_dp.models.arrays import whole  # noqa: E402
 from genie_dp.parser.parser import Parser  # noqa: E402
 from tests.dataset.dataset_rows import row, write  # noqa: E402
 from tests.parser.parser_setup import (  # noqa: E402
@@ -232,6 +233,27 @@ def test_a_model_of_hugging_face_can_be_trained_and_read(tmp_path, options):
     recipe = "batch: 4\nvalidations: 1\n"
     folder = train(tmp_path, "--model", base, *options, steps=2, recipe=recipe)
     assert Parser.from_pretrained(folder, beam=1).parse(["show mail about lunch"])[0].answers
+
+
+def test_weights_of_8_bits_are_a_fourth_as_large_and_say_the_same(tmp_path, capsys):
+    folders = []
+    for name in ("float32", "int8"):
+        (tmp_path / name).mkdir()
+        folders.append(train(tmp_path / name, "--weights", name, steps=220))
+    sizes = [(folder / "model.safetensors").stat().st_size for folder in folders]
+    assert sizes[1] < 0.4 * sizes[0]  # small matrices have many scales
+    both = [Parser.from_pretrained(folder) for folder in folders]
+    sentences = [made["utterance"] for made in map(json.loads, open(tmp_path / "int8/rows.jsonl"))]
+    first, second = ([guesses[0] for guesses in p.predict(sentences, count=1)] for p in both)
+    same = sum(x.program == y.program for x, y in zip(first, second, strict=True))
+    assert same >= 0.9 * len(sentences)
+    from genie_dp.models.saved import load_model
+
+    tensors = whole(load_file(folders[1] / "model.safetensors"))
+    for name, weight in load_model(folders[1]).model.named_parameters():
+        assert torch.equal(weight, tensors[name])
+    train(tmp_path, "--weights", "int8", "--model", "gpt2", code=1)
+    assert "weights: expected float32 with a model" in capsys.readouterr().err
 
 
 def test_a_parser_of_s_expressions_has_no_reader_no_english_and_no_skills(tmp_path, capsys):
