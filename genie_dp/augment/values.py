@@ -375,7 +375,8 @@ class LibraryValues:
 def of_library(listed: ListedValues) -> ValueList:
     """Return a list of a library, its values split into tokens as sentences are.
 
-    >>> of_library(model.SkillValues("com.x:city", ("Paris", "st. john's"), (1.0, 1.0))).texts
+    >>> from genie_dp.skills.model import SkillValues
+    >>> of_library(SkillValues("com.x:city", ("Paris", "st. john's"), (1.0, 1.0))).texts
     ('paris', "st . john 's")
     """
     kind = kinds_by_use().get(listed.name)

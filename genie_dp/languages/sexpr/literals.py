@@ -168,7 +168,7 @@ def literals(program: Sequence[str]) -> Iterator[Literal]:
     """Yield the constants of a token form, in its order; words in square brackets are none.
 
     >>> [tuple(x) for x in literals('( PIE ( SINCE #( Date " 2027-03-14 " ) ) 3 )'.split())]
-    [(4, 9, 'date:2027-03-14', False), (10, 11, '3', False)]
+    [(4, 10, 'date:2027-03-14', False), (11, 12, '3', False)]
     """
     opened: list[str] = []
     i = 0
