@@ -392,6 +392,9 @@ class Language(Protocol):
     def functions_in(self, text: str) -> tuple[str, ...]:
         """Return the functions of a token form, as often as used; GenieError if none."""
 
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return what a token form has beside its functions, without copied values."""
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a function of the language may have that name."""
 

@@ -7,12 +7,13 @@ the program alone (docs/parser.md).
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
@@ -25,8 +26,17 @@ from genie_dp.models.calibration import Calibration
 from genie_dp.models.vocabulary import Pair
 
 # Rows that are looked at; what they have said twice counts, of few rows what they have said once.
-_MOST_ROWS = 150_000
+_MOST_ROWS = 100_000
 _FEW_ROWS = 5_000
+# How many rows have to say words with a function, and which share of them has to have a part of a
+# program, until the words tell the part.
+_OFTEN, _SURE = 4, 0.8
+# Numbers that are kept in memory before they are counted.
+_MOST_UNCOUNTED = 1 << 23
+# Bits of the numbers of terms and of parts in one number of 64 bits.
+_TERM_BITS, _PART_BITS = 24, 20
+_TERM = np.uint64((1 << _TERM_BITS) - 1)
+_PART = np.uint64(((1 << _PART_BITS) - 1) << _TERM_BITS)
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -104,11 +114,17 @@ class Support(NamedTuple):
             that says nothing, unless rows with them say nothing, too.
         explained: content words that rows say with them.
         unexplained: content words that they do not, in the order of the sentence.
+        told: parts of the program, such as "is_on true", that the words tell.
+        untold: parts of it that they do not.
+        left_out: parts that they tell and the program lacks.
     """
 
     unseen: float
     explained: int
     unexplained: tuple[str, ...]
+    told: int = 0
+    untold: int = 0
+    left_out: int = 0
 
     @property
     def weight(self) -> float:
@@ -118,18 +134,123 @@ class Support(NamedTuple):
         The factors are those of a conditional logistic regression over the beams of one parser
         for the sentences of thingpedia/*/eval.tsv (docs/parser.md).
         """
-        return 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
+        words = 1.2 * self.explained - 1.2 * len(self.unexplained) - 10.0 * self.unseen
+        return words + 1.2 * self.told - self.untold - 0.6 * self.left_out
+
+
+Hashes = npt.NDArray[np.uint32]
+Keys = npt.NDArray[np.uint64]
+
+
+class _Counts:
+    """How often numbers came; `keys` are sorted, once `fold` was called."""
+
+    def __init__(self) -> None:
+        self.keys, self.numbers = np.zeros(0, np.uint64), np.zeros(0, np.int64)
+        self._new = array("Q")
+
+    def add(self, keys: Iterable[int]) -> None:
+        self._new.extend(keys)
+        if len(self._new) >= _MOST_UNCOUNTED:
+            self.fold()
+
+    def fold(self) -> None:
+        new, times = np.unique(np.frombuffer(self._new, np.uint64), return_counts=True)
+        self.keys, place = np.unique(np.append(self.keys, new), return_inverse=True)
+        times = np.append(self.numbers, times)
+        self.numbers = np.bincount(place, weights=times).astype(np.int64)
+        self._new = array("Q")
+
+    def of(self, keys: Keys) -> npt.NDArray[np.int64]:
+        return self.numbers[self.keys.searchsorted(keys)]
+
+
+class _Rows:
+    """What rows say with which functions and parts of programs, as numbers of 64 bits.
+
+    A number has a function, then a part, then a term: `said` has no part, `had` no term.
+    """
+
+    def __init__(self, language: Language):
+        """Begin without rows."""
+        self._language = language
+        self._names: dict[str, int] = {}
+        self._terms: dict[tuple[str, ...], int] = {}
+        self._parts: dict[str, int] = {}
+        self._alone, self._said, self._had, self._both = (_Counts() for _ in range(4))
+
+    def add(self, pair: Pair) -> None:
+        """Add a row, unless it is to be refused."""
+        if pair.program == (OUT_OF_SCOPE,):
+            return
+        said = {*_terms(pair.sentence, pair.program)}
+        if _is_bare(pair.sentence, pair.program):
+            said.add((_BARE,))
+        terms = [_number(term, self._terms) for term in said]
+        parts = [_number(part, self._parts) for part in self._language.parts_in(pair.program)]
+        for name in set(self._language.functions_in(" ".join(pair.program))):
+            function = _number(name, self._names) << (_TERM_BITS + _PART_BITS)
+            self._alone.add([function])
+            self._said.add([function | term for term in terms])
+            for part in parts:
+                with_part = function | part << _TERM_BITS
+                self._had.add([with_part])
+                self._both.add([with_part | term for term in terms])
+
+    def evidence(self, often: int) -> "Evidence":
+        """Return what at least so many rows say.
+
+        Raises:
+            ValueError: more words or parts than 64 bits hold, 16 and one million.
+        """
+        if len(self._terms) >> _TERM_BITS or len(self._parts) >> _PART_BITS:
+            message = f"too many words or parts: {len(self._terms):,}, {len(self._parts):,}"
+            raise ValueError(message)
+        alone, said, had, both = map(
+            _Counts.count, (self._alone, self._said, self._had, self._both)
+        )
+        with_term = said.of(both.keys & ~_PART)
+        usual = had.of(both.keys & ~_TERM) / alone.of(both.keys & ~(_TERM | _PART))
+        share = (both.numbers + 0.5 * usual) / (with_term + 0.5)
+        telling = both.keys[(with_term >= _OFTEN) & (share >= np.maximum(_SURE, (1 + usual) / 2))]
+        part_hashes = np.array([_hash(part) >> 32 for part in self._parts], np.uint32)
+        parts = part_hashes[((telling & _PART) >> np.uint64(_TERM_BITS)).astype(np.int64)]
+        return Evidence(
+            np.unique(self._hashes(said.keys[said.numbers >= often])),
+            *np.unique(np.stack([self._hashes(telling), parts]), axis=1),
+        )
+
+    def _hashes(self, keys: Keys) -> Hashes:
+        """Return the hashes of the function and the term of each number."""
+        names, terms = list(self._names), list(self._terms)
+        functions = (keys >> np.uint64(_TERM_BITS + _PART_BITS)).tolist()
+        pairs = zip(functions, (keys & _TERM).tolist(), strict=True)
+        return np.array([_hash(names[f], *terms[t]) >> 32 for f, t in pairs], np.uint32)
+
+
+_Item = TypeVar("_Item", bound=Hashable)
+
+
+def _number(item: _Item, numbers: dict[_Item, int]) -> int:
+    return numbers.setdefault(item, len(numbers))
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The words, and pairs of words, that rows say with each function.
+    """The words, and pairs of words, that rows say with each function, and what they tell.
+
+    Words tell a part of a function's program if most rows with the function that say them have the
+    part, and by half fewer of the others lack it: "locked" tells "is_locked true".
 
     Attributes:
         hashes: (N,) sorted: of a function with a word or with two; four bytes each.
+        telling: (M,) sorted: the same of words that tell a part of the function's programs.
+        told: (M,) hashes of these parts.
     """
 
-    hashes: npt.NDArray[np.uint32]
+    hashes: Hashes
+    telling: Hashes
+    told: Hashes
 
     @classmethod
     def from_rows(cls, stores: Iterable[Sequence[Pair]], language: Language) -> "Evidence":
@@ -137,22 +258,18 @@ class Evidence:
         rows = list(stores)
         total = sum(map(len, rows))
         step = max(1, -(-total // _MOST_ROWS))
-        seen = array("Q")
+        seen = _Rows(language)
         for store in rows:
             for place in range(0, len(store), step):
-                pair = store[place]
-                if pair.program != (OUT_OF_SCOPE,):
-                    functions = set(language.functions_in(" ".join(pair.program)))
-                    terms = set(_terms(pair.sentence, pair.program))
-                    if _is_bare(pair.sentence, pair.program):
-                        terms.add((_BARE,))
-                    seen.extend(_hash(f, *term) for f in functions for term in terms)
-        hashes, counts = np.unique(np.frombuffer(seen, np.uint64), return_counts=True)
-        often = hashes[counts >= (1 if total < _FEW_ROWS else 2)]
-        return cls(np.unique((often >> np.uint64(32)).astype(np.uint32)))
+                seen.add(store[place])
+        return seen.evidence(1 if total < _FEW_ROWS else 2)
 
     def support(
-        self, sentence: Sequence[str], program: Sequence[str], functions: Iterable[str]
+        self,
+        sentence: Sequence[str],
+        program: Sequence[str],
+        functions: Iterable[str],
+        parts: Iterable[str] = (),
     ) -> Support:
         """Return how well a program is supported by its sentence.
 
@@ -160,15 +277,35 @@ class Evidence:
             sentence: as it was read, with placeholders.
             program: tokens of the token form, with these placeholders.
             functions: those of the program.
+            parts: what it has beside them, as `Language.parts_in` names it.
         """
         words = content_words(sentence, program)
+        terms = list(dict.fromkeys(_terms(sentence, program)))
         pairs = [term for term in _terms(sentence, program) if len(term) == 2]
         is_said = self._are_said([*((word,) for word in words), *pairs], functions)
         unexplained = tuple(w for w, said in zip(words, is_said, strict=False) if not said)
         unseen = is_said[len(words) :].count(False) / max(1, len(pairs))
         if _is_bare(sentence, program) and not self.says((_BARE,), functions):
             unseen = 1.0
-        return Support(unseen, len(words) - len(unexplained), unexplained)
+        own = {_hash(part) >> 32 for part in parts}
+        told = self._tell(terms, set(functions))
+        return Support(
+            unseen,
+            len(words) - len(unexplained),
+            unexplained,
+            told=len(own & told),
+            untold=len(own - told),
+            left_out=len(told - own),
+        )
+
+    def _tell(self, terms: Sequence[tuple[str, ...]], functions: Iterable[str]) -> set[int]:
+        """Return the hashes of the parts that terms tell of functions."""
+        keys = np.array([_hash(f, *term) >> 32 for f in functions for term in terms], np.uint32)
+        firsts, ends = (self.telling.searchsorted(keys, side=side) for side in ("left", "right"))
+        told: set[int] = set()
+        for i in np.flatnonzero(ends > firsts).tolist():
+            told.update(self.told[firsts[i] : ends[i]].tolist())
+        return told
 
     def says(self, words: Sequence[str], functions: Iterable[str]) -> bool:
         """Tell whether rows say all of the words, as words and no values, with the functions."""
@@ -183,18 +320,28 @@ class Evidence:
         is_said: list[bool] = (self.hashes.take(places, mode="clip") == keys).any(1).tolist()
         return is_said
 
+    def join(self, other: "Evidence") -> "Evidence":
+        """Return what the rows of one of two say."""
+        pairs = np.stack([np.append(self.telling, other.telling), np.append(self.told, other.told)])
+        return Evidence(np.union1d(self.hashes, other.hashes), *np.unique(pairs, axis=1))
+
     def save(self, path: Path) -> None:
-        """Write the hashes."""
+        """Write all of it."""
         with path.open("wb") as file:
-            np.save(file, self.hashes, allow_pickle=False)
+            np.savez(file, hashes=self.hashes, telling=self.telling, told=self.told)
 
     @classmethod
     def load(cls, path: Path) -> "Evidence":
         """Return what `save` wrote; OSError or ValueError if it is not that."""
-        hashes = np.load(path, allow_pickle=False)
-        if hashes.dtype != np.uint32 or hashes.ndim != 1:
-            raise ValueError(f"expected numbers of 32 bits, got {hashes.dtype}")
-        return cls(hashes)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = [file[name] for name in ("hashes", "telling", "told")]
+        except (AttributeError, TypeError, KeyError, BadZipFile) as error:  # another array, or less
+            raise ValueError(f"expected arrays of hashes: {error}") from None
+        kinds = {(array.dtype.name, array.ndim) for array in arrays}
+        if kinds != {("uint32", 1)} or len(arrays[1]) != len(arrays[2]):
+            raise ValueError(f"expected lists of numbers of 32 bits, got {kinds}")
+        return cls(*arrays)
 
 
 def _terms(sentence: Sequence[str], program: Sequence[str]) -> Iterator[tuple[str, ...]]:

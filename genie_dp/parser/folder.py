@@ -24,7 +24,7 @@ CARD, RECIPE, MANIFEST = "README.md", "recipe.yaml", "manifest.json"
 METRICS, CURVES, START_CARD = "metrics.jsonl", "curves", "start.md"
 SKILLS, TEXTS, READER = "skills", "constants.txt.gz", "reader.json"
 CONFIG = "config.json"
-EVIDENCE, REFUSALS = "evidence.npy", "refusals.txt.gz"
+EVIDENCE, REFUSALS = "evidence.npz", "refusals.txt.gz"
 # What of a skill a parser and its descriptions need; eval.tsv stays where it is.
 _KEPT = ("skill.tt", "manifest.tt", "dataset.tt", "templates.genie", "values/*.tsv")
 

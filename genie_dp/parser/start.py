@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from genie_dp.errors import GenieError, Problem
 from genie_dp.parser import folder as files
 from genie_dp.parser.config import ParserConfig
@@ -84,8 +82,7 @@ class Start:
 
     def evidence_beside(self, own: Evidence) -> Evidence:
         """Return with which functions its rows say their words, and these."""
-        hashes = np.union1d(files.read_evidence(self.folder).hashes, own.hashes)
-        return Evidence(hashes.astype(np.uint32))
+        return files.read_evidence(self.folder).join(own)
 
     def reading_beside(self, own: Reading) -> Reading:
         """Return how it reads sentences, with what was learned since."""

@@ -23,7 +23,7 @@ from genie_dp.languages.sexpr.fragment import (
     placeholder_value,
     rename,
 )
-from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, render, tokens
+from genie_dp.languages.sexpr.text import from_tokens, is_in_square, parse, parts_in, render, tokens
 from genie_dp.languages.types import Entity, Type
 
 
@@ -221,6 +221,10 @@ class SExpressions:
     def functions_in(self, text: str) -> tuple[str, ...]:
         """Return the labels of a token form, or raise GenieError."""
         return tuple(forms.functions(from_tokens(text)).elements())
+
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return each label and symbol of a token form, with the label of its node."""
+        return parts_in(program)
 
     def is_function_name(self, text: str) -> bool:
         """Tell whether a text is one symbol."""

@@ -265,6 +265,10 @@ class ThingTalk:
         """Return the functions of a token form, in program order."""
         return skim.functions_in(text)
 
+    def parts_in(self, program: Sequence[str]) -> frozenset[str]:
+        """Return inputs, conditions, what is passed and operators of a token form."""
+        return skim.parts_in(program)
+
     def is_function_name(self, text: str) -> bool:
         """Tell whether a text is like "@com.gmail.inbox"."""
         return skim.is_function_name(text)

@@ -26,6 +26,38 @@ def functions_in(program: str) -> tuple[str, ...]:
     return tuple(_FUNCTION.findall(without_text(program)))
 
 
+_OPERATORS = frozenset(
+    ("monitor", "edge", "timer", "attimer", "join", "new", "not", "or", "source")
+)
+
+
+def parts_in(program: Sequence[str]) -> frozenset[str]:
+    """Return inputs, conditions, what is passed and operators of a program.
+
+    Values that are copied from the sentence are left out.
+
+    >>> sorted(parts_in("( @a.b param:x:T = enum:on ) filter param:n:Number > 3".split(" ")))
+    ['n >', 'x enum:on']
+    """
+    parts = []
+    for token, second, third in zip(
+        program, (*program[1:], ""), (*program[2:], "", ""), strict=False
+    ):
+        if token.startswith("param:"):
+            name = token.split(":", 2)[1]
+            if third in ("true", "false") or third.startswith("enum:"):
+                parts.append(f"{name} {third}")
+            elif third.startswith("param:"):
+                parts.append(f"{name} from {third.split(':', 2)[1]}")
+            else:
+                parts.append(f"{name} {second}")
+        elif token == "aggregate":
+            parts.append(f"aggregate {second}")
+        elif token in _OPERATORS:
+            parts.append(token)
+    return frozenset(parts)
+
+
 def is_function_name(name: str) -> bool:
     """Tell whether a text names a function.
 
