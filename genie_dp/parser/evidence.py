@@ -7,7 +7,8 @@ the program alone (docs/parser.md).
 """
 
 from array import array
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -31,12 +32,6 @@ _FEW_ROWS = 5_000
 # How many rows have to say words with a function, and which share of them has to have a part of a
 # program, until the words tell the part.
 _OFTEN, _SURE = 4, 0.8
-# Numbers that are kept in memory before they are counted.
-_MOST_UNCOUNTED = 1 << 23
-# Bits of the numbers of terms and of parts in one number of 64 bits.
-_TERM_BITS, _PART_BITS = 24, 20
-_TERM = np.uint64((1 << _TERM_BITS) - 1)
-_PART = np.uint64(((1 << _PART_BITS) - 1) << _TERM_BITS)
 _START, _VALUE, _END = "<s>", "<value>", "</s>"
 # Stands for all of a sentence that says nothing by itself, such as "hi there".
 _BARE = "<bare>"
@@ -139,100 +134,64 @@ class Support(NamedTuple):
 
 
 Hashes = npt.NDArray[np.uint32]
-Keys = npt.NDArray[np.uint64]
+_Integers = npt.NDArray[np.int64]
 
 
-class _Counts:
-    """How often numbers came; `keys` are sorted, once `fold` was called."""
+class _Lists:
+    """Lists of numbers one after another, and where each ends."""
 
     def __init__(self) -> None:
-        self.keys, self.numbers = np.zeros(0, np.uint64), np.zeros(0, np.int64)
-        self._new = array("Q")
+        self.flat, self.ends = array("q"), array("q", [0])
 
-    def add(self, keys: Iterable[int]) -> None:
-        self._new.extend(keys)
-        if len(self._new) >= _MOST_UNCOUNTED:
-            self.fold()
+    def add(self, numbers: "array[int]") -> None:
+        self.flat.extend(numbers)
+        self.ends.append(len(self.flat))
 
-    def fold(self) -> None:
-        new, times = np.unique(np.frombuffer(self._new, np.uint64), return_counts=True)
-        self.keys, place = np.unique(np.append(self.keys, new), return_inverse=True)
-        times = np.append(self.numbers, times)
-        self.numbers = np.bincount(place, weights=times).astype(np.int64)
-        self._new = array("Q")
+    @property
+    def lengths(self) -> _Integers:
+        ends = np.array(self.ends, np.int64)
+        return ends[1:] - ends[:-1]
 
-    def of(self, keys: Keys) -> npt.NDArray[np.int64]:
-        return self.numbers[self.keys.searchsorted(keys)]
+    def count(self) -> "tuple[_Integers, _Integers, _Integers]":
+        """Return the distinct numbers, the place among them of each, and how often they come."""
+        return np.unique(np.array(self.flat, np.int64), return_inverse=True, return_counts=True)
 
 
-class _Rows:
-    """What rows say with which functions and parts of programs, as numbers of 64 bits.
+class _FunctionRows:
+    """The terms and the parts of the rows of one function, as numbers."""
 
-    A number has a function, then a part, then a term: `said` has no part, `had` no term.
-    """
+    def __init__(self) -> None:
+        self.terms, self.parts = _Lists(), _Lists()
 
-    def __init__(self, language: Language):
-        """Begin without rows."""
-        self._language = language
-        self._names: dict[str, int] = {}
-        self._terms: dict[tuple[str, ...], int] = {}
-        self._parts: dict[str, int] = {}
-        self._alone, self._said, self._had, self._both = (_Counts() for _ in range(4))
+    def said(self, often: int) -> list[int]:
+        """Return the terms that so many rows say."""
+        terms, _, times = self.terms.count()
+        return list(terms[times >= often].tolist())
 
-    def add(self, pair: Pair) -> None:
-        """Add a row, unless it is to be refused."""
-        if pair.program == (OUT_OF_SCOPE,):
-            return
-        said = {*_terms(pair.sentence, pair.program)}
-        if _is_bare(pair.sentence, pair.program):
-            said.add((_BARE,))
-        terms = [_number(term, self._terms) for term in said]
-        parts = [_number(part, self._parts) for part in self._language.parts_in(pair.program)]
-        for name in set(self._language.functions_in(" ".join(pair.program))):
-            function = _number(name, self._names) << (_TERM_BITS + _PART_BITS)
-            self._alone.add([function])
-            self._said.add([function | term for term in terms])
-            for part in parts:
-                with_part = function | part << _TERM_BITS
-                self._had.add([with_part])
-                self._both.add([with_part | term for term in terms])
-
-    def evidence(self, often: int) -> "Evidence":
-        """Return what at least so many rows say.
-
-        Raises:
-            ValueError: more words or parts than 64 bits hold, 16 and one million.
-        """
-        if len(self._terms) >> _TERM_BITS or len(self._parts) >> _PART_BITS:
-            message = f"too many words or parts: {len(self._terms):,}, {len(self._parts):,}"
-            raise ValueError(message)
-        alone, said, had, both = map(
-            _Counts.count, (self._alone, self._said, self._had, self._both)
-        )
-        with_term = said.of(both.keys & ~_PART)
-        usual = had.of(both.keys & ~_TERM) / alone.of(both.keys & ~(_TERM | _PART))
-        share = (both.numbers + 0.5 * usual) / (with_term + 0.5)
-        telling = both.keys[(with_term >= _OFTEN) & (share >= np.maximum(_SURE, (1 + usual) / 2))]
-        part_hashes = np.array([_hash(part) >> 32 for part in self._parts], np.uint32)
-        parts = part_hashes[((telling & _PART) >> np.uint64(_TERM_BITS)).astype(np.int64)]
-        return Evidence(
-            np.unique(self._hashes(said.keys[said.numbers >= often])),
-            *np.unique(np.stack([self._hashes(telling), parts]), axis=1),
-        )
-
-    def _hashes(self, keys: Keys) -> Hashes:
-        """Return the hashes of the function and the term of each number."""
-        names, terms = list(self._names), list(self._terms)
-        functions = (keys >> np.uint64(_TERM_BITS + _PART_BITS)).tolist()
-        pairs = zip(functions, (keys & _TERM).tolist(), strict=True)
-        return np.array([_hash(names[f], *terms[t]) >> 32 for f, t in pairs], np.uint32)
+    def telling(self) -> tuple[list[int], list[int]]:
+        """Return terms and, for each, a part that it tells."""
+        terms, term_places, term_times = self.terms.count()
+        parts, part_places, part_times = self.parts.count()
+        # Each part of a row stands beside all terms of the row: (part, term) in one number.
+        beside = np.repeat(self.terms.lengths, self.parts.lengths)
+        firsts = np.repeat(np.array(self.terms.ends[:-1], np.int64), self.parts.lengths)
+        steps = np.arange(beside.sum()) - np.repeat(np.cumsum(beside) - beside, beside)
+        both = np.repeat(part_places, beside) * len(terms)
+        both += term_places[np.repeat(firsts, beside) + steps]
+        times = np.bincount(both, minlength=len(parts) * len(terms)).reshape(len(parts), len(terms))
+        usual = part_times[:, None] / len(self.terms.lengths)
+        share = (times + 0.5 * usual) / (term_times + 0.5)
+        is_told = (share >= np.maximum(_SURE, (1 + usual) / 2)) & (term_times >= _OFTEN)
+        rows, columns = np.nonzero(is_told)
+        return terms[columns].tolist(), parts[rows].tolist()
 
 
 _Item = TypeVar("_Item", bound=Hashable)
 
 
-def _number(item: _Item, numbers: dict[_Item, int]) -> int:
-    return numbers.setdefault(item, len(numbers))
+def _numbers(items: Iterable[_Item], known: dict[_Item, int]) -> "array[int]":
+    """Return the numbers of distinct items, new ones for those that are not known."""
+    return array("q", {known.setdefault(item, len(known)) for item in items})
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,11 +217,37 @@ class Evidence:
         rows = list(stores)
         total = sum(map(len, rows))
         step = max(1, -(-total // _MOST_ROWS))
-        seen = _Rows(language)
-        for store in rows:
-            for place in range(0, len(store), step):
-                seen.add(store[place])
-        return seen.evidence(1 if total < _FEW_ROWS else 2)
+        terms, parts = dict[tuple[str, ...], int](), dict[str, int]()
+        functions: dict[str, _FunctionRows] = defaultdict(_FunctionRows)
+        for pair in (store[i] for store in rows for i in range(0, len(store), step)):
+            if pair.program == (OUT_OF_SCOPE,):
+                continue
+            said = _numbers(_terms(pair.sentence, pair.program), terms)
+            if _is_bare(pair.sentence, pair.program):
+                said.extend(_numbers([(_BARE,)], terms))
+            own = _numbers(language.parts_in(pair.program), parts)
+            for name in set(language.functions_in(" ".join(pair.program))):
+                functions[name].terms.add(said)
+                functions[name].parts.add(own)
+        return cls._from_functions(functions, list(terms), list(parts), total)
+
+    @classmethod
+    def _from_functions(
+        cls,
+        functions: Mapping[str, _FunctionRows],
+        terms: Sequence[tuple[str, ...]],
+        parts: Sequence[str],
+        total: int,
+    ) -> "Evidence":
+        often = 1 if total < _FEW_ROWS else 2
+        hashes, telling, told = array("q"), array("q"), array("q")
+        for name, rows in functions.items():
+            hashes.extend(_hash(name, *terms[term]) >> 32 for term in rows.said(often))
+            telling_terms, told_parts = rows.telling()
+            telling.extend(_hash(name, *terms[term]) >> 32 for term in telling_terms)
+            told.extend(_hash(parts[part]) >> 32 for part in told_parts)
+        pairs = np.array([telling, told], np.uint32)
+        return cls(np.unique(np.array(hashes, np.uint32)), *np.unique(pairs, axis=1))
 
     def support(
         self,
