@@ -35,6 +35,7 @@ from genie_dp.dataset.formats import (
     WriteOptions,
     find_reader,
     find_writer,
+    format_by_name,
 )
 from genie_dp.dataset.readers import parts_in
 from genie_dp.dataset.scan import GroupCounts, as_row, hash_of
@@ -51,7 +52,6 @@ from genie_dp.run.stage import Output, Result, show_progress
 from genie_dp.skills.model import SkillLibrary
 from genie_dp.templates.inputs import load_library
 
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 _CHAT_SETTINGS = ("system", "refusal", "tools", "other_tools", "keep_placeholders")
 _MOST_SHOWN = 12
 # Of their rows, placeholders can stand for values that the sentence says.
@@ -186,8 +186,8 @@ def run(
             input (D027); no guarantee for rows of source private (D011, D012).
     """
     _check_input(input)
-    from_ = config.from_ or _format_of(input, READERS, is_input=True)
-    to = output.format or _format_of(output.target, WRITERS, is_input=False)
+    from_ = config.from_ or format_by_name(input, READERS, is_input=True)
+    to = output.format or format_by_name(output.target, WRITERS, is_input=False)
     _check_formats(config, from_, to)
     _check_outputs(input, output, to, rejects)
     libraries: dict[str, Library] = {}
@@ -278,26 +278,6 @@ def _is_folder(target: str, format: str) -> bool:
     goes_into = WRITERS[format].goes_into
     is_bare = target != "-" and "." not in target.rstrip("/").rsplit("/", 1)[-1]
     return goes_into == "folder" or (goes_into == "either" and is_bare)
-
-
-def _format_of(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
-    """Return the format that a name says.
-
-    Raises:
-        GenieError: it says none (D021).
-    """
-    name = target.rstrip("/").rsplit("/", 1)[-1]
-    for suffix in _COMPRESSED:
-        name = name.removesuffix(suffix)
-    names = [key for key, entry in table.items() if name.endswith(entry.endings or "\0")]
-    if names:
-        return names[0]
-    is_folder = Path(target).is_dir() if is_input else "." not in name and target != "-"
-    if is_folder:
-        return "hf"
-    option = "--from" if is_input else "--to"
-    hint = f"name it: {option} {' | '.join(table)}"
-    raise GenieError(Problem("D021", f"cannot tell the format of {target!r}", hint=hint))
 
 
 # ---------------------------------------------------------------------------------------- output

@@ -6,6 +6,7 @@ Readers and writers are imported when somebody asks for one.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib import import_module
+from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from genie_dp.errors import GenieError, Problem, did_you_mean
@@ -13,6 +14,8 @@ from genie_dp.languages.library import Library
 from genie_dp.records import DEFAULT_LANGUAGE, Example, Slot, Source
 from genie_dp.rows import check_row, tuple_of
 from genie_dp.skills.model import SkillLibrary
+
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +230,26 @@ def find_writer(name: str) -> Writer:
         raise GenieError(Problem("D021", f"cannot write the format {name!r}", hint=hint))
     writer: Writer = _import_function(WRITERS[name].place)
     return writer
+
+
+def format_by_name(target: str, table: Mapping[str, Any], *, is_input: bool) -> str:
+    """Return the format that a name says.
+
+    Raises:
+        GenieError: it says none (D021).
+    """
+    name = target.rstrip("/").rsplit("/", 1)[-1]
+    for suffix in _COMPRESSED:
+        name = name.removesuffix(suffix)
+    names = [key for key, entry in table.items() if name.endswith(entry.endings or "\0")]
+    if names:
+        return names[0]
+    is_folder = Path(target).is_dir() if is_input else "." not in name and target != "-"
+    if is_folder:
+        return "hf"
+    option = "--from" if is_input else "--to"
+    hint = f"name it: {option} {' | '.join(table)}"
+    raise GenieError(Problem("D021", f"cannot tell the format of {target!r}", hint=hint))
 
 
 # ------------------------------------------------------------------- rows in other formats' margins

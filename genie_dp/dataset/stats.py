@@ -204,13 +204,13 @@ def describe_counts(stats: DatasetCounts, newness: Newness) -> dict[str, Any]:
 
 
 def _totals(stats: DatasetCounts, functions: int) -> dict[str, int]:
-    sentences, programs = _array(stats.sentences), _array(stats.programs)
+    sentences, programs = as_hashes(stats.sentences), as_hashes(stats.programs)
     return {
         "rows": len(sentences),
         "duplicates": len(sentences) - len(np.unique(pairs_of(sentences, programs))),
         "sentences": len(np.unique(sentences)),
         "programs": len(np.unique(programs)),
-        "programs_without_values": len(np.unique(_array(stats.bare))),
+        "programs_without_values": len(np.unique(as_hashes(stats.bare))),
         "words": len(set().union(*stats.words.values())),
         "functions": functions,
         "function_combinations": len(stats.combinations),
@@ -226,7 +226,8 @@ def pairs_of(sentences: Hashes, programs: Hashes) -> Hashes:
     return sentences * np.uint64(0x9E3779B97F4A7C15) ^ programs
 
 
-def _array(numbers: "array[int]") -> Hashes:
+def as_hashes(numbers: "array[int]") -> Hashes:
+    """Return hashes as an array that shares their memory."""
     return np.frombuffer(numbers, np.uint64) if numbers else np.zeros(0, np.uint64)
 
 
