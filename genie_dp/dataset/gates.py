@@ -204,10 +204,14 @@ def show(figure: str, value: float) -> str:
     return f"{value:.6g} ({100 * value:.4g} %)"
 
 
-def _hint(gate: Gate, value: float | None, counts: Counts) -> str:
+def _hint(gate: Gate, value: float | None, counts: Counts) -> str | None:
     unused = counts["library"]["unused"] if gate.needs_library else ()
     if unused:
         more = f" and {len(unused) - _EXAMPLES:,} more" if len(unused) > _EXAMPLES else ""
         return f"no row uses {', '.join(unused[:_EXAMPLES])}{more}"
     meaning = FIGURES[gate.figure].meaning
-    return f"no row tells it: {meaning}" if value is None else meaning
+    if gate.figure == "rows_per_function" and value is not None:
+        return f"{meaning}: {counts['library']['rarest']}"
+    if value is None:
+        return f"no row tells it: {meaning}"
+    return meaning if meaning != gate.figure else None

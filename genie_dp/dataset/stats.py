@@ -396,10 +396,12 @@ def _describe_use(library: Library, functions: list[dict[str, Any]]) -> dict[str
     rows = {item["name"]: item["rows"] for item in functions}
     names = [name for name in library.names() if not library.is_inherited(name)]
     unused = sorted(name for name in names if name not in rows)
+    rarest = min(names, key=lambda name: (rows.get(name, 0), name), default="")
     return {
         "functions": len(names),
         "used": len(names) - len(unused),
-        "least_rows": min((rows.get(name, 0) for name in names), default=0),
+        "rarest": rarest,
+        "least_rows": rows.get(rarest, 0),
         "unused": unused,
     }
 
