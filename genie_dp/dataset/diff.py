@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import xxhash
 
 from genie_dp import __version__
 from genie_dp.dataset.formats import (
@@ -103,7 +104,7 @@ def side_of(name: str) -> Side:
     reader = find_reader(format)
 
     def read() -> Iterator[ScannedRow]:
-        file.rows = 0
+        file.rows, file.digest = 0, xxhash.xxh3_128()
         for row in reader(name, ReadOptions(format)):
             if isinstance(row, Example):
                 file.rows += 1

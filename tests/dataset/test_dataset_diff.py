@@ -224,6 +224,17 @@ def test_folders_and_other_formats_are_compared(tmp_path):
     assert not result.is_same  # TSV tells no source
 
 
+@pytest.mark.parametrize("name", ["new.conll", "new.yml", "new.parquet", "hub"])
+def test_what_differs_is_told_of_any_format(tmp_path, name):
+    old, new = write(tmp_path / "old.jsonl", OLD), write(tmp_path / "new.jsonl", NEW)
+    assert run(["convert", str(new), str(tmp_path / name)]) == 0
+    files = (str(new), str(tmp_path / name))
+    plain, other = (diff_files(str(old), file, Output(str(tmp_path / "x.json"))) for file in files)
+    for key in ("rows", "changed", "functions", "only_sentences", "only_programs"):
+        assert other.told[key] == plain.told[key]
+    assert other.told["changed"]
+
+
 @pytest.mark.parametrize(
     ("name", "code"),
     [("-", "D009"), ("none.jsonl", "D025"), ("a.docx", "D021"), ("empty", "D024")],
